@@ -77,8 +77,8 @@ COUNTRIES = {
 # Unmarried people by age (up to 25, 40, 60, above).
 UNMARRIED = {
     "Never-married": (0.945, 0.640, 0.280, 0.120), "Divorced": (0.025, 0.240, 0.500, 0.280),
-    "Separated": (0.017, 0.080, 0.100, 0.050), "Married-spouse-absent": (0.011, 0.028, 0.030, 0.030),
-    "Widowed": (0.002, 0.012, 0.090, 0.520),
+    "Separated": (0.017, 0.080, 0.100, 0.050), "Widowed": (0.002, 0.012, 0.090, 0.520),
+    "Married-spouse-absent": (0.011, 0.028, 0.030, 0.030),
 }  # fmt: skip
 # Relationship of unmarried people by marital status.
 RELATIONSHIPS = {
@@ -253,7 +253,8 @@ def _draw(rows, rng):
     never_worked = idle & (age < 30) & (rng.random(rows) < 0.01)
     country_unknown = rng.random(rows) < 0.0179
 
-    usual = np.where(male, 43.5, 37.5) - np.where(age < 22, 12.0, 0.0) - np.where(age > 62, 7.0, 0.0)
+    usual = np.where(male, 43.5, 37.5)
+    usual -= np.select([age < 22, age > 62], [12.0, 7.0], default=0.0)
     hours = np.where(
         rng.random(rows) < np.where((age < 22) | (age > 62), 0.25, 0.5),
         40,

@@ -143,11 +143,11 @@ class CaHousing:
             )
         values, truth = _draw(rows, rng)
         line = ",".join(["%f"] * values.shape[1]) + "\n"
-        with replacing(Path(folder) / "cal_housing.data") as temporary:
-            with open(temporary, "w", encoding="ascii", newline="") as out:
-                for start in range(0, rows, 1 << 14):
-                    block = values[start : start + (1 << 14)]
-                    out.write(line * len(block) % tuple(block.ravel().tolist()))
+        path = Path(folder) / "cal_housing.data"
+        with replacing(path) as temporary, open(temporary, "w", encoding="ascii") as out:
+            for start in range(0, rows, 1 << 14):
+                block = values[start : start + (1 << 14)]
+                out.write(line * len(block) % tuple(block.ravel().tolist()))
         write_table(Path(folder) / "truth.parquet", truth)
 
 

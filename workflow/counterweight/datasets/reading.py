@@ -5,7 +5,7 @@ from pathlib import Path
 
 from counterweight.errors import CounterweightError
 
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read_fields(path, kinds, *, missing=None, comment=None):
@@ -147,12 +147,11 @@ def _data_lines(path, content, columns, skip):
         text = content[starts[at] : ends[at]].decode("utf-8", "replace").strip()
         found = int(count[at]) + 1
         hint = ""
-        for mark, word in SEPARATORS.items():
-            if found < len(columns) and text.count(mark) >= max(2, count[at] + 1) and mark != " ":
-                hint = f"; it looks separated by {word}, not commas"
-                break
-        else:
-            if found < len(columns):
+        if found < len(columns):
+            mark = max(SEPARATORS, key=text.count)
+            if text.count(mark) >= max(2, found):
+                hint = f"; it looks separated by {SEPARATORS[mark]}, not commas"
+            else:
                 hint = f"; a column is missing out of {', '.join(columns)}"
         raise CounterweightError(
             f"{path}, line {at + 1} has {found} fields where {len(columns)} are expected{hint}."

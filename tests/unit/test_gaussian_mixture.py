@@ -1,0 +1,327 @@
+"""The EM engine: exact identities, invariances, known truths."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.gaussian_mixture import fit_mixture, gaussian_log_density
+from counterweight.models.mixture_steps import floored
+from scipy.stats import multivariate_normal
+
+TRUE_WEIGHTS = np.array([0.5, 0.3, 0.2])
+TRUE_MEANS = np.array([[0.0, 0.0], [5.0, 1.0], [-2.0, 6.0]])
+TRUE_COVARIANCES = np.array(
+    [[[1.0, 0.5], [0.5, 1.0]], [[0.5, 0.0], [0.0, 2.0]], [[2.0, -0.7], [-0.7, 0.6]]]
+)
+
+
+def _known(n, seed=0):
+    rng = np.random.default_rng(seed)
+    component = rng.choice(3, n, p=TRUE_WEIGHTS)
+    factor = np.linalg.cholesky(TRUE_COVARIANCES)
+    noise = rng.standard_normal((n, 2))
+    return TRUE_MEANS[component] + np.einsum("nij,nj->ni", factor[component], noise)
+
+
+def _rough(n=600, d=3, seed=1):
+    """Skewed, correlated rows that no small mixture fits well."""
+    rng = np.random.default_rng(seed)
+    X = rng.gamma(2.0, 1.0, (n, d)) @ rng.normal(size=(d, d))
+    return X + 10.0
+
+
+def _responsibilities(n, k, restarts, seed=2):
+    values = np.random.default_rng(seed).random((restarts, n, k))
+    return values / values.sum(axis=2, keepdims=True)
+
+
+def _ordered(mixture):
+    order = np.argsort(mixture.weights)
+    return mixture.weights[order], mixture.means[order], mixture.covariances[order]
+
+
+def _assert_same(one, other, rtol=1e-8, atol=1e-8):
+    np.testing.assert_allclose(one.log_likelihood, other.log_likelihood, rtol=rtol)
+    for a, b in zip(_ordered(one), _ordered(other), strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
+
+
+def test_integer_weights_equal_repeated_rows():
+    X = _rough()
+    counts = np.random.default_rng(3).integers(0, 4, len(X))
+    start = _responsibilities(len(X), 3, 2)
+    weighted = fit_mixture(
+        X, 3, sample_weight=counts, responsibilities=start, minimum_rows=0, max_iter=60
+    )
+    repeated = fit_mixture(
+        np.repeat(X, counts, axis=0),
+        3,
+        responsibilities=np.repeat(start, counts, axis=1),
+        minimum_rows=0,
+        max_iter=60,
+    )
+    _assert_same(weighted, repeated)
+    np.testing.assert_allclose(
+        weighted.restart_log_likelihood, repeated.restart_log_likelihood, rtol=1e-8
+    )
+
+
+def test_one_component_is_the_weighted_mean_and_covariance():
+    X = _rough()
+    weights = np.random.default_rng(4).random(len(X))
+    mixture = fit_mixture(X, 1, sample_weight=weights, restarts=2, rng=np.random.default_rng(0))
+    mean = np.average(X, axis=0, weights=weights)
+    covariance = np.cov(X.T, aweights=weights, ddof=0)
+    np.testing.assert_allclose(mixture.means[0], mean, rtol=1e-10)
+    np.testing.assert_allclose(mixture.covariances[0], covariance, rtol=1e-9)
+    expected = weights @ multivariate_normal(mean, covariance).logpdf(X)
+    assert mixture.log_likelihood == pytest.approx(expected, rel=1e-10)
+
+
+def test_log_likelihood_is_that_of_the_returned_parameters():
+    X = _rough()
+    weights = np.random.default_rng(5).random(len(X))
+    mixture = fit_mixture(X, 3, sample_weight=weights, restarts=3, rng=np.random.default_rng(0))
+    assert weights @ mixture.log_density(X) == pytest.approx(mixture.log_likelihood, rel=1e-11)
+    assert mixture.history[-1] == mixture.log_likelihood
+    assert mixture.log_likelihood == mixture.restart_log_likelihood.max()
+
+
+def test_densities_are_those_of_the_normal_distribution():
+    X = _known(50)
+    values = gaussian_log_density(X, TRUE_MEANS, TRUE_COVARIANCES)
+    for c in range(3):
+        expected = multivariate_normal(TRUE_MEANS[c], TRUE_COVARIANCES[c]).logpdf(X)
+        np.testing.assert_allclose(values[:, c], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_log_likelihood_never_falls(seed):
+    X = _rough(seed=seed)
+    weights = np.random.default_rng(seed).random(len(X))
+    mixture = fit_mixture(
+        X, 5, sample_weight=weights, restarts=4, rng=np.random.default_rng(seed), tolerance=1e-9
+    )
+    assert len(mixture.history) > 10
+    assert np.diff(mixture.history).min() >= -1e-10 * abs(mixture.log_likelihood)
+
+
+def test_log_likelihood_never_falls_when_components_are_held():
+    X = _rough(400)
+    mixture = fit_mixture(
+        X, 4, restarts=1, rng=np.random.default_rng(1), minimum_rows=90, tolerance=1e-9
+    )
+    assert mixture.updates_held > 0
+    assert np.diff(mixture.history).min() >= -1e-10 * abs(mixture.log_likelihood)
+    assert mixture.weights.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_log_likelihood_never_falls_at_the_covariance_floor():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    X[:200, 1] = 1.5
+    mixture = fit_mixture(
+        X, 3, restarts=4, rng=rng, tolerance=1e-10, covariance_floor=1e-3, minimum_rows=0
+    )
+    scaled = mixture.covariances / np.outer(X.std(axis=0), X.std(axis=0))
+    assert np.linalg.eigvalsh(scaled).min() == pytest.approx(1e-3, rel=1e-6)
+    assert np.diff(mixture.history).min() >= -1e-10 * abs(mixture.log_likelihood)
+
+
+def test_floor_raises_only_low_eigenvalues():
+    rng = np.random.default_rng(0)
+    basis, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    covariance = (basis * [1e-9, 0.5, 2.0]) @ basis.T
+    raised = floored(np.array([covariance, np.eye(3)]), 1e-3)
+    np.testing.assert_allclose(np.linalg.eigvalsh(raised[0]), [1e-3, 0.5, 2.0], rtol=1e-9)
+    np.testing.assert_array_equal(raised[1], np.eye(3))
+
+
+def test_order_of_rows_does_not_matter():
+    X = _rough()
+    start = _responsibilities(len(X), 3, 2)
+    order = np.random.default_rng(7).permutation(len(X))
+    one = fit_mixture(X, 3, responsibilities=start, max_iter=80)
+    other = fit_mixture(X[order], 3, responsibilities=start[:, order], max_iter=80)
+    _assert_same(one, other)
+
+
+def test_order_of_components_does_not_matter():
+    X = _rough()
+    start = _responsibilities(len(X), 3, 2)
+    one = fit_mixture(X, 3, responsibilities=start, max_iter=80)
+    other = fit_mixture(X, 3, responsibilities=start[:, :, [2, 0, 1]], max_iter=80)
+    _assert_same(one, other)
+    np.testing.assert_allclose(one.means[[2, 0, 1]], other.means, rtol=1e-7)
+
+
+def test_order_of_features_does_not_matter():
+    X = _rough()
+    start = _responsibilities(len(X), 3, 2)
+    order = [2, 0, 1]
+    one = fit_mixture(X, 3, responsibilities=start, max_iter=80)
+    other = fit_mixture(X[:, order], 3, responsibilities=start, max_iter=80)
+    np.testing.assert_allclose(one.log_likelihood, other.log_likelihood, rtol=1e-9)
+    np.testing.assert_allclose(one.means[:, order], other.means, rtol=1e-7)
+    np.testing.assert_allclose(
+        one.covariances[:, order][:, :, order], other.covariances, rtol=1e-6, atol=1e-8
+    )
+
+
+def test_affine_map_of_the_rows_maps_the_mixture():
+    X = _rough()
+    matrix = np.array([[2.0, 0.3, 0.0], [0.0, 0.5, 1.0], [-1.0, 0.0, 4.0]])
+    shift = np.array([100.0, -3.0, 0.0])
+    start = _responsibilities(len(X), 3, 1)
+    options = {"responsibilities": start, "tolerance": 0.0, "max_iter": 40}
+    one = fit_mixture(X, 3, **options)
+    other = fit_mixture(X @ matrix.T + shift, 3, **options)
+    np.testing.assert_allclose(other.weights, one.weights, rtol=1e-7)
+    np.testing.assert_allclose(other.means, one.means @ matrix.T + shift, rtol=1e-7)
+    np.testing.assert_allclose(
+        other.covariances, matrix @ one.covariances @ matrix.T, rtol=1e-6, atol=1e-8
+    )
+    jacobian = len(X) * np.log(abs(np.linalg.det(matrix)))
+    assert other.log_likelihood == pytest.approx(one.log_likelihood - jacobian, rel=1e-10)
+
+
+def test_known_mixture_is_recovered():
+    X = _known(20000)
+    mixture = fit_mixture(X, 3, restarts=8, rng=np.random.default_rng(0))
+    order = [int(np.argmin(((mixture.means - m) ** 2).sum(axis=1))) for m in TRUE_MEANS]
+    assert sorted(order) == [0, 1, 2]
+    # Four standard errors of a share, a mean and a covariance of the smallest component.
+    np.testing.assert_allclose(mixture.weights[order], TRUE_WEIGHTS, atol=0.015)
+    np.testing.assert_allclose(mixture.means[order], TRUE_MEANS, atol=0.1)
+    np.testing.assert_allclose(mixture.covariances[order], TRUE_COVARIANCES, atol=0.2)
+    truth = gaussian_log_density(X, TRUE_MEANS, TRUE_COVARIANCES) + np.log(TRUE_WEIGHTS)
+    assert mixture.log_likelihood >= np.logaddexp.reduce(truth, axis=1).sum()
+
+
+def test_agrees_with_scikit_learn_from_the_same_start():
+    from sklearn.mixture import GaussianMixture
+
+    X = _known(2000, seed=3)
+    start = _responsibilities(len(X), 3, 1)
+
+    class Started(GaussianMixture):
+        def _initialize_parameters(self, X, random_state, **_):
+            self._initialize(X, start[0])
+
+    theirs = Started(3, tol=1e-12, max_iter=2000, reg_covar=0).fit(X)
+    ours = fit_mixture(X, 3, responsibilities=start, tolerance=1e-13)
+    assert ours.log_likelihood == pytest.approx(theirs.score(X) * len(X), rel=1e-9)
+    np.testing.assert_allclose(ours.weights, theirs.weights_, rtol=1e-6)
+    np.testing.assert_allclose(ours.means, theirs.means_, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(ours.covariances, theirs.covariances_, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("block", [7, 64, 5000])
+def test_blocks_do_not_change_the_result(block):
+    X = _rough()
+    options = {"restarts": 3, "max_iter": 30}
+    one = fit_mixture(X, 3, rng=np.random.default_rng(0), **options)
+    other = fit_mixture(X, 3, rng=np.random.default_rng(0), block=block, **options)
+    _assert_same(one, other)
+
+
+def test_features_made_anew_each_time_change_nothing(monkeypatch):
+    X = _rough()
+    one = fit_mixture(X, 3, restarts=2, rng=np.random.default_rng(0))
+    monkeypatch.setattr(
+        "counterweight.models.mixture_steps.QuadraticRows.__init__.__defaults__", (1024, 0)
+    )
+    other = fit_mixture(X, 3, restarts=2, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(one.means, other.means)
+
+
+def test_rows_of_weight_zero_change_nothing():
+    X = _rough()
+    extra = np.vstack([X, np.full((40, 3), 1e6)])
+    weights = np.r_[np.ones(len(X)), np.zeros(40)]
+    one = fit_mixture(X, 3, restarts=3, rng=np.random.default_rng(0))
+    other = fit_mixture(extra, 3, sample_weight=weights, restarts=3, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(one.means, other.means)
+
+
+def test_component_with_few_rows_is_kept_and_the_others_share_the_rest():
+    X = _rough(300)
+    first = fit_mixture(X, 3, restarts=1, rng=np.random.default_rng(0))
+    far = np.array([0.1, 0.5, 0.4])
+    start = type(first)(far, first.means + [[1e3], [0], [0]], first.covariances)
+    mixture = fit_mixture(X, 3, start=start, max_iter=5, tolerance=0.0)
+    assert mixture.updates_held == 5
+    assert mixture.weights[0] == pytest.approx(0.1, abs=1e-14)
+    np.testing.assert_allclose(mixture.means[0], start.means[0], rtol=1e-12)
+    np.testing.assert_allclose(mixture.covariances[0], start.covariances[0], rtol=1e-12)
+    assert mixture.weights[1:].sum() == pytest.approx(0.9, abs=1e-14)
+
+
+def test_start_from_a_fitted_mixture_stays_there():
+    X = _known(2000)
+    first = fit_mixture(X, 3, restarts=4, rng=np.random.default_rng(0), tolerance=1e-12)
+    again = fit_mixture(X, 3, start=first, tolerance=1e-9)
+    assert again.n_iter == 1
+    _assert_same(first, again, rtol=1e-4, atol=1e-4)
+
+
+def test_the_same_seed_gives_the_same_bytes():
+    X = _rough()
+    one, other = (fit_mixture(X, 3, restarts=3, rng=np.random.default_rng(9)) for _ in range(2))
+    assert one.means.tobytes() == other.means.tobytes()
+    assert one.history.tobytes() == other.history.tobytes()
+
+
+def test_giving_up_restarts_keeps_the_winner():
+    X = _known(3000, seed=5)
+    full = fit_mixture(X, 4, restarts=12, rng=np.random.default_rng(1), prune=False)
+    raced = fit_mixture(X, 4, restarts=12, rng=np.random.default_rng(1), prune=True)
+    assert not full.restart_stopped_early.any()
+    assert raced.log_likelihood == pytest.approx(full.log_likelihood, rel=1e-6)
+
+
+def test_running_out_of_iterations_is_reported():
+    mixture = fit_mixture(_rough(), 4, restarts=2, rng=np.random.default_rng(0), max_iter=3)
+    assert not mixture.converged
+    assert mixture.n_iter == 3
+    assert len(mixture.history) == 4
+
+
+def _fit(X=None, k=2, **options):
+    return fit_mixture(_rough(100) if X is None else X, k, rng=np.random.default_rng(0), **options)
+
+
+def _with(value, at=(3, 1)):
+    X = _rough(100)
+    X[at] = value
+    return X
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: _fit(k=40), "needs at least 240 rows .* there are 100"),
+        (lambda: _fit(X=_with(2.0, (slice(None), 1))), "Feature number 1 is constant"),
+        (
+            lambda: _fit(X=_with(2.0, (slice(None), 1)), feature_names=["a", "hours", "c"]),
+            "Feature hours is constant",
+        ),
+        (lambda: _fit(X=_with(np.nan)), "1 rows of feature number 1"),
+        (lambda: _fit(X=_with(np.inf)), "Missing or infinite"),
+        (lambda: _fit(X=np.zeros(4)), "rows by features"),
+        (lambda: _fit(X=np.zeros((0, 3))), "rows by features"),
+        (lambda: _fit(sample_weight=np.zeros(100)), "All row weights are zero"),
+        (lambda: _fit(sample_weight=-np.ones(100)), "100 row weights are negative"),
+        (lambda: _fit(sample_weight=np.full(100, np.nan)), "not finite"),
+        (lambda: _fit(sample_weight=np.ones(7)), "100 rows but row weights of shape"),
+        (lambda: _fit(tolerance=-1.0), "tolerance must be"),
+        (lambda: _fit(k=0), "components must be"),
+        (lambda: _fit(restarts=0), "restarts must be"),
+        (lambda: _fit(max_iter=0), "max_iter must be"),
+        (lambda: _fit(covariance_floor=0.0), "covariance_floor must"),
+        (lambda: _fit(responsibilities=np.ones((2, 3, 4))), "Responsibilities must have"),
+        (lambda: fit_mixture(_rough(100), 2), "give rng"),
+    ],
+)
+def test_bad_input_is_explained(call, message):
+    with pytest.raises(CounterweightError, match=message):
+        call()

@@ -1,0 +1,271 @@
+"""Sufficient statistics and M-steps of many Gaussian mixtures at once.
+
+The log density of a Gaussian is linear in the quadratic features
+(1, x_i, x_i x_j), and so are the statistics that the M-step needs. One E-step of R
+mixtures of K components is therefore one matrix product with the feature matrix,
+and the statistics are one more. Arrays that describe a batch of mixtures start with
+the axes (K, R): sums over components then run over contiguous memory.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+CACHE_BYTES = 256 << 20
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+class Parameters(NamedTuple):
+    """A batch of R mixtures with K components over d features.
+
+    Attributes
+    ----------
+    weights : ndarray (K, R)
+        Mixing proportions; each column sums to one.
+    means : ndarray (K, R, d)
+    covariances : ndarray (K, R, d, d)
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+
+    def restarts(self, index):
+        """The mixtures at `index` of the batch."""
+        return Parameters(*(values[:, index] for values in self))
+
+
+class Statistics(NamedTuple):
+    """What an E-step leaves for the M-step.
+
+    Attributes
+    ----------
+    moments : ndarray (K, R, q)
+        Weighted sums of responsibility times quadratic features.
+    log_likelihood : ndarray (R,)
+        Sum over rows of weight times log density.
+    hard : ndarray of int (K, R)
+        Rows whose largest responsibility is this component's (a tie counts for both).
+    """
+
+    moments: np.ndarray
+    log_likelihood: np.ndarray
+    hard: np.ndarray
+
+
+class QuadraticRows:
+    """Rows of standardised features, expanded to quadratic features block by block.
+
+    Parameters
+    ----------
+    rows : ndarray (n, d)
+    row_weights : ndarray (n,)
+        Positive.
+    block : int
+        Rows treated at a time. A block must stay in the processor's cache. The result
+        does not depend on it beyond rounding.
+    cache_bytes : int
+        The expanded rows are kept if they take no more than this, else made anew each time.
+    """
+
+    def __init__(self, rows, row_weights, block=1024, cache_bytes=CACHE_BYTES):
+        self.rows = rows
+        self.row_weights = row_weights
+        self.block = min(int(block), 2040)  # byte counters in `expectation` hold 255 groups of 8
+        n, d = rows.shape
+        self.upper = np.triu_indices(d)
+        self.width = 1 + d + len(self.upper[0])
+        self._keep = n * self.width * 8 <= cache_bytes
+        self._kept = {}
+
+    def _expand(self, start, dtype):
+        rows = self.rows[start : start + self.block]
+        d = rows.shape[1]
+        features = np.empty((len(rows), self.width), dtype)
+        features[:, 0] = 1
+        features[:, 1 : d + 1] = rows
+        at = d + 1
+        for i in range(d):
+            np.multiply(rows[:, i : i + 1], rows[:, i:], out=features[:, at : at + d - i])
+            at += d - i
+        return features
+
+    def blocks(self, dtype):
+        """Yield (start, quadratic features, row weights) of each block."""
+        dtype = np.dtype(dtype)
+        if self._keep and dtype not in self._kept:
+            self._kept[dtype] = [self._expand(s, dtype) for s in self._starts()]
+        for number, start in enumerate(self._starts()):
+            features = self._kept[dtype][number] if self._keep else self._expand(start, dtype)
+            weights = self.row_weights[start : start + self.block].astype(dtype, copy=False)
+            yield start, features, weights
+
+    def _starts(self):
+        return range(0, len(self.rows), self.block)
+
+    def coefficients(self, parameters):
+        """Coefficients (K, R, q) of log weight + log density in the quadratic features.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            When a covariance is not positive definite.
+        """
+        weights, means, covariances = parameters
+        d = means.shape[-1]
+        factor = np.linalg.cholesky(covariances)
+        inverse = np.linalg.inv(factor)
+        precision = np.swapaxes(inverse, -1, -2) @ inverse
+        linear = (precision @ means[..., None])[..., 0]
+        diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
+        with np.errstate(divide="ignore"):
+            constant = np.log(weights)
+        constant = constant - 0.5 * (
+            d * LOG_2PI + 2 * np.log(diagonal).sum(-1) + (linear * means).sum(-1)
+        )
+        i, j = self.upper
+        quadratic = precision[..., i, j] * np.where(i == j, -0.5, -1.0)
+        return np.concatenate([constant[..., None], linear, quadratic], axis=-1)
+
+    def expectation(self, parameters, dtype=np.float64):
+        """One E-step of all mixtures over all rows.
+
+        Returns
+        -------
+        Statistics
+        """
+        k, r = parameters.weights.shape
+        coefficients = self.coefficients(parameters).reshape(k * r, -1).astype(dtype)
+        moments = np.zeros((k * r, self.width))
+        log_likelihood = np.zeros(r)
+        hard = np.zeros((k, r), dtype=np.int64)
+        size = min(self.block, len(self.rows))
+        buffer = np.empty(k * r * size, dtype)
+        groups = -(-size // 8)
+        largest = np.zeros((k, r, groups * 8), dtype=bool)
+        for _, features, weights in self.blocks(dtype):
+            n = len(features)
+            flat = buffer[: k * r * n].reshape(k * r, n)
+            np.matmul(coefficients, features.T, out=flat)
+            joint = flat.reshape(k, r, n)
+            top = joint.max(axis=0)
+            joint -= top
+            largest[..., n:] = False
+            np.equal(joint, 0, out=largest[..., :n])
+            # Eight rows a word: each byte of the sum counts at most 255 groups.
+            words = largest.view(np.uint64).sum(axis=-1, dtype=np.uint64)
+            hard += words[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
+            np.exp(joint, out=joint)
+            total = joint.sum(axis=0)
+            joint *= weights / total
+            np.log(total, out=total)
+            total += top
+            log_likelihood += total @ weights
+            moments += flat @ features
+        return Statistics(moments.reshape(k, r, -1), log_likelihood, hard)
+
+    def joint_log_density(self, parameters):
+        """Log weight + log density of each row under each component, (n, K, R)."""
+        k, r = parameters.weights.shape
+        coefficients = self.coefficients(parameters).reshape(k * r, -1)
+        result = np.empty((len(self.rows), k, r))
+        for start in self._starts():
+            features = self._expand(start, np.float64)
+            values = features @ coefficients.T
+            result[start : start + len(features)] = values.reshape(-1, k, r)
+        return result
+
+    def random_moments(self, k, r, rng):
+        """Moments (K, R, q) of uniform random responsibilities, each row's sum one.
+
+        Row i of every restart takes its numbers from the same place of the stream
+        whatever the block size.
+        """
+        moments = np.zeros((k * r, self.width))
+        for _, features, weights in self.blocks(np.float64):
+            draw = rng.random((len(features), k, r))
+            draw *= weights[:, None, None] / draw.sum(axis=1, keepdims=True)
+            moments += draw.reshape(len(features), k * r).T @ features
+        return moments.reshape(k, r, -1)
+
+    def moments(self, responsibilities):
+        """Moments (K, R, q) of given responsibilities (R, n, K)."""
+        r, _, k = responsibilities.shape
+        moments = np.zeros((k, r, self.width))
+        for start, features, weights in self.blocks(np.float64):
+            part = responsibilities[:, start : start + len(features)] * weights[None, :, None]
+            moments += np.einsum("rnk,nq->krq", part, features, optimize=True)
+        return moments
+
+
+def floored(covariances, floor):
+    """Raise the eigenvalues of covariances (..., d, d) that lie below `floor` to it.
+
+    For a Gaussian whose covariance may not fall below ``floor`` times the identity this
+    is the exact maximiser of the expected log-likelihood, so the likelihood of EM stays
+    monotone.
+    """
+    d = covariances.shape[-1]
+    lowered = covariances - floor * np.eye(d)
+    try:
+        np.linalg.cholesky(lowered)
+        return covariances
+    except np.linalg.LinAlgError:
+        pass
+    values, vectors = np.linalg.eigh(covariances)
+    low = values[..., 0] <= floor
+    values = np.maximum(values, floor)
+    raised = (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    raised = 0.5 * (raised + np.swapaxes(raised, -1, -2))
+    return np.where(low[..., None, None], raised, covariances)
+
+
+def split_moments(moments, d):
+    """Totals (...), first moments (..., d) and second moments (..., d, d) of `moments`."""
+    total = moments[..., 0]
+    first = moments[..., 1 : d + 1]
+    i, j = np.triu_indices(d)
+    second = np.empty(moments.shape[:-1] + (d, d))
+    second[..., i, j] = moments[..., d + 1 :]
+    second[..., j, i] = moments[..., d + 1 :]
+    return total, first, second
+
+
+def maximisation(moments, previous, held, floor):
+    """Constrained M-step of all mixtures.
+
+    Parameters
+    ----------
+    moments : ndarray (K, R, q)
+    previous : Parameters or None
+        Kept where `held`; may be None when nothing is held.
+    held : ndarray of bool (K, R)
+        Components that are not updated: weight, mean and covariance stay, the weights
+        of the others share the rest. This still cannot lower the likelihood
+        (a generalised EM step).
+    floor : float
+        Least eigenvalue of a covariance.
+
+    Returns
+    -------
+    Parameters
+    """
+    width = moments.shape[-1]
+    d = int(round((np.sqrt(8 * width + 1) - 3) / 2))
+    total, first, second = split_moments(moments, d)
+    if previous is None:
+        held = np.zeros(total.shape, dtype=bool)
+    safe = np.where(held, 1.0, total)
+    means = first / safe[..., None]
+    covariances = second / safe[..., None, None] - means[..., :, None] * means[..., None, :]
+    if held.any():
+        means = np.where(held[..., None], previous.means, means)
+        covariances = np.where(held[..., None, None], previous.covariances, covariances)
+        moved = np.where(held, 0.0, total)
+        kept = np.where(held, previous.weights, 0.0)
+        rest = 1.0 - kept.sum(axis=0)
+        shares = moved / np.maximum(moved.sum(axis=0), np.finfo(float).tiny)
+        weights = np.where(held, previous.weights, shares * rest)
+    else:
+        weights = total / total.sum(axis=0)
+    return Parameters(weights, means, floored(covariances, floor))

@@ -58,9 +58,10 @@ def read_fields(path, kinds, *, missing=None, comment=None):
         "quoting": csv.QUOTE_NONE, "encoding": "utf-8",
     }  # fmt: skip
     try:
-        frame = pd.read_csv(
-            path, dtype={name: dtypes[kind] for name, kind in kinds.items()}, **options
-        )
+        with np.errstate(invalid="ignore"):
+            frame = pd.read_csv(
+                path, dtype={name: dtypes[kind] for name, kind in kinds.items()}, **options
+            )
     except UnicodeDecodeError as error:
         raise CounterweightError(
             f"{path} is not text (byte {error.start}): it may be packed or damaged; fetch it anew."
@@ -68,11 +69,12 @@ def read_fields(path, kinds, *, missing=None, comment=None):
     except (ValueError, OverflowError, TypeError) as error:
         _explain(path, pd.read_csv(path, dtype="str", **options), kinds, lines, missing)
         raise CounterweightError(f"{path} cannot be read: {error}") from error
-    for name, kind in kinds.items():
-        if kind == "text":
-            refuse(path, name, frame[name].to_numpy() == "", frame[name], lines, "some text")
-        elif kind == "number":
-            refuse(path, name, ~np.isfinite(frame[name]), frame[name], lines, "a number")
+    numeric = frame[[name for name, kind in kinds.items() if kind != "text"]]
+    if not np.isfinite(numeric.to_numpy(dtype=float, na_value=np.nan)).all():
+        # The parser makes empty fields, and words such as nan, null: look at the text.
+        _explain(path, pd.read_csv(path, dtype="str", **options), kinds, lines, missing)
+    for name in frame.columns.difference(numeric.columns, sort=False):
+        refuse(path, name, frame[name].to_numpy() == "", frame[name], lines, "some text")
     return frame, lines
 
 
@@ -107,13 +109,14 @@ def refuse(path, column, wrong, values, lines, expected):
 
 def _explain(path, frame, kinds, lines, missing):
     """Raise for the first text that is not what its column holds."""
+    import numpy as np
     import pandas as pd
 
     for name, kind in kinds.items():
         if kind == "text":
             continue
         numbers = pd.to_numeric(frame[name], errors="coerce").astype(float)
-        wrong = numbers.isna()
+        wrong = numbers.isna() | ~np.isfinite(numbers.fillna(0.0))
         if missing:
             wrong &= frame[name].notna()
         if kind == "integer":

@@ -1,0 +1,67 @@
+"""The California Housing table: types, and errors that name the place."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from counterweight.datasets.ca_housing import COLUMNS, CaHousing
+from counterweight.errors import CounterweightError
+
+LINE = (
+    "-122.230000,37.880000,41.000000,880.000000,129.000000,322.000000,126.000000,8.325200,"
+    "452600.000000"
+)
+
+
+def refusal(folder, *lines):
+    (folder / "cal_housing.data").write_text("\n".join([*lines, ""]))
+    with pytest.raises(CounterweightError) as caught:
+        CaHousing.read(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_columns_types_and_order(tmp_path):
+    (tmp_path / "cal_housing.data").write_text(LINE + "\n" + LINE.replace("41.0", "52.0") + "\n")
+    frame = CaHousing.read(tmp_path)
+    assert list(frame) == ["row", *COLUMNS]
+    assert frame["row"].dtype == np.int32
+    assert set(frame.drop(columns="row").dtypes) == {np.dtype("float64")}
+    assert frame["housingMedianAge"].tolist() == [41.0, 52.0]
+    assert frame["longitude"][0] == -122.23
+
+
+def test_header_line_is_told(tmp_path):
+    text = refusal(tmp_path, ",".join(COLUMNS), LINE)
+    assert "line 1, column longitude: 'longitude' where a number is expected." in text
+
+
+@pytest.mark.parametrize("word", ["?", "", "nan", "inf", "1e999", "12 000"])
+def test_value_that_is_no_finite_number_is_told(tmp_path, word):
+    text = refusal(tmp_path, LINE, LINE.replace("880.000000", word))
+    assert f"line 2, column totalRooms: '{word}' where a number is expected." in text
+
+
+def test_wrong_number_of_fields_is_told(tmp_path):
+    assert "line 2 has 8 fields where 9 are expected" in refusal(
+        tmp_path, LINE, LINE.replace(",37.880000", "")
+    )
+    assert "it looks separated by semicolons, not commas" in refusal(
+        tmp_path, LINE.replace(",", ";")
+    )
+
+
+def test_empty_file_is_told(tmp_path):
+    assert "cal_housing.data is empty" in refusal(tmp_path)
+
+
+def test_real_file_has_the_published_counts():
+    mirror = os.environ.get("COUNTERWEIGHT_MIRROR")
+    if not mirror or not Path(mirror, "ca_housing", "cal_housing.data").is_file():
+        pytest.skip("needs the real file: COUNTERWEIGHT_MIRROR names no folder that has it")
+    frame = CaHousing.read(Path(mirror, "ca_housing"))
+    assert len(frame) == 20640
+    assert not frame.isna().any(axis=None)
+    assert (frame["medianHouseValue"] == 500001).sum() == 965
+    assert (frame["housingMedianAge"] == 52).sum() == 1273

@@ -1,0 +1,227 @@
+"""Claims: every verdict follows from the metrics and from nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+import report_example as example
+import yaml
+from counterweight.errors import CounterweightError
+from counterweight.reporting.claims import LAYOUT, VERDICTS, check_names, decide, load_claims
+
+CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
+RULE = {"label": "here", "study": "adult_married", "target": "general", "metric": "accuracy",
+        "left": "shifted_mixture", "right": "logistic", "comparison": "greater"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return example.plan()
+
+
+@pytest.fixture(scope="module")
+def metrics(plan):
+    return example.metrics(plan)
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return load_claims([CLAIMS])[0]
+
+
+def one(metrics, plan, *rules, failures=(), **keys):
+    claim = {
+        "id": "T01", "paper": "test", "statement": "A statement.", "where": "here",
+        "depends_on": "the test", "decide": [RULE | rule for rule in rules], **keys,
+    }  # fmt: skip
+    return decide([claim], metrics, plan, failures).iloc[0]
+
+
+def write(path, **changes):
+    document = {"paper": "test", "title": "Test", "claims": [
+        {"id": "T01", "statement": "A.", "where": "here", "decide": [RULE]}]}  # fmt: skip
+    path.write_text(yaml.safe_dump(document | changes))
+    return path
+
+
+def swapped(metrics, study, first, second):
+    """The same metrics with the results of two methods exchanged."""
+    names = {first: second, second: first}
+    metrics = metrics.copy()
+    own = metrics["study"] == study
+    metrics.loc[own, "source"] = metrics.loc[own, "source"].replace(names)
+    return metrics
+
+
+def test_every_claim_of_the_paper_gets_one_verdict(metrics, plan, shipped):
+    decided = decide(shipped, metrics, plan)
+    assert list(decided.columns) == [name for name, _ in LAYOUT]
+    assert list(decided["id"]) == [f"S{number:02d}" for number in range(1, 28)]
+    assert all(verdict.startswith(VERDICTS) for verdict in decided["verdict"])
+    assert decided["detail"].str.len().min() > 10
+
+
+def test_shipped_claims_name_only_what_the_plan_has(plan, shipped):
+    check_names(shipped, plan)
+
+
+def test_flipping_a_metric_flips_the_verdict(metrics, plan, shipped):
+    before = decide(shipped, metrics, plan).set_index("id")
+    flipped = swapped(metrics, "adult_married", "shifted_mixture", "logistic")
+    after = decide(shipped, flipped, plan).set_index("id")
+    assert before.loc["S03", "verdict"] == "reproduced"
+    assert after.loc["S03", "verdict"] == "not reproduced"
+    assert after.loc["S03", "effect"] == pytest.approx(-before.loc["S03", "effect"])
+    assert after.loc["S08", "verdict"] == before.loc["S08", "verdict"]
+
+
+def test_every_testable_claim_can_come_out_otherwise(metrics, plan, shipped):
+    # Other numbers, turned around or all alike: no rule is satisfied by its wording alone.
+    before = decide(shipped, metrics, plan).set_index("id")["verdict"]
+    changed = [
+        decide(shipped, metrics.assign(value=value), plan).set_index("id")["verdict"]
+        for value in (-3.7 * metrics["value"] + 100.0, 0.0)
+    ]
+    held = before[before == "reproduced"].index
+    assert len(held) > 10
+    assert all(any(after[name] != "reproduced" for after in changed) for name in held)
+
+
+def test_a_claim_that_holds_in_part_names_what_it_depends_on(metrics, plan):
+    found = one(
+        metrics, plan, {"label": "first"}, {"label": "second", "right": "logistic-oracle"}
+    )
+    assert found["verdict"] == "depends on the test"
+    assert "First: holds" in found["detail"] and "Second: does not hold" in found["detail"]
+
+
+def test_rules_with_one_label_are_one_condition(metrics, plan):
+    found = one(metrics, plan, {}, {"right": "logistic-oracle"})
+    assert found["verdict"] == "not reproduced"
+
+
+def test_an_interval_over_the_threshold_is_undecided(metrics, plan):
+    rule = {"left": "shifted_mixture-step", "right": "shifted_mixture"}
+    found = one(metrics, plan, rule)
+    assert found["verdict"] == "not reproduced"
+    assert found["low"] < 0 < found["high"]
+    assert "undecided, the interval contains the threshold" in found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "margin", "expected"),
+    [("greater", 0.02, "reproduced"), ("greater", 0.05, "not reproduced"),
+     ("less", 0.0, "not reproduced"), ("differs", 0.0, "reproduced"),
+     ("within", 0.05, "reproduced"), ("within", 0.01, "not reproduced")],
+)  # fmt: skip
+def test_comparisons_mean_what_they_say(metrics, plan, comparison, margin, expected):
+    # The made-up difference is 3 points.
+    found = one(metrics, plan, {"comparison": comparison, "margin": margin})
+    assert found["verdict"] == expected
+
+
+def test_aggregates_take_the_worst_item(metrics, plan):
+    rule = {"metric": "balance_before", "aggregate": "max_abs", "left": "lemma1-logistic",
+            "right": 0, "comparison": "within", "margin": 0.3, "judge": "mean"}  # fmt: skip
+    found = one(metrics, plan, rule)
+    assert found["effect"] == pytest.approx(0.4)
+    assert found["verdict"] == "not reproduced"
+
+
+def test_a_failed_method_makes_a_claim_untestable_with_its_reason(metrics, plan):
+    without = metrics[
+        (metrics["study"] != "adult_married") | (metrics["source"] != "shifted_mixture")
+    ]
+    failure = {"study": "adult_married", "source": "shifted_mixture", "stage": "train",
+               "reason": "INFO: start\nERROR: too few rows.", "log": "x.log"}  # fmt: skip
+    found = one(without, plan, {}, failures=[failure])
+    assert found["verdict"] == "cannot be tested"
+    assert "too few rows" in found["detail"]
+
+
+def test_values_that_are_no_numbers_count_as_missing(metrics, plan):
+    hidden = metrics.copy()
+    hidden.loc[hidden["source"] == "shifted_mixture", "value"] = float("nan")
+    assert one(hidden, plan, {})["verdict"] == "cannot be tested"
+
+
+def test_one_split_cannot_decide(metrics, plan):
+    found = one(metrics[metrics["repeat"] == 0], plan, {})
+    assert found["verdict"] == "cannot be tested"
+    assert "at least two repeats" in found["detail"]
+
+
+def test_no_metrics_at_all_leave_nothing_testable(metrics, plan, shipped):
+    decided = decide(shipped, metrics.iloc[:0], plan)
+    assert set(decided["verdict"]) == {"cannot be tested"}
+
+
+def test_verdicts_on_twins_say_so(plan, shipped):
+    twins = example.plan("generated")
+    decided = decide(shipped, example.metrics(twins), twins).set_index("id")
+    assert decided.loc["S03", "data"] == "generated"
+    assert decided.loc["S03", "detail"].startswith("On generated data")
+    assert decided.loc["S15", "data"] == "simulated"
+
+
+def test_a_study_that_is_not_run_is_named(metrics, plan):
+    found = one(metrics, plan, {"study": "adult_maried"})
+    assert found["verdict"] == "cannot be tested"
+    assert "the nearest is 'adult_married'" in found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"study": "adult_maried"}, "'adult_maried' is not part of this run"),
+     ({"left": "shifted_mixtur"}, "the nearest is 'shifted_mixture'")],
+)  # fmt: skip
+def test_unknown_names_are_refused_in_one_sentence(plan, change, words):
+    claim = {"id": "T01", "statement": "", "where": "", "paper": "", "decide": [RULE | change]}
+    with pytest.raises(CounterweightError, match=words) as caught:
+        check_names([claim], plan)
+    assert "claim T01, rule 1" in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"comparison": "greter"}, "did you mean 'greater'"), ({"margins": 1}, "'margin'"),
+     ({"left": [1]}, "neither a source"), ({"margin": "big"}, "margin")],
+)  # fmt: skip
+def test_mistakes_in_a_rule_are_told_with_their_place(tmp_path, change, words):
+    claim = {"id": "T07", "statement": "A.", "where": "here", "decide": [RULE, RULE | change]}
+    path = write(tmp_path / "claims.yaml", claims=[claim])
+    with pytest.raises(CounterweightError, match=words) as caught:
+        load_claims([path])
+    assert "claim T07, rule 2" in str(caught.value)
+
+
+def test_a_claim_needs_rules_or_a_reason(tmp_path):
+    path = write(tmp_path / "claims.yaml", claims=[{"id": "T01", "statement": "", "where": ""}])
+    with pytest.raises(CounterweightError, match="either 'decide'"):
+        load_claims([path])
+
+
+def test_claim_files_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(CounterweightError, match="not there"):
+        load_claims([tmp_path / "none.yaml"])
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("claims: [")
+    with pytest.raises(CounterweightError, match="line .*not valid YAML"):
+        load_claims([broken])
+
+
+def test_an_id_stands_once(tmp_path):
+    first, second = write(tmp_path / "a.yaml"), write(tmp_path / "b.yaml")
+    with pytest.raises(CounterweightError, match="T01 is used twice"):
+        load_claims([first, second])
+
+
+def test_rules_are_kept_as_json_without_nan(metrics, plan, shipped):
+    for text in decide(shipped, metrics, plan)["rules"]:
+        for rule in json.loads(text, parse_constant=pytest.fail):
+            assert rule["verdict"] in {"holds", "fails", "undecided", "cannot"}
+
+
+def test_the_claims_are_not_written_with_a_verdict():
+    document = yaml.safe_load(CLAIMS.read_text(encoding="utf-8"))
+    assert all("verdict" not in claim for claim in document["claims"])

@@ -1,0 +1,436 @@
+"""Claims of the papers, decided from the metrics by declarative rules.
+
+A claim file states, for each claim, the rules that decide it. A rule compares two
+quantities, left minus right, on the same splits. It *holds* when the whole interval of
+the mean difference satisfies the comparison, *fails* when the whole interval
+contradicts it, and is *undecided* otherwise. Rules with one label form a condition,
+which holds when all of them hold. No verdict is written down anywhere: all of them
+follow from the metrics.
+"""
+
+import difflib
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.evaluation.intervals import paired_interval
+from counterweight.reporting import wording
+from counterweight.reporting.tables import failure_of, last_line
+
+SCHEMA = Path(__file__).resolve().parents[2] / "schemas" / "claims.schema.yaml"
+VERDICTS = ("reproduced", "depends on", "not reproduced", "cannot be tested")
+#: Layout of claims.parquet.
+LAYOUT = (
+    ("id", "string"),
+    ("paper", "string"),
+    ("statement", "string"),
+    ("where", "string"),
+    ("verdict", "string"),
+    ("detail", "string"),
+    ("effect", "float64"),
+    ("low", "float64"),
+    ("high", "float64"),
+    ("unit", "string"),
+    ("data", "string"),
+    ("rules", "string"),
+)
+_SIDE = ("study", "source", "metric", "target", "item", "aggregate", "distance_to")
+_AGGREGATES = {
+    "max": lambda frame: frame.max(axis=1),
+    "min": lambda frame: frame.min(axis=1),
+    "mean": lambda frame: frame.mean(axis=1),
+    "max_abs": lambda frame: frame.abs().max(axis=1),
+}
+
+
+class _Missing(Exception):
+    """A quantity that a rule needs has no value; the text says why."""
+
+
+def _place(file, document, path):
+    """Where in a claim file an error stands: the claim's id and the number of the rule."""
+    path, words = list(path), [file]
+    if path[:1] == ["claims"] and len(path) > 1:
+        claim = document["claims"][path[1]]
+        name = claim.get("id") if isinstance(claim, dict) else None
+        words.append(f"claim {name}" if name else f"claim number {path[1] + 1}")
+        path = path[2:]
+        if path[:1] == ["decide"] and len(path) > 1:
+            words.append(f"rule {path[1] + 1}")
+            path = path[2:]
+    if path:
+        words.append(".".join(map(str, path)))
+    return ", ".join(words)
+
+
+def _explain(error):
+    """What a schema error means, in words."""
+    if error.validator == "enum":
+        near = difflib.get_close_matches(str(error.instance), error.validator_value, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        return f"{error.instance!r} is not known; {hint}choose {listed(error.validator_value)}"
+    if error.validator == "additionalProperties":
+        allowed = error.schema["properties"]
+        extra = [key for key in error.instance if key not in allowed]
+        near = difflib.get_close_matches(str(extra[0]), allowed, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the keys are {listed(allowed, 20)}"
+        return f"unknown key {extra[0]!r}; {hint}"
+    if error.validator == "required":
+        missing = [key for key in error.validator_value if key not in error.instance]
+        return f"the key {missing[0]!r} is missing; add it"
+    if error.validator == "oneOf":
+        return "give either 'decide' (a list of rules) or 'untestable' (a reason), not both"
+    if error.validator == "anyOf":
+        return f"{error.instance!r} is neither a source, a number nor a mapping"
+    return error.message
+
+
+def load_claims(paths):
+    """Read and check claim files.
+
+    Parameters
+    ----------
+    paths : iterable of str or Path
+
+    Returns
+    -------
+    claims : list of dict
+        Each with ``paper`` beside the keys of the file.
+    printed : list of dict
+        Figures in print of all files, each with ``paper``.
+
+    Raises
+    ------
+    CounterweightError
+        When a file is not there, is no YAML, breaks the schema, or repeats an id.
+    """
+    import jsonschema
+
+    with open(SCHEMA, encoding="utf-8") as file:
+        validator = jsonschema.Draft202012Validator(yaml.safe_load(file))
+    claims, printed = [], []
+    for path in sorted(map(Path, paths)):
+        try:
+            document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise CounterweightError(
+                f"The claim file {path} is not there: check the path."
+            ) from error
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            line = f", line {mark.line + 1}" if mark else ""
+            raise CounterweightError(f"{path}{line}: not valid YAML; correct it.") from error
+        errors = sorted(validator.iter_errors(document), key=lambda e: (len(e.path), str(e.path)))
+        if errors:
+            place = _place(str(path), document, errors[0].absolute_path)
+            raise CounterweightError(f"{place}: {_explain(errors[0])}.")
+        for claim in document["claims"]:
+            if any(known["id"] == claim["id"] for known in claims):
+                raise CounterweightError(f"{path}: the claim id {claim['id']} is used twice.")
+            claims.append({"paper": document["paper"], **claim})
+        printed += [{"paper": document["paper"], **entry} for entry in document.get("printed", [])]
+    return claims, printed
+
+
+def _sides(rule):
+    """Left and right as full mappings; a plain number stays one."""
+    defaults = {key: rule[key] for key in _SIDE if key in rule}
+    for name in ("left", "right"):
+        side = rule[name]
+        if isinstance(side, str):
+            side = {"source": side}
+        yield {**defaults, **side} if isinstance(side, dict) else float(side)
+
+
+def sources_of(study):
+    """Names that metrics of a study can have as their source, from the plan."""
+    names = {"labels"}
+    for kind in ("methods", "selectors", "weightings"):
+        names.update(entry["id"] for entry in study.get(kind, ()))
+    return names
+
+
+def unknown_names(claims, plan):
+    """Names in claim rules that the plan does not have, one sentence each."""
+    found = []
+    for claim in claims:
+        for position, rule in enumerate(claim.get("decide", ()), 1):
+            for side in _sides(rule):
+                if isinstance(side, dict):
+                    problem = _unknown(side, plan)
+                    if problem:
+                        found.append(f"claim {claim['id']}, rule {position}: {problem}")
+    return found
+
+
+def check_names(claims, plan):
+    """Refuse claims that name a study or a source which the plan does not have.
+
+    For the shipped config and tests; `decide` itself only calls such claims untestable,
+    so that people can leave studies out of their own configs.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    problems = unknown_names(claims, plan)
+    if problems:
+        raise CounterweightError(f"The claims do not fit the config: {listed(problems, 3)}.")
+
+
+def _near(word, known):
+    near = difflib.get_close_matches(word, known, 1)
+    return f" (the nearest is {near[0]!r})" if near else ""
+
+
+def _unknown(side, plan):
+    study, source = side["study"], side.get("source")
+    if study not in plan["studies"]:
+        return f"the study {study!r} is not part of this run{_near(study, plan['studies'])}"
+    if source is None:
+        return "no source is given"
+    known = sources_of(plan["studies"][study])
+    if source not in known:
+        return f"{source!r} is not part of the study {study!r}{_near(source, sorted(known))}"
+    return None
+
+
+def _quantity(metrics, side, plan, failures, average):
+    """Values by repeat of one side of a rule, as a Series.
+
+    With `average`, the mean over repeats is taken before items are aggregated, and the
+    Series has one element.
+    """
+    problem = _unknown(side, plan)
+    if problem:
+        raise _Missing(problem)
+    study, source, metric = side["study"], side["source"], side["metric"]
+    rows = metrics.get((study, source, metric))
+    if rows is not None:
+        rows = rows[rows["target"] == side.get("target", "")]
+        if not side.get("aggregate"):
+            rows = rows[rows["item"] == side.get("item", "")]
+        rows = rows[rows["value"].notna()]
+    if rows is None or rows.empty:
+        failure = failure_of(failures, study, source, plan["studies"][study].get("dataset"))
+        reason = last_line(failure["reason"]) if failure else "it was not measured in this run"
+        raise _Missing(
+            f"{source!r} in {study!r} has no {wording.metric_name(metric)}: {reason.rstrip('.')}"
+        )
+    frame = rows.pivot_table(index="repeat", columns="item", values="value", aggfunc="mean")
+    if average:
+        frame = frame.mean(axis=0).to_frame().T
+    values = _AGGREGATES[side.get("aggregate", "mean")](frame)
+    if "distance_to" in side:
+        values = (values - side["distance_to"]).abs()
+    return values
+
+
+def _name(side):
+    if not isinstance(side, dict):
+        return None
+    parts = [side["source"]]
+    if side["metric"] != "accuracy":
+        kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
+        prefix = kind.get(side.get("aggregate"), "")
+        parts = [f"{prefix}{wording.metric_name(side['metric'])}"]
+        if side["source"] != "labels":
+            parts[0] += f" of {side['source']}"
+        if side.get("item"):
+            parts.append(f"({side['item']})")
+    return " ".join(parts)
+
+
+def _phrase(left, right, rule, outcome):
+    """The comparison of one rule in words, with numbers."""
+    unit, factor = outcome["unit"], outcome["factor"]
+    places = wording.digits(unit)
+    names = [_name(left), _name(right)]
+    if names[1] is None:
+        names[1] = wording.number(right * factor, wording.digits(unit))
+    elif left["study"] != right["study"]:
+        names = [f"{names[0]} in {left['study']}", f"{names[1]} in {right['study']}"]
+    effect = wording.number(outcome["effect"], places, sign=True)
+    text = f"{names[0]} {wording.MINUS} {names[1]} = {effect}" + (f" {unit}" if unit else "")
+    if right == 0.0:
+        text = f"{names[0]} = {effect}" + (f" {unit}" if unit else "")
+    if rule.get("judge") != "mean":
+        text += " " + wording.interval(outcome["low"], outcome["high"], places)
+    margin = rule.get("margin", 0) * factor
+    size = wording.number(abs(margin), 1 if unit == "points" else 0 if margin % 1 == 0 else 2)
+    needed = {"within": f"allowed ±{size}", "differs": f"needed beyond ±{size}"}
+    signs = {"greater": margin, "less": -margin}
+    if margin:
+        sign = wording.MINUS if signs.get(rule["comparison"], 0) < 0 else "+"
+        word = "above" if rule["comparison"] == "greater" else "below"
+        text += f" ({needed.get(rule['comparison'], f'needed {word} {sign}{size}')})"
+    return text.replace("  ", " ").rstrip()
+
+
+def _judge(comparison, margin, low, high):
+    """holds / fails / undecided, for an interval of left minus right."""
+    if comparison == "less":
+        comparison, low, high = "greater", -high, -low
+    if comparison == "greater":
+        return "holds" if low > margin else "fails" if high <= margin else "undecided"
+    inside = -margin <= low and high <= margin
+    outside = low > margin or high < -margin
+    if comparison == "within":
+        return "holds" if inside else "fails" if outside else "undecided"
+    return "holds" if outside else "fails" if inside else "undecided"
+
+
+def _decide_rule(rule, metrics, plan, failures):
+    left, right = _sides(rule)
+    unit, factor = wording.unit(left["metric"])
+    outcome = {
+        "label": rule["label"], "study": left["study"], "target": left.get("target", ""),
+        "metric": left["metric"], "left": left.get("source"), "comparison": rule["comparison"],
+        "right": right["source"] if isinstance(right, dict) and "source" in right else
+        None if isinstance(right, dict) else right,
+        "unit": unit, "factor": factor, "effect": math.nan, "low": math.nan, "high": math.nan,
+        "repeats": 0, "verdict": "cannot", "text": "",
+    }  # fmt: skip
+    average = rule.get("judge") == "mean"
+    try:
+        values = _quantity(metrics, left, plan, failures, average)
+        if isinstance(right, dict):
+            other = _quantity(metrics, right, plan, failures, average)
+            common = values.index.intersection(other.index)
+            if common.empty:
+                raise _Missing("the two sides have no repeat in common")
+            difference = values.loc[common].to_numpy() - other.loc[common].to_numpy()
+        else:
+            difference = values.to_numpy() - right
+        if np.isnan(difference).any():
+            raise _Missing("the difference is not a number")
+        share = plan["studies"][left["study"]]["test_share"]
+        mean, low, high = paired_interval(difference, share)
+        if average:
+            low, high = math.nan, math.nan
+        elif math.isnan(low):
+            raise _Missing("a single split gives no interval; use at least two repeats")
+    except _Missing as missing:
+        return outcome | {"text": str(missing)}
+    bounds = (mean, mean) if average else (low, high)
+    verdict = _judge(rule["comparison"], rule.get("margin", 0), *bounds)
+    outcome |= {
+        "effect": mean * factor, "low": low * factor, "high": high * factor,
+        "repeats": len(difference), "verdict": verdict,
+    }  # fmt: skip
+    return outcome | {"text": _phrase(left, right, rule, outcome)}
+
+
+def conditions(outcomes):
+    """Verdict of each label: the worst of its rules."""
+    order = ("cannot", "fails", "undecided", "holds")
+    return {
+        label: min((o["verdict"] for o in outcomes if o["label"] == label), key=order.index)
+        for label in dict.fromkeys(o["label"] for o in outcomes)
+    }
+
+
+def _data(outcomes, plan):
+    """Kind of data behind a claim: real, simulated, generated; the least real one wins."""
+    kinds = {
+        plan["studies"][o["study"]].get("source", plan.get("data_source", "download"))
+        for o in outcomes
+        if o["study"] in plan["studies"]
+    }
+    for kind in ("generated", "download", "simulated"):
+        if kind in kinds:
+            return {"download": "real"}.get(kind, kind)
+    return plan.get("data_source", "download").replace("download", "real")
+
+
+#: Outcomes of a condition in words.
+OUTCOMES = {
+    "holds": "holds",
+    "fails": "does not hold",
+    "undecided": "undecided, the interval contains the threshold",
+    "cannot": "cannot be tested",
+}
+
+
+def _decide_claim(claim, metrics, plan, failures):
+    outcomes = [
+        _decide_rule(rule, metrics, plan, failures) for rule in claim.get("decide", ())
+    ]
+    data = _data(outcomes, plan)
+    if not outcomes:
+        verdict, detail = "cannot be tested", claim["untestable"]
+    else:
+        by_label = conditions(outcomes)
+        found = set(by_label.values())
+        if "cannot" in found:
+            verdict = "cannot be tested"
+        elif found == {"holds"}:
+            verdict = "reproduced"
+        elif "holds" in found:
+            verdict = "depends on " + claim.get("depends_on", "the condition")
+        else:
+            verdict = "not reproduced"
+        parts = []
+        for label, outcome in by_label.items():
+            texts = dict.fromkeys(o["text"] for o in outcomes if o["label"] == label)
+            parts.append(f"{label}: {OUTCOMES[outcome]} ({'; '.join(texts)})")
+        detail = ". ".join(part[0].upper() + part[1:] for part in parts) + "."
+        if data == "generated":
+            detail = "On generated data, not on the real data set. " + detail
+    first = outcomes[0] if outcomes else {}
+    return {
+        "id": claim["id"],
+        "paper": claim["paper"],
+        "statement": claim["statement"],
+        "where": claim["where"],
+        "verdict": verdict,
+        "detail": detail,
+        "effect": first.get("effect", math.nan),
+        "low": first.get("low", math.nan),
+        "high": first.get("high", math.nan),
+        "unit": first.get("unit", ""),
+        "data": data if outcomes else "",
+        "rules": json.dumps([_plain(outcome) for outcome in outcomes]),
+    }
+
+
+def _plain(outcome):
+    """An outcome as JSON can hold it: numbers that are not finite become text or null."""
+    plain = {key: value for key, value in outcome.items() if key != "factor"}
+    for key in ("effect", "low", "high"):
+        value = float(plain[key])
+        plain[key] = None if math.isnan(value) else value if math.isfinite(value) else str(value)
+    return plain
+
+
+def decide(claims, metrics, plan, failures=()):
+    """Verdict of every claim from the metrics.
+
+    Parameters
+    ----------
+    claims : list of dict
+        From `load_claims`.
+    metrics : pandas.DataFrame
+        Everything measured, in the layout `counterweight.tables.METRICS`.
+    plan : dict
+    failures : iterable of dict
+        With ``study``, ``source``, ``reason``: explain why a metric is missing.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of `LAYOUT`, one row for each claim. ``verdict`` is *reproduced* (all
+        conditions hold), *not reproduced* (none holds), *depends on ...* (some hold) or
+        *cannot be tested*. ``effect``, ``low`` and ``high`` belong to the first rule and
+        are in ``unit``; ``data`` is real, generated or simulated; ``rules`` is JSON with
+        the outcome of each rule.
+    """
+    failures = list(failures)
+    parts = dict(list(metrics.groupby(["study", "source", "metric"], sort=False)))
+    rows = [_decide_claim(claim, parts, plan, failures) for claim in claims]
+    return pd.DataFrame(rows, columns=[name for name, _ in LAYOUT])

@@ -1,0 +1,149 @@
+"""Tables of the report as tidy frames: numbers only, formatting is the report's."""
+
+import numpy as np
+import pandas as pd
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.evaluation.intervals import paired_interval
+from counterweight.reporting.wording import method_label
+
+#: Metrics that a results table shows, in its order of columns.
+COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
+LAYOUT = (
+    "study", "target", "method", "label", "oracle", "metric", "mean", "sd", "diff", "low",
+    "high", "n", "printed", "status", "reason",
+)  # fmt: skip
+
+
+def failure_of(failures, study, source, dataset=None):
+    """The failure that explains why a source of a study has no result, or None.
+
+    The source's own failure comes first, then one of its study, then one of the
+    data set that the study needs.
+
+    Parameters
+    ----------
+    failures : iterable of dict
+        With ``study``, ``source``, ``stage``, ``reason``, ``log``.
+    """
+    failures = list(failures)
+    for same in (
+        lambda f: f["study"] == study and f["source"] == source,
+        lambda f: f["study"] == study,
+        lambda f: dataset and not f["study"] and f["source"] == dataset,
+    ):
+        for failure in failures:
+            if same(failure):
+                return failure
+    return None
+
+
+def last_line(text):
+    """The last line of a log that says something, with its level removed."""
+    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
+    line = lines[-1] if lines else "no reason was logged"
+    return line.removeprefix("ERROR: ").rstrip()
+
+
+def by_repeat(metrics, study, source, target, metric, item=""):
+    """Values of one metric as a Series indexed by repeat, NaN dropped."""
+    rows = metrics[
+        (metrics["study"] == study)
+        & (metrics["source"] == source)
+        & (metrics["target"] == target)
+        & (metrics["metric"] == metric)
+        & (metrics["item"] == item)
+    ]
+    return rows.set_index("repeat")["value"].dropna().sort_index()
+
+
+def results_table(metrics, plan, study, target, printed=(), failures=()):
+    """One table of results: methods in plan order, one row for each method and metric.
+
+    Swept methods are left out; their figure shows them.
+
+    Parameters
+    ----------
+    metrics : pandas.DataFrame
+        In the layout `counterweight.tables.METRICS`.
+    plan : dict
+    study, target : str
+    printed : iterable of dict
+        Figures of the paper: study, target, metric, source, value.
+    failures : iterable of dict
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `LAYOUT`. ``mean`` and ``sd`` are over repeats, ``diff`` with ``low`` and
+        ``high`` is the mean difference from the study's baseline on the same splits
+        with its corrected interval, all in the metric's own unit. ``status`` is ``ok``
+        or ``failed``; a failed method keeps its rows, with ``reason``.
+
+    Raises
+    ------
+    CounterweightError
+        When the plan has no such study.
+    """
+    if study not in plan["studies"]:
+        raise CounterweightError(
+            f"There is no study {study!r} in the plan; it has {listed(plan['studies'])}."
+        )
+    settings = plan["studies"][study]
+    in_print = {
+        (entry["source"], entry["metric"]): entry["value"]
+        for entry in printed
+        if entry["study"] == study and entry["target"] == target
+    }
+    metrics = metrics[metrics["study"] == study]
+    baseline = settings.get("baseline", "logistic")
+    references = {
+        metric: by_repeat(metrics, study, baseline, target, metric) for metric in COLUMNS
+    }
+    rows = []
+    for method in settings["methods"]:
+        if method.get("sweep"):
+            continue
+        values = {
+            metric: by_repeat(metrics, study, method["id"], target, metric) for metric in COLUMNS
+        }
+        status, reason = "ok", ""
+        if all(series.empty for series in values.values()):
+            status = "failed"
+            failure = failure_of(failures, study, method["id"], settings.get("dataset"))
+            reason = last_line(failure["reason"]) if failure else "no result was found"
+        for metric in COLUMNS:
+            series = values[metric]
+            diff = low = high = np.nan
+            if method["id"] != baseline:
+                difference = (series - references[metric]).dropna()
+                diff, low, high = paired_interval(difference, settings["test_share"])
+            rows.append(
+                {
+                    "study": study,
+                    "target": target,
+                    "method": method["id"],
+                    "label": method_label(method),
+                    "oracle": bool(method.get("oracle")),
+                    "metric": metric,
+                    "mean": series.mean() if len(series) else np.nan,
+                    "sd": series.std(ddof=1) if len(series) > 1 else np.nan,
+                    "diff": diff,
+                    "low": low,
+                    "high": high,
+                    "n": len(series),
+                    "printed": in_print.get((method["id"], metric), np.nan),
+                    "status": status,
+                    "reason": reason,
+                }
+            )
+    return pd.DataFrame(rows, columns=list(LAYOUT))
+
+
+def all_tables(metrics, plan, printed=(), failures=()):
+    """Every results table of the plan: ``{(study, target): frame}`` in plan order."""
+    return {
+        (name, target): results_table(metrics, plan, name, target, printed, failures)
+        for name, study in plan["studies"].items()
+        for target in study["targets"]
+    }

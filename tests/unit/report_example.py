@@ -74,6 +74,17 @@ def plan(source="download"):
 
 
 def metrics(plan, seed=0):
+    """Metrics of a plan; made once for each kind of data, so change a copy only."""
+    kind = (plan["data_source"], seed)
+    if kind not in _made:
+        _made[kind] = _metrics(plan, seed)
+    return _made[kind]
+
+
+_made = {}
+
+
+def _metrics(plan, seed):
     rng = np.random.default_rng(seed)
     frames = [pd.DataFrame(columns=[name for name, _ in METRICS])]
     for name, settings in plan["studies"].items():
@@ -107,10 +118,12 @@ def _method_records(one, rng, name):
             for metric, value in (
                 ("accuracy", accuracy), ("balanced_accuracy", accuracy - 0.03),
                 ("auc", accuracy + 0.06), ("log_loss", 1.1 - accuracy),
-                ("brier", 0.5 * (1.05 - accuracy)), ("converged", 1.0),
-                ("components_held", 0.0), ("iterations", 120.0),
+                ("brier", 0.5 * (1.05 - accuracy)),
             ):  # fmt: skip
                 yield {**common, "metric": metric, "value": value}
+            for metric, value in (("converged", 1.0), ("components_held", 0.0)):
+                for item in "012" if one["model"] == "generative" else ("",):
+                    yield {**common, "metric": metric, "item": item, "value": value}
             if one["model"] == "shifted_mixture":
                 last = 40 if "converged" in one["id"] else 5
                 speed = 0.2 if "converged" in one["id"] else 0.01
@@ -191,8 +204,9 @@ def boundary_files(folder, rows=2000, seed=3):
     y = (rng.random(rows) < p_positive).astype("int8")
     selected = (rng.random(rows) < p_selected).astype("int8")
     write_table(folder / "features.parquet", {"row": row, "x1": x[:, 0], "x2": x[:, 1]})
-    write_table(folder / "truth.parquet", {"row": row, "y_general": y, "y_unlabeled": y,
-                "p_positive": p_positive, "p_selected": p_selected})  # fmt: skip
+    write_table(folder / "truth.parquet", {"repeat": np.zeros(rows, "int16"), "row": row,
+                "y_general": y, "y_unlabeled": y, "p_positive": p_positive,
+                "p_selected": p_selected})  # fmt: skip
     role = np.where(row % 5 < 2, "test", np.where(selected == 1, "labeled", "unlabeled"))
     write_table(folder / "labels.parquet", {"repeat": np.zeros(rows, "int16"), "row": row,
                 "role": role, "selected": selected})  # fmt: skip

@@ -10,7 +10,13 @@ from counterweight.reporting.claims import decide, load_claims
 from counterweight.reporting.report import BANNERS, build_report, inline_svg
 from counterweight.reporting.results import StudyResults
 from counterweight.reporting.style import svg_text
-from counterweight.reporting.tables import LAYOUT, all_tables, results_table
+from counterweight.reporting.tables import (
+    LAYOUT,
+    all_tables,
+    failure_of,
+    last_line,
+    results_table,
+)
 from counterweight.reporting.wording import interval, number, percent
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
@@ -66,7 +72,7 @@ def test_a_failed_method_keeps_its_row_with_the_reason(plan, metrics):
     row = table[table["method"] == "generative"].iloc[0]
     assert row["status"] == "failed" and row["reason"].endswith("& more.")
     html = page(plan, some, [FAILURE])
-    assert html.count('<tr class="failed"><th scope="row">generative</th>') == 2
+    assert html.count('<tr class="failed"><th scope="row">Class mixtures</th>') == 2
     assert "<b>failed</b>: &lt;script&gt;" in html
 
 
@@ -107,7 +113,7 @@ def test_a_report_on_real_data_marks_only_simulated_studies(html):
 def test_tables_have_their_titles_and_a_sentence(html):
     for title in ("Table 1.", "Table 2.", "Table 3.", "Table 4."):
         assert title in html
-    assert "the most accurate method that sees no hidden label is shifted mixture-step" in html
+    assert "the most accurate method that sees no hidden label is Shifted mixture" in html
     assert "Claims that rest on it: S01" in html
     assert "missing not at random" in html
 
@@ -117,16 +123,35 @@ def test_a_report_without_any_metrics_still_tells_why(plan, metrics):
                "reason": "ERROR: no answer from the server.", "log": "l"}  # fmt: skip
     html = page(plan, metrics.iloc[:0], [failure])
     assert "make demo" in html
-    assert html.count("no answer from the server") > 10
+    assert "<b>failed</b>: no answer from the server" in html
+    assert "<b>failed</b>: for the same reason" in html
+    claims = html[: html.index("</table>")]
+    assert claims.count("no answer from the server") > 10
 
 
 def test_oracles_carry_a_dagger_and_its_note(html):
-    assert "logistic-oracle †" in html and "† sees hidden labels" in html
+    assert "Logistic regression (oracle)\N{NO-BREAK SPACE}†" in html and "† sees hidden labels" in html
 
 
 def test_ids_of_inlined_figures_are_made_unique():
     text = '<?xml version="1.0"?><svg width="5pt" viewBox="0"><g id="a"/><use href="#a"/></svg>'
     assert inline_svg(text, "p") == '<svg viewBox="0"><g id="p-a"/><use href="#p-a"/></svg>'
+
+
+def test_the_nearest_failure_explains_a_missing_result():
+    shared = {"study": "", "source": "adult", "reason": "a"}
+    study = {"study": "s", "source": "labels", "reason": "b"}
+    own = {"study": "s", "source": "logistic", "reason": "c"}
+    assert failure_of([shared, study, own], "s", "logistic", "adult") is own
+    assert failure_of([shared, study], "s", "logistic", "adult") is study
+    assert failure_of([shared], "s", "logistic", "adult") is shared
+    assert failure_of([shared, study, own], "other", "logistic") is None
+
+
+def test_the_error_line_of_a_log_is_its_reason():
+    assert last_line("INFO: a\nERROR: The file is bad.\n  tried x") == "The file is bad."
+    assert last_line("ERROR: unexpected error\nTraceback\nKeyError: 'a'") == "KeyError: 'a'"
+    assert last_line(" \n") == "no reason was logged"
 
 
 def test_all_tables_cover_each_target(plan, metrics):

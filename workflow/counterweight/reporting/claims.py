@@ -231,26 +231,30 @@ def _quantity(metrics, side, plan, failures, average):
     return values
 
 
-def _name(side):
+def _name(side, plan):
     if not isinstance(side, dict):
         return None
-    parts = [side["source"]]
+    methods = {one["id"]: one for one in plan["studies"][side["study"]]["methods"]}
+    source = side["source"]
+    source = wording.method_label(methods[source]) if source in methods else source
+    parts = [source]
     if side["metric"] != "accuracy":
         kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
         prefix = kind.get(side.get("aggregate"), "")
         parts = [f"{prefix}{wording.metric_name(side['metric'])}"]
         if side["source"] != "labels":
-            parts[0] += f" of {side['source']}"
+            parts[0] += f" of {source}"
         if side.get("item"):
-            parts.append(f"({side['item']})")
+            counted = "step " if side["item"].isdigit() else ""
+            parts.append(f"({counted}{side['item']})")
     return " ".join(parts)
 
 
-def _phrase(left, right, rule, outcome):
+def _phrase(left, right, rule, outcome, plan):
     """The comparison of one rule in words, with numbers."""
     unit, factor = outcome["unit"], outcome["factor"]
     places = wording.digits(unit)
-    names = [_name(left), _name(right)]
+    names = [_name(left, plan), _name(right, plan)]
     if names[1] is None:
         names[1] = wording.number(right * factor, wording.digits(unit))
     elif left["study"] != right["study"]:
@@ -323,7 +327,7 @@ def _decide_rule(rule, metrics, plan, failures):
         "effect": mean * factor, "low": low * factor, "high": high * factor,
         "repeats": len(difference), "verdict": verdict,
     }  # fmt: skip
-    return outcome | {"text": _phrase(left, right, rule, outcome)}
+    return outcome | {"text": _phrase(left, right, rule, outcome, plan)}
 
 
 def conditions(outcomes):

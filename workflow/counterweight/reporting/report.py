@@ -10,7 +10,7 @@ import pandas as pd
 from counterweight.components import declared
 from counterweight.reporting import summaries
 from counterweight.reporting.claims import OUTCOMES, VERDICTS, conditions
-from counterweight.reporting.tables import last_line, results_table
+from counterweight.reporting.tables import failures_of, last_line, results_table
 from counterweight.reporting.wording import digits, interval, number, percent
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
@@ -92,17 +92,21 @@ def _table_view(table):
     accuracy = table[table["metric"] == "accuracy"]
     fair = accuracy[(accuracy["status"] == "ok") & ~accuracy["oracle"]]
     best = fair.loc[fair["mean"].idxmax(), "method"] if fair["mean"].notna().any() else None
+    told = None
     for method, part in table.groupby("method", sort=False):
         cells = {row["metric"]: row for row in part.to_dict("records")}
         main = cells["accuracy"]
         difference = ""
         if not pd.isna(main["diff"]):
             difference = number(100 * main["diff"], 2, sign=True)
+        # A data set that is not there fails every method: its long reason stands once.
+        reason = "for the same reason" if main["reason"] == told else main["reason"]
+        told = main["reason"]
         yield {
             "label": main["label"],
             "oracle": main["oracle"],
             "failed": main["status"] == "failed",
-            "reason": main["reason"],
+            "reason": reason,
             "best": method == best,
             "accuracy": _cell(main, True),
             "difference": difference,
@@ -168,7 +172,7 @@ def _study_view(name, settings, plan, metrics, claims, failures, figures, printe
         "weights": summaries.weight_rows(own, settings),
         "selection": summaries.selection_rows(own, settings),
         "notes": summaries.fitting_notes(own, settings),
-        "failures": [failure for failure in failures if failure["study"] == name],
+        "failures": failures_of(failures, name, settings.get("dataset")),
     }
 
 

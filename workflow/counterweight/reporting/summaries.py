@@ -6,7 +6,7 @@ import numpy as np
 
 from counterweight.evaluation.intervals import paired_interval
 from counterweight.reporting.tables import by_repeat
-from counterweight.reporting.wording import count, interval, listing, number, percent
+from counterweight.reporting.wording import count, interval, listing, method_label, number, percent
 
 #: Below this absolute difference in standard deviations a feature counts as balanced.
 BALANCED = 0.1
@@ -211,15 +211,16 @@ def selection_rows(metrics, settings):
 
 def fitting_notes(metrics, settings):
     """Counts that must not be hidden: not converged, held back, capped, as sentences."""
-    methods = {one["id"] for one in settings["methods"]}
-    fitted = metrics[metrics["source"].isin(methods)]
+    labels = {one["id"]: method_label(one) for one in settings["methods"]}
+    # A selection model may have a method's name; only methods have a target.
+    fitted = metrics[metrics["source"].isin(labels) & (metrics["target"] != "")]
     converged = fitted[fitted["metric"] == "converged"]
     notes = []
     if len(converged):
         short = converged[converged["value"] < 1]
         text = f"{len(short)} of {count(len(converged), 'fit')} did not converge fully"
         if len(short):
-            text += f" ({listing(sorted(short['source'].unique()))})"
+            text += f" ({listing(labels[name] for name in short['source'].unique())})"
         notes.append(text + ".")
     held = fitted[fitted["metric"] == "components_held"]
     if len(held):
@@ -229,7 +230,7 @@ def fitting_notes(metrics, settings):
             "held back because too few rows belonged to the component"
         )
         if len(some):
-            text += f" ({listing(sorted(some['source'].unique()))})"
+            text += f" ({listing(labels[name] for name in some['source'].unique())})"
         notes.append(text + ".")
     for one in settings["weightings"]:
         capped = _mean(metrics, one["id"], "rows_capped")

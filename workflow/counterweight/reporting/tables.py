@@ -19,30 +19,35 @@ def failure_of(failures, study, source, dataset=None):
     """The failure that explains why a source of a study has no result, or None.
 
     The source's own failure comes first, then one of its study, then one of the
-    data set that the study needs.
+    data set that the study needs (``study`` empty, ``source`` its name).
 
     Parameters
     ----------
     failures : iterable of dict
         With ``study``, ``source``, ``stage``, ``reason``, ``log``.
     """
-    failures = list(failures)
-    for same in (
-        lambda f: f["study"] == study and f["source"] == source,
-        lambda f: f["study"] == study,
-        lambda f: dataset and not f["study"] and f["source"] == dataset,
-    ):
-        for failure in failures:
-            if same(failure):
-                return failure
-    return None
+    own = failures_of(failures, study, dataset)
+    return next((failure for failure in own if failure["source"] == source), (own or [None])[0])
+
+
+def failures_of(failures, study, dataset=None):
+    """Failures of a study and of the data set that it needs; the study's own first."""
+    own = [failure for failure in failures if failure["study"] == study]
+    shared = [
+        failure
+        for failure in failures
+        if dataset and not failure["study"] and failure["source"] == dataset
+    ]
+    return own + shared
 
 
 def last_line(text):
-    """The last line of a log that says something, with its level removed."""
+    """The line of a log that says what went wrong: the last error, else the last line."""
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
-    line = lines[-1] if lines else "no reason was logged"
-    return line.removeprefix("ERROR: ").rstrip()
+    for line in reversed(lines):
+        if line.startswith("ERROR: ") and line != "ERROR: unexpected error":
+            return line.removeprefix("ERROR: ")
+    return lines[-1] if lines else "no reason was logged"
 
 
 def by_repeat(metrics, study, source, target, metric, item=""):
@@ -95,18 +100,24 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
         for entry in printed
         if entry["study"] == study and entry["target"] == target
     }
-    metrics = metrics[metrics["study"] == study]
-    baseline = settings.get("baseline", "logistic")
-    references = {
-        metric: by_repeat(metrics, study, baseline, target, metric) for metric in COLUMNS
+    own = metrics[
+        (metrics["study"] == study)
+        & (metrics["target"] == target)
+        & (metrics["item"] == "")
+        & metrics["metric"].isin(COLUMNS)
+        & metrics["value"].notna()
+    ]
+    measured = {
+        key: part.set_index("repeat")["value"].sort_index()
+        for key, part in own.groupby(["source", "metric"], sort=False)
     }
+    nothing = pd.Series(dtype=float)
+    baseline = settings.get("baseline", "logistic")
     rows = []
     for method in settings["methods"]:
         if method.get("sweep"):
             continue
-        values = {
-            metric: by_repeat(metrics, study, method["id"], target, metric) for metric in COLUMNS
-        }
+        values = {metric: measured.get((method["id"], metric), nothing) for metric in COLUMNS}
         status, reason = "ok", ""
         if all(series.empty for series in values.values()):
             status = "failed"
@@ -116,7 +127,7 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
             series = values[metric]
             diff = low = high = np.nan
             if method["id"] != baseline:
-                difference = (series - references[metric]).dropna()
+                difference = (series - measured.get((baseline, metric), nothing)).dropna()
                 diff, low, high = paired_interval(difference, settings["test_share"])
             rows.append(
                 {

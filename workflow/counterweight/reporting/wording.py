@@ -25,6 +25,12 @@ METRIC_NAMES = {
     "largest_weight": "largest weight", "largest_uncapped": "largest weight before the cap",
     "components_held": "component updates held back",
 }  # fmt: skip
+_MODELS = {
+    "logistic": "Logistic regression",
+    "generative": "Class mixtures",
+    "shifted_mixture": "Shifted mixture",
+}
+_MARKS = {"lemma1": "Lemma 1", "lemma2": "Lemma 2"}
 
 
 def unit(metric):
@@ -66,10 +72,21 @@ def interval(low, high, places=2):
 
 
 def method_label(method):
-    """The name of a method in print: the plan's label, else the id in words."""
-    if method.get("label"):
+    """The name of a method in print: the plan's label, else made from its id.
+
+    An id is the model and what sets it apart, joined by hyphens: ``logistic-lemma1``
+    becomes *Logistic regression (Lemma 1)*.
+    """
+    name = method["id"]
+    if method.get("label") and method["label"] != name:
         return method["label"]
-    return method["id"].replace("_", " ")
+    model = method.get("model") or ""
+    base, _, rest = name.partition("-")
+    if base != model:
+        return name.replace("_", " ")
+    base = _MODELS.get(model, model.replace("_", " ").capitalize())
+    words = [_MARKS.get(word, word.replace("_", " ")) for word in rest.split("-") if word]
+    return f"{base} ({', '.join(words)})" if words else base
 
 
 def count(amount, noun, plural=None):

@@ -31,9 +31,10 @@ def draw(study):
     matplotlib.figure.Figure
     """
     features = study.table("features.parquet")
-    truth = study.table("truth.parquet")
-    labels = study.table("labels.parquet")
-    first = labels[labels["repeat"] == labels["repeat"].min()]
+    first, truth = (
+        table[table["repeat"] == table["repeat"].min()].drop(columns="repeat")
+        for table in (study.table("labels.parquet"), study.table("truth.parquet"))
+    )
     names = [name for name in features.columns if name != "row"][:2]
     points = features.merge(truth, on="row").merge(first[["row", "selected", "role"]], on="row")
     shown = points[points["role"] != "test"].sort_values("row")
@@ -59,7 +60,7 @@ def _points(ax, shown, names, hide):
     label = shown["y_general"].to_numpy() == 1
     seen = shown["selected"].to_numpy() == 1 if hide else np.ones(len(shown), dtype=bool)
     for rows, colour, mark, size in (
-        (~seen, "#BDBDBD", ".", 2.5), (seen & ~label, style.ORANGE, "o", 2.3),
+        (~seen, "#A6A6A6", "o", 1.7), (seen & ~label, style.ORANGE, "o", 2.3),
         (seen & label, style.BLUE, "^", 2.6),
     ):  # fmt: skip
         ax.plot(x[rows], y[rows], mark, color=colour, markersize=size, markeredgewidth=0,
@@ -105,7 +106,7 @@ def _keys():
                       markeredgewidth=0)  # fmt: skip
 
     return (
-        [dot(style.BLUE, "^"), dot(style.ORANGE, "o"), dot("#BDBDBD", "o"),
+        [dot(style.BLUE, "^"), dot(style.ORANGE, "o"), dot("#A6A6A6", "o"),
          Line2D([], [], color=style.INK, linewidth=0.8), Line2D([], [], color=style.RED),
          Line2D([], [], color=style.INK, linestyle=(0, (4, 2)), linewidth=1.2)],
         ["positive", "negative", "hidden", "true boundary", "learned", "from all labels"],

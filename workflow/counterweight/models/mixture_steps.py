@@ -71,37 +71,58 @@ class QuadraticRows:
     def __init__(self, rows, row_weights, block=1024, cache_bytes=CACHE_BYTES):
         self.rows = rows
         self.row_weights = row_weights
-        self.block = min(int(block), 2040)  # byte counters in `expectation` hold 255 groups of 8
+        self.block = int(block)
         n, d = rows.shape
         self.upper = np.triu_indices(d)
         self.width = 1 + d + len(self.upper[0])
-        self._keep = n * self.width * 8 <= cache_bytes
+        self._keep = 2 * n * self.width * 8 <= cache_bytes
         self._kept = {}
 
-    def _expand(self, start, dtype):
-        rows = self.rows[start : start + self.block]
-        d = rows.shape[1]
-        features = np.empty((len(rows), self.width), dtype)
-        features[:, 0] = 1
-        features[:, 1 : d + 1] = rows
+    def _expand(self, start, size, dtype):
+        rows = self.rows[start : start + size].T.astype(dtype)
+        d, n = rows.shape
+        features = np.empty((self.width, n), dtype)
+        features[0] = 1
+        features[1 : d + 1] = rows
         at = d + 1
         for i in range(d):
-            np.multiply(rows[:, i : i + 1], rows[:, i:], out=features[:, at : at + d - i])
+            np.multiply(rows[i], rows[i:], out=features[at : at + d - i])
             at += d - i
         return features
 
-    def blocks(self, dtype):
-        """Yield (start, quadratic features, row weights) of each block."""
-        dtype = np.dtype(dtype)
-        if self._keep and dtype not in self._kept:
-            self._kept[dtype] = [self._expand(s, dtype) for s in self._starts()]
-        for number, start in enumerate(self._starts()):
-            features = self._kept[dtype][number] if self._keep else self._expand(start, dtype)
-            weights = self.row_weights[start : start + self.block].astype(dtype, copy=False)
-            yield start, features, weights
+    def blocks(self, dtype=np.float64):
+        """Yield the blocks of rows.
 
-    def _starts(self):
-        return range(0, len(self.rows), self.block)
+        Yields
+        ------
+        start : int
+        across : ndarray (q, m)
+            Quadratic features, a row for each feature.
+        down : ndarray (m, q)
+            The same, transposed; laid out anew where it is kept, since each of the two
+            matrix products of an iteration is faster with a layout of its own.
+        row_weights : ndarray (m,)
+        """
+        dtype = np.dtype(dtype)
+        size = self.size(dtype)
+        starts = range(0, len(self.rows), size)
+        if self._keep and dtype not in self._kept:
+            across = [self._expand(start, size, dtype) for start in starts]
+            self._kept[dtype] = [(block, block.T.copy()) for block in across]
+        for number, start in enumerate(starts):
+            if self._keep:
+                across, down = self._kept[dtype][number]
+            else:
+                across = self._expand(start, size, dtype)
+                down = across.T
+            yield start, across, down, self.row_weights[start : start + size]
+
+    def size(self, dtype):
+        """Rows of a block: twice as many in single precision, and at most 2040.
+
+        `expectation` counts rows in bytes, each of which holds 255 groups of 8.
+        """
+        return min(self.block * 8 // np.dtype(dtype).itemsize, 2040)
 
     def coefficients(self, parameters):
         """Coefficients (K, R, q) of log weight + log density in the quadratic features.
@@ -130,23 +151,28 @@ class QuadraticRows:
     def expectation(self, parameters, dtype=np.float64):
         """One E-step of all mixtures over all rows.
 
+        In single precision the log-likelihood is corrected to first order for the
+        rounding of the coefficients, which would be its largest error: its derivative
+        with respect to a coefficient is the moment of that feature.
+
         Returns
         -------
         Statistics
         """
         k, r = parameters.weights.shape
-        coefficients = self.coefficients(parameters).reshape(k * r, -1).astype(dtype)
+        exact = self.coefficients(parameters).reshape(k * r, -1)
+        coefficients = exact.astype(dtype)
         moments = np.zeros((k * r, self.width))
         log_likelihood = np.zeros(r)
         hard = np.zeros((k, r), dtype=np.int64)
-        size = min(self.block, len(self.rows))
+        size = min(self.size(dtype), len(self.rows))
         buffer = np.empty(k * r * size, dtype)
         groups = -(-size // 8)
         largest = np.zeros((k, r, groups * 8), dtype=bool)
-        for _, features, weights in self.blocks(dtype):
-            n = len(features)
+        for _, across, down, weights in self.blocks(dtype):
+            n = len(down)
             flat = buffer[: k * r * n].reshape(k * r, n)
-            np.matmul(coefficients, features.T, out=flat)
+            np.matmul(coefficients, across, out=flat)
             joint = flat.reshape(k, r, n)
             top = joint.max(axis=0)
             joint -= top
@@ -157,23 +183,15 @@ class QuadraticRows:
             hard += words[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
             np.exp(joint, out=joint)
             total = joint.sum(axis=0)
-            joint *= weights / total
+            joint *= np.divide(weights, total, dtype=dtype, casting="same_kind")
             np.log(total, out=total)
             total += top
-            log_likelihood += total @ weights
-            moments += flat @ features
+            log_likelihood += total.astype(np.float64, copy=False) @ weights
+            moments += flat @ down
+        if coefficients.dtype != exact.dtype:
+            lost = (exact - coefficients) * moments
+            log_likelihood += lost.reshape(k, r, -1).sum(axis=(0, 2))
         return Statistics(moments.reshape(k, r, -1), log_likelihood, hard)
-
-    def joint_log_density(self, parameters):
-        """Log weight + log density of each row under each component, (n, K, R)."""
-        k, r = parameters.weights.shape
-        coefficients = self.coefficients(parameters).reshape(k * r, -1)
-        result = np.empty((len(self.rows), k, r))
-        for start in self._starts():
-            features = self._expand(start, np.float64)
-            values = features @ coefficients.T
-            result[start : start + len(features)] = values.reshape(-1, k, r)
-        return result
 
     def random_moments(self, k, r, rng):
         """Moments (K, R, q) of uniform random responsibilities, each row's sum one.
@@ -182,19 +200,19 @@ class QuadraticRows:
         whatever the block size.
         """
         moments = np.zeros((k * r, self.width))
-        for _, features, weights in self.blocks(np.float64):
-            draw = rng.random((len(features), k, r))
+        for _, _, down, weights in self.blocks():
+            draw = rng.random((len(down), k, r))
             draw *= weights[:, None, None] / draw.sum(axis=1, keepdims=True)
-            moments += draw.reshape(len(features), k * r).T @ features
+            moments += draw.reshape(len(down), k * r).T @ down
         return moments.reshape(k, r, -1)
 
     def moments(self, responsibilities):
         """Moments (K, R, q) of given responsibilities (R, n, K)."""
         r, _, k = responsibilities.shape
         moments = np.zeros((k, r, self.width))
-        for start, features, weights in self.blocks(np.float64):
-            part = responsibilities[:, start : start + len(features)] * weights[None, :, None]
-            moments += np.einsum("rnk,nq->krq", part, features, optimize=True)
+        for start, across, _, weights in self.blocks():
+            part = responsibilities[:, start : start + len(weights)]
+            moments += (across * weights @ part).transpose(2, 0, 1)
         return moments
 
 

@@ -1,0 +1,47 @@
+# make run    environment and the whole workflow on real data
+# make test   environment and all checks
+# make paper  the papers' full repeats     make demo  generated data, no network, a few minutes
+# make bench  speed against the peers      make lint  formats and linters only
+.PHONY: run paper demo test lint bench env clean
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV ?= .venv
+CORES ?= all
+BIN := $(VENV)/bin
+PYSOURCES := workflow/counterweight scripts tests
+SMKSOURCES := Snakefile workflow/rules
+
+run: env
+	$(BIN)/snakemake --cores $(CORES)
+
+paper: env
+	$(BIN)/snakemake --cores $(CORES) --configfile workflow/overlays/paper.yaml
+
+demo: env
+	$(BIN)/snakemake --cores $(CORES) --configfile workflow/overlays/demo.yaml
+
+env: $(VENV)/ready
+
+$(VENV)/ready: requirements.txt requirements-dev.txt constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Counterweight needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  -r requirements.txt -r requirements-dev.txt -c constraints.txt
+	@touch $@
+
+lint: env
+	$(BIN)/ruff check $(PYSOURCES)
+	$(BIN)/ruff format --check $(PYSOURCES)
+	$(BIN)/snakefmt --check $(SMKSOURCES)
+	COUNTERWEIGHT_MIRROR= $(BIN)/snakemake --lint
+
+test: lint
+	$(BIN)/python -m pytest
+
+bench: env
+	$(BIN)/python tests/benchmarks/bench_mixture.py
+
+clean:
+	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache

@@ -1,0 +1,36 @@
+# Counterweight: table of contents. Stages in the order of the flow; helpers in common.smk.
+import os
+import sys
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+min_version("9.19")
+
+
+configfile: "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/download.smk"
+include: "workflow/rules/prepare.smk"
+include: "workflow/rules/label.smk"
+include: "workflow/rules/select.smk"
+include: "workflow/rules/weigh.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/report.html",
+
+
+onsuccess:
+    print(f"Done: open {RESULTS}/report.html")
+
+
+onerror:
+    report_what_is_there()

@@ -1,0 +1,14 @@
+from counterweight import jobs
+from counterweight.components import load
+from counterweight.seeds import generator
+
+
+def main(job):
+    rng = generator(job.params.seed, job.params.dataset, 0, "generate")
+    load("dataset", job.params.dataset).generate(job.params.folder, job.params.rows, rng)
+    jobs.log.info("%s: %d generated rows", job.params.dataset, job.params.rows)
+
+
+if __name__ == "__main__":
+    with jobs.logged(snakemake.log[0], {"data set": snakemake.params.dataset}):
+        main(snakemake)

@@ -1,0 +1,45 @@
+from functools import partial
+
+from counterweight import jobs
+from counterweight.components import load
+from counterweight.labeling.split import describe_labels, label_rows
+from counterweight.seeds import generator
+from counterweight.tables import METRICS, metrics_frame, read_table, write_table
+
+
+def main(job):
+    params = job.params
+    frame = read_table(job.input.table)
+    known = read_table(job.input.known) if job.input.known else None
+    recipe, outcome, rule = (
+        partial(load(kind, part["name"]), **part["options"])
+        for kind, part in (
+            ("features", params.features),
+            ("outcome", params.outcome),
+            ("labeling", params.labeling),
+        )
+    )
+    features = recipe(
+        frame,
+        generator(params.seed, params.stream, 0, "noise"),
+        outcome=params.outcome["options"].get("column"),
+    )
+    labels, truth = label_rows(
+        frame, features, known, rule, outcome,
+        seed=params.seed, study=params.stream,
+        repeats=params.repeats, test_share=params.test_share,
+    )  # fmt: skip
+    dropped = len(frame) - len(features)
+    records = describe_labels(labels, truth, dropped)
+    jobs.log.info("%d rows kept, %d left out by the recipe", len(features), dropped)
+    write_table(job.output.features, features)
+    write_table(job.output.labels, labels)
+    write_table(job.output.truth, truth)
+    write_table(
+        job.output.metrics, metrics_frame(job.wildcards.study, "labels", records), METRICS
+    )
+
+
+if __name__ == "__main__":
+    with jobs.logged(snakemake.log[0], snakemake.wildcards):
+        main(snakemake)

@@ -1,0 +1,123 @@
+"""Mistakes in the config are told by key, with the nearest word and what is allowed."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+from counterweight import config
+from counterweight.errors import CounterweightError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SMALL = {
+    "studies": {
+        "one": {
+            "dataset": "curved",
+            "features": {"recipe": "as_is"},
+            "outcome": {"rule": "equals", "column": "label", "value": 1},
+            "labeling": {"rule": "known_propensity"},
+            "selection": [{"selector": "logistic"}],
+            "weighting": [{"weighting": "lemma2"}],
+            "models": [{"model": "logistic"}, {"model": "shifted_mixture"}],
+        }
+    }
+}
+
+
+def changed(*path, value):
+    made = copy.deepcopy(SMALL)
+    node = made
+    for part in path[:-1]:
+        node = node[part]
+    node[path[-1]] = value
+    return made
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("sed",), 1, r"Unknown key sed; did you mean 'seed'\? Allowed here: "),
+        (("seed",), "x", r"seed must be of type integer, not text \('x'\)"),
+        (("repeats",), 0, "repeats is 0"),
+        (("test_share",), "1e-1", "YAML reads 1e-7 as text"),
+        (("test_share",), 1.0, "test_share is 1.0"),
+        (("studies", "one", "dataset"), "curvd", r"curvd.*did you mean 'curved'\?.*Choose one of"),
+        (("studies", "one", "modls"), [], r"Unknown key studies.one.modls; did you mean 'models'"),
+        (("studies", "one", "labeling", "rule"), "maried", "did you mean 'married'"),
+        (("studies", "one", "labeling", "strata"), 3, "Unknown key studies.one.labeling.strata"),
+        (("studies", "one", "models", 0, "model"), "logistc", "did you mean 'logistic'"),
+        (("studies", "one", "models", 1, "inertia"), 2, r"models\[1\].inertia is 2"),
+        (("studies", "one", "models", 1, "inertai"), 1, "did you mean 'inertia'"),
+        (("studies", "one", "models", 0, "weights"), "lemma1", "does not compute: add"),
+        (("studies", "one", "models", 0, "oracle"), "yes", "must be of type boolean"),
+        (("studies", "one", "models", 1, "weights"), "lemma2", "takes no weights"),
+        (("studies", "one", "selection"), [], "no selection model"),
+        (("studies", "one", "baseline"), "logistik", "did you mean 'logistic'"),
+        (("studies", "one", "paired_with"), "two", "no other study"),
+        (("studies", "one", "dataset"), "adult", "nobody knows"),
+        (("studies", "one", "outcome"), {"rule": "equals", "value": 1}, "lacks the key 'column'"),
+        (("studies", "one", "models"), [{"model": "logistic"}] * 2, "second method called 'logistic'"),
+        (("studies", "One"), {}, "One"),
+        (("studies", "one", "weighting", 0, "max_weight"), 0, "max_weight is 0"),
+        (("model_defaults",), {"generative": {"restart": 1}}, "did you mean 'restarts'"),
+        (
+            ("studies", "one", "models", 1, "sweep"), {"inertia": [0.5, 3]},
+            r"sweep.inertia\[1\] is 3",
+        ),
+        (("studies", "one", "models", 1, "sweep"), {"inertja": [1]}, "did you mean 'inertia'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_by_key(path, value, message):
+    with pytest.raises(CounterweightError, match=message) as caught:
+        config.resolve(changed(*path, value=value))
+    assert "properties" not in str(caught.value), "the schema itself is not shown"
+    assert all(len(line) < 600 for line in str(caught.value).splitlines())
+
+
+def test_several_mistakes_are_told_at_once():
+    made = changed("sed", value=1)
+    made["repeets"] = 3
+    with pytest.raises(CounterweightError) as caught:
+        config.resolve(made)
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_models_that_begin_from_others_bring_them_along():
+    methods = config.resolve(SMALL)["studies"]["one"]["methods"]
+    assert list(methods) == ["logistic", "generative", "generative-lemma2", "shifted_mixture"]
+    assert methods["shifted_mixture"]["starts"] == {
+        "labeled": "generative", "unlabeled": "generative-lemma2",
+    }  # fmt: skip
+    assert not methods["generative"]["reported"]
+
+
+def test_model_defaults_reach_every_use():
+    made = copy.deepcopy(SMALL) | {"model_defaults": {"generative": {"restarts": 3}}}
+    methods = config.resolve(made)["studies"]["one"]["methods"]
+    assert methods["generative-lemma2"]["options"]["restarts"] == 3
+
+
+@pytest.mark.parametrize("overlay", [None, "paper.yaml", "demo.yaml"])
+def test_shipped_configs_are_valid(overlay):
+    from snakemake.utils import update_config
+
+    made = yaml.safe_load((ROOT / "config.yaml").read_text())
+    if overlay:
+        path = ROOT / "workflow" / "overlays" / overlay
+        update_config(made, yaml.safe_load(path.read_text()))
+    plan = config.resolve(made)
+    assert "adult_married" in plan["studies"]
+
+
+def test_every_key_of_the_schema_is_described():
+    def keys(node, path=""):
+        for name, part in node.get("properties", {}).items():
+            yield f"{path}.{name}", part
+            yield from keys(part, f"{path}.{name}")
+            yield from keys(part.get("items", {}), f"{path}.{name}[]")
+            if isinstance(part.get("additionalProperties"), dict):
+                yield from keys(part["additionalProperties"], f"{path}.{name}.*")
+
+    for path, part in keys(config.schema()):
+        assert part.get("description"), f"{path} has no description"

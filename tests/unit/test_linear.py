@@ -1,0 +1,73 @@
+"""Weighted logistic regression: weights are honoured, units do not matter."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.linear import fit_logistic, logistic_probability
+from counterweight.models.logistic import LogisticModel
+from counterweight.tables import model_arrays, model_frame
+
+
+def sample(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)) * [1, 100, 0.01] + [0, 1000, 5]
+    logit = X[:, 0] + (X[:, 1] - 1000) / 100 - 0.4
+    return X, (rng.random(n) < 1 / (1 + np.exp(-logit))).astype(int)
+
+
+def test_integer_weights_equal_repeated_rows():
+    X, y = sample()
+    weights = np.random.default_rng(1).integers(0, 4, len(y))
+    one = fit_logistic(X, y, weights, ridge=0)
+    other = fit_logistic(np.repeat(X, weights, axis=0), np.repeat(y, weights), ridge=0)
+    np.testing.assert_allclose(one[0], other[0], rtol=1e-6)
+    assert one[1] == pytest.approx(other[1], rel=1e-6)
+
+
+def test_the_scale_of_the_weights_does_not_matter():
+    X, y = sample()
+    weights = np.random.default_rng(1).random(len(y))
+    np.testing.assert_allclose(
+        fit_logistic(X, y, weights)[0], fit_logistic(X, y, 1000 * weights)[0], rtol=1e-8
+    )
+
+
+def test_score_equations_hold_at_the_optimum():
+    X, y = sample()
+    weights = np.random.default_rng(2).random(len(y))
+    coef, intercept, _, converged = fit_logistic(X, y, weights, ridge=0)
+    residual = weights * (y - logistic_probability(X, coef, intercept))
+    standard = (X - X.mean(0)) / X.std(0)
+    assert converged
+    assert np.abs(residual @ standard).max() < 1e-5
+    assert abs(residual.sum()) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (-np.ones(400), "negative or not finite"),
+        (np.full(400, np.nan), "negative or not finite"),
+        (np.zeros(400), "All 400 weights are 0"),
+        (np.ones(3), "3 weights for 400 rows"),
+    ],
+)
+def test_impossible_weights_are_refused(weights, message):
+    X, y = sample()
+    with pytest.raises(CounterweightError, match=message):
+        fit_logistic(X, y, weights)
+
+
+def test_one_class_is_refused_also_when_weights_make_it_so():
+    X, y = sample()
+    with pytest.raises(CounterweightError, match="only class 1"):
+        fit_logistic(X, np.ones(400, int))
+    with pytest.raises(CounterweightError, match="only class 0"):
+        fit_logistic(X, y, (y == 0).astype(float))
+
+
+def test_a_model_survives_its_parquet_table():
+    X, y = sample()
+    model = LogisticModel().fit(X, y)
+    again = LogisticModel.from_arrays(model_arrays(model_frame(model.to_arrays(), 0, "general")))
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()

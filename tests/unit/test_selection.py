@@ -1,0 +1,116 @@
+"""Calibration is out of fold, and the diagnostics say what is there."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.selection.crossfit import (
+    describe_selection,
+    folds,
+    selection_probabilities,
+)
+from counterweight.selection.gradient_boosting import GradientBoostingSelector
+from counterweight.selection.logistic import LogisticSelector
+from counterweight.weighting.lemmas import general_weights, unlabeled_weights
+
+
+def mar(n=20_000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    p = 1 / (1 + np.exp(-(0.5 - 1.2 * X[:, 0] + 0.6 * X[:, 1])))
+    return X, p, (rng.random(n) < p).astype(int)
+
+
+def test_fitted_weights_follow_the_true_ratio():
+    X, p, s = mar()
+    fitted, _, _, converged = selection_probabilities(
+        LogisticSelector(), X, s, X[:5], np.random.default_rng(1)
+    )
+    assert converged
+    for weigh in (general_weights, unlabeled_weights):
+        found, true = (weigh(q[s == 1], s.mean()) for q in (fitted, p))
+        assert np.corrcoef(found, true)[0, 1] > 0.99
+
+
+def test_isotonic_probabilities_have_the_right_mean_and_keep_the_order():
+    X, _, s = mar(4000)
+    fitted, new, share, _ = selection_probabilities(
+        GradientBoostingSelector(trees=20), X, s, X[:100], np.random.default_rng(1),
+        calibration="isotonic_only",
+    )  # fmt: skip
+    assert share == 1
+    assert fitted.mean() == pytest.approx(s.mean(), abs=1e-9)
+    assert ((new >= 0) & (new <= 1)).all()
+    assert (fitted[s == 1] > 0).all()
+
+
+class Memory:
+    """A selector that knows the rows it was fitted on: it would leak if it were not out of fold."""
+
+    converged_ = True
+
+    def prepare(self, X, rng):
+        return None
+
+    def fit(self, X, s, *, rng=None, shared=None):
+        self.known = {tuple(row): value for row, value in zip(X, s, strict=True)}
+        return self
+
+    def predict(self, X):
+        return np.array([self.known.get(tuple(row), 0.5) for row in X], dtype=float)
+
+
+def test_training_rows_never_score_themselves():
+    X, _, s = mar(200)
+    scores, again, _, _ = selection_probabilities(
+        Memory(), X, s, X, np.random.default_rng(0), calibration="none"
+    )
+    assert (scores == 0.5).all()
+    assert (again == s).all()
+
+
+class Squared(LogisticSelector):
+    """A selector whose scores keep the order but are no probabilities."""
+
+    def predict(self, X):
+        return super().predict(X) ** 3
+
+
+def test_the_isotonic_map_is_used_where_scores_are_off_and_not_where_they_are_right():
+    X, p, s = mar()
+    shares = {}
+    for selector in (LogisticSelector(), Squared()):
+        fitted, _, shares[type(selector)], _ = selection_probabilities(
+            selector, X, s, X[:5], np.random.default_rng(1)
+        )
+        assert np.abs(fitted - p).mean() < 0.02
+    assert shares[LogisticSelector] < 0.5 < 0.9 < shares[Squared]
+
+
+def test_folds_have_the_same_labeled_share():
+    s = np.r_[np.ones(50, int), np.zeros(150, int)]
+    fold = folds(s, 5, np.random.default_rng(0))
+    assert np.bincount(fold).tolist() == [40] * 5
+    assert np.bincount(fold[s == 1]).tolist() == [10] * 5
+
+
+def test_too_few_labeled_rows_for_the_folds_are_told():
+    with pytest.raises(CounterweightError, match="Only 3 rows are labeled, too few for 5 folds"):
+        selection_probabilities(
+            LogisticSelector(), np.eye(20), np.r_[np.ones(3), np.zeros(17)], np.eye(20),
+            np.random.default_rng(0),
+        )  # fmt: skip
+
+
+def test_diagnostics_of_a_perfectly_calibrated_model():
+    rng = np.random.default_rng(0)
+    p = rng.random(50_000)
+    s = (rng.random(50_000) < p).astype(int)
+    records = describe_selection(p, s)
+    by = {(r["metric"], r.get("item", "")): r for r in records}
+    for k in range(10):
+        observed = by["calibration_observed", str(k)]
+        gap = observed["value"] - by["calibration_predicted", str(k)]["value"]
+        assert abs(gap) < 4 * observed["standard_error"] + 1e-3
+    for name in ("overlap_labeled", "overlap_unlabeled"):
+        assert sum(r["value"] for r in records if r["metric"] == name) == pytest.approx(1)
+    assert by["share_extreme", ""]["value"] == pytest.approx(0.01, abs=0.002)

@@ -1,0 +1,95 @@
+"""What every script needs: a log, errors told in one sentence, repeats in parallel."""
+
+import contextlib
+import logging
+import os
+import sys
+import traceback
+
+from counterweight.errors import CounterweightError
+
+# One thread for each linear-algebra call: sums then have one order, so the bytes of
+# a result do not depend on the number of cores. Parallel work is over repeats.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_variable] = "1"
+
+log = logging.getLogger("counterweight")
+
+
+@contextlib.contextmanager
+def logged(path, where=()):
+    """Log to the file `path` and to the terminal while the block runs.
+
+    A `CounterweightError` is logged as one sentence that begins with where it
+    happened, anything else with its traceback; both end the process with status 1.
+
+    Parameters
+    ----------
+    path : str
+    where : mapping, optional
+        What the job is about, e.g. ``{"study": "adult", "method": "logistic"}``.
+    """
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    handlers = [logging.FileHandler(path, mode="w"), logging.StreamHandler(sys.stderr)]
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+        log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    logging.getLogger("py.warnings").addHandler(handlers[0])
+    try:
+        yield log
+    except CounterweightError as error:
+        place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
+        log.error("%s%s", f"{place}: " if place else "", error)
+        sys.exit(1)
+    except MemoryError:
+        log.error("Out of memory: raise mem_mb of this rule, or use fewer rows.")
+        sys.exit(1)
+    except Exception:
+        log.error("unexpected error\n%s", traceback.format_exc().rstrip())
+        sys.exit(1)
+    finally:
+        for handler in handlers:
+            log.removeHandler(handler)
+            handler.flush()
+        logging.getLogger("py.warnings").removeHandler(handlers[0])
+        handlers[0].close()
+
+
+_task = None
+
+
+def _run(item):
+    return _task(item)
+
+
+def over_repeats(function, repeats, threads=1):
+    """``[function(r) for r in repeats]``, on `threads` processes.
+
+    The result does not depend on `threads`: every repeat draws from its own random
+    stream, and each process computes with one thread. The function and its data
+    reach the processes by fork, uncopied.
+
+    Parameters
+    ----------
+    function : callable
+        Takes one repeat; its result must be picklable.
+    repeats : iterable
+    threads : int
+    """
+    global _task
+    repeats = list(repeats)
+    if threads <= 1 or len(repeats) <= 1 or not hasattr(os, "fork"):
+        return [function(repeat) for repeat in repeats]
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    _task = function
+    try:
+        with ProcessPoolExecutor(
+            min(threads, len(repeats)), mp_context=multiprocessing.get_context("fork")
+        ) as pool:
+            return list(pool.map(_run, repeats))
+    finally:
+        _task = None

@@ -1,0 +1,18 @@
+"""Stage 2: features, outcome, who is labeled, splits."""
+
+FEATURES = {
+    "adult_binary": "counterweight.labeling.adult_binary:adult_binary",
+    "ca_logged": "counterweight.labeling.ca_logged:ca_logged",
+    "as_is": "counterweight.labeling.as_is:as_is",
+}
+
+OUTCOMES = {
+    "equals": "counterweight.labeling.equals:equals",
+    "above_median": "counterweight.labeling.above_median:above_median",
+}
+
+LABELINGS = {
+    "married": "counterweight.labeling.married:married",
+    "coastal": "counterweight.labeling.coastal:coastal",
+    "known_propensity": "counterweight.labeling.known_propensity:known_propensity",
+}

@@ -1,0 +1,32 @@
+"""Outcome 1 above the median of the target population."""
+
+import numpy as np
+
+from counterweight.labeling.columns import require
+
+OPTIONS = {
+    "column": {"type": "string", "description": "Numeric column of the prepared table."},
+}
+
+
+def above_median(frame, population, *, column):
+    """1 where `column` lies above its median over the target population.
+
+    The threshold differs by target (Smith & Elkan 2007, section 8: the median of
+    California for the general task, of the rest of California for the unlabeled one).
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows.
+    population : numpy.ndarray of bool, shape (n,)
+        Rows of the target population.
+    column : str
+
+    Returns
+    -------
+    numpy.ndarray of int8
+    """
+    require(frame, [column], "outcome rule above_median")
+    values = frame[column].to_numpy(dtype=float)
+    return (values > np.median(values[population])).astype("int8")

@@ -1,0 +1,71 @@
+"""The numeric columns of a table, unchanged."""
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.columns import add_noise, require
+
+OPTIONS = {
+    "columns": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "Columns to use; empty for every numeric column but the outcome.",
+    },
+    "noise": {
+        "type": "number",
+        "minimum": 0,
+        "default": 0.0,
+        "description": "Half-width of the uniform noise on every feature; 0 for none.",
+    },
+}
+
+
+def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):
+    """Numeric columns as they stand.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    rng : numpy.random.Generator
+    outcome : str, optional
+        Column that must not become a feature.
+    columns : sequence of str
+        Columns to use; empty for all numeric ones.
+    noise : float
+        Half-width, in units of the feature.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``row`` and the features as float.
+
+    Raises
+    ------
+    CounterweightError
+        When a column is missing, is not numeric, or holds missing values.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    require(frame, columns, "features recipe as_is")
+    names = list(columns) or [
+        name for name in frame.columns
+        if name not in ("row", outcome) and is_numeric_dtype(frame[name])
+    ]  # fmt: skip
+    text = [name for name in names if not is_numeric_dtype(frame[name])]
+    if text:
+        raise CounterweightError(
+            f"Feature {listed(text)} is text, and the recipe as_is takes numbers only: leave it "
+            "out of features.columns, or choose a recipe that encodes it."
+        )
+    if not names:
+        raise CounterweightError(
+            "The recipe as_is finds no numeric column to use as a feature: name features.columns."
+        )
+    features = frame[["row", *names]].copy()
+    holes = [name for name in names if features[name].isna().any()]
+    if holes:
+        raise CounterweightError(
+            f"Feature {listed(holes)} has missing values, and the recipe as_is takes none: fill "
+            "them first, or leave the column out of features.columns."
+        )
+    features[names] = features[names].astype(float)
+    return add_noise(features, noise, names, rng)

@@ -1,0 +1,68 @@
+"""Labeled is the northern coast, as in the California experiment of Smith & Elkan (2007)."""
+
+import numpy as np
+
+from counterweight.labeling.columns import require
+
+OPTIONS = {
+    "strata": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 100,
+        "description": "Number of latitude strata of equal count; print: 50.",
+    },
+    "strata_among": {
+        "enum": ["north", "all"],
+        "default": "north",
+        "description": "Rows that form the strata: north of minimum_latitude, or all (print).",
+    },
+    "degrees": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 0.4,
+        "description": "How far from the westernmost house of its stratum, in degrees.",
+    },
+    "minimum_latitude": {
+        "type": "number",
+        "default": 36.0,
+        "description": "Houses up to this latitude are never labeled.",
+    },
+}
+
+
+def coastal(
+    frame, truth, rng, *, strata=100, strata_among="north", degrees=0.4, minimum_latitude=36.0
+):
+    """Rows near the westernmost house of their latitude stratum, in the north.
+
+    The printed rule (50 strata over all rows) does not give the printed sizes; 100
+    strata among the northern rows come close. Both are readings of one sentence, so
+    both can be asked for.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows with ``longitude`` and ``latitude`` in degrees.
+    truth, rng
+        Not used: the rule is deterministic.
+    strata : int
+        Strata of equal count; rows of equal latitude are taken in file order.
+    strata_among : {"north", "all"}
+    degrees, minimum_latitude : float
+
+    Returns
+    -------
+    numpy.ndarray of bool
+    """
+    require(frame, ["longitude", "latitude"], "labeling rule coastal")
+    longitude = frame["longitude"].to_numpy(dtype=float)
+    latitude = frame["latitude"].to_numpy(dtype=float)
+    north = latitude > minimum_latitude
+    rows = np.flatnonzero(north) if strata_among == "north" else np.arange(len(frame))
+    ordered = rows[np.argsort(latitude[rows], kind="stable")]
+    stratum = np.arange(len(ordered)) * strata // max(len(ordered), 1)
+    coast = np.full(strata, np.inf)
+    np.minimum.at(coast, stratum, longitude[ordered])
+    selected = np.zeros(len(frame), dtype=bool)
+    selected[ordered] = longitude[ordered] <= coast[stratum] + degrees
+    return selected & north

@@ -1,0 +1,35 @@
+"""Checks and small steps that the feature recipes share."""
+
+from counterweight.errors import CounterweightError, listed
+
+
+def require(frame, columns, what):
+    """Refuse a table that lacks columns.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    columns : iterable of str
+    what : str
+        Who needs them, for the message, e.g. ``"features recipe adult_binary"``.
+    """
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise CounterweightError(
+            f"The {what} needs the column {listed(missing)}; the data set has "
+            f"{listed(frame.columns)}: choose another rule for this data set."
+        )
+
+
+def add_noise(features, width, columns, rng):
+    """Add uniform noise on [-width, width] to some columns, in place.
+
+    Discrete features let a Gaussian component shrink onto one value; noise keeps its
+    variance positive (Smith & Elkan 2007, section 6). One draw is made for each row
+    and listed column even where `width` is 0, so a study without noise keeps the
+    random stream of one with.
+    """
+    draws = rng.uniform(-1.0, 1.0, size=(len(features), len(columns)))
+    if width:
+        features[columns] = features[columns].to_numpy() + width * draws
+    return features

@@ -1,0 +1,155 @@
+"""Roles of the rows in each repeat: labeled, unlabeled, test."""
+
+import numpy as np
+import pandas as pd
+
+from counterweight.errors import CounterweightError
+from counterweight.seeds import generator
+
+TARGETS = ("general", "unlabeled")
+
+
+def label_rows(frame, features, truth, rule, outcome, *, seed, study, repeats, test_share):
+    """Who is labeled, what is seen and what is true, in every repeat.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared table, with ``row``.
+    features : pandas.DataFrame
+        Rows kept, with ``row``; no feature may be constant or not finite.
+    truth : pandas.DataFrame or None
+        What is known of a generated data set, by ``row``.
+    rule : callable
+        ``rule(frame, truth, rng) -> selected``.
+    outcome : callable
+        ``outcome(frame, population) -> 0/1``.
+    seed : int
+    study : str
+        Name that the random streams go by.
+    repeats : int
+    test_share : float
+        Share of the rows held out, between 0 and 1.
+
+    Returns
+    -------
+    labels, hidden : pandas.DataFrame
+        `labels`: repeat, row, role, selected, keep_rate, and ``y_general``,
+        ``y_unlabeled`` where seen, i.e. on labeled training rows. `hidden`: the same
+        rows with every outcome, and what `truth` knows.
+
+    Raises
+    ------
+    CounterweightError
+        When no row is labeled, all are, or the labeled rows have one class only.
+    """
+    check_features(features)
+    frame = frame.set_index("row", drop=False).loc[features["row"]].reset_index(drop=True)
+    if truth is not None:
+        truth = truth.set_index("row").loc[features["row"]].reset_index(drop=True)
+    rows = len(frame)
+    tested = int(test_share * rows)
+    if not 0 < tested < rows:
+        raise CounterweightError(
+            f"test_share {test_share} leaves {tested} of {rows} rows for the test: choose a share "
+            "that leaves rows on both sides."
+        )
+    labels, hidden = [], []
+    for repeat in range(repeats):
+        selected = np.asarray(rule(frame, truth, generator(seed, study, repeat, "labeling")), bool)
+        if not selected.any():
+            raise CounterweightError(
+                f"No row is labeled (0 of {rows}): loosen the options of the labeling rule."
+            )
+        if selected.all():
+            raise CounterweightError(
+                f"All {rows} rows are labeled, so there is nothing to correct: tighten the options "
+                "of the labeling rule."
+            )
+        test = np.zeros(rows, bool)
+        test[generator(seed, study, repeat, "split").permutation(rows)[:tested]] = True
+        seen = selected & ~test
+        known = {"repeat": np.full(rows, repeat, "int16"), "row": frame["row"].to_numpy("int32")}
+        outcomes = {}
+        for target in TARGETS:
+            population = np.ones(rows, bool) if target == "general" else ~selected
+            values = outcome(frame, population)
+            classes = np.unique(values[seen])
+            if len(classes) < 2:
+                raise CounterweightError(
+                    f"The {int(seen.sum())} labeled rows of repeat {repeat} have one class only "
+                    f"({', '.join(map(str, classes)) or 'no rows'}): no classifier can be learned; "
+                    "loosen the labeling rule or correct the outcome."
+                )
+            outcomes[f"y_{target}"] = pd.array(values, dtype="Int8")
+        role = np.select([test, selected], ["test", "labeled"], "unlabeled")
+        labels.append(
+            pd.DataFrame(
+                known
+                | {"role": role, "selected": selected.astype("int8"), "keep_rate": np.ones(rows)}
+                | {
+                    name: pd.Series(values).where(pd.Series(seen), pd.NA)
+                    for name, values in outcomes.items()
+                }
+            )
+        )
+        facts = {} if truth is None else {name: truth[name].to_numpy() for name in truth.columns}
+        hidden.append(pd.DataFrame(known | outcomes | facts))
+    return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
+
+
+def check_features(features):
+    """Refuse features that no density can be fitted to."""
+    values = features.drop(columns="row")
+    numbers = values.to_numpy(dtype=float)
+    if not len(numbers):
+        raise CounterweightError("No row is left after the feature recipe: check the raw data.")
+    for name, bad in zip(values.columns, ~np.isfinite(numbers).all(axis=0), strict=True):
+        if bad:
+            rows = features["row"].to_numpy()[~np.isfinite(values[name].to_numpy(dtype=float))]
+            raise CounterweightError(
+                f"Feature {name!r} is not a finite number in {len(rows)} rows (first: row "
+                f"{rows[0]}): correct the raw data or leave the feature out."
+            )
+    constant = values.columns[np.ptp(numbers, axis=0) == 0]
+    if len(constant):
+        raise CounterweightError(
+            f"Feature {', '.join(constant)} has one value in all {len(values)} rows: leave it out, "
+            "since it says nothing and makes every covariance singular."
+        )
+
+
+def describe_labels(labels, hidden, dropped):
+    """Sizes and class shares of each repeat, as metric records.
+
+    Parameters
+    ----------
+    labels, hidden : pandas.DataFrame
+        From `label_rows`.
+    dropped : int
+        Rows that the feature recipe left out.
+    """
+    records = []
+    for repeat, part in labels.groupby("repeat"):
+        truth = hidden.loc[part.index]
+        sizes = part["role"].value_counts()
+        sizes = {f"rows_{role}": int(sizes.get(role, 0)) for role in ("labeled", "unlabeled", "test")}
+        sizes |= {"rows_all": len(part), "rows_dropped": dropped}
+        records += [
+            {"repeat": repeat, "metric": metric, "value": value, "rows": len(part)}
+            for metric, value in sizes.items()
+        ]
+        groups = {role: (part["role"] == role).to_numpy() for role in ("labeled", "unlabeled", "test")}
+        groups["all"] = np.ones(len(part), bool)
+        for target in TARGETS:
+            outcome = truth[f"y_{target}"].to_numpy(dtype=float)
+            for group, mask in groups.items():
+                share = outcome[mask].mean()
+                records.append(
+                    {
+                        "repeat": repeat, "target": target, "metric": "positive_share",
+                        "item": group, "value": share, "rows": int(mask.sum()),
+                        "standard_error": np.sqrt(share * (1 - share) / mask.sum()),
+                    }
+                )  # fmt: skip
+    return records

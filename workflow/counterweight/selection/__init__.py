@@ -1,0 +1,8 @@
+"""Stage 3: models of the labeling, p(s = 1 | x)."""
+
+SELECTORS = {
+    "logistic": "counterweight.selection.logistic:LogisticSelector",
+    "gradient_boosting": "counterweight.selection.gradient_boosting:GradientBoostingSelector",
+    "gaussian_mixture": "counterweight.selection.gaussian_mixture:GaussianMixtureSelector",
+    "known": "counterweight.selection.known:KnownSelector",
+}

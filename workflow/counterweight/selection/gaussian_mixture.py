@@ -1,0 +1,58 @@
+"""Selection model: one Gaussian mixture for the labeled rows, one for the others."""
+
+from counterweight.models.gaussian_mixture import fit_mixture
+from counterweight.models.generative import GenerativeClassifier
+
+OPTIONS = {
+    "components": {
+        "type": "integer", "minimum": 1, "default": 6,
+        "description": "Gaussian components of each mixture.",
+    },
+    "restarts": {
+        "type": "integer", "minimum": 1, "default": 5,
+        "description": "Random starts of the mixture of all rows.",
+    },
+    "tolerance": {
+        "type": "number", "exclusiveMinimum": 0, "default": 1e-6,
+        "description": "Relative change of the log-likelihood at which EM stops.",
+    },
+}  # fmt: skip
+
+
+class GaussianMixtureSelector:
+    """p(s = 1 | x) by Bayes' rule from two Gaussian mixtures.
+
+    Both start from one mixture of p(x). That one never sees s, so all folds of the
+    calibration share it.
+
+    Parameters
+    ----------
+    components, restarts : int
+    tolerance : float
+    """
+
+    def __init__(self, components=6, restarts=5, tolerance=1e-6):
+        self.components = components
+        self.restarts = restarts
+        self.tolerance = tolerance
+
+    def prepare(self, X, rng):
+        """The mixture of p(x) that all folds start from."""
+        return fit_mixture(
+            X, self.components, restarts=self.restarts, tolerance=self.tolerance, rng=rng
+        )
+
+    def fit(self, X, s, *, rng=None, shared=None):
+        """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
+        self.model_ = self._classifier().fit(X, s, rng=rng, base=shared)
+        self.converged_ = bool(self.model_.converged_.all())
+        return self
+
+    def predict(self, X):
+        """Uncalibrated p(s = 1 | x), shape (n,)."""
+        return self.model_.predict_proba(X)[:, 1]
+
+    def _classifier(self):
+        return GenerativeClassifier(
+            components=self.components, restarts=self.restarts, tolerance=self.tolerance
+        )

@@ -1,0 +1,229 @@
+"""Parquet between the stages: one writer, one reader, the fixed layouts.
+
+The same table always gives the same bytes: column order and types come from a
+schema or from the caller, no time stamps and no pandas metadata are written, and
+row groups have a fixed size. A file gets its name only when it is complete.
+"""
+
+import contextlib
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+from counterweight.errors import CounterweightError, listed
+
+ROW_GROUP = 1 << 17
+
+#: Layout of every table of measurements, diagnostics included: (column, Arrow type).
+#: ``source`` is the method, selector, weighting or stage that was measured, ``item``
+#: what the metric is broken down by (a feature, a bin, an iteration, a setting; ""
+#: for none), ``rows`` the number of rows used.
+METRICS = (
+    ("study", "string"),
+    ("source", "string"),
+    ("repeat", "int16"),
+    ("target", "string"),
+    ("metric", "string"),
+    ("item", "string"),
+    ("value", "float64"),
+    ("standard_error", "float64"),
+    ("rows", "int64"),
+)
+
+#: Layout of a fitted model: numbers addressed by parameter name and up to three indices.
+MODEL = (
+    ("repeat", "int16"),
+    ("target", "string"),
+    ("parameter", "string"),
+    ("i", "int32"),
+    ("j", "int32"),
+    ("k", "int32"),
+    ("value", "float64"),
+)
+
+
+def _arrow_schema(layout):
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in layout])
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """Give a temporary name in the folder of `path`; rename to `path` on success.
+
+    Nothing is left behind when the block fails.
+
+    Raises
+    ------
+    CounterweightError
+        When the folder cannot be written or the disk is full.
+    """
+    path = Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        os.chmod(temporary, 0o644)
+        yield Path(temporary)
+        os.replace(temporary, path)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise CounterweightError(
+                f"The disk is full while writing {path}: free some space, then run again."
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+            raise CounterweightError(
+                f"Cannot write {path} ({error.strerror}): make the folder {path.parent} "
+                "writable, or choose another results folder in the config."
+            ) from error
+        raise
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+
+
+def write_table(path, columns, layout=None):
+    """Write one Parquet file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+    columns : pyarrow.Table, pandas.DataFrame or dict of str to array
+        Columns in the order in which they are to stand in the file.
+    layout : sequence of (str, str), optional
+        Column names and Arrow types that the file must have. Without it the types
+        are those of the columns.
+
+    Raises
+    ------
+    CounterweightError
+        When the folder cannot be written or the disk is full.
+    ValueError
+        When a column of the layout is missing.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if isinstance(columns, pa.Table):
+        table = columns
+    elif isinstance(columns, dict):
+        table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    else:
+        table = pa.Table.from_pandas(columns, preserve_index=False)
+    if layout is not None:
+        missing = [name for name, _ in layout if name not in table.column_names]
+        if missing:
+            raise ValueError(f"{path}: columns missing: {listed(missing)}")
+        table = table.select([name for name, _ in layout]).cast(_arrow_schema(layout))
+    with replacing(path) as temporary:
+        pq.write_table(
+            table.replace_schema_metadata(None),
+            temporary,
+            row_group_size=ROW_GROUP,
+            compression="zstd",
+            compression_level=1,
+            store_schema=False,
+        )
+
+
+def read_table(path, columns=None):
+    """Read a Parquet file of ours as a pandas frame.
+
+    Raises
+    ------
+    CounterweightError
+        When the file is missing, is not Parquet, or lacks a column.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(path)
+    except FileNotFoundError as error:
+        raise CounterweightError(
+            f"{path} is not there: run the step that makes it, or check the path."
+        ) from error
+    except pa.ArrowInvalid as error:
+        raise CounterweightError(
+            f"{path} is not a readable Parquet file: delete it and run again to make it anew."
+        ) from error
+    with file:
+        missing = [name for name in columns or () if name not in file.schema_arrow.names]
+        if missing:
+            raise CounterweightError(
+                f"{path} has no column {listed(missing)}; it has "
+                f"{listed(file.schema_arrow.names)}: delete it and run again to make it anew."
+            )
+        return file.read(columns=columns, use_threads=False).to_pandas()
+
+
+def metrics_frame(study, source, records):
+    """Frame in the `METRICS` layout from partial records.
+
+    Parameters
+    ----------
+    study, source : str
+    records : iterable of dict
+        Each with ``metric`` and ``value``; ``repeat``, ``target``, ``item``,
+        ``standard_error`` and ``rows`` where they mean something.
+    """
+    import pandas as pd
+
+    defaults = {
+        "study": study, "source": source, "repeat": 0, "target": "", "item": "",
+        "standard_error": float("nan"), "rows": 0,
+    }  # fmt: skip
+    frame = pd.DataFrame([defaults | record for record in records])
+    return frame.reindex(columns=[name for name, _ in METRICS])
+
+
+def model_frame(arrays, repeat, target):
+    """Long table (`MODEL` layout) from named arrays of at most three dimensions."""
+    import numpy as np
+    import pandas as pd
+
+    parts = []
+    for name, values in arrays.items():
+        values = np.asarray(values, dtype=float)
+        if values.ndim > 3:
+            raise ValueError(f"{name} has {values.ndim} dimensions; at most 3 can be stored")
+        index = np.indices(values.shape).reshape(values.ndim, values.size)
+        index = np.vstack([index, np.full((3 - values.ndim, values.size), -1)])
+        parts.append(
+            pd.DataFrame(
+                {
+                    "repeat": repeat, "target": target, "parameter": name,
+                    "i": index[0], "j": index[1], "k": index[2], "value": values.ravel(),
+                }
+            )
+        )  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def model_arrays(frame):
+    """Named arrays of one fitted model: the inverse of `model_frame`.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows of one repeat and one target, in the `MODEL` layout.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+    """
+    import numpy as np
+
+    arrays = {}
+    for name, part in frame.groupby("parameter", sort=False):
+        index = part[["i", "j", "k"]].to_numpy()
+        index = index[:, : int((index[0] >= 0).sum())]
+        values = np.full(tuple(index.max(axis=0) + 1), np.nan)
+        found = part["value"].to_numpy()
+        values[tuple(index.T)] = found if index.size else found[0]
+        arrays[name] = values
+    return arrays

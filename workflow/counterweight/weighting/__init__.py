@@ -1,0 +1,6 @@
+"""Stage 4: importance weights from selection probabilities."""
+
+WEIGHTINGS = {
+    "lemma1": "counterweight.weighting.lemmas:general_weights",
+    "lemma2": "counterweight.weighting.lemmas:unlabeled_weights",
+}

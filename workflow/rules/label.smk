@@ -1,0 +1,43 @@
+"""Stage 2, biased labeling split: features, who is labeled, train and test rows.
+
+Needs: a prepared table. Makes: features, labels (what may be seen) and truth (what is hidden;
+only evaluation and oracle methods read it), and their sizes as metrics.
+"""
+
+
+rule label:
+    input:
+        table=lambda wildcards: prepared(study_of(wildcards)["dataset"]),
+        known=lambda wildcards: known_truth(study_of(wildcards)["dataset"]),
+    output:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        truth=f"{RESULTS}/{{study}}/truth.parquet",
+        metrics=f"{RESULTS}/{{study}}/metrics/labels.parquet",
+    params:
+        dataset=lambda wildcards: study_of(wildcards)["dataset"],
+        features=lambda wildcards: chosen(study_of(wildcards)["features"], "recipe"),
+        outcome=lambda wildcards: chosen(study_of(wildcards)["outcome"], "rule"),
+        labeling=lambda wildcards: chosen(study_of(wildcards)["labeling"], "rule"),
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        repeats=lambda wildcards: study_of(wildcards)["repeats"],
+        test_share=lambda wildcards: study_of(wildcards)["test_share"],
+        code=lambda wildcards: code(
+            "label.py",
+            ("features", study_of(wildcards)["features"]["recipe"]),
+            ("outcome", study_of(wildcards)["outcome"]["rule"]),
+            ("labeling", study_of(wildcards)["labeling"]["rule"]),
+        ),
+    log:
+        f"{RESULTS}/logs/label/{{study}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/label/{{study}}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    conda:
+        ENVIRONMENT
+    script:
+        "../../scripts/label.py"

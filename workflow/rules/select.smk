@@ -1,0 +1,41 @@
+"""Stage 3, selection-model fitting: calibrated p(s=1|x) of every training and test row.
+
+Needs: features and labels. Makes: one table a selection model, and its diagnostics as metrics.
+"""
+
+
+def selector_of(wildcards):
+    return study_of(wildcards)["selectors"][wildcards.selector]
+
+
+rule fit_selection:
+    input:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        truth=branch(
+            lambda wildcards: selector_of(wildcards)["oracle"],
+            then=f"{RESULTS}/{{study}}/truth.parquet",
+            otherwise=[],
+        ),
+    output:
+        table=f"{RESULTS}/{{study}}/selection/{{selector}}.parquet",
+        metrics=f"{RESULTS}/{{study}}/metrics/selection_{{selector}}.parquet",
+    params:
+        selector=lambda wildcards: selector_of(wildcards),
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code(
+            "fit_selection.py", ("selector", selector_of(wildcards)["selector"])
+        ),
+    log:
+        f"{RESULTS}/logs/fit_selection/{{study}}/{{selector}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/fit_selection/{{study}}/{{selector}}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=30,
+    conda:
+        ENVIRONMENT
+    script:
+        "../../scripts/fit_selection.py"

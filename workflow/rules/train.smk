@@ -1,0 +1,59 @@
+"""Stage 5, model training: one job a study and method, all repeats inside.
+
+Needs: features, labels, the method's weights, and the fitted models that it begins from; an
+oracle also gets the hidden labels. Makes: parameters and predictions of the test rows.
+"""
+
+
+def method_of(wildcards):
+    return study_of(wildcards)["methods"][wildcards.method]
+
+
+def weights_of(wildcards):
+    weights = method_of(wildcards)["weights"]
+    return f"{RESULTS}/{wildcards.study}/weights/{weights}.parquet" if weights else []
+
+
+def starts_of(wildcards):
+    return [
+        f"{RESULTS}/{wildcards.study}/models/{start}.parquet"
+        for start in method_of(wildcards)["starts"].values()
+    ]
+
+
+rule train:
+    input:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        weights=weights_of,
+        starts=starts_of,
+        truth=branch(
+            lambda wildcards: method_of(wildcards)["oracle"],
+            then=f"{RESULTS}/{{study}}/truth.parquet",
+            otherwise=[],
+        ),
+    output:
+        model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
+        predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
+    params:
+        model=lambda wildcards: method_of(wildcards)["model"],
+        options=lambda wildcards: method_of(wildcards)["options"],
+        sweep=lambda wildcards: method_of(wildcards)["sweep"],
+        starts=lambda wildcards: list(method_of(wildcards)["starts"]),
+        repeats=lambda wildcards: method_of(wildcards)["repeats"],
+        targets=lambda wildcards: study_of(wildcards)["targets"],
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code("train.py", ("model", method_of(wildcards)["model"])),
+    log:
+        f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/train/{{study}}/{{method}}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=60,
+    conda:
+        ENVIRONMENT
+    script:
+        "../../scripts/train.py"

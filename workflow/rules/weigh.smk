@@ -1,0 +1,34 @@
+"""Stage 4, weight computation: importance weights of the labeled rows.
+
+Needs: selection probabilities. Makes: one table a weighting and selection model, and its
+diagnostics (effective sample size, rows at the cap, balance of each feature) as metrics.
+"""
+
+
+def weighting_of(wildcards):
+    return study_of(wildcards)["weightings"][f"{wildcards.weighting}-{wildcards.selector}"]
+
+
+rule compute_weights:
+    input:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        selection=f"{RESULTS}/{{study}}/selection/{{selector}}.parquet",
+    output:
+        table=f"{RESULTS}/{{study}}/weights/{{weighting}}-{{selector}}.parquet",
+        metrics=f"{RESULTS}/{{study}}/metrics/weights_{{weighting}}-{{selector}}.parquet",
+    params:
+        weighting=lambda wildcards: weighting_of(wildcards),
+        code=lambda wildcards: code("compute_weights.py", ("weighting", wildcards.weighting)),
+    log:
+        f"{RESULTS}/logs/compute_weights/{{study}}/{{weighting}}-{{selector}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/compute_weights/{{study}}/{{weighting}}-{{selector}}.tsv"
+    threads: 1
+    resources:
+        mem_mb=800,
+        runtime=10,
+    conda:
+        ENVIRONMENT
+    script:
+        "../../scripts/compute_weights.py"

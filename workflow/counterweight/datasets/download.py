@@ -92,6 +92,29 @@ def fetch(
     return origins
 
 
+def verify(folder, files):
+    """Refuse raw files whose bytes are not the pinned ones.
+
+    Parameters
+    ----------
+    folder : path
+    files : dict of str to str
+        SHA-256 digest by file name.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    for file, digest in files.items():
+        path = Path(folder) / file
+        found = sha256(path)
+        if found != digest:
+            raise CounterweightError(
+                f"{path} has the SHA-256 digest {found}, not the pinned {digest}: it was changed "
+                "or is another version; delete it, then run again to fetch it anew."
+            )
+
+
 def _failure_text(name, missing, files, folder, tried):
     lines = [f"The data set {name} is incomplete: {listed(missing)} could not be had."]
     lines += [f"  {where}: {answer}" for where, answer in tried] or ["  No source to try."]

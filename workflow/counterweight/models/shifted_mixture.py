@@ -125,6 +125,9 @@ class ShiftedMixtureClassifier:
         Share of unlabeled rows whose more probable class is not that of the start.
     """
 
+    #: Numbers (the last of each) that a sweep keeps for every setting.
+    SWEPT = ("unlabeled_log_likelihood", "decisions_moved")
+
     def __init__(self, inertia=0.99, iterations=5, shifts="all", reading="keep"):
         self.inertia = inertia
         self.iterations = iterations

@@ -9,13 +9,12 @@ from counterweight.models.mixture_steps import (
     LOG_2PI,
     Parameters,
     QuadraticRows,
-    Statistics,
     floored,
     maximisation,
 )
 
-#: Relative change of the log-likelihood at which a restart goes on in double precision. The
-#: corrected log-likelihood in single precision is good to about a tenth of it.
+#: Relative change of the log-likelihood at which a restart goes on in double precision;
+#: the corrected log-likelihood in single precision is good to about a tenth of it.
 DOUBLE_FROM = 3e-7
 #: Feature values from which the search in single precision pays for running the winner again.
 SCREEN_SIZE = 1 << 18
@@ -231,8 +230,9 @@ def fit_mixture(
     Each restart starts from uniform random responsibilities, rows summing to one, and
     stops when the relative change of the log-likelihood falls below `tolerance`
     (Smith & Elkan 2007, section 5). Restarts that lag behind are not given up: the best one
-    often stands almost still near a saddle point before it rises. A component with fewer than `minimum_rows` rows
-    assigned to it (largest responsibility) is not updated in that iteration.
+    often stands almost still near a saddle point before it rises. A component with fewer
+    than `minimum_rows` rows assigned to it (largest responsibility) is not updated in that
+    iteration.
 
     The rows are standardised first, and the result is given in their own units again.
     EM assumes that the mixture is the true family; with another truth it finds the
@@ -323,7 +323,7 @@ def fit_mixture(
     }
     size = used * data.features.width
     if first.weights.shape[1] == 1 or not screen or size < SCREEN_SIZE:
-        climb = _climb(data, first, single=False, **rule)
+        climb = _climb(data, first, np.float64, **rule)
         return _mixture(data, climb, climb, int(np.argmax(climb.last)))
     return _best_of_screened(data, first, rule)
 
@@ -346,24 +346,30 @@ def _check_options(n_components, restarts, tolerance, max_iter, covariance_floor
 class _Climb:
     """What EM left of a batch of mixtures: see `Mixture` for the meaning."""
 
+    parameters: Parameters
     last: np.ndarray
     iterations: np.ndarray
     converged: np.ndarray
     updates_held: np.ndarray
     history: list
-    best: Parameters = None
 
 
 def _best_of_screened(data, first, rule):
-    """Search in single precision, then run the winner again in double precision."""
-    screened = _climb(data, first, single=True, **rule)
+    """Search in single precision, then run the winner again in double precision.
+
+    Single precision follows each restart until its log-likelihood hardly changes; all of
+    them go on from there in double precision, together.
+    """
+    tolerance = max(DOUBLE_FROM, 3 * rule["tolerance"])
+    rough = _climb(data, first, np.float32, **(rule | {"tolerance": tolerance}))
+    screened = _climb(data, rough.parameters, np.float64, iterations=rough.iterations, **rule)
     best = None
     for index in np.argsort(-screened.last, kind="stable"):
         if best is not None and screened.last[index] <= best.last[0] + SAME_OPTIMUM * np.abs(
             best.last[0]
         ):
             break
-        again = _climb(data, first.restarts([index]), single=False, **rule)
+        again = _climb(data, first.restarts([index]), np.float64, **rule)
         screened.last[index] = again.last[0]
         screened.iterations[index] = again.iterations[0]
         if best is None or again.last[0] > best.last[0]:
@@ -373,7 +379,7 @@ def _best_of_screened(data, first, rule):
 
 def _mixture(data, winner, restarts, index):
     """The result, from the climb of the winner at `index` and that of all restarts."""
-    weights, means, covariances = data.outward(winner.best)
+    weights, means, covariances = data.outward(winner.parameters.restarts([index]))
     path = np.array([row[index] for row in winner.history])
     return Mixture(
         weights=weights,
@@ -389,26 +395,24 @@ def _mixture(data, winner, restarts, index):
     )
 
 
-def _climb(data, parameters, *, single, tolerance, max_iter, floor, minimum_rows):
+def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows, iterations=0):
     """Run EM on a batch of mixtures until each has converged.
 
-    With `single`, a restart is in single precision until its log-likelihood hardly rises any
-    more, or falls, which only rounding can make it do.
+    In single precision a restart also stops when its log-likelihood falls, which only
+    rounding can make it do.
     """
     restarts = parameters.weights.shape[1]
     live = np.arange(restarts)
-    rough = np.full(restarts, single)
     climb = _Climb(
+        parameters=Parameters(*(values.copy() for values in parameters)),
         last=np.full(restarts, -np.inf),
-        iterations=np.zeros(restarts, dtype=int),
+        iterations=np.zeros(restarts, dtype=int) + iterations,
         converged=np.zeros(restarts, dtype=bool),
         updates_held=np.zeros(restarts, dtype=int),
         history=[],
     )
-    top = -np.inf
-    nearly = max(DOUBLE_FROM, 3 * tolerance)
     while True:
-        statistics = _expectation(data.features, parameters, rough[live])
+        statistics = data.features.expectation(parameters, dtype, minimum_rows > 0)
         current = statistics.log_likelihood - data.log_jacobian
         if not np.isfinite(current).all():
             raise CounterweightError(
@@ -419,46 +423,20 @@ def _climb(data, parameters, *, single, tolerance, max_iter, floor, minimum_rows
         climb.last[live] = current
         climb.history.append(np.full(restarts, np.nan))
         climb.history[-1][live] = current
-        done = ~rough[live] & (np.abs(change) <= tolerance * np.abs(current))
+        done = np.abs(change) <= tolerance * np.abs(current)
+        if dtype == np.float32:
+            done |= change < 0
         climb.converged[live[done]] = True
-        stop = done | (climb.iterations[live] >= max_iter)
-        for at in np.flatnonzero(stop):
-            if current[at] > top:
-                top = current[at]
-                climb.best = parameters.restarts([at])
-        sharpen = live[rough[live] & (change <= nearly * np.abs(current))]
-        rough[sharpen] = False
-        # A value in single precision must not be compared with one in double precision.
-        climb.last[sharpen[~stop[np.isin(live, sharpen)]]] = -np.inf
-        keep = ~stop
-        live = live[keep]
+        keep = ~done & (climb.iterations[live] < max_iter)
+        if not keep.all():
+            for final, values in zip(climb.parameters, parameters, strict=True):
+                final[:, live[~keep]] = values[:, ~keep]
+            parameters = parameters.restarts(keep)
+            live = live[keep]
         if not len(live):
             return climb
-        if stop.any():
-            parameters = parameters.restarts(keep)
         hard, moments = statistics.hard[:, keep], statistics.moments[:, keep]
         held = (hard < minimum_rows) | (moments[..., 0] <= 1e-10 * data.total)
         climb.updates_held[live] += held.sum(axis=0)
         parameters = maximisation(moments, parameters, held, floor)
         climb.iterations[live] += 1
-
-
-def _expectation(features, parameters, rough):
-    """One E-step, in single precision for the mixtures that are still `rough`."""
-    if not rough.any():
-        return features.expectation(parameters)
-    if rough.all():
-        return features.expectation(parameters, np.float32)
-    parts = [
-        features.expectation(parameters.restarts(rough), np.float32),
-        features.expectation(parameters.restarts(~rough)),
-    ]
-    back = np.argsort(np.r_[np.flatnonzero(rough), np.flatnonzero(~rough)])
-    return Statistics(
-        *(
-            np.concatenate(values, axis=-1 if values[0].ndim < 3 else 1)[
-                (slice(None), back) if values[0].ndim > 1 else back
-            ]
-            for values in zip(*parts, strict=True)
-        )
-    )

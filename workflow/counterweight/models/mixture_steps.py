@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 CACHE_BYTES = 256 << 20
+#: Up to this many Gaussians reading a second layout costs more than it saves.
+NARROW = 40
 LOG_2PI = float(np.log(2 * np.pi))
 
 
@@ -71,15 +73,15 @@ class QuadraticRows:
     def __init__(self, rows, row_weights, block=1024, cache_bytes=CACHE_BYTES):
         self.rows = rows
         self.row_weights = row_weights
-        self.block = int(block)
+        self.block = min(int(block), 2040)  # `expectation` counts 255 groups of 8 rows a byte
         n, d = rows.shape
         self.upper = np.triu_indices(d)
         self.width = 1 + d + len(self.upper[0])
         self._keep = 2 * n * self.width * 8 <= cache_bytes
         self._kept = {}
 
-    def _expand(self, start, size, dtype):
-        rows = self.rows[start : start + size].T.astype(dtype)
+    def _expand(self, start, dtype):
+        rows = self.rows[start : start + self.block].T.astype(dtype)
         d, n = rows.shape
         features = np.empty((self.width, n), dtype)
         features[0] = 1
@@ -104,25 +106,17 @@ class QuadraticRows:
         row_weights : ndarray (m,)
         """
         dtype = np.dtype(dtype)
-        size = self.size(dtype)
-        starts = range(0, len(self.rows), size)
+        starts = range(0, len(self.rows), self.block)
         if self._keep and dtype not in self._kept:
-            across = [self._expand(start, size, dtype) for start in starts]
+            across = [self._expand(start, dtype) for start in starts]
             self._kept[dtype] = [(block, block.T.copy()) for block in across]
         for number, start in enumerate(starts):
             if self._keep:
                 across, down = self._kept[dtype][number]
             else:
-                across = self._expand(start, size, dtype)
+                across = self._expand(start, dtype)
                 down = across.T
-            yield start, across, down, self.row_weights[start : start + size]
-
-    def size(self, dtype):
-        """Rows of a block: twice as many in single precision, and at most 2040.
-
-        `expectation` counts rows in bytes, each of which holds 255 groups of 8.
-        """
-        return min(self.block * 8 // np.dtype(dtype).itemsize, 2040)
+            yield start, across, down, self.row_weights[start : start + self.block]
 
     def coefficients(self, parameters):
         """Coefficients (K, R, q) of log weight + log density in the quadratic features.
@@ -148,8 +142,8 @@ class QuadraticRows:
         quadratic = precision[..., i, j] * np.where(i == j, -0.5, -1.0)
         return np.concatenate([constant[..., None], linear, quadratic], axis=-1)
 
-    def expectation(self, parameters, dtype=np.float64):
-        """One E-step of all mixtures over all rows.
+    def expectation(self, parameters, dtype=np.float64, count=True):
+        """One E-step of all mixtures over all rows; without `count`, ``hard`` stays zero.
 
         In single precision the log-likelihood is corrected to first order for the
         rounding of the coefficients, which would be its largest error: its derivative
@@ -165,7 +159,7 @@ class QuadraticRows:
         moments = np.zeros((k * r, self.width))
         log_likelihood = np.zeros(r)
         hard = np.zeros((k, r), dtype=np.int64)
-        size = min(self.size(dtype), len(self.rows))
+        size = min(self.block, len(self.rows))
         buffer = np.empty(k * r * size, dtype)
         groups = -(-size // 8)
         largest = np.zeros((k, r, groups * 8), dtype=bool)
@@ -176,18 +170,19 @@ class QuadraticRows:
             joint = flat.reshape(k, r, n)
             top = joint.max(axis=0)
             joint -= top
-            largest[..., n:] = False
-            np.equal(joint, 0, out=largest[..., :n])
-            # Eight rows a word: each byte of the sum counts at most 255 groups.
-            words = largest.view(np.uint64).sum(axis=-1, dtype=np.uint64)
-            hard += words[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
+            if count:
+                largest[..., n:] = False
+                np.equal(joint, 0, out=largest[..., :n])
+                # Eight rows a word: each byte of the sum counts at most 255 groups.
+                words = largest.view(np.uint64).sum(axis=-1, dtype=np.uint64)
+                hard += words[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
             np.exp(joint, out=joint)
             total = joint.sum(axis=0)
             joint *= np.divide(weights, total, dtype=dtype, casting="same_kind")
             np.log(total, out=total)
             total += top
             log_likelihood += total.astype(np.float64, copy=False) @ weights
-            moments += flat @ down
+            moments += flat @ (down if k * r > NARROW else across.T)
         if coefficients.dtype != exact.dtype:
             lost = (exact - coefficients) * moments
             log_likelihood += lost.reshape(k, r, -1).sum(axis=(0, 2))

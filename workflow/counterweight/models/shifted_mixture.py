@@ -342,7 +342,7 @@ def _states(data, start, shifting, step):
             means.reshape(2 * k, 1, d),
             covariances.reshape(2 * k, 1, d, d),
         )
-        statistics = data.features.expectation(mixture)
+        statistics = data.features.expectation(mixture, count=False)
         yield state, float((statistics.log_likelihood[0] - data.log_jacobian) / n)
         total, first, second = split_moments(statistics.moments[:, 0].reshape(2, k, -1), d)
         # A component without any mass has no new mean: it stays where it is.

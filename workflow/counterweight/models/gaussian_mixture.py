@@ -14,8 +14,8 @@ from counterweight.models.mixture_steps import (
 )
 
 #: Relative change of the log-likelihood at which a restart goes on in double precision;
-#: the corrected log-likelihood in single precision is good to about a tenth of it.
-DOUBLE_FROM = 3e-7
+#: the corrected log-likelihood in single precision is seldom worse than this.
+DOUBLE_FROM = 1e-7
 #: Feature values from which the search in single precision pays for running the winner again.
 SCREEN_SIZE = 1 << 18
 #: Relative difference by which two optima count as different.
@@ -360,7 +360,7 @@ def _best_of_screened(data, first, rule):
     Single precision follows each restart until its log-likelihood hardly changes; all of
     them go on from there in double precision, together.
     """
-    tolerance = max(DOUBLE_FROM, 3 * rule["tolerance"])
+    tolerance = max(DOUBLE_FROM, 1.5 * rule["tolerance"])
     rough = _climb(data, first, np.float32, **(rule | {"tolerance": tolerance}))
     screened = _climb(data, rough.parameters, np.float64, iterations=rough.iterations, **rule)
     best = None

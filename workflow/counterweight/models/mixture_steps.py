@@ -13,7 +13,7 @@ import numpy as np
 
 CACHE_BYTES = 256 << 20
 #: Up to this many Gaussians reading a second layout costs more than it saves.
-NARROW = 40
+NARROW = 16
 LOG_2PI = float(np.log(2 * np.pi))
 
 

@@ -1,24 +1,22 @@
-import pandas as pd
+import numpy as np
 from counterweight import jobs
 from counterweight.components import load
-from counterweight.study_data import StudyData
-from counterweight.tables import METRICS, metrics_frame, read_table, write_table
+from counterweight.study_data import StudyData, by_repeat
+from counterweight.tables import METRICS, metrics_table, read_columns, write_table
 from counterweight.weighting.diagnostics import cap_weights, describe_weights
 
 
 def main(job):
     spec = job.params.weighting
     weigh = load("weighting", spec["weighting"])
-    data = StudyData(read_table(job.input.features), read_table(job.input.labels))
-    selection = read_table(job.input.selection)
+    data = StudyData(read_columns(job.input.features), read_columns(job.input.labels))
     tables, records = [], []
-    for repeat, part in selection.groupby("repeat"):
+    for repeat, part in by_repeat(read_columns(job.input.selection)).items():
         labeled = data.role(repeat, "labeled")
-        p = part["p"].to_numpy()[labeled]
-        raw = weigh(p, data.selected_share(repeat), **spec["options"])
+        raw = weigh(part["p"][labeled], data.selected_share(repeat), **spec["options"])
         weights, capped = cap_weights(raw, spec["max_weight"])
         jobs.log.info("repeat %d: %d of %d rows at the cap", repeat, capped, len(weights))
-        tables.append(data.labels[repeat].loc[labeled, ["repeat", "row"]].assign(weight=weights))
+        tables.append((part["repeat"][labeled], part["row"][labeled], weights))
         target = ~data.role(repeat, "test") & ~(labeled & (spec["target"] == "unlabeled"))
         found = describe_weights(
             raw, weights, data.X[data.positions(repeat, labeled)],
@@ -26,9 +24,11 @@ def main(job):
         )  # fmt: skip
         records += [{"repeat": repeat, "target": spec["target"]} | record for record in found]
     source = f"{job.wildcards.weighting}-{job.wildcards.selector}"
-    write_table(job.output.table, pd.concat(tables))
-    frame = metrics_frame(job.wildcards.study, source, records)
-    write_table(job.output.metrics, frame, METRICS)
+    columns = map(np.concatenate, zip(*tables, strict=True))
+    write_table(job.output.table, dict(zip(("repeat", "row", "weight"), columns, strict=True)))
+    write_table(
+        job.output.metrics, metrics_table(job.wildcards.study, source, records), METRICS
+    )
 
 
 if __name__ == "__main__":

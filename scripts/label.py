@@ -4,7 +4,7 @@ from counterweight import jobs
 from counterweight.components import load
 from counterweight.labeling.split import describe_labels, label_rows
 from counterweight.seeds import generator
-from counterweight.tables import METRICS, metrics_frame, read_table, write_table
+from counterweight.tables import METRICS, metrics_table, read_table, write_table
 
 
 def main(job):
@@ -36,7 +36,7 @@ def main(job):
     write_table(job.output.labels, labels)
     write_table(job.output.truth, truth)
     write_table(
-        job.output.metrics, metrics_frame(job.wildcards.study, "labels", records), METRICS
+        job.output.metrics, metrics_table(job.wildcards.study, "labels", records), METRICS
     )
 
 

@@ -1,23 +1,21 @@
-import pandas as pd
 from counterweight import jobs
 from counterweight.models.training import train_repeat
 from counterweight.study_data import StudyData
-from counterweight.tables import MODEL, model_arrays, model_frame, read_table, write_table
+from counterweight.tables import (
+    MODEL, model_table, read_columns, read_models, stacked, write_table,
+)  # fmt: skip
 
 
 def main(job):
     params = job.params
-    weights = read_table(job.input.weights) if job.input.weights else None
-    truth = read_table(job.input.truth) if job.input.truth else None
     data = StudyData(
-        read_table(job.input.features), read_table(job.input.labels), weights, truth
+        read_columns(job.input.features),
+        read_columns(job.input.labels),
+        read_columns(job.input.weights) if job.input.weights else None,
+        read_columns(job.input.truth) if job.input.truth else None,
     )
     starts = {
-        name: {
-            key: model_arrays(part)
-            for key, part in read_table(path).groupby(["repeat", "target"])
-            if key[0] < params.repeats
-        }
+        name: read_models(path)
         for name, path in zip(params.starts, job.input.starts, strict=True)
     }
     method = {"model": params.model, "options": params.options, "sweep": params.sweep}
@@ -28,11 +26,11 @@ def main(job):
             seed=params.seed, study=params.stream, starts=starts,
         )  # fmt: skip
         jobs.log.info("repeat %d of %d done", repeat + 1, params.repeats)
-        return [model_frame(arrays, repeat, target) for target, arrays in fitted], predictions
+        return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions
 
     done = jobs.over_repeats(one, range(params.repeats), job.threads)
-    write_table(job.output.model, pd.concat([t for models, _ in done for t in models]), MODEL)
-    write_table(job.output.predictions, pd.concat([t for _, parts in done for t in parts]))
+    write_table(job.output.model, stacked([t for models, _ in done for t in models]), MODEL)
+    write_table(job.output.predictions, stacked([t for _, parts in done for t in parts]))
 
 
 if __name__ == "__main__":

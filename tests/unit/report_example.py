@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from counterweight.tables import METRICS, metrics_frame, model_frame, write_table
+from counterweight.tables import METRICS, metrics_table, model_table, write_table
 
 TARGETS = ("general", "unlabeled")
 ACCURACY = {
@@ -64,7 +64,7 @@ def plan(source="download"):
         "title": "Counterweight", "data_source": source, "version": "0.1", "seed": 1,
         "studies": {
             "adult_married": adult, "ca_coastal": coast,
-            "ca_coastal_printed": study(source, names[:3], dataset="ca_housing"),
+            "ca_coastal_derived": study(source, names[:3], dataset="ca_housing"),
             "adult_married_exact": study(source, ["logistic", "logistic-oracle"]),
             "curved": study("simulated", mar, dataset="curved", title="Curved boundary",
                             figures=["boundary"]),
@@ -89,12 +89,12 @@ def _metrics(plan, seed):
     frames = [pd.DataFrame(columns=[name for name, _ in METRICS])]
     for name, settings in plan["studies"].items():
         for one in settings["methods"]:
-            frames.append(metrics_frame(name, one["id"], list(_method_records(one, rng, name))))
-        frames.append(metrics_frame(name, "labels", list(_label_records(rng))))
+            frames.append(metrics_table(name, one["id"], list(_method_records(one, rng, name))).to_pandas())
+        frames.append(metrics_table(name, "labels", list(_label_records(rng))).to_pandas())
         for one in settings["selectors"]:
-            frames.append(metrics_frame(name, one["id"], list(_selection_records(rng))))
+            frames.append(metrics_table(name, one["id"], list(_selection_records(rng))).to_pandas())
         for one in settings["weightings"]:
-            frames.append(metrics_frame(name, one["id"], list(_weight_records(one, rng))))
+            frames.append(metrics_table(name, one["id"], list(_weight_records(one, rng))).to_pandas())
     return pd.concat(frames[1:], ignore_index=True)
 
 
@@ -214,5 +214,5 @@ def boundary_files(folder, rows=2000, seed=3):
         ("logistic", (-1.0, 1.0), 0.3), ("logistic-lemma1", (0.1, 1.2), 0.0),
         ("logistic-oracle", (0.0, 1.3), 0.0),
     ):  # fmt: skip
-        frame = model_frame({"coef": coef, "intercept": intercept}, 0, "general")
+        frame = model_table({"coef": coef, "intercept": intercept}, 0, "general").to_pandas()
         write_table(folder / "models" / f"{name}.parquet", frame)

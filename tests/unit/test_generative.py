@@ -8,7 +8,7 @@ from counterweight.errors import CounterweightError
 from counterweight.models import generative
 from counterweight.models.gaussian_mixture import fit_mixture
 from counterweight.models.generative import GenerativeClassifier
-from counterweight.tables import model_arrays, model_frame
+from counterweight.tables import model_arrays, model_table
 from scipy.stats import multivariate_normal
 
 
@@ -99,7 +99,7 @@ def test_integer_weights_equal_repeated_rows_from_the_same_start():
 def test_stored_model_predicts_the_same(start):
     X, y = _labeled()
     model = _fit(X, y, start=start)
-    arrays = model_arrays(model_frame(model.to_arrays(), 0, "general"))
+    arrays = model_arrays(model_table(model.to_arrays(), 0, "general").to_pandas())
     again = GenerativeClassifier.from_arrays(arrays)
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.log_likelihood_ == model.log_likelihood_

@@ -55,7 +55,7 @@ def test_coastal_takes_the_west_of_each_stratum_in_the_north_only():
 
 def test_coastal_strata_among_the_north_ignore_the_south():
     frame = places()
-    whole = coastal(frame, None, None, strata=5)
+    whole = coastal(frame, None, None, strata=5, strata_among="north")
     north = frame[frame["latitude"] > 36].reset_index(drop=True)
     alone = coastal(north, None, None, strata=5, strata_among="all")
     assert (whole[(frame["latitude"] > 36).to_numpy()] == alone).all()

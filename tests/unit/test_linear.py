@@ -5,7 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.linear import fit_logistic, logistic_probability
 from counterweight.models.logistic import LogisticModel
-from counterweight.tables import model_arrays, model_frame
+from counterweight.tables import model_arrays, model_table
 
 
 def sample(n=400, seed=0):
@@ -69,5 +69,5 @@ def test_one_class_is_refused_also_when_weights_make_it_so():
 def test_a_model_survives_its_parquet_table():
     X, y = sample()
     model = LogisticModel().fit(X, y)
-    again = LogisticModel.from_arrays(model_arrays(model_frame(model.to_arrays(), 0, "general")))
+    again = LogisticModel.from_arrays(model_arrays(model_table(model.to_arrays(), 0, "general").to_pandas()))
     assert (again.predict_proba(X) == model.predict_proba(X)).all()

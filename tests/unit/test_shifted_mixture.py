@@ -9,7 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.models import shifted_mixture
 from counterweight.models.generative import GenerativeClassifier
 from counterweight.models.shifted_mixture import ShiftedMixtureClassifier
-from counterweight.tables import model_arrays, model_frame
+from counterweight.tables import model_arrays, model_table
 from scipy.stats import multivariate_normal
 
 SHARE = 0.4
@@ -187,7 +187,7 @@ def test_path_gives_what_separate_fits_give(case):
 def test_stored_model_predicts_the_same(case):
     X = case[0]
     model = _fit(case)
-    arrays = model_arrays(model_frame(model.to_arrays(), 3, "unlabeled"))
+    arrays = model_arrays(model_table(model.to_arrays(), 3, "unlabeled").to_pandas())
     again = ShiftedMixtureClassifier.from_arrays(arrays)
     for target in ("unlabeled", "general"):
         np.testing.assert_array_equal(

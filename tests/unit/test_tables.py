@@ -61,6 +61,6 @@ def test_model_arrays_come_back():
         "scalar": np.float64(2), "vector": np.arange(3.0),
         "matrix": np.arange(6.0).reshape(2, 3), "cube": np.arange(24.0).reshape(2, 3, 4),
     }  # fmt: skip
-    back = tables.model_arrays(tables.model_frame(arrays, 3, "general"))
+    back = tables.model_arrays(tables.model_table(arrays, 3, "general").to_pandas())
     for name, values in arrays.items():
         np.testing.assert_array_equal(back[name], values)

@@ -3,6 +3,21 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.tables import blocks
+
+
+def by_repeat(columns):
+    """Split columns into one dict of columns for each repeat.
+
+    Parameters
+    ----------
+    columns : dict of str to numpy.ndarray
+        With ``repeat``; rows of one repeat stand together.
+    """
+    return {
+        int(columns["repeat"][part][0]): {name: values[part] for name, values in columns.items()}
+        for part in blocks(columns, "repeat")
+    }
 
 
 class StudyData:
@@ -10,31 +25,31 @@ class StudyData:
 
     Parameters
     ----------
-    features : pandas.DataFrame
+    features : dict of str to numpy.ndarray
         ``row`` and the features.
-    labels : pandas.DataFrame
+    labels : dict of str to numpy.ndarray
         Roles and seen labels of all repeats.
-    weights : pandas.DataFrame, optional
+    weights : dict of str to numpy.ndarray, optional
         ``repeat, row, weight`` of the labeled rows.
-    truth : pandas.DataFrame, optional
+    truth : dict of str to numpy.ndarray, optional
         Hidden labels: only for an oracle.
     """
 
     def __init__(self, features, labels, weights=None, truth=None):
-        self.rows = features["row"].to_numpy()
-        self.names = list(features.columns[1:])
-        self.X = features[self.names].to_numpy(dtype=float)
-        self.labels = _by_repeat(labels)
-        self.weights = None if weights is None else _by_repeat(weights)
-        self.truth = None if truth is None else _by_repeat(truth)
+        self.rows = features["row"]
+        self.names = [name for name in features if name != "row"]
+        self.X = np.column_stack([features[name] for name in self.names])
+        self.labels = by_repeat(labels)
+        self.weights = None if weights is None else by_repeat(weights)
+        self.truth = None if truth is None else by_repeat(truth)
 
     def positions(self, repeat, mask):
         """Positions in `X` of the rows of a repeat where `mask` holds."""
-        return np.searchsorted(self.rows, self.labels[repeat]["row"].to_numpy()[mask])
+        return np.searchsorted(self.rows, self.labels[repeat]["row"][mask])
 
     def role(self, repeat, name):
         """Mask over the rows of a repeat."""
-        return (self.labels[repeat]["role"] == name).to_numpy()
+        return self.labels[repeat]["role"] == name
 
     def selected_share(self, repeat):
         """Labeled rows as a share of all training rows."""
@@ -46,33 +61,25 @@ class StudyData:
         labels = self.labels[repeat]
         if self.truth is not None:
             mask = labels["role"] != "test" if target == "general" else self.role(repeat, "unlabeled")
-            mask = np.asarray(mask)
-            y = self.truth[repeat][f"y_{target}"].to_numpy()[mask]
+            y = self.truth[repeat][f"y_{target}"][mask]
         else:
             mask = self.role(repeat, "labeled")
-            y = labels[f"y_{target}"].to_numpy(dtype=float, na_value=np.nan)[mask]
+            y = labels[f"y_{target}"][mask]
         where = self.positions(repeat, mask)
         weight = None
         if self.weights is not None:
             table = self.weights[repeat]
-            if not np.array_equal(table["row"].to_numpy(), self.rows[where]):
+            if not np.array_equal(table["row"], self.rows[where]):
                 raise CounterweightError(
                     f"The weights of repeat {repeat} are not those of its labeled rows: delete the "
                     "weights folder of the study and run again."
                 )
-            weight = table["weight"].to_numpy()
+            weight = table["weight"]
         return self.X[where], y.astype(int), weight
 
     def test(self, repeat, target):
         """Positions in `X` of the test rows that stand for the target population."""
         mask = self.role(repeat, "test")
         if target == "unlabeled":
-            mask = mask & (self.labels[repeat]["selected"] == 0).to_numpy()
+            mask = mask & (self.labels[repeat]["selected"] == 0)
         return self.positions(repeat, mask)
-
-
-def _by_repeat(table):
-    return {
-        int(repeat): part.reset_index(drop=True)
-        for repeat, part in table.groupby("repeat", sort=True)
-    }

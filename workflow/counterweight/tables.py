@@ -130,19 +130,13 @@ def write_table(path, columns, layout=None):
         )
 
 
-def read_table(path, columns=None):
-    """Read a Parquet file of ours as a pandas frame.
-
-    Raises
-    ------
-    CounterweightError
-        When the file is missing, is not Parquet, or lacks a column.
-    """
+def _opened(path, columns, **options):
+    """An open Parquet file of ours; a sentence where it is missing, broken or lacks a column."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path, **options)
     except FileNotFoundError as error:
         raise CounterweightError(
             f"{path} is not there: run the step that makes it, or check the path."
@@ -151,18 +145,100 @@ def read_table(path, columns=None):
         raise CounterweightError(
             f"{path} is not a readable Parquet file: delete it and run again to make it anew."
         ) from error
-    with file:
-        missing = [name for name in columns or () if name not in file.schema_arrow.names]
-        if missing:
-            raise CounterweightError(
-                f"{path} has no column {listed(missing)}; it has "
-                f"{listed(file.schema_arrow.names)}: delete it and run again to make it anew."
-            )
+    missing = [name for name in columns or () if name not in file.schema_arrow.names]
+    if missing:
+        raise CounterweightError(
+            f"{path} has no column {listed(missing)}; it has "
+            f"{listed(file.schema_arrow.names)}: delete it and run again to make it anew."
+        )
+    return file
+
+
+def read_table(path, columns=None):
+    """Read a Parquet file of ours as a pandas frame.
+
+    Raises
+    ------
+    CounterweightError
+        When the file is missing, is not Parquet, or lacks a column.
+    """
+    with _opened(path, columns) as file:
         return file.read(columns=columns, use_threads=False).to_pandas()
 
 
-def metrics_frame(study, source, records):
-    """Frame in the `METRICS` layout from partial records.
+def read_columns(path, columns=None, categories=()):
+    """Read a Parquet file of ours as numpy arrays by column name.
+
+    Lighter than `read_table`: pandas is not imported. Nulls become NaN in numbers.
+
+    Parameters
+    ----------
+    path : str or Path
+    columns : sequence of str, optional
+    categories : sequence of str
+        Text columns to give as ``(codes, names)``, for tables of many rows.
+
+    Raises
+    ------
+    CounterweightError
+        As `read_table`.
+    """
+    with _opened(path, columns, read_dictionary=list(categories)) as file:
+        table = file.read(columns=columns, use_threads=False)
+    found = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name in categories:
+            column = column.unify_dictionaries().combine_chunks()
+            if hasattr(column, "chunks"):
+                column = column.chunk(0)
+            found[name] = (
+                column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
+            )  # fmt: skip
+        else:
+            found[name] = column.to_numpy()
+    return found
+
+
+def blocks(columns, *by):
+    """Edges of the runs of rows that agree in the columns `by`.
+
+    Parameters
+    ----------
+    columns : mapping of str to array or (codes, names)
+
+    Yields
+    ------
+    slice
+    """
+    import numpy as np
+
+    keys = [columns[name][0] if isinstance(columns[name], tuple) else columns[name] for name in by]
+    change = np.zeros(len(keys[0]), bool)
+    for key in keys:
+        change[1:] |= key[1:] != key[:-1]
+    edges = [0, *np.flatnonzero(change).tolist(), len(change)]
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        if stop > start:
+            yield slice(start, stop)
+
+
+def stacked(tables):
+    """One Arrow table from several of the same columns, in order."""
+    import pyarrow as pa
+
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def constant(text, rows):
+    """An Arrow column that repeats one text, at one byte a row."""
+    import numpy as np
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array([text]))
+
+
+def metrics_table(study, source, records):
+    """Arrow table in the `METRICS` layout from partial records.
 
     Parameters
     ----------
@@ -171,20 +247,25 @@ def metrics_frame(study, source, records):
         Each with ``metric`` and ``value``; ``repeat``, ``target``, ``item``,
         ``standard_error`` and ``rows`` where they mean something.
     """
-    import pandas as pd
+    import pyarrow as pa
 
     defaults = {
         "study": study, "source": source, "repeat": 0, "target": "", "item": "",
         "standard_error": float("nan"), "rows": 0,
     }  # fmt: skip
-    frame = pd.DataFrame([defaults | record for record in records])
-    return frame.reindex(columns=[name for name, _ in METRICS])
+    full = [defaults | record for record in records]
+    return pa.table(
+        {
+            name: pa.array([record[name] for record in full], pa.type_for_alias(kind))
+            for name, kind in METRICS
+        }
+    )
 
 
-def model_frame(arrays, repeat, target):
-    """Long table (`MODEL` layout) from named arrays of at most three dimensions."""
+def model_table(arrays, repeat, target):
+    """Long Arrow table (`MODEL` layout) from named arrays of at most three dimensions."""
     import numpy as np
-    import pandas as pd
+    import pyarrow as pa
 
     parts = []
     for name, values in arrays.items():
@@ -192,24 +273,26 @@ def model_frame(arrays, repeat, target):
         if values.ndim > 3:
             raise ValueError(f"{name} has {values.ndim} dimensions; at most 3 can be stored")
         index = np.indices(values.shape).reshape(values.ndim, values.size)
-        index = np.vstack([index, np.full((3 - values.ndim, values.size), -1)])
+        index = np.vstack([index, np.full((3 - values.ndim, values.size), -1)]).astype("int32")
+        rows = values.size
         parts.append(
-            pd.DataFrame(
+            pa.table(
                 {
-                    "repeat": repeat, "target": target, "parameter": name,
+                    "repeat": np.full(rows, repeat, "int16"), "target": constant(target, rows),
+                    "parameter": constant(name, rows),
                     "i": index[0], "j": index[1], "k": index[2], "value": values.ravel(),
                 }
             )
         )  # fmt: skip
-    return pd.concat(parts, ignore_index=True)
+    return stacked(parts)
 
 
-def model_arrays(frame):
-    """Named arrays of one fitted model: the inverse of `model_frame`.
+def model_arrays(columns):
+    """Named arrays of one fitted model: the inverse of `model_table`.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    columns : mapping of str to array, or pandas.DataFrame
         Rows of one repeat and one target, in the `MODEL` layout.
 
     Returns
@@ -218,12 +301,30 @@ def model_arrays(frame):
     """
     import numpy as np
 
+    columns = {name: np.asarray(columns[name]) for name in ("parameter", "i", "j", "k", "value")}
+    index = np.column_stack([columns[name] for name in "ijk"])
     arrays = {}
-    for name, part in frame.groupby("parameter", sort=False):
-        index = part[["i", "j", "k"]].to_numpy()
-        index = index[:, : int((index[0] >= 0).sum())]
-        values = np.full(tuple(index.max(axis=0) + 1), np.nan)
-        found = part["value"].to_numpy()
-        values[tuple(index.T)] = found if index.size else found[0]
-        arrays[name] = values
+    for part in blocks(columns, "parameter"):
+        where = index[part]
+        where = where[:, : int((where[0] >= 0).sum())]
+        found = columns["value"][part]
+        values = np.full(tuple(where.max(axis=0) + 1), np.nan)
+        values[tuple(where.T)] = found if where.size else found[0]
+        arrays[str(columns["parameter"][part][0])] = values
     return arrays
+
+
+def read_models(path):
+    """Every fitted model of a file in the `MODEL` layout.
+
+    Returns
+    -------
+    dict of (repeat, target) to dict of str to numpy.ndarray
+    """
+    columns = read_columns(path)
+    return {
+        (int(columns["repeat"][part][0]), str(columns["target"][part][0])): model_arrays(
+            {name: values[part] for name, values in columns.items()}
+        )
+        for part in blocks(columns, "repeat", "target")
+    }

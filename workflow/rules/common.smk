@@ -37,7 +37,7 @@ wildcard_constraints:
     dataset="[a-z][a-z0-9_]*",
     selector="[A-Za-z][A-Za-z0-9_]*",
     weighting="[A-Za-z][A-Za-z0-9_]*",
-    method="[A-Za-z][A-Za-z0-9_.-]*",
+    method=r"(?!labels(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
     figure="[a-z_]+",
 
 
@@ -80,18 +80,99 @@ def chosen(part, key):
     return {"name": part[key], "options": part["options"]}
 
 
-def measurements():
-    """Every table of measurements of every study."""
-    return [
-        f"{RESULTS}/{study}/metrics/{source}.parquet"
-        for study, parts in STUDIES.items()
-        for source in [
-            "labels",
-            *(f"selection_{selector}" for selector in parts["selectors"]),
-            *(f"weights_{weighting}" for weighting in parts["weightings"]),
-            *(method for method, spec in parts["methods"].items() if spec["reported"]),
+def chains(studies=None):
+    """How each table of measurements comes about: its steps, their outputs and logs.
+
+    The last step's first output is the table. What a failed run leaves is told apart by them.
+    """
+    found = []
+    for study, parts in STUDIES.items():
+        if studies is not None and study not in studies:
+            continue
+        folder, logs = f"{RESULTS}/{study}", f"{RESULTS}/logs"
+        metrics = f"{folder}/metrics"
+        dataset = parts["dataset"]
+        start = dataset_steps(dataset)
+        labeled = start + [
+            {
+                "stage": "label",
+                "source": "labels",
+                "outputs": [f"{metrics}/labels.parquet", f"{folder}/labels.parquet"],
+                "log": f"{logs}/label/{study}.log",
+            }
         ]
+        found.append({"study": study, "source": "labels", "steps": labeled})
+        selected = {}
+        for selector in parts["selectors"]:
+            selected[selector] = labeled + [
+                {
+                    "stage": "fit_selection",
+                    "outputs": [
+                        f"{metrics}/selection_{selector}.parquet",
+                        f"{folder}/selection/{selector}.parquet",
+                    ],
+                    "log": f"{logs}/fit_selection/{study}/{selector}.log",
+                }
+            ]
+            found.append({"study": study, "source": selector, "steps": selected[selector]})
+        weighted = {}
+        for weighting, spec in parts["weightings"].items():
+            weighted[weighting] = selected[spec["selector"]] + [
+                {
+                    "stage": "compute_weights",
+                    "outputs": [
+                        f"{metrics}/weights_{weighting}.parquet",
+                        f"{folder}/weights/{weighting}.parquet",
+                    ],
+                    "log": f"{logs}/compute_weights/{study}/{weighting}.log",
+                }
+            ]
+            found.append({"study": study, "source": weighting, "steps": weighted[weighting]})
+        trained = {}
+        for method, spec in parts["methods"].items():
+            steps = list(weighted.get(spec["weights"], labeled))
+            for begun in spec["starts"].values():
+                steps += [step for step in trained[begun] if step not in steps]
+            trained[method] = steps + [
+                {
+                    "stage": "train",
+                    "outputs": [
+                        f"{folder}/predictions/{method}.parquet",
+                        f"{folder}/models/{method}.parquet",
+                    ],
+                    "log": f"{logs}/train/{study}/{method}.log",
+                }
+            ]
+            evaluated = {
+                "stage": "evaluate",
+                "outputs": [f"{metrics}/{method}.parquet"],
+                "log": f"{logs}/evaluate/{study}/{method}.log",
+            }
+            if spec["reported"]:
+                found.append(
+                    {"study": study, "source": method, "steps": trained[method] + [evaluated]}
+                )
+    return found
+
+
+def dataset_steps(dataset):
+    """Steps from the source of a data set to its typed table."""
+    source, logs = PLAN["datasets"][dataset]["source"], f"{RESULTS}/logs"
+    whose = {"study": "", "source": dataset}
+    table = {"outputs": [prepared(dataset)]} | whose
+    if source == "simulated":
+        return [{"stage": "simulate", "log": f"{logs}/simulate/{dataset}.log"} | table]
+    first = "download" if source == "download" else "generate"
+    return [
+        {"stage": first, "outputs": raw_files(dataset), "log": f"{logs}/{first}/{dataset}.log"}
+        | whose,
+        {"stage": "prepare", "log": f"{logs}/prepare/{dataset}.log"} | table,
     ]
+
+
+def measurements(studies=None):
+    """Every table of measurements of the studies (all of them by default)."""
+    return [chain["steps"][-1]["outputs"][0] for chain in chains(studies)]
 
 
 def drawn():

@@ -4,6 +4,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import CLIP
+from counterweight.study_data import by_repeat
+from counterweight.tables import blocks
 
 #: Numbers that a fitted model may carry, and the metric that reports them.
 FITTED = {
@@ -23,11 +25,11 @@ def evaluate_predictions(predictions, truth, metrics):
 
     Parameters
     ----------
-    predictions : pandas.DataFrame
-        Columns repeat, target, setting, row, p; blocks of equal repeat, target and
-        setting stand together.
-    truth : pandas.DataFrame
-        Columns repeat, row and ``y_{target}``.
+    predictions : dict of str to array
+        repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat,
+        target and setting stand together.
+    truth : dict of str to array
+        repeat, row (ascending within a repeat) and ``y_{target}``.
     metrics : dict of str to callable
         ``metric(y, p) -> (value, standard error)``.
 
@@ -35,29 +37,27 @@ def evaluate_predictions(predictions, truth, metrics):
     -------
     list of dict
     """
-    keys = predictions[["repeat", "target", "setting"]]
-    edges = np.flatnonzero((keys != keys.shift()).any(axis=1).to_numpy())
-    p_all = predictions["p"].to_numpy()
-    rows_all = predictions["row"].to_numpy()
+    p_all = predictions["p"]
     if not np.isfinite(p_all).all():
         raise CounterweightError(
             f"{int((~np.isfinite(p_all)).sum())} predictions are not finite numbers: the model "
             "failed; see its log."
         )
-    by_repeat = {
-        int(repeat): part.set_index("row") for repeat, part in truth.groupby("repeat", sort=False)
-    }
+    known = by_repeat(truth)
+    targets, settings = predictions["target"][1], predictions["setting"][1]
     records = []
-    for start, stop in zip(edges, [*edges[1:], len(predictions)], strict=True):
-        repeat, target, setting = keys.iloc[start]
-        y = by_repeat[int(repeat)][f"y_{target}"].loc[rows_all[start:stop]].to_numpy()
-        p = p_all[start:stop]
-        where = {"repeat": int(repeat), "target": target, "item": setting, "rows": len(p)}
+    for part in blocks(predictions, "repeat", "target", "setting"):
+        repeat = int(predictions["repeat"][part.start])
+        target = targets[predictions["target"][0][part.start]]
+        setting = settings[predictions["setting"][0][part.start]]
+        where = np.searchsorted(known[repeat]["row"], predictions["row"][part])
+        y, p = known[repeat][f"y_{target}"][where], p_all[part]
+        place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
         for name, metric in metrics.items():
             value, error = metric(y, p)
-            records.append(where | {"metric": name, "value": value, "standard_error": error})
+            records.append(place | {"metric": name, "value": value, "standard_error": error})
         clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
-        records.append(where | {"metric": "probabilities_clipped", "value": clipped})
+        records.append(place | {"metric": "probabilities_clipped", "value": clipped})
     return records
 
 
@@ -66,21 +66,19 @@ def describe_fits(models):
 
     Parameters
     ----------
-    models : pandas.DataFrame
-        Long table of fitted models (layout ``tables.MODEL``).
+    models : dict of (repeat, target) to dict of str to array
+        From ``tables.read_models``.
     """
     records = []
-    for (name, repeat, target), part in models.groupby(
-        ["parameter", "repeat", "target"], sort=False
-    ):
-        name, _, setting = name.partition("@")
-        if name not in FITTED:
-            continue
-        values = part["value"].to_numpy()
-        for k, value in enumerate(values):
-            item = setting or (str(k) if len(values) > 1 else "")
+    for (repeat, target), arrays in models.items():
+        for name, values in arrays.items():
+            name, _, setting = name.partition("@")
+            if name not in FITTED:
+                continue
             metric = name if setting else FITTED[name]
-            records.append(
-                {"repeat": repeat, "target": target, "metric": metric, "item": item, "value": value}
-            )
+            values = np.ravel(values)
+            for k, value in enumerate(values):
+                item = setting or (str(k) if len(values) > 1 else "")
+                where = {"repeat": repeat, "target": target, "metric": metric, "item": item}
+                records.append(where | {"value": float(value)})
     return records

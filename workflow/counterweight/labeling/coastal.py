@@ -8,13 +8,13 @@ OPTIONS = {
     "strata": {
         "type": "integer",
         "minimum": 1,
-        "default": 100,
-        "description": "Number of latitude strata of equal count; print: 50.",
+        "default": 50,
+        "description": "Number of latitude strata of equal count; 50 in print.",
     },
     "strata_among": {
-        "enum": ["north", "all"],
-        "default": "north",
-        "description": "Rows that form the strata: north of minimum_latitude, or all (print).",
+        "enum": ["all", "north"],
+        "default": "all",
+        "description": "Rows that form the strata: all, or those north of minimum_latitude.",
     },
     "degrees": {
         "type": "number",
@@ -31,7 +31,7 @@ OPTIONS = {
 
 
 def coastal(
-    frame, truth, rng, *, strata=100, strata_among="north", degrees=0.4, minimum_latitude=36.0
+    frame, truth, rng, *, strata=50, strata_among="all", degrees=0.4, minimum_latitude=36.0
 ):
     """Rows near the westernmost house of their latitude stratum, in the north.
 
@@ -47,7 +47,7 @@ def coastal(
         Not used: the rule is deterministic.
     strata : int
         Strata of equal count; rows of equal latitude are taken in file order.
-    strata_among : {"north", "all"}
+    strata_among : {"all", "north"}
     degrees, minimum_latitude : float
 
     Returns

@@ -3,10 +3,11 @@
 import itertools
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 
 from counterweight.components import declared, load
 from counterweight.seeds import generator
+from counterweight.tables import constant
 
 
 def setting_name(setting):
@@ -43,7 +44,7 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None):
     Returns
     -------
     fitted : list of (target, dict of str to array)
-    predictions : list of pandas.DataFrame
+    predictions : list of pyarrow.Table
     """
     component = load("model", method["model"])
     needs_starts = declared("model", method["model"], "STARTS") is not None
@@ -84,11 +85,12 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None):
                 else model.predict_proba(data.X[test])
             )
             predictions.append(
-                pd.DataFrame(
+                pa.table(
                     {
-                        "repeat": np.full(len(test), repeat, "int16"), "target": target,
-                        "setting": setting, "row": data.rows[test].astype("int32"),
-                        "p": proba[:, 1],
+                        "repeat": np.full(len(test), repeat, "int16"),
+                        "target": constant(target, len(test)),
+                        "setting": constant(setting, len(test)),
+                        "row": data.rows[test].astype("int32"), "p": proba[:, 1],
                     }
                 )
             )  # fmt: skip

@@ -1,0 +1,15 @@
+import pandas as pd
+from counterweight import jobs
+from counterweight.reporting.assemble import draw_study
+from counterweight.tables import read_table
+
+
+def main(job):
+    tables = [path for path in job.input if "/metrics/" in path]
+    metrics = pd.concat([read_table(path) for path in tables], ignore_index=True)
+    draw_study(job.params.study, job.params.shown, metrics, job.params.results)
+
+
+if __name__ == "__main__":
+    with jobs.logged(snakemake.log[0], {"study": snakemake.params.study}):
+        main(snakemake)

@@ -1,0 +1,12 @@
+from counterweight import jobs
+from counterweight.reporting.assemble import assemble
+
+
+def main(job):
+    assemble(job.params.shown, job.params.chains, job.input.claims, job.params.results)
+    jobs.log.info("wrote %s", job.output.html)
+
+
+if __name__ == "__main__":
+    with jobs.logged(snakemake.log[0]):
+        main(snakemake)

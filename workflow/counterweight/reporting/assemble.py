@@ -1,0 +1,166 @@
+"""Everything the report stage writes, from whatever measurements are there."""
+
+import json
+import sys
+from pathlib import Path
+
+from counterweight.components import load
+from counterweight.errors import CounterweightError, listed
+from counterweight.jobs import log
+from counterweight.reporting.claims import LAYOUT, decide, load_claims
+from counterweight.reporting.report import build_report
+from counterweight.reporting.results import StudyResults
+from counterweight.reporting.style import save_svg
+from counterweight.reporting.tables import all_tables
+from counterweight.tables import METRICS, read_table, replacing, write_table
+
+
+def first_failure(chain):
+    """The first step of a chain whose output is not there, or None.
+
+    Parameters
+    ----------
+    chain : dict
+        ``study``, ``source`` and ``steps``: each step with ``stage``, ``outputs``, ``log``.
+
+    Returns
+    -------
+    dict or None
+        ``study``, ``source``, ``stage``, ``reason`` (the end of the log), ``log``.
+    """
+    for step in chain["steps"]:
+        absent = [path for path in step["outputs"] if not Path(path).exists()]
+        if not absent:
+            continue
+        path = Path(step["log"])
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        reason = "\n".join(lines[-20:]) or f"{listed(absent)} was not made and no log was written."
+        return {
+            "study": step.get("study", chain["study"]), "source": step.get("source", chain["source"]),
+            "stage": step["stage"], "reason": reason, "log": step["log"],
+        }  # fmt: skip
+    return None
+
+
+def measurements_and_failures(chains):
+    """The metrics of every whole chain, and why the others broke.
+
+    A table behind a broken step may be left from an earlier run, so it is not read.
+
+    Returns
+    -------
+    metrics : pandas.DataFrame
+    failures : list of dict
+    """
+    import pandas as pd
+
+    tables, failures = [], []
+    for chain in chains:
+        failure = first_failure(chain)
+        if failure is None:
+            tables.append(read_table(chain["steps"][-1]["outputs"][0]))
+        elif failure not in failures:
+            failures.append(failure)
+    columns = [name for name, _ in METRICS]
+    metrics = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+    return metrics, failures
+
+
+def draw_study(name, shown, metrics, results):
+    """Draw the figures of one study; return the paths by figure name."""
+    paths = {}
+    study = StudyResults(name, shown, metrics, Path(results) / name)
+    for figure in shown["figures"]:
+        paths[figure] = Path(results) / name / "figures" / f"{figure}.svg"
+        save_svg(load("figure", figure)(study), paths[figure])
+        log.info("%s: drew %s", name, figure)
+    return paths
+
+
+def assemble(shown, chains, claims_files, results, *, partial=False):
+    """Write the tables, the claims and the report.
+
+    Parameters
+    ----------
+    shown : dict
+        From ``counterweight.reporting.plan.report_plan``.
+    chains : list of dict
+        How each table of measurements comes about; see `first_failure`.
+    claims_files : sequence of path
+    results : path
+        Folder of results.
+    partial : bool
+        Whether some chains may be broken. The report then marks what is missing; without
+        it a broken chain is an error.
+
+    Returns
+    -------
+    list of dict
+        Failures.
+    """
+    results = Path(results)
+    metrics, failures = measurements_and_failures(chains)
+    if failures and not partial:
+        names = listed(f"{failure['study']} {failure['source']}".strip() for failure in failures)
+        raise CounterweightError(f"Measurements are missing ({names}): run the workflow again.")
+    figures = {}
+    for name, study in shown["studies"].items():
+        paths = {
+            figure: results / name / "figures" / f"{figure}.svg" for figure in study["figures"]
+        }
+        if partial:
+            paths = _drawn_if_possible(name, study, metrics, results)
+        for figure, path in paths.items():
+            figures[name, figure] = path.read_text(encoding="utf-8")
+    claims, printed = load_claims(claims_files)
+    decided = decide(claims, metrics, shown, failures)
+    html = build_report(shown, metrics, decided, failures, figures, printed)
+    tables = {
+        f"{study}-{target}": table
+        for (study, target), table in all_tables(metrics, shown, printed, failures).items()
+    }
+    if not partial:
+        write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
+        for name, table in tables.items():
+            write_table(results / "tables" / f"{name}.parquet", table)
+            with replacing(results / "tables" / f"{name}.csv") as path:
+                table.to_csv(path, index=False)
+        write_table(results / "claims.parquet", decided, LAYOUT)
+        with replacing(results / "claims.csv") as path:
+            decided.to_csv(path, index=False)
+    with replacing(results / "report.html") as path:
+        path.write_text(html, encoding="utf-8")
+    return failures
+
+
+def _drawn_if_possible(name, study, metrics, results):
+    """Figures of what is there; one that cannot be drawn is left out, and said."""
+    paths = {}
+    for figure in study["figures"]:
+        try:
+            paths |= draw_study(name, study | {"figures": [figure]}, metrics, results)
+        except (CounterweightError, KeyError, ValueError, IndexError) as error:
+            log.warning("%s: figure %s cannot be drawn: %s", name, figure, error)
+    return paths
+
+
+def main():
+    """Partial report after a failed run; reads the arguments of `assemble` as JSON."""
+    given = json.load(sys.stdin)
+    failures = assemble(
+        given["shown"], given["chains"], given["claims"], given["results"], partial=True
+    )
+    for failure in failures:
+        what = " ".join(filter(None, [failure["study"], failure["source"]]))
+        print(f"FAILED {failure['stage']} {what} (log: {failure['log']})")
+        for line in failure["reason"].splitlines()[-8:]:
+            print(f"    {line}")
+    if not failures:
+        print("Nothing that the report needs is missing: see the messages above.")
+    if any(failure["stage"] == "download" for failure in failures):
+        print("No network? `make demo` runs the whole workflow on generated data without one.")
+    print(f"{given['results']}/report.html shows what there is and marks what failed.")
+
+
+if __name__ == "__main__":
+    main()

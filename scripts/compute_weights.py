@@ -26,9 +26,7 @@ def main(job):
     source = f"{job.wildcards.weighting}-{job.wildcards.selector}"
     columns = map(np.concatenate, zip(*tables, strict=True))
     write_table(job.output.table, dict(zip(("repeat", "row", "weight"), columns, strict=True)))
-    write_table(
-        job.output.metrics, metrics_table(job.wildcards.study, source, records), METRICS
-    )
+    write_table(job.output.metrics, metrics_table(job.wildcards.study, source, records), METRICS)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from counterweight.datasets.download import fetch
 def main(job):
     params = job.params
     fetch(
-        params.dataset, params.files, params.sources, params.folder,
+        params.dataset, params.files, params.sources, os.path.dirname(job.output[0]),
         mirror=os.environ.get("COUNTERWEIGHT_MIRROR") or None,
     )  # fmt: skip
 

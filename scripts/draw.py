@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pandas as pd
 from counterweight import jobs
 from counterweight.reporting.assemble import draw_study
@@ -7,7 +9,8 @@ from counterweight.tables import read_table
 def main(job):
     tables = [path for path in job.input if "/metrics/" in path]
     metrics = pd.concat([read_table(path) for path in tables], ignore_index=True)
-    draw_study(job.params.study, job.params.shown, metrics, job.params.results)
+    folder = Path(job.output[0]).parents[1]
+    draw_study(job.params.study, job.params.shown, metrics, folder.parent)
 
 
 if __name__ == "__main__":

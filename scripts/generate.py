@@ -1,11 +1,14 @@
+import os
+
 from counterweight import jobs
 from counterweight.components import load
 from counterweight.seeds import generator
 
 
 def main(job):
+    folder = os.path.dirname(job.output[0])
     rng = generator(job.params.seed, job.params.dataset, 0, "generate")
-    load("dataset", job.params.dataset).generate(job.params.folder, job.params.rows, rng)
+    load("dataset", job.params.dataset).generate(folder, job.params.rows, rng)
     jobs.log.info("%s: %d generated rows", job.params.dataset, job.params.rows)
 
 

@@ -35,9 +35,7 @@ def main(job):
     write_table(job.output.features, features)
     write_table(job.output.labels, labels)
     write_table(job.output.truth, truth)
-    write_table(
-        job.output.metrics, metrics_table(job.wildcards.study, "labels", records), METRICS
-    )
+    write_table(job.output.metrics, metrics_table(job.wildcards.study, "labels", records), METRICS)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
+import os
+
 from counterweight import jobs
 from counterweight.reporting.assemble import assemble
 
 
 def main(job):
-    assemble(job.params.shown, job.params.chains, job.input.claims, job.params.results)
+    results = os.path.dirname(job.output.html)
+    assemble(job.params.shown, job.params.chains, job.input.claims, results)
     jobs.log.info("wrote %s", job.output.html)
 
 

@@ -2,7 +2,12 @@ from counterweight import jobs
 from counterweight.models.training import train_repeat
 from counterweight.study_data import StudyData
 from counterweight.tables import (
-    MODEL, model_table, read_columns, read_models, stacked, write_table,
+    MODEL,
+    model_table,
+    read_columns,
+    read_models,
+    stacked,
+    write_table,
 )  # fmt: skip
 
 
@@ -15,8 +20,7 @@ def main(job):
         read_columns(job.input.truth) if job.input.truth else None,
     )
     starts = {
-        name: read_models(path)
-        for name, path in zip(params.starts, job.input.starts, strict=True)
+        name: read_models(path) for name, path in zip(params.starts, job.input.starts, strict=True)
     }
     method = {"model": params.model, "options": params.options, "sweep": params.sweep}
 

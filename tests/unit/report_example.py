@@ -89,12 +89,16 @@ def _metrics(plan, seed):
     frames = [pd.DataFrame(columns=[name for name, _ in METRICS])]
     for name, settings in plan["studies"].items():
         for one in settings["methods"]:
-            frames.append(metrics_table(name, one["id"], list(_method_records(one, rng, name))).to_pandas())
+            frames.append(
+                metrics_table(name, one["id"], list(_method_records(one, rng, name))).to_pandas()
+            )
         frames.append(metrics_table(name, "labels", list(_label_records(rng))).to_pandas())
         for one in settings["selectors"]:
             frames.append(metrics_table(name, one["id"], list(_selection_records(rng))).to_pandas())
         for one in settings["weightings"]:
-            frames.append(metrics_table(name, one["id"], list(_weight_records(one, rng))).to_pandas())
+            frames.append(
+                metrics_table(name, one["id"], list(_weight_records(one, rng))).to_pandas()
+            )
     return pd.concat(frames[1:], ignore_index=True)
 
 
@@ -140,8 +144,12 @@ def _sweep_records(sweep, common, rng):
             for order, shifts in enumerate(sweep["shifts"]):
                 item = f"inertia={inertia},iterations={iterations},shifts={shifts}"
                 moved = (1 - inertia**iterations) / (1 + order)
-                yield {**common, "metric": "accuracy", "item": item,
-                       "value": 0.755 + 0.02 * moved - 0.05 * moved**2 + rng.normal(0, 0.001)}
+                yield {
+                    **common,
+                    "metric": "accuracy",
+                    "item": item,
+                    "value": 0.755 + 0.02 * moved - 0.05 * moved**2 + rng.normal(0, 0.001),
+                }
                 yield {**common, "metric": "unlabeled_log_likelihood", "item": item,
                        "value": -12.3 + 0.8 * moved}  # fmt: skip
 

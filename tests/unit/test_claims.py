@@ -88,9 +88,7 @@ def test_every_testable_claim_can_come_out_otherwise(metrics, plan, shipped):
 
 
 def test_a_claim_that_holds_in_part_names_what_it_depends_on(metrics, plan):
-    found = one(
-        metrics, plan, {"label": "first"}, {"label": "second", "right": "logistic-oracle"}
-    )
+    found = one(metrics, plan, {"label": "first"}, {"label": "second", "right": "logistic-oracle"})
     assert found["verdict"] == "depends on the test"
     assert "First: holds" in found["detail"] and "Second: does not hold" in found["detail"]
 

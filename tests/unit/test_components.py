@@ -85,7 +85,11 @@ def test_editing_a_module_changes_the_digest_of_its_users_only(copy):
 def test_a_new_registry_entry_changes_no_digest(copy):
     before = model_digests()
     registry = copy / "models" / "__init__.py"
-    registry.write_text(registry.read_text().replace("MODELS = {", 'MODELS = {\n    "more": "counterweight.models.logistic:LogisticModel",'))
+    registry.write_text(
+        registry.read_text().replace(
+            "MODELS = {", 'MODELS = {\n    "more": "counterweight.models.logistic:LogisticModel",'
+        )
+    )
     after = model_digests()
     assert "more" in after
     assert all(after[name] == before[name] for name in before)

@@ -57,7 +57,7 @@ def changed(*path, value):
         (("studies", "one", "paired_with"), "two", "no other study"),
         (("studies", "one", "dataset"), "adult", "nobody knows"),
         (("studies", "one", "outcome"), {"rule": "equals", "value": 1}, "lacks the key 'column'"),
-        (("studies", "one", "models"), [{"model": "logistic"}] * 2, "second method called 'logistic'"),
+        (("studies", "one", "models"), [{"model": "logistic"}] * 2, "second method called"),
         (("studies", "One"), {}, "One"),
         (("studies", "one", "weighting", 0, "max_weight"), 0, "max_weight is 0"),
         (("model_defaults",), {"generative": {"restart": 1}}, "did you mean 'restarts'"),

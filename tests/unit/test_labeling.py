@@ -71,7 +71,14 @@ def test_rows_in_another_order_are_labeled_the_same():
 
 def test_married_counts_absent_spouses_only_when_asked():
     frame = pd.DataFrame(
-        {"marital-status": ["Married-civ-spouse", "Married-AF-spouse", "Married-spouse-absent", "Divorced"]}
+        {
+            "marital-status": [
+                "Married-civ-spouse",
+                "Married-AF-spouse",
+                "Married-spouse-absent",
+                "Divorced",
+            ]
+        }
     )
     assert married(frame, None, None).tolist() == [True, True, False, False]
     assert married(frame, None, None, spouse_absent=True).tolist() == [True, True, True, False]

@@ -69,5 +69,7 @@ def test_one_class_is_refused_also_when_weights_make_it_so():
 def test_a_model_survives_its_parquet_table():
     X, y = sample()
     model = LogisticModel().fit(X, y)
-    again = LogisticModel.from_arrays(model_arrays(model_table(model.to_arrays(), 0, "general").to_pandas()))
+    again = LogisticModel.from_arrays(
+        model_arrays(model_table(model.to_arrays(), 0, "general").to_pandas())
+    )
     assert (again.predict_proba(X) == model.predict_proba(X)).all()

@@ -53,7 +53,9 @@ def test_missing_and_broken_files_are_told_in_a_sentence(tmp_path):
 
 def test_a_column_missing_from_the_layout_is_refused(tmp_path):
     with pytest.raises(ValueError, match="columns missing: value"):
-        tables.write_table(tmp_path / "t", {"study": ["a"]}, (("study", "string"), ("value", "float64")))
+        tables.write_table(
+            tmp_path / "t", {"study": ["a"]}, (("study", "string"), ("value", "float64"))
+        )
 
 
 def test_model_arrays_come_back():

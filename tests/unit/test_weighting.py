@@ -109,7 +109,9 @@ def test_balance_is_zero_when_weights_rebuild_the_target():
     X = np.array([[0.0], [1.0]])
     target = np.array([[0.0], [1.0], [1.0], [1.0]])
     weights = np.array([0.5, 1.5])
-    records = {r["metric"]: r["value"] for r in describe_weights(weights, weights, X, target, ["x"], 0)}
+    records = {
+        r["metric"]: r["value"] for r in describe_weights(weights, weights, X, target, ["x"], 0)
+    }
     assert records["balance_after"] == pytest.approx(0, abs=1e-12)
     assert records["balance_before"] == pytest.approx((0.5 - 0.75) / target.std())
     assert records["mean_weight"] == 1

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from counterweight import components
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.yaml"
 
@@ -103,7 +103,9 @@ def _nearest(word, allowed):
 def _told(validator, value, path):
     """Sentences for the mistakes of one part of the config."""
     found = []
-    for error in sorted(validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path))):
+    for error in sorted(
+        validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path))
+    ):
         place = (*path, *error.absolute_path)
         where = _where(place)
         if error.validator == "additionalProperties":
@@ -238,9 +240,7 @@ def _with_defaults(value, node):
 def _options(kind, name, given):
     """All options of a component: given ones, else defaults."""
     declared = components.options(kind, name)
-    return {
-        option: given.get(option, node.get("default")) for option, node in declared.items()
-    }
+    return {option: given.get(option, node.get("default")) for option, node in declared.items()}
 
 
 def _resolved_dataset(name, plan):
@@ -340,7 +340,9 @@ def _resolved_method(where, item, study, plan, inherited=None):
             )
         _check_sweep(where, option, allowed[option], method["sweep"][option])
     if item.get("selector") and not (item.get("weights") or starts):
-        raise CounterweightError(f"{where} names a selector but no weights: add weights, or drop it.")
+        raise CounterweightError(
+            f"{where} names a selector but no weights: add weights, or drop it."
+        )
     if item.get("weights"):
         method["weights"] = _weighting(where, item["weights"], item.get("selector"), study)
     return method

@@ -60,7 +60,9 @@ class StudyData:
         """``X, y, weight`` to learn from; an oracle gets the target's own rows and labels."""
         labels = self.labels[repeat]
         if self.truth is not None:
-            mask = labels["role"] != "test" if target == "general" else self.role(repeat, "unlabeled")
+            mask = (
+                labels["role"] != "test" if target == "general" else self.role(repeat, "unlabeled")
+            )
             y = self.truth[repeat][f"y_{target}"][mask]
         else:
             mask = self.role(repeat, "labeled")

@@ -4,16 +4,20 @@ The plan is the config with every default spelled out (counterweight.config). Ru
 it here, and hand each job only the part that it needs, as params.
 """
 
+import json
+import subprocess
+
 LIBRARY = Path(workflow.basedir) / "workflow"
 sys.path.insert(0, str(LIBRARY))
 # Jobs import the library from this checkout, on this machine and on a cluster.
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    [str(LIBRARY)] + [p for p in [os.environ.get("PYTHONPATH")] if p]
+os.environ.update(
+    PYTHONPATH=os.pathsep.join(filter(None, [str(LIBRARY), os.getenv("PYTHONPATH")]))
 )
 
 from counterweight import components
 from counterweight.config import resolve
 from counterweight.errors import CounterweightError
+from counterweight.reporting.plan import report_plan
 
 from snakemake.exceptions import WorkflowError
 
@@ -29,7 +33,7 @@ ENVIRONMENT = "../../envs/counterweight.yaml"
 
 # Where files are is no setting of a job: a path to a mirror in params would re-run downloads.
 if PLAN["data_mirror"]:
-    os.environ["COUNTERWEIGHT_MIRROR"] = PLAN["data_mirror"]
+    os.environ.update(COUNTERWEIGHT_MIRROR=PLAN["data_mirror"])
 
 
 wildcard_constraints:
@@ -52,10 +56,39 @@ def study_of(wildcards):
     return STUDIES[wildcards.study]
 
 
+def selector_of(wildcards):
+    return study_of(wildcards)["selectors"][wildcards.selector]
+
+
+def weighting_of(wildcards):
+    return study_of(wildcards)["weightings"][
+        f"{wildcards.weighting}-{wildcards.selector}"
+    ]
+
+
+def method_of(wildcards):
+    return study_of(wildcards)["methods"][wildcards.method]
+
+
+def weights_of(wildcards):
+    weights = method_of(wildcards)["weights"]
+    return f"{RESULTS}/{wildcards.study}/weights/{weights}.parquet" if weights else []
+
+
+def starts_of(wildcards):
+    return [
+        f"{RESULTS}/{wildcards.study}/models/{start}.parquet"
+        for start in method_of(wildcards)["starts"].values()
+    ]
+
+
 def raw_files(dataset):
     """Raw files of a data set, downloaded or generated."""
     folder = "raw" if PLAN["data_source"] == "download" else "generated"
-    return [f"{DATA}/{folder}/{dataset}/{name}" for name in components.declared("dataset", dataset, "FILES")]
+    return [
+        f"{DATA}/{folder}/{dataset}/{name}"
+        for name in components.declared("dataset", dataset, "FILES")
+    ]
 
 
 def prepared(dataset):
@@ -114,7 +147,9 @@ def chains(studies=None):
                     "log": f"{logs}/fit_selection/{study}/{selector}.log",
                 }
             ]
-            found.append({"study": study, "source": selector, "steps": selected[selector]})
+            found.append(
+                {"study": study, "source": selector, "steps": selected[selector]}
+            )
         weighted = {}
         for weighting, spec in parts["weightings"].items():
             weighted[weighting] = selected[spec["selector"]] + [
@@ -127,7 +162,9 @@ def chains(studies=None):
                     "log": f"{logs}/compute_weights/{study}/{weighting}.log",
                 }
             ]
-            found.append({"study": study, "source": weighting, "steps": weighted[weighting]})
+            found.append(
+                {"study": study, "source": weighting, "steps": weighted[weighting]}
+            )
         trained = {}
         for method, spec in parts["methods"].items():
             steps = list(weighted.get(spec["weights"], labeled))
@@ -150,7 +187,11 @@ def chains(studies=None):
             }
             if spec["reported"]:
                 found.append(
-                    {"study": study, "source": method, "steps": trained[method] + [evaluated]}
+                    {
+                        "study": study,
+                        "source": method,
+                        "steps": trained[method] + [evaluated],
+                    }
                 )
     return found
 
@@ -164,7 +205,11 @@ def dataset_steps(dataset):
         return [{"stage": "simulate", "log": f"{logs}/simulate/{dataset}.log"} | table]
     first = "download" if source == "download" else "generate"
     return [
-        {"stage": first, "outputs": raw_files(dataset), "log": f"{logs}/{first}/{dataset}.log"}
+        {
+            "stage": first,
+            "outputs": raw_files(dataset),
+            "log": f"{logs}/{first}/{dataset}.log",
+        }
         | whose,
         {"stage": "prepare", "log": f"{logs}/prepare/{dataset}.log"} | table,
     ]
@@ -182,3 +227,38 @@ def drawn():
         for study, parts in STUDIES.items()
         for figure in parts["figures"]
     ]
+
+
+SHOWN = report_plan(PLAN)
+CLAIMS = sorted(str(path) for path in (LIBRARY / "claims").glob("*.yaml"))
+TEMPLATES = sorted((LIBRARY / "counterweight" / "reporting" / "templates").glob("*"))
+TABLES = [
+    f"{RESULTS}/tables/{study}-{target}"
+    for study, parts in STUDIES.items()
+    for target in parts["targets"]
+]
+
+
+def report_what_is_there():
+    """Make the page from what is there, and mark it so that the next run makes it anew.
+
+    Snakemake takes an existing output for a finished one. Its record of the page is dropped and
+    the page dated before every input, so a later run never mistakes it for the whole one.
+    """
+    page = Path(RESULTS) / "report.html"
+    given = {"shown": SHOWN, "chains": chains(), "claims": CLAIMS, "results": RESULTS}
+    try:
+        made = subprocess.run(
+            [sys.executable, "-m", "counterweight.reporting.assemble"],
+            input=json.dumps(given),
+            text=True,
+        )
+        if made.returncode == 0:
+            workflow.persistence.cleanup_metadata(str(page))
+            os.utime(page, (1, 1))
+        else:
+            print(
+                f"The report of what is there could not be made; see the logs in {RESULTS}/logs."
+            )
+    except OSError as error:
+        print(f"The report of what is there could not be made: {error}")

@@ -13,22 +13,21 @@ for dataset_name, dataset_plan in PLAN["datasets"].items():
                 f"download_{dataset_name}"
             output:
                 [update(path) for path in raw_files(dataset_name)],
-            params:
-                dataset=dataset_name,
-                folder=f"{DATA}/raw/{dataset_name}",
-                files=components.declared("dataset", dataset_name, "FILES"),
-                sources=components.declared("dataset", dataset_name, "SOURCES"),
-                code=code("download.py"),
             log:
                 f"{RESULTS}/logs/download/{dataset_name}.log",
             benchmark:
                 f"{RESULTS}/benchmarks/download/{dataset_name}.tsv"
+            conda:
+                ENVIRONMENT
             threads: 1
             resources:
                 mem_mb=500,
                 runtime=60,
-            conda:
-                ENVIRONMENT
+            params:
+                dataset=dataset_name,
+                files=components.declared("dataset", dataset_name, "FILES"),
+                sources=components.declared("dataset", dataset_name, "SOURCES"),
+                code=code("download.py"),
             script:
                 "../../scripts/download.py"
 
@@ -40,21 +39,20 @@ for dataset_name, dataset_plan in PLAN["datasets"].items():
             output:
                 raw_files(dataset_name),
                 truth=f"{DATA}/generated/{dataset_name}/truth.parquet",
-            params:
-                dataset=dataset_name,
-                folder=f"{DATA}/generated/{dataset_name}",
-                rows=dataset_plan["rows"],
-                seed=PLAN["seed"],
-                code=code("generate.py", ("dataset", dataset_name)),
             log:
                 f"{RESULTS}/logs/generate/{dataset_name}.log",
             benchmark:
                 f"{RESULTS}/benchmarks/generate/{dataset_name}.tsv"
+            conda:
+                ENVIRONMENT
             threads: 1
             resources:
                 mem_mb=1500,
                 runtime=30,
-            conda:
-                ENVIRONMENT
+            params:
+                dataset=dataset_name,
+                rows=dataset_plan["rows"],
+                seed=PLAN["seed"],
+                code=code("generate.py", ("dataset", dataset_name)),
             script:
                 "../../scripts/generate.py"

@@ -12,18 +12,18 @@ rule evaluate:
         truth=f"{RESULTS}/{{study}}/truth.parquet",
     output:
         f"{RESULTS}/{{study}}/metrics/{{method}}.parquet",
-    params:
-        metrics=PLAN["metrics"],
-        code=code("evaluate.py", *(("metric", name) for name in PLAN["metrics"])),
     log:
         f"{RESULTS}/logs/evaluate/{{study}}/{{method}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/evaluate/{{study}}/{{method}}.tsv"
+    conda:
+        ENVIRONMENT
     threads: 1
     resources:
         mem_mb=1500,
         runtime=20,
-    conda:
-        ENVIRONMENT
+    params:
+        metrics=PLAN["metrics"],
+        code=code("evaluate.py", *(("metric", name) for name in PLAN["metrics"])),
     script:
         "../../scripts/evaluate.py"

@@ -14,6 +14,16 @@ rule label:
         labels=f"{RESULTS}/{{study}}/labels.parquet",
         truth=f"{RESULTS}/{{study}}/truth.parquet",
         metrics=f"{RESULTS}/{{study}}/metrics/labels.parquet",
+    log:
+        f"{RESULTS}/logs/label/{{study}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/label/{{study}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
     params:
         dataset=lambda wildcards: study_of(wildcards)["dataset"],
         features=lambda wildcards: chosen(study_of(wildcards)["features"], "recipe"),
@@ -29,15 +39,5 @@ rule label:
             ("outcome", study_of(wildcards)["outcome"]["rule"]),
             ("labeling", study_of(wildcards)["labeling"]["rule"]),
         ),
-    log:
-        f"{RESULTS}/logs/label/{{study}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/label/{{study}}.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    conda:
-        ENVIRONMENT
     script:
         "../../scripts/label.py"

@@ -13,21 +13,21 @@ for dataset_name, dataset_plan in PLAN["datasets"].items():
             output:
                 table=prepared(dataset_name),
                 truth=known_truth(dataset_name),
+            log:
+                f"{RESULTS}/logs/simulate/{dataset_name}.log",
+            benchmark:
+                f"{RESULTS}/benchmarks/simulate/{dataset_name}.tsv"
+            conda:
+                ENVIRONMENT
+            threads: 1
+            resources:
+                mem_mb=500,
+                runtime=10,
             params:
                 dataset=dataset_name,
                 rows=dataset_plan["rows"],
                 seed=PLAN["seed"],
                 code=code("simulate.py", ("dataset", dataset_name)),
-            log:
-                f"{RESULTS}/logs/simulate/{dataset_name}.log",
-            benchmark:
-                f"{RESULTS}/benchmarks/simulate/{dataset_name}.tsv"
-            threads: 1
-            resources:
-                mem_mb=500,
-                runtime=10,
-            conda:
-                ENVIRONMENT
             script:
                 "../../scripts/simulate.py"
 
@@ -40,19 +40,23 @@ for dataset_name, dataset_plan in PLAN["datasets"].items():
                 raw_files(dataset_name),
             output:
                 table=prepared(dataset_name),
-            params:
-                dataset=dataset_name,
-                digests=dataset_plan["files"] if dataset_plan["source"] == "download" else {},
-                code=code("prepare.py", ("dataset", dataset_name)),
             log:
                 f"{RESULTS}/logs/prepare/{dataset_name}.log",
             benchmark:
                 f"{RESULTS}/benchmarks/prepare/{dataset_name}.tsv"
+            conda:
+                ENVIRONMENT
             threads: 1
             resources:
                 mem_mb=1000,
                 runtime=10,
-            conda:
-                ENVIRONMENT
+            params:
+                dataset=dataset_name,
+                digests=(
+                    dataset_plan["files"]
+                    if dataset_plan["source"] == "download"
+                    else {}
+                ),
+                code=code("prepare.py", ("dataset", dataset_name)),
             script:
                 "../../scripts/prepare.py"

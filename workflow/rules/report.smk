@@ -5,20 +5,6 @@ claims.parquet, report.html. When other jobs failed, `report_what_is_there` make
 what is there at the end of the run.
 """
 
-import json
-import subprocess
-
-from counterweight.reporting.plan import report_plan
-
-SHOWN = report_plan(PLAN)
-CLAIMS = sorted(str(path) for path in (LIBRARY / "claims").glob("*.yaml"))
-TEMPLATES = sorted((LIBRARY / "counterweight" / "reporting" / "templates").glob("*"))
-TABLES = [
-    f"{RESULTS}/tables/{study}-{target}"
-    for study, parts in STUDIES.items()
-    for target in parts["targets"]
-]
-
 for study_name, study_parts in STUDIES.items():
     if study_parts["figures"]:
 
@@ -40,21 +26,23 @@ for study_name, study_parts in STUDIES.items():
                     )
                     for figure in study_parts["figures"]
                 ],
-            params:
-                study=study_name,
-                shown=SHOWN["studies"][study_name],
-                results=RESULTS,
-                code=code("draw.py", *(("figure", figure) for figure in study_parts["figures"])),
             log:
                 f"{RESULTS}/logs/draw/{study_name}.log",
             benchmark:
                 f"{RESULTS}/benchmarks/draw/{study_name}.tsv"
+            conda:
+                ENVIRONMENT
             threads: 1
             resources:
                 mem_mb=1000,
                 runtime=10,
-            conda:
-                ENVIRONMENT
+            params:
+                study=study_name,
+                shown=SHOWN["studies"][study_name],
+                code=code(
+                    "draw.py",
+                    *(("figure", figure) for figure in study_parts["figures"]),
+                ),
             script:
                 "../../scripts/draw.py"
 
@@ -66,7 +54,9 @@ rule report:
         claims=CLAIMS,
         schema=str(LIBRARY / "schemas" / "claims.schema.yaml"),
     output:
-        html=report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
+        html=report(
+            f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"
+        ),
         claims=f"{RESULTS}/claims.parquet",
         claims_csv=report(
             f"{RESULTS}/claims.csv", caption="../report/claims.rst", category="Claims"
@@ -77,43 +67,19 @@ rule report:
             report(f"{table}.csv", caption="../report/tables.rst", category="Tables")
             for table in TABLES
         ],
-    params:
-        shown=SHOWN,
-        chains=chains(),
-        results=RESULTS,
-        code=code("report.py", files=TEMPLATES),
     log:
         f"{RESULTS}/logs/report.log",
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
+    conda:
+        ENVIRONMENT
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
-    conda:
-        ENVIRONMENT
+    params:
+        shown=SHOWN,
+        chains=chains(),
+        code=code("report.py", files=TEMPLATES),
     script:
         "../../scripts/report.py"
-
-
-def report_what_is_there():
-    """Make the page from what is there, and mark it so that the next run makes it anew.
-
-    Snakemake takes an existing output for a finished one. Its record of the page is dropped and
-    the page dated before every input, so a later run never mistakes it for the whole one.
-    """
-    page = Path(RESULTS) / "report.html"
-    given = {"shown": SHOWN, "chains": chains(), "claims": CLAIMS, "results": RESULTS}
-    try:
-        made = subprocess.run(
-            [sys.executable, "-m", "counterweight.reporting.assemble"],
-            input=json.dumps(given),
-            text=True,
-        )
-        if made.returncode == 0:
-            workflow.persistence.cleanup_metadata(str(page))
-            os.utime(page, (1, 1))
-        else:
-            print(f"The report of what is there could not be made; see the logs in {RESULTS}/logs.")
-    except OSError as error:
-        print(f"The report of what is there could not be made: {error}")

@@ -4,10 +4,6 @@ Needs: features and labels. Makes: one table a selection model, and its diagnost
 """
 
 
-def selector_of(wildcards):
-    return study_of(wildcards)["selectors"][wildcards.selector]
-
-
 rule fit_selection:
     input:
         features=f"{RESULTS}/{{study}}/features.parquet",
@@ -20,6 +16,16 @@ rule fit_selection:
     output:
         table=f"{RESULTS}/{{study}}/selection/{{selector}}.parquet",
         metrics=f"{RESULTS}/{{study}}/metrics/selection_{{selector}}.parquet",
+    log:
+        f"{RESULTS}/logs/fit_selection/{{study}}/{{selector}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/fit_selection/{{study}}/{{selector}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=30,
     params:
         selector=lambda wildcards: selector_of(wildcards),
         seed=PLAN["seed"],
@@ -27,15 +33,5 @@ rule fit_selection:
         code=lambda wildcards: code(
             "fit_selection.py", ("selector", selector_of(wildcards)["selector"])
         ),
-    log:
-        f"{RESULTS}/logs/fit_selection/{{study}}/{{selector}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/fit_selection/{{study}}/{{selector}}.tsv"
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=30,
-    conda:
-        ENVIRONMENT
     script:
         "../../scripts/fit_selection.py"

@@ -5,22 +5,6 @@ oracle also gets the hidden labels. Makes: parameters and predictions of the tes
 """
 
 
-def method_of(wildcards):
-    return study_of(wildcards)["methods"][wildcards.method]
-
-
-def weights_of(wildcards):
-    weights = method_of(wildcards)["weights"]
-    return f"{RESULTS}/{wildcards.study}/weights/{weights}.parquet" if weights else []
-
-
-def starts_of(wildcards):
-    return [
-        f"{RESULTS}/{wildcards.study}/models/{start}.parquet"
-        for start in method_of(wildcards)["starts"].values()
-    ]
-
-
 rule train:
     input:
         features=f"{RESULTS}/{{study}}/features.parquet",
@@ -35,6 +19,16 @@ rule train:
     output:
         model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
         predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
+    log:
+        f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/train/{{study}}/{{method}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=60,
     params:
         model=lambda wildcards: method_of(wildcards)["model"],
         options=lambda wildcards: method_of(wildcards)["options"],
@@ -44,16 +38,8 @@ rule train:
         targets=lambda wildcards: study_of(wildcards)["targets"],
         seed=PLAN["seed"],
         stream=lambda wildcards: study_of(wildcards)["stream"],
-        code=lambda wildcards: code("train.py", ("model", method_of(wildcards)["model"])),
-    log:
-        f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/train/{{study}}/{{method}}.tsv"
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=60,
-    conda:
-        ENVIRONMENT
+        code=lambda wildcards: code(
+            "train.py", ("model", method_of(wildcards)["model"])
+        ),
     script:
         "../../scripts/train.py"

@@ -5,10 +5,6 @@ diagnostics (effective sample size, rows at the cap, balance of each feature) as
 """
 
 
-def weighting_of(wildcards):
-    return study_of(wildcards)["weightings"][f"{wildcards.weighting}-{wildcards.selector}"]
-
-
 rule compute_weights:
     input:
         features=f"{RESULTS}/{{study}}/features.parquet",
@@ -17,18 +13,20 @@ rule compute_weights:
     output:
         table=f"{RESULTS}/{{study}}/weights/{{weighting}}-{{selector}}.parquet",
         metrics=f"{RESULTS}/{{study}}/metrics/weights_{{weighting}}-{{selector}}.parquet",
-    params:
-        weighting=lambda wildcards: weighting_of(wildcards),
-        code=lambda wildcards: code("compute_weights.py", ("weighting", wildcards.weighting)),
     log:
         f"{RESULTS}/logs/compute_weights/{{study}}/{{weighting}}-{{selector}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/compute_weights/{{study}}/{{weighting}}-{{selector}}.tsv"
+    conda:
+        ENVIRONMENT
     threads: 1
     resources:
         mem_mb=800,
         runtime=10,
-    conda:
-        ENVIRONMENT
+    params:
+        weighting=lambda wildcards: weighting_of(wildcards),
+        code=lambda wildcards: code(
+            "compute_weights.py", ("weighting", wildcards.weighting)
+        ),
     script:
         "../../scripts/compute_weights.py"

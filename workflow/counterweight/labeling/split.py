@@ -133,13 +133,17 @@ def describe_labels(labels, hidden, dropped):
     for repeat, part in labels.groupby("repeat"):
         truth = hidden.loc[part.index]
         sizes = part["role"].value_counts()
-        sizes = {f"rows_{role}": int(sizes.get(role, 0)) for role in ("labeled", "unlabeled", "test")}
+        sizes = {
+            f"rows_{role}": int(sizes.get(role, 0)) for role in ("labeled", "unlabeled", "test")
+        }
         sizes |= {"rows_all": len(part), "rows_dropped": dropped}
         records += [
             {"repeat": repeat, "metric": metric, "value": value, "rows": len(part)}
             for metric, value in sizes.items()
         ]
-        groups = {role: (part["role"] == role).to_numpy() for role in ("labeled", "unlabeled", "test")}
+        groups = {
+            role: (part["role"] == role).to_numpy() for role in ("labeled", "unlabeled", "test")
+        }
         groups["all"] = np.ones(len(part), bool)
         for target in TARGETS:
             outcome = truth[f"y_{target}"].to_numpy(dtype=float)

@@ -36,9 +36,12 @@ def first_failure(chain):
         lines = path.read_text(errors="replace").splitlines() if path.exists() else []
         reason = "\n".join(lines[-20:]) or f"{listed(absent)} was not made and no log was written."
         return {
-            "study": step.get("study", chain["study"]), "source": step.get("source", chain["source"]),
-            "stage": step["stage"], "reason": reason, "log": step["log"],
-        }  # fmt: skip
+            "study": step.get("study", chain["study"]),
+            "source": step.get("source", chain["source"]),
+            "stage": step["stage"],
+            "reason": reason,
+            "log": step["log"],
+        }
     return None
 
 

@@ -362,9 +362,7 @@ OUTCOMES = {
 
 
 def _decide_claim(claim, metrics, plan, failures):
-    outcomes = [
-        _decide_rule(rule, metrics, plan, failures) for rule in claim.get("decide", ())
-    ]
+    outcomes = [_decide_rule(rule, metrics, plan, failures) for rule in claim.get("decide", ())]
     data = _data(outcomes, plan)
     if not outcomes:
         verdict, detail = "cannot be tested", claim["untestable"]

@@ -47,9 +47,7 @@ def study_plan(study):
             continue
         weights = study["weightings"].get(method["weights"], {})
         selector = weights.get("selector")
-        sees_truth = method["oracle"] or bool(
-            selector and study["selectors"][selector]["oracle"]
-        )
+        sees_truth = method["oracle"] or bool(selector and study["selectors"][selector]["oracle"])
         shown["methods"].append(
             {
                 "id": name, "label": name, "model": method["model"],

@@ -55,8 +55,9 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     smallest = int(np.bincount(s, minlength=2).min())
     if smallest < n_folds:
         raise CounterweightError(
-            f"Only {smallest} rows are {'labeled' if s.sum() == smallest else 'unlabeled'}, too few "
-            f"for {n_folds} folds of the selection model: loosen the labeling rule or use fewer folds."
+            f"Only {smallest} rows are {'labeled' if s.sum() == smallest else 'unlabeled'}, too "
+            f"few for {n_folds} folds of the selection model: loosen the labeling rule or use "
+            "fewer folds."
         )
     shared = selector.prepare(X, rng)
     fold = folds(s, n_folds, rng)
@@ -76,9 +77,7 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     share = 1.0
     if calibration == "isotonic":
         share = _isotonic_share(score, s, folds(s, n_folds, rng))
-    p, p_new = (
-        (1 - share) * raw + share * isotonic.predict(raw) for raw in (score, new)
-    )
+    p, p_new = ((1 - share) * raw + share * isotonic.predict(raw) for raw in (score, new))
     return p, p_new, share, converged
 
 

@@ -80,8 +80,8 @@ def _checked(p, share):
     p = np.asarray(p, dtype=float)
     if not 0 < share < 1:
         raise CounterweightError(
-            f"The labeled share is {share}; it must lie between 0 and 1: both labeled and unlabeled "
-            "rows are needed."
+            f"The labeled share is {share}; it must lie between 0 and 1: both labeled and "
+            "unlabeled rows are needed."
         )
     if p.size == 0:
         raise CounterweightError("There are no labeled rows to weight: check the labeling rule.")
@@ -89,8 +89,8 @@ def _checked(p, share):
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         raise CounterweightError(
-            f"{int(bad.sum())} of {p.size} labeled rows have a selection probability outside (0, 1] "
-            f"(first: row {first}, p = {p[first]:g}): a labeled row cannot have probability 0; "
-            "calibrate the selection model, or choose another selector."
+            f"{int(bad.sum())} of {p.size} labeled rows have a selection probability outside "
+            f"(0, 1] (first: row {first}, p = {p[first]:g}): a labeled row cannot have "
+            "probability 0; calibrate the selection model, or choose another selector."
         )
     return p

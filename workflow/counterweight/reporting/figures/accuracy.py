@@ -27,9 +27,7 @@ def draw(study):
     if not any(study.estimate(m["id"], "accuracy", t) for m in methods for t in targets):
         return style.blank("No method has an accuracy in this study.")
     with style.look():
-        figure, axes = style.panels(
-            1, len(targets), height=0.7 + 0.25 * len(methods), sharey=True
-        )
+        figure, axes = style.panels(1, len(targets), height=0.7 + 0.25 * len(methods), sharey=True)
         for ax, target in zip(axes[0], targets, strict=True):
             _panel(ax, study, methods, target, baseline)
         labels = [study.label(m["id"]) + (" †" if m.get("oracle") else "") for m in methods]

@@ -83,9 +83,7 @@ def _line(ax, study, method, points, names, reference=False):
         return
     model = study.model(method, int(study.metrics["repeat"].min()))
     coefficients, intercept = model["coef"], float(model["intercept"])
-    (x_low, x_high), (y_low, y_high) = (
-        (points[name].min(), points[name].max()) for name in names
-    )
+    (x_low, x_high), (y_low, y_high) = ((points[name].min(), points[name].max()) for name in names)
     # Walk along the longer side, so that steep lines are drawn as well as flat ones.
     if abs(coefficients[1]) >= abs(coefficients[0]):
         x = np.array([x_low, x_high])

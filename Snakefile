@@ -25,7 +25,7 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        f"{RESULTS}/report.html",
+        rules.report.output,
 
 
 onsuccess:

@@ -230,7 +230,8 @@ def drawn():
 
 
 SHOWN = report_plan(PLAN)
-CLAIMS = sorted(str(path) for path in (LIBRARY / "claims").glob("*.yaml"))
+# Relative, so that a folder that was moved has nothing to do.
+CLAIMS = sorted(os.path.relpath(path) for path in (LIBRARY / "claims").glob("*.yaml"))
 TEMPLATES = sorted((LIBRARY / "counterweight" / "reporting" / "templates").glob("*"))
 TABLES = [
     f"{RESULTS}/tables/{study}-{target}"
@@ -240,12 +241,11 @@ TABLES = [
 
 
 def report_what_is_there():
-    """Make the page from what is there, and mark it so that the next run makes it anew.
+    """Make the page from what is there, in such a way that the next run makes it anew.
 
-    Snakemake takes an existing output for a finished one. Its record of the page is dropped and
-    the page dated before every input, so a later run never mistakes it for the whole one.
+    Snakemake takes outputs that exist for finished ones, so the other outputs of the report,
+    which would belong to an earlier run, are removed.
     """
-    page = Path(RESULTS) / "report.html"
     given = {"shown": SHOWN, "chains": chains(), "claims": CLAIMS, "results": RESULTS}
     try:
         made = subprocess.run(
@@ -253,12 +253,12 @@ def report_what_is_there():
             input=json.dumps(given),
             text=True,
         )
-        if made.returncode == 0:
-            workflow.persistence.cleanup_metadata(str(page))
-            os.utime(page, (1, 1))
-        else:
+        if made.returncode:
             print(
                 f"The report of what is there could not be made; see the logs in {RESULTS}/logs."
             )
+        for path in rules.report.output:
+            if path != rules.report.output.html:
+                Path(path).unlink(missing_ok=True)
     except OSError as error:
         print(f"The report of what is there could not be made: {error}")

@@ -52,7 +52,7 @@ rule report:
         measurements(),
         drawn(),
         claims=CLAIMS,
-        schema=str(LIBRARY / "schemas" / "claims.schema.yaml"),
+        schema=os.path.relpath(LIBRARY / "schemas" / "claims.schema.yaml"),
     output:
         html=report(
             f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"

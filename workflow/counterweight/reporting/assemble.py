@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 from counterweight.components import load
@@ -69,12 +70,15 @@ def measurements_and_failures(chains):
     return metrics, failures
 
 
-def draw_study(name, shown, metrics, results):
-    """Draw the figures of one study; return the paths by figure name."""
+def draw_study(name, shown, metrics, results, folder=None):
+    """Draw the figures of one study; return the paths by figure name.
+
+    They go to `folder`, by default the study's own folder of figures.
+    """
     paths = {}
     study = StudyResults(name, shown, metrics, Path(results) / name)
     for figure in shown["figures"]:
-        paths[figure] = Path(results) / name / "figures" / f"{figure}.svg"
+        paths[figure] = Path(folder or Path(results) / name / "figures") / f"{figure}.svg"
         save_svg(load("figure", figure)(study), paths[figure])
         log.info("%s: drew %s", name, figure)
     return paths
@@ -108,13 +112,14 @@ def assemble(shown, chains, claims_files, results, *, partial=False):
         raise CounterweightError(f"Measurements are missing ({names}): run the workflow again.")
     figures = {}
     for name, study in shown["studies"].items():
-        paths = {
-            figure: results / name / "figures" / f"{figure}.svg" for figure in study["figures"]
-        }
         if partial:
-            paths = _drawn_if_possible(name, study, metrics, results)
-        for figure, path in paths.items():
-            figures[name, figure] = path.read_text(encoding="utf-8")
+            drawn = _drawn_if_possible(name, study, metrics, results)
+        else:
+            drawn = {
+                figure: (results / name / "figures" / f"{figure}.svg").read_text(encoding="utf-8")
+                for figure in study["figures"]
+            }
+        figures |= {(name, figure): svg for figure, svg in drawn.items()}
     claims, printed = load_claims(claims_files)
     decided = decide(claims, metrics, shown, failures)
     html = build_report(shown, metrics, decided, failures, figures, printed)
@@ -137,14 +142,19 @@ def assemble(shown, chains, claims_files, results, *, partial=False):
 
 
 def _drawn_if_possible(name, study, metrics, results):
-    """Figures of what is there; one that cannot be drawn is left out, and said."""
-    paths = {}
-    for figure in study["figures"]:
-        try:
-            paths |= draw_study(name, study | {"figures": [figure]}, metrics, results)
-        except (CounterweightError, KeyError, ValueError, IndexError) as error:
-            log.warning("%s: figure %s cannot be drawn: %s", name, figure, error)
-    return paths
+    """Figures of what is there, as text; one that cannot be drawn is left out, and said.
+
+    They are drawn aside: in their place, a later run would take them for the whole ones.
+    """
+    drawn = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for figure in study["figures"]:
+            try:
+                paths = draw_study(name, study | {"figures": [figure]}, metrics, results, folder)
+                drawn[figure] = paths[figure].read_text(encoding="utf-8")
+            except (CounterweightError, KeyError, ValueError, IndexError) as error:
+                log.warning("%s: figure %s cannot be drawn: %s", name, figure, error)
+    return drawn
 
 
 def main():

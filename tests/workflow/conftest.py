@@ -1,0 +1,143 @@
+"""Real runs of the workflow, each in a copy of the tree of its own."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = Path(__file__).with_name("small.yaml")
+PARTS = ("Snakefile", "workflow", "scripts", "envs", "profiles")
+# What would let the surroundings of the tests reach into a run.
+FOREIGN = re.compile(r"COUNTERWEIGHT_|SNAKEMAKE_|PYTHONPATH$|.*_proxy$", re.IGNORECASE)
+
+
+class Run:
+    """What one call of Snakemake printed, and how it ended."""
+
+    def __init__(self, done):
+        self.output = done.stdout
+        self.status = done.returncode
+
+    @property
+    def jobs(self):
+        """Jobs that were run (or would be, in a dry run) as "rule wildcard wildcard"."""
+        found = set()
+        blocks = re.split(r"^(?:local)?rule (?=\w+:$)", self.output, flags=re.MULTILINE)[1:]
+        for block in blocks:
+            rule, _, rest = block.partition(":\n")
+            inside = re.match(r"(?:    .*\n)*", rest).group()
+            wildcards = re.search(r"^    wildcards: (.*)$", inside, flags=re.MULTILINE)
+            values = re.findall(r"\w+=([^,]+)", wildcards.group(1)) if wildcards else []
+            found.add(" ".join([rule, *values]))
+        return found - {"all"}
+
+
+class Copy:
+    """A copy of the workflow in a folder of its own, with a config of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.results = folder / "results"
+
+    @property
+    def config(self):
+        return yaml.safe_load((self.folder / "config.yaml").read_text())
+
+    @config.setter
+    def config(self, config):
+        (self.folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+    def run(self, *arguments, cores=2, environment=None):
+        """Call Snakemake as a user would in this folder."""
+        kept = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
+        command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments]
+        return Run(
+            subprocess.run(
+                command, cwd=self.folder, env=kept | (environment or {}), timeout=600,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            )
+        )  # fmt: skip
+
+    def plan(self, *arguments):
+        """Jobs that the next run would do."""
+        run = self.run("--dry-run", *arguments)
+        assert run.status == 0, run.output
+        return run.jobs
+
+    def replace(self, path, old, new):
+        """Put other text into a file of the copy."""
+        path = self.folder / path
+        text = path.read_text()
+        assert old in text, f"{path} has no {old!r}"
+        path.write_text(text.replace(old, new))
+
+    def append(self, path, text):
+        with open(self.folder / path, "a") as file:
+            file.write(text)
+
+    def text(self, path):
+        return (self.folder / path).read_text()
+
+    def digests(self, *suffixes):
+        """SHA-256 of every file under data and results, by relative path."""
+        return {
+            str(path.relative_to(self.folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for top in ("data", "results")
+            for path in sorted((self.folder / top).rglob("*"))
+            if path.is_file() and (not suffixes or path.suffix in suffixes)
+        }
+
+
+@pytest.fixture(scope="session")
+def small():
+    """The config of the small run."""
+    return yaml.safe_load(SMALL.read_text())
+
+
+@pytest.fixture(scope="session")
+def shipped():
+    """The config that users get."""
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+@pytest.fixture(scope="session")
+def copied(tmp_path_factory):
+    """Makes a fresh copy of the workflow with a given config."""
+
+    def make(config):
+        folder = tmp_path_factory.mktemp("copy")
+        for part in PARTS:
+            if (ROOT / part).is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+            else:
+                shutil.copy2(ROOT / part, folder / part)
+        copy = Copy(folder)
+        copy.config = config
+        return copy
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def finished(copied, small):
+    """The small run, made once; tests look at it and leave it as it is."""
+    copy = copied(small)
+    copy.first = copy.run()
+    return copy
+
+
+@pytest.fixture
+def again(finished, tmp_path):
+    """A copy of the finished small run, to change and run again."""
+    assert finished.first.status == 0, finished.first.output
+    folder = tmp_path / "copy"
+    shutil.copytree(finished.folder, folder)
+    return Copy(folder)

@@ -1,0 +1,69 @@
+"""A whole run: what it leaves, and that its bytes do not depend on the number of cores."""
+
+import re
+
+import pandas as pd
+import pytest
+
+
+def sections(html):
+    """The report's sections by their id."""
+    return dict(re.findall(r'<section id="(\w+)">(.*?)</section>', html, flags=re.DOTALL))
+
+
+def test_a_run_makes_the_report_and_the_claims(finished):
+    assert finished.first.status == 0, finished.first.output
+    assert "open results/report.html" in finished.first.output
+    claims = pd.read_parquet(finished.results / "claims.parquet")
+    assert len(claims) > 0
+
+
+def test_the_report_marks_every_study_without_real_data(finished):
+    found = sections(finished.text("results/report.html"))
+    assert "Generated data: not a result about the real world" in found["twin"]
+    assert re.search("simulated|generated points", found["curved"], flags=re.IGNORECASE)
+
+
+def test_a_run_leaves_no_temporary_files(finished):
+    files = [path for top in ("data", "results") for path in (finished.folder / top).rglob("*")]
+    assert files
+    assert not [path for path in files if path.name.startswith(".")]
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    run = finished.run()
+    assert run.status == 0
+    assert "Nothing to be done" in run.output
+    assert not run.jobs
+
+
+def test_a_moved_folder_has_nothing_to_do(again):
+    assert again.plan() == set()
+
+
+@pytest.mark.parametrize(
+    "overlay", [None, "workflow/overlays/paper.yaml", "workflow/overlays/demo.yaml"]
+)
+def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
+    copy = copied(shipped)
+    jobs = copy.plan(*(["--configfile", overlay] if overlay else []))
+    expected = {f"label {study}" for study in shipped["studies"]} | {"report"}
+    first = "generate" if overlay and "demo" in overlay else "download"
+    expected |= {f"{first}_{name}" for name in ("adult", "ca_housing")}
+    assert expected <= jobs
+
+
+def test_the_bytes_do_not_depend_on_cores(finished, copied, small):
+    alone = copied(small)
+    run = alone.run(cores=1)
+    assert run.status == 0, run.output
+    assert alone.digests(".parquet") == finished.digests(".parquet")
+
+
+def test_the_bytes_do_not_depend_on_threads(again):
+    before = again.digests(".parquet")
+    threads = ("--set-threads", "train=2", "fit_selection=2")
+    run = again.run(*threads, "--forcerun", "fit_selection", "train", "--until", "train")
+    assert run.status == 0, run.output
+    assert "threads: 2" in run.output
+    assert again.digests(".parquet") == before

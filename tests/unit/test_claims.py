@@ -223,3 +223,12 @@ def test_rules_are_kept_as_json_without_nan(metrics, plan, shipped):
 def test_the_claims_are_not_written_with_a_verdict():
     document = yaml.safe_load(CLAIMS.read_text(encoding="utf-8"))
     assert all("verdict" not in claim for claim in document["claims"])
+
+
+def test_what_only_real_data_can_show_is_not_judged_on_twins(shipped):
+    sizes = [claim for claim in shipped if claim.get("real_data_only")]
+    assert {claim["id"] for claim in sizes} == {"S11", "S12"}
+    plan = example.plan("generated")
+    decided = decide(sizes, example.metrics(plan), plan)
+    assert set(decided["verdict"]) == {"cannot be tested"}
+    assert decided["detail"].str.contains("generated data").all()

@@ -366,6 +366,10 @@ def _decide_claim(claim, metrics, plan, failures):
     data = _data(outcomes, plan)
     if not outcomes:
         verdict, detail = "cannot be tested", claim["untestable"]
+    elif data == "generated" and claim.get("real_data_only"):
+        verdict = "cannot be tested"
+        detail = "The claim is about the real data set, and this run has generated data."
+        outcomes = []
     else:
         by_label = conditions(outcomes)
         found = set(by_label.values())

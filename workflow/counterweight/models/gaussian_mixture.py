@@ -168,7 +168,7 @@ class Standardised:
         When a feature is constant.
     """
 
-    def __init__(self, X, row_weights, feature_names=None, block=1024):
+    def __init__(self, X, row_weights, feature_names=None, block=1984):
         self.used = np.flatnonzero(row_weights > 0)
         if len(self.used) < len(X):
             X, row_weights = X[self.used], row_weights[self.used]
@@ -223,7 +223,7 @@ def fit_mixture(
     covariance_floor=1e-6,
     minimum_rows=None,
     feature_names=None,
-    block=1024,
+    block=1984,
 ):
     """Fit a Gaussian mixture by weighted EM and keep the best of several restarts.
 

@@ -7,14 +7,23 @@ and the statistics are one more. Arrays that describe a batch of mixtures start 
 the axes (K, R): sums over components then run over contiguous memory.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 CACHE_BYTES = 256 << 20
 #: Up to this many Gaussians reading a second layout costs more than it saves.
-NARROW = 16
+NARROW = 12
+#: Rows of a tile: matrix products this small are spared BLAS's repacking of the operands.
+TILE = 64
 LOG_2PI = float(np.log(2 * np.pi))
+
+
+@cache
+def upper_triangle(d):
+    """Row and column indices of the upper triangle of a (d, d) matrix."""
+    return np.triu_indices(d)
 
 
 class Parameters(NamedTuple):
@@ -64,59 +73,71 @@ class QuadraticRows:
     row_weights : ndarray (n,)
         Positive.
     block : int
-        Rows treated at a time. A block must stay in the processor's cache. The result
-        does not depend on it beyond rounding.
+        Rows treated at a time: some tiles of 64 rows, at most 31 of them. The result does
+        not depend on it beyond rounding. Rows of an odd number of tiles do not compete
+        for the same lines of the processor's cache.
     cache_bytes : int
         The expanded rows are kept if they take no more than this, else made anew each time.
     """
 
-    def __init__(self, rows, row_weights, block=1024, cache_bytes=CACHE_BYTES):
+    def __init__(self, rows, row_weights, block=1984, cache_bytes=CACHE_BYTES):
         self.rows = rows
         self.row_weights = row_weights
-        self.block = min(int(block), 2040)  # `expectation` counts 255 groups of 8 rows a byte
+        # `expectation` counts at most 255 groups of 8 rows in a byte, so 31 tiles of 64.
+        self.block = TILE * min(max(int(block) // TILE, 1), 255 * 8 // TILE)
         n, d = rows.shape
-        self.upper = np.triu_indices(d)
+        self.upper = upper_triangle(d)
         self.width = 1 + d + len(self.upper[0])
         self._keep = 2 * n * self.width * 8 <= cache_bytes
         self._kept = {}
 
     def _expand(self, start, dtype):
-        rows = self.rows[start : start + self.block].T.astype(dtype)
-        d, n = rows.shape
-        features = np.empty((self.width, n), dtype)
-        features[0] = 1
-        features[1 : d + 1] = rows
+        # Padding is a row in the centre, of weight zero.
+        rows = self.rows[start : start + self.block]
+        n, d = rows.shape
+        tiles = -(-n // TILE)
+        columns = np.zeros((tiles * TILE, d), dtype)
+        columns[:n] = rows
+        columns = columns.reshape(tiles, TILE, d).swapaxes(1, 2).copy()
+        across = np.empty((tiles, self.width, TILE), dtype)
+        across[:, 0] = 1
+        across[:, 1 : d + 1] = columns
         at = d + 1
         for i in range(d):
-            np.multiply(rows[i], rows[i:], out=features[at : at + d - i])
+            np.multiply(columns[:, i : i + 1], columns[:, i:], out=across[:, at : at + d - i])
             at += d - i
-        return features
+        row_weights = np.zeros(tiles * TILE)
+        row_weights[:n] = self.row_weights[start : start + self.block]
+        return across, row_weights
 
     def blocks(self, dtype=np.float64):
-        """Yield the blocks of rows.
+        """Yield the blocks of rows, each cut into T tiles; the last is padded.
 
         Yields
         ------
         start : int
-        across : ndarray (q, m)
+        across : ndarray (T, q, TILE)
             Quadratic features, a row for each feature.
-        down : ndarray (m, q)
+        down : ndarray (T, TILE, q)
             The same, transposed; laid out anew where it is kept, since each of the two
             matrix products of an iteration is faster with a layout of its own.
-        row_weights : ndarray (m,)
+        row_weights : ndarray (T * TILE,)
+            Zero for the padding.
         """
         dtype = np.dtype(dtype)
         starts = range(0, len(self.rows), self.block)
         if self._keep and dtype not in self._kept:
-            across = [self._expand(start, dtype) for start in starts]
-            self._kept[dtype] = [(block, block.T.copy()) for block in across]
+            blocks = [self._expand(start, dtype) for start in starts]
+            self._kept[dtype] = [
+                (across, across.swapaxes(1, 2).copy(), weights) for across, weights in blocks
+            ]
         for number, start in enumerate(starts):
             if self._keep:
-                across, down = self._kept[dtype][number]
+                across, down, weights = self._kept[dtype][number]
             else:
-                across = self._expand(start, dtype)
-                down = across.T
-            yield start, across, down, self.row_weights[start : start + self.block]
+                across, weights = self._expand(start, dtype)
+                down = across.swapaxes(1, 2)
+            yield start, across, down, weights
 
     def coefficients(self, parameters):
         """Coefficients (K, R, q) of log weight + log density in the quadratic features.
@@ -159,20 +180,20 @@ class QuadraticRows:
         moments = np.zeros((k * r, self.width))
         log_likelihood = np.zeros(r)
         hard = np.zeros((k, r), dtype=np.int64)
-        size = min(self.block, len(self.rows))
-        buffer = np.empty(k * r * size, dtype)
-        groups = -(-size // 8)
-        largest = np.zeros((k, r, groups * 8), dtype=bool)
+        tiles = -(-min(self.block, len(self.rows)) // TILE)
+        buffer = np.empty(k * r * tiles * TILE, dtype)
+        parts = np.empty((tiles, k * r, self.width), dtype)
         for _, across, down, weights in self.blocks(dtype):
-            n = len(down)
+            t, n = len(across), len(weights)
             flat = buffer[: k * r * n].reshape(k * r, n)
-            np.matmul(coefficients, across, out=flat)
+            tiled = flat.reshape(k * r, t, TILE).swapaxes(0, 1)
+            np.matmul(coefficients, across, out=tiled)
             joint = flat.reshape(k, r, n)
             top = joint.max(axis=0)
             joint -= top
             if count:
-                largest[..., n:] = False
-                np.equal(joint, 0, out=largest[..., :n])
+                largest = joint == 0
+                largest[..., weights == 0] = False
                 # Eight rows a word: each byte of the sum counts at most 255 groups.
                 words = largest.view(np.uint64).sum(axis=-1, dtype=np.uint64)
                 hard += words[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
@@ -182,7 +203,9 @@ class QuadraticRows:
             np.log(total, out=total)
             total += top
             log_likelihood += total.astype(np.float64, copy=False) @ weights
-            moments += flat @ (down if k * r > NARROW else across.T)
+            if k * r <= NARROW:
+                down = across.swapaxes(1, 2)
+            moments += np.matmul(tiled, down, out=parts[:t]).sum(axis=0)
         if coefficients.dtype != exact.dtype:
             lost = (exact - coefficients) * moments
             log_likelihood += lost.reshape(k, r, -1).sum(axis=(0, 2))
@@ -195,19 +218,22 @@ class QuadraticRows:
         whatever the block size.
         """
         moments = np.zeros((k * r, self.width))
-        for _, _, down, weights in self.blocks():
-            draw = rng.random((len(down), k, r))
+        for start, _, down, _ in self.blocks():
+            weights = self.row_weights[start : start + self.block]
+            draw = rng.random((len(weights), k, r))
             draw *= weights[:, None, None] / draw.sum(axis=1, keepdims=True)
-            moments += draw.reshape(len(down), k * r).T @ down
+            moments += draw.reshape(-1, k * r).T @ down.reshape(-1, self.width)[: len(weights)]
         return moments.reshape(k, r, -1)
 
     def moments(self, responsibilities):
         """Moments (K, R, q) of given responsibilities (R, n, K)."""
         r, _, k = responsibilities.shape
         moments = np.zeros((k, r, self.width))
-        for start, across, _, weights in self.blocks():
-            part = responsibilities[:, start : start + len(weights)]
-            moments += (across * weights @ part).transpose(2, 0, 1)
+        for start, _, down, _ in self.blocks():
+            weights = self.row_weights[start : start + self.block]
+            part = responsibilities[:, start : start + self.block] * weights[:, None]
+            features = down.reshape(-1, self.width)[: len(weights)]
+            moments += (features.T @ part).transpose(2, 0, 1)
         return moments
 
 
@@ -237,7 +263,7 @@ def split_moments(moments, d):
     """Totals (...), first moments (..., d) and second moments (..., d, d) of `moments`."""
     total = moments[..., 0]
     first = moments[..., 1 : d + 1]
-    i, j = np.triu_indices(d)
+    i, j = upper_triangle(d)
     second = np.empty(moments.shape[:-1] + (d, d))
     second[..., i, j] = moments[..., d + 1 :]
     second[..., j, i] = moments[..., d + 1 :]

@@ -1,0 +1,68 @@
+"""Rules of the house for scripts and for the rules of the workflow."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
+RULE_FILES = sorted((ROOT / "workflow" / "rules").glob("*.smk"))
+DIRECTIVES = ("log:", "benchmark:", "threads:", "resources:", "conda:", "params:", "script:")
+
+
+def rules():
+    """Text of every rule of the rules files, by name."""
+    found = {}
+    for path in RULE_FILES:
+        blocks = re.split(r"^( *)rule(?: (\w+))?:\n", path.read_text(), flags=re.MULTILINE)[1:]
+        for indent, name, rest in zip(*[iter(blocks)] * 3, strict=True):
+            inside = re.match(rf"(?:{indent}    .*\n|\n)*", rest).group()
+            named = name or re.search(r'name:\s+f"(\w+?)_?\{', inside).group(1)
+            found[named] = inside
+    return found
+
+
+def test_every_stage_has_a_rule():
+    assert set(rules()) >= {
+        "download", "generate", "simulate", "prepare", "label", "fit_selection",
+        "compute_weights", "train", "evaluate", "draw", "report",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", rules())
+def test_a_rule_says_what_it_needs_and_leaves(name):
+    text = rules()[name]
+    directives = re.findall(r"^ *(\w+:)", text, flags=re.MULTILINE)
+    assert not [directive for directive in DIRECTIVES if directive not in directives]
+    assert re.search(r"mem_mb=\d+", text) and re.search(r"runtime=\d+", text)
+    assert "code=" in text, "params lack the digest of the library code"
+    assert int(re.search(r"mem_mb=(\d+)", text).group(1)) <= 2048
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_is_short_and_belongs_to_one_rule(path):
+    assert len(path.read_text().splitlines()) <= 60
+    users = [name for name, text in rules().items() if f"scripts/{path.name}" in text]
+    assert len(users) == 1
+    assert f'"{path.name}"' in rules()[users[0]], "the digest is not that of its own script"
+
+
+def test_the_library_does_not_import_snakemake():
+    modules = (ROOT / "workflow" / "counterweight").rglob("*.py")
+    wrong = [
+        path.name
+        for path in modules
+        if re.search(r"^\s*(?:from|import) snakemake", path.read_text(), flags=re.MULTILINE)
+    ]
+    assert not wrong
+
+
+def test_modules_stay_readable():
+    long = [
+        path.name
+        for folder in ("workflow", "scripts", "tests")
+        for path in (ROOT / folder).rglob("*.py")
+        if len(path.read_text().splitlines()) > 500
+    ]
+    assert not long

@@ -53,10 +53,10 @@ def test_shared_start_continues_the_mixture_of_all_rows():
     X, y = _labeled()
     model = _fit(X, y)
     base = fit_mixture(X, 2, restarts=4, rng=np.random.default_rng(0))
-    np.testing.assert_array_equal(model.base_.means, base.means)
+    np.testing.assert_allclose(model.base_.means, base.means, rtol=1e-12, atol=1e-12)
     for c in (0, 1):
-        part = fit_mixture(X[y == c], 2, start=base)
-        np.testing.assert_array_equal(model.means_[c], part.means)
+        part = fit_mixture(X[y == c], 2, start=base, scale=X.std(axis=0))
+        np.testing.assert_allclose(model.means_[c], part.means, rtol=1e-12, atol=1e-12)
 
 
 def test_given_base_saves_the_fit_and_changes_nothing():
@@ -132,3 +132,18 @@ def test_bad_input_is_explained():
         _fit(X, y).predict_proba(np.zeros((4, 3)))
     with pytest.raises(CounterweightError, match="Missing or infinite"):
         _fit(X, y).predict_proba(np.full((4, 2), np.nan))
+
+
+def test_a_covariance_floor_that_binds_in_both_classes_moves_no_boundary():
+    """Both classes sit on one point of a feature, one of them with twice the spread elsewhere."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    y = np.repeat([0, 1], n)
+    spike = np.where(rng.random(2 * n) < 0.5, 0.0, (1 + y) * rng.normal(10, 1, 2 * n))
+    X = np.column_stack([rng.normal(size=2 * n), spike])
+    model = GenerativeClassifier(components=2, restarts=3, covariance_floor=1e-3)
+    model.fit(X, y, rng=np.random.default_rng(1))
+    at_spike = np.linalg.eigvalsh(model.covariances_)[..., 0].min(axis=1)
+    assert at_spike[0] == pytest.approx(at_spike[1], rel=0.05)
+    p = model.predict_proba(np.column_stack([np.zeros(1), np.zeros(1)]))[0, 1]
+    assert p == pytest.approx(0.5, abs=0.05)

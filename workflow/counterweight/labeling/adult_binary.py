@@ -12,6 +12,11 @@ OPTIONS = {
         "default": 0.25,
         "description": "Half-width of the uniform noise on discrete features; 0 for none.",
     },
+    "binaries": {
+        "type": "boolean",
+        "default": True,
+        "description": "Whether the six binary features are used; the paper uses them.",
+    },
 }
 
 BINARY = {
@@ -31,7 +36,7 @@ INTEGER = {
 LOGGED = {"capital-gain": "log_capital_gain", "capital-loss": "log_capital_loss"}
 
 
-def adult_binary(frame, rng, *, outcome=None, noise=0.25):
+def adult_binary(frame, rng, *, outcome=None, noise=0.25, binaries=True):
     """Features of Adult: integers, logged capital, one binary for each categorical.
 
     Rows with unknown workclass or native country are left out, which gives the
@@ -50,6 +55,8 @@ def adult_binary(frame, rng, *, outcome=None, noise=0.25):
         Not used: no outcome column is among the features.
     noise : float
         Half-width, in units of the feature.
+    binaries : bool
+        False leaves the six binary features out: a diagnostic, not the paper's setting.
 
     Returns
     -------
@@ -67,7 +74,7 @@ def adult_binary(frame, rng, *, outcome=None, noise=0.25):
         columns[feature] = frame[name].to_numpy(dtype=float)
     for name, feature in LOGGED.items():
         columns[feature] = np.log1p(frame[name].to_numpy(dtype=float))
-    for name, (feature, ones) in BINARY.items():
+    for name, (feature, ones) in BINARY.items() if binaries else ():
         columns[feature] = frame[name].isin(ones).to_numpy(dtype=float)
     features = pd.DataFrame(columns)
     return add_noise(features, noise, list(features.columns[1:]), rng)

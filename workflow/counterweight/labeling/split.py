@@ -146,6 +146,8 @@ def describe_labels(labels, hidden, dropped):
         }
         groups["all"] = np.ones(len(part), bool)
         for target in TARGETS:
+            tested = groups["test"] & ((part["selected"] == 0) | (target == "general"))
+            groups["target"] = tested.to_numpy()
             outcome = truth[f"y_{target}"].to_numpy(dtype=float)
             for group, mask in groups.items():
                 share = outcome[mask].mean()

@@ -161,6 +161,8 @@ class Standardised:
         Rows of weight zero are left out.
     feature_names : sequence of str, optional
         For messages.
+    scale : ndarray (d,), optional
+        To divide by instead of the standard deviation of these rows.
 
     Raises
     ------
@@ -168,7 +170,7 @@ class Standardised:
         When a feature is constant.
     """
 
-    def __init__(self, X, row_weights, feature_names=None, block=1984):
+    def __init__(self, X, row_weights, feature_names=None, block=1984, scale=None):
         self.used = np.flatnonzero(row_weights > 0)
         if len(self.used) < len(X):
             X, row_weights = X[self.used], row_weights[self.used]
@@ -185,6 +187,8 @@ class Standardised:
                 f"{len(X)} rows given, so a full covariance does not exist: drop the feature "
                 "or add noise to it."
             )
+        if scale is not None:
+            self.scale = np.asarray(scale, dtype=float)
         rows /= self.scale
         self.features = QuadraticRows(rows, row_weights, block=block)
         self.log_jacobian = self.total * np.log(self.scale).sum()
@@ -224,6 +228,7 @@ def fit_mixture(
     minimum_rows=None,
     feature_names=None,
     block=1984,
+    scale=None,
 ):
     """Fit a Gaussian mixture by weighted EM and keep the best of several restarts.
 
@@ -268,6 +273,9 @@ def fit_mixture(
         For messages.
     block : int
         Rows treated at a time.
+    scale : array (d,), optional
+        Units of the covariance floor; the weighted standard deviations if not given.
+        Mixtures that are compared with each other need the same.
 
     Returns
     -------
@@ -294,7 +302,7 @@ def fit_mixture(
             f"rows with a positive weight, but there are {used}: ask for at most "
             f"{used // max(minimum_rows, 1)} components or give more rows."
         )
-    data = Standardised(X, row_weights, feature_names, block)
+    data = Standardised(X, row_weights, feature_names, block, scale)
     if start is not None:
         if np.shape(start.means)[1] != d:
             raise CounterweightError(

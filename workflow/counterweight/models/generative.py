@@ -172,6 +172,10 @@ class GenerativeClassifier:
             "max_iter": self.max_iter,
             "covariance_floor": self.covariance_floor,
         }
+        # One scale for both classes: a floor in units of each class would move the boundary.
+        center = np.average(X, axis=0, weights=row_weights)
+        scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=row_weights))
+        options["scale"] = np.where(scale > 0, scale, 1.0)
         fitted = []
         if self.start == "separate":
             base = None

@@ -141,6 +141,7 @@ def _study_view(name, settings, plan, metrics, claims, failures, figures, printe
                 "sentence": summaries.table_sentence(
                     table, claims, name, target, settings.get("baseline", "logistic")
                 ),
+                "majority": summaries.majority_sentence(own, name, target),
                 "rows": rows,
                 "printed": any(row["printed"] for row in rows),
                 "oracle": any(row["oracle"] for row in rows),

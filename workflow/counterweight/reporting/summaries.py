@@ -40,6 +40,31 @@ def claims_on(claims, study, target):
     }
 
 
+def majority_sentence(metrics, study, target):
+    """What a constant answer would score: the floor under every accuracy of a table.
+
+    Parameters
+    ----------
+    metrics : pandas.DataFrame
+        Measurements in the layout `counterweight.tables.METRICS`.
+    study, target : str
+    """
+    rows = metrics[
+        (metrics["study"] == study)
+        & (metrics["source"] == "labels")
+        & (metrics["target"] == target)
+        & (metrics["metric"] == "positive_share")
+        & (metrics["item"] == "target")
+    ]
+    if rows.empty:
+        return ""
+    share = rows["value"].mean()
+    return (
+        f"Always answering “{'yes' if share > 0.5 else 'no'}” would score "
+        f"{percent(max(share, 1 - share))} here."
+    )
+
+
 def table_sentence(table, claims, study, target, baseline):
     """What one results table shows, and whether the claims about it hold.
 

@@ -121,3 +121,12 @@ def test_every_key_of_the_schema_is_described():
 
     for path, part in keys(config.schema()):
         assert part.get("description"), f"{path} has no description"
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(tmp_path):
+    (tmp_path / "file").write_text("")
+    plan = {"results": str(tmp_path / "file" / "results"), "data": str(tmp_path / "data")}
+    with pytest.raises(CounterweightError, match="results is .* cannot be written"):
+        config.check_folders(plan)
+    config.check_folders({"results": str(tmp_path / "new" / "deep"), "data": str(tmp_path)})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]

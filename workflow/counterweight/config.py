@@ -7,6 +7,7 @@ and method of each study; stages read the plan only.
 
 import copy
 import difflib
+import tempfile
 from pathlib import Path
 
 import yaml
@@ -15,6 +16,10 @@ from counterweight import components
 from counterweight.errors import CounterweightError
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.yaml"
+
+
+#: Words for types that config writers use where JSON schema has others.
+TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (nothing)"}
 
 
 def schema():
@@ -88,6 +93,26 @@ def _with_options(config, full):
                 yield ("studies", name, key, index), item, study_schema[key]["items"]
 
 
+def check_folders(plan):
+    """Refuse folders of the plan that cannot be written, before anything runs.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    for key in ("results", "data"):
+        folder = Path(plan[key]).absolute()
+        parent = next(path for path in (folder, *folder.parents) if path.exists())
+        try:
+            with tempfile.TemporaryDirectory(dir=parent, prefix=".counterweight-"):
+                pass
+        except OSError as error:
+            raise CounterweightError(
+                f"{key} is {plan[key]!r}, and {parent} cannot be written ({error.strerror}): make "
+                "it writable, or name another folder."
+            ) from error
+
+
 def _where(path):
     text = ""
     for part in path:
@@ -134,7 +159,8 @@ def _told(validator, value, path):
             if isinstance(error.instance, str) and _looks_numeric(error.instance):
                 hint = " YAML reads 1e-7 as text: write 1.0e-7, without quotes."
             wanted = error.validator_value
-            wanted = " or ".join(wanted) if isinstance(wanted, list) else wanted
+            wanted = wanted if isinstance(wanted, list) else [wanted]
+            wanted = " or ".join(TYPES.get(name, name) for name in wanted)
             found.append(
                 f"{where} must be of type {wanted}, not {_kind(error.instance)} "
                 f"({error.instance!r}).{hint}"

@@ -15,7 +15,7 @@ os.environ.update(
 )
 
 from counterweight import components
-from counterweight.config import resolve
+from counterweight.config import check_folders, resolve
 from counterweight.errors import CounterweightError
 from counterweight.reporting.plan import report_plan
 
@@ -23,6 +23,7 @@ from snakemake.exceptions import WorkflowError
 
 try:
     PLAN = resolve(config)
+    check_folders(PLAN)
 except CounterweightError as error:
     raise WorkflowError(f"The config has a mistake.\n{error}")
 

@@ -160,9 +160,12 @@ def _drawn_if_possible(name, study, metrics, results):
 def main():
     """Partial report after a failed run; reads the arguments of `assemble` as JSON."""
     given = json.load(sys.stdin)
-    failures = assemble(
-        given["shown"], given["chains"], given["claims"], given["results"], partial=True
-    )
+    try:
+        failures = assemble(
+            given["shown"], given["chains"], given["claims"], given["results"], partial=True
+        )
+    except CounterweightError as error:
+        sys.exit(f"ERROR: {error}")
     for failure in failures:
         what = " ".join(filter(None, [failure["study"], failure["source"]]))
         print(f"FAILED {failure['stage']} {what} (log: {failure['log']})")

@@ -108,18 +108,25 @@ def shipped():
 
 
 @pytest.fixture(scope="session")
-def copied(tmp_path_factory):
+def tree(tmp_path_factory):
+    """The workflow as it is now: all copies are of this one, even if files change meanwhile."""
+    folder = tmp_path_factory.mktemp("tree")
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+        else:
+            shutil.copy2(ROOT / part, folder / part)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def copied(tree, tmp_path_factory):
     """Makes a fresh copy of the workflow with a given config."""
 
     def make(config):
-        folder = tmp_path_factory.mktemp("copy")
-        for part in PARTS:
-            if (ROOT / part).is_dir():
-                ignored = shutil.ignore_patterns("__pycache__")
-                shutil.copytree(ROOT / part, folder / part, ignore=ignored)
-            else:
-                shutil.copy2(ROOT / part, folder / part)
-        copy = Copy(folder)
+        copy = Copy(tmp_path_factory.mktemp("copies") / "copy")
+        shutil.copytree(tree, copy.folder)
         copy.config = config
         return copy
 

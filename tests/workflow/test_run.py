@@ -67,3 +67,10 @@ def test_the_bytes_do_not_depend_on_threads(again):
     assert run.status == 0, run.output
     assert "threads: 2" in run.output
     assert again.digests(".parquet") == before
+
+
+def test_the_report_of_snakemake_itself_can_be_made(again):
+    run = again.run("--report", "snakemake.html")
+    assert run.status == 0, run.output
+    page = again.text("snakemake.html")
+    assert "figures/accuracy.svg" in page and "claims.csv" in page

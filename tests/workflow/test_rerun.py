@@ -79,3 +79,9 @@ def test_a_new_method_computes_that_method_only(again):
     assert again.plan() == {
         "train curved logistic-oracle", "evaluate curved logistic-oracle", "draw_curved", "report",
     }  # fmt: skip
+
+
+def test_a_newer_date_without_other_bytes_recomputes_nothing(again):
+    for path in ("data/generated/adult/adult.data", "results/twin/features.parquet"):
+        (again.folder / path).touch()
+    assert again.plan() == set()

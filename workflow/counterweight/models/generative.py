@@ -114,6 +114,9 @@ class GenerativeClassifier:
         The mixture of all rows.
     """
 
+    #: Fitted attribute that a later fit to the same rows and weights may be given.
+    REUSED = "base"
+
     def __init__(
         self,
         components=6,

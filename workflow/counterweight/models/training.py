@@ -48,67 +48,80 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None):
     """
     component = load("model", method["model"])
     needs_starts = declared("model", method["model"], "STARTS") is not None
-    fitted, predictions, seen = [], [], {}
+    fitted, predictions, earlier = [], [], {}
     for target in targets:
-        X, y, weight = data.training(repeat, target)
-        # The same rows with the same labels give the same fit: do it once.
-        key = (X.shape, y.tobytes(), data.truth is not None and target)
-        if not needs_starts and key in seen:
-            variants = seen[key]
+        if needs_starts:
+            begun = {name: arrays[repeat, target] for name, arrays in starts.items()}
+            variants = _shifted(component, method, data, repeat, begun, earlier)
         else:
-            purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
-            rng = generator(seed, study, repeat, purpose)
-            if needs_starts:
-                variants = _from_starts(component, method, data, repeat, target, starts)
-            else:
-                variants = [
-                    (
-                        setting_name(setting),
-                        component(**(method["options"] | setting)).fit(X, y, weight, rng=rng),
-                    )
-                    for setting in settings(method["sweep"] or {})
-                ]
-            seen[key] = variants
+            variants = _trained(component, method, data, repeat, target, seed, study, earlier)
         test = data.test(repeat, target)
         arrays = {}
         for setting, model in variants:
             numbers = model.to_arrays()
             if setting:
-                arrays |= {
-                    f"{name}@{setting}": np.ravel(numbers[name])[-1:] for name in model.SWEPT
-                }
+                kept = {name: numbers[name] for name in getattr(model, "SWEPT", ())}
+                arrays |= {f"{name}@{setting}": np.ravel(kept[name])[-1:] for name in kept}
+                arrays["settings"] = len(variants)
             else:
                 arrays = numbers
-            proba = (
-                model.predict_proba(data.X[test], target=target)
-                if needs_starts
-                else model.predict_proba(data.X[test])
-            )
+            asked = {"target": target} if needs_starts else {}
             predictions.append(
                 pa.table(
                     {
                         "repeat": np.full(len(test), repeat, "int16"),
                         "target": constant(target, len(test)),
                         "setting": constant(setting, len(test)),
-                        "row": data.rows[test].astype("int32"), "p": proba[:, 1],
+                        "row": data.rows[test].astype("int32"),
+                        "p": model.predict_proba(data.X[test], **asked)[:, 1],
                     }
                 )
-            )  # fmt: skip
+            )
         fitted.append((target, arrays))
     return fitted, predictions
 
 
-def _from_starts(component, method, data, repeat, target, starts):
+def _trained(component, method, data, repeat, target, seed, study, earlier):
+    """Variants of a model that learns from rows with labels.
+
+    `earlier` remembers the fits of this repeat: the same rows with the same labels give
+    the same fit, and the same rows with other labels may share a part of it.
+    """
+    X, y, weight = data.training(repeat, target)
+    rows = target if data.truth is not None else "labeled"
+    if (rows, y.tobytes()) in earlier:
+        return earlier[rows, y.tobytes()]
+    purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
+    part = getattr(component, "REUSED", None)
+    variants = []
+    for setting in settings(method["sweep"] or {}):
+        name = setting_name(setting)
+        reused = {part: earlier[rows, name]} if (rows, name) in earlier else {}
+        model = component(**(method["options"] | setting)).fit(
+            X, y, weight, rng=generator(seed, study, repeat, purpose), **reused
+        )
+        if part:
+            earlier[rows, name] = getattr(model, f"{part}_")
+        variants.append((name, model))
+    earlier[rows, y.tobytes()] = variants
+    return variants
+
+
+def _shifted(component, method, data, repeat, starts, earlier):
     """Variants of a model that begins from fitted ones and shifts on unlabeled rows.
 
-    Settings that differ only in the number of iterations share one run.
+    Settings that differ only in the number of iterations share one run; targets whose
+    start models are the same share all.
     """
+    key = tuple(values.tobytes() for arrays in starts.values() for values in arrays.values())
+    if key in earlier:
+        return earlier[key]
     options = dict(method["options"])
     steps = [options.pop("iterations")]
     sweep = dict(method["sweep"] or {})
     steps = sorted(sweep.pop("iterations", steps))
     shared = {
-        "starts": {name: arrays[repeat, target] for name, arrays in starts.items()},
+        "starts": starts,
         "selected_share": data.selected_share(repeat),
         "iterations": steps,
     }
@@ -118,4 +131,5 @@ def _from_starts(component, method, data, repeat, target, starts):
         for count, model in component.path(X_unlabeled, **(options | setting | shared)):
             named = setting | ({"iterations": count} if len(steps) > 1 else {})
             variants.append((setting_name(named), model))
+    earlier[key] = variants
     return variants

@@ -99,6 +99,8 @@ def main(seed):
             f"COUNTERWEIGHT_MIRROR is not set: MADE-UP rows, {X.shape[0]} x {X.shape[1]}, "
             f"seed {seed}"
         )
+    # Both stop by the log-likelihood of standardised rows; scikit-learn does not standardise.
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
     start = rng.random((RESTARTS, len(X), COMPONENTS))
     start /= start.sum(axis=2, keepdims=True)
 
@@ -117,7 +119,7 @@ def main(seed):
             )
             our_times.append(time.process_time() - clock)
         # Theirs compares the absolute change of the mean log-likelihood.
-        mean = abs(ours.restart_log_likelihood[restart]) / len(X)
+        mean = max(abs(ours.restart_log_likelihood[restart]) / len(X), 1.0)
         model = StartedMixture(responsibilities, TOLERANCE * mean)
         clock = time.process_time()
         with warnings.catch_warnings():

@@ -1,6 +1,10 @@
 """Mistakes in the config are told by key, with the nearest word and what is allowed."""
 
 import copy
+import itertools
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,7 +89,7 @@ def test_several_mistakes_are_told_at_once():
 
 def test_models_that_begin_from_others_bring_them_along():
     methods = config.resolve(SMALL)["studies"]["one"]["methods"]
-    assert list(methods) == ["logistic", "generative", "generative-lemma2", "shifted_mixture"]
+    assert list(methods) == ["logistic", "shifted_mixture", "generative", "generative-lemma2"]
     assert methods["shifted_mixture"]["starts"] == {
         "labeled": "generative", "unlabeled": "generative-lemma2",
     }  # fmt: skip
@@ -130,3 +134,80 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_runs(tmp_path):
         config.check_folders(plan)
     config.check_folders({"results": str(tmp_path / "new" / "deep"), "data": str(tmp_path)})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+
+
+def ordered(*models):
+    made = copy.deepcopy(SMALL)
+    made["studies"]["one"]["models"] = [{"model": "logistic"}, *models]
+    return config.resolve(made)["studies"]["one"]["methods"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    list(itertools.permutations(["shifted_mixture", "generative", "generative-lemma2"])),
+)
+def test_models_may_be_listed_in_any_order(order):
+    entries = {
+        "shifted_mixture": {"model": "shifted_mixture"},
+        "generative": {"model": "generative"},
+        "generative-lemma2": {"model": "generative", "weights": "lemma2"},
+    }
+    methods = ordered(*(entries[name] for name in order))
+    assert list(methods) == ["logistic", *order]
+    assert all(method["reported"] for method in methods.values())
+    assert set(methods["shifted_mixture"]["starts"].values()) == {"generative", "generative-lemma2"}
+
+
+def test_a_start_with_too_few_repeats_is_not_used():
+    methods = ordered({"model": "generative", "repeats": 1}, {"model": "shifted_mixture"})
+    assert methods["generative"]["repeats"] == 1
+    start = methods["shifted_mixture"]["starts"]["labeled"]
+    assert start == "generative-start-of-shifted_mixture"
+    assert methods[start]["repeats"] == 10
+
+
+def test_the_selector_of_a_shifted_mixture_reaches_its_start():
+    made = copy.deepcopy(SMALL)
+    made["studies"]["one"]["selection"].append({"selector": "gradient_boosting"})
+    made["studies"]["one"]["models"][1]["selector"] = "gradient_boosting"
+    methods = config.resolve(made)["studies"]["one"]["methods"]
+    start = methods["shifted_mixture"]["starts"]["unlabeled"]
+    assert methods[start]["weights"] == "lemma2-gradient_boosting"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weighting": [{"weighting": "lemma2"}] * 2}, "lists 'lemma2' twice"),
+        ({"weighting": [{"weighting": "lemma1"}]}, "begins from a generative model with lemma2"),
+        ({"dataset": "adult", "figures": ["boundary"]}, "boundary"),
+    ],
+)
+def test_studies_that_cannot_work_are_told(change, message):
+    made = copy.deepcopy(SMALL)
+    made["studies"]["one"] |= change
+    with pytest.raises(CounterweightError, match=message):
+        config.resolve(made)
+
+
+def test_the_study_of_the_readme_is_valid():
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        assert config.resolve(yaml.safe_load(block))["studies"]
+
+
+def test_the_python_of_the_readme_runs():
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    given = """
+import numpy as np
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 2))
+s = (rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+y = (X[s == 1, 1] > 0).astype(int)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", given + block + "\nprint(model.predict_proba(X).shape)"],
+        cwd=ROOT / "workflow", capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "(400, 2)", done.stderr

@@ -46,20 +46,25 @@ def _assert_same(one, other, rtol=1e-8, atol=1e-8):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
 
 
-def test_integer_weights_equal_repeated_rows():
+@pytest.mark.parametrize("minimum_rows", [0, None, 160])
+def test_integer_weights_equal_repeated_rows(minimum_rows):
     X = _rough()
     counts = np.random.default_rng(3).integers(0, 4, len(X))
     start = _responsibilities(len(X), 3, 2)
     weighted = fit_mixture(
-        X, 3, sample_weight=counts, responsibilities=start, minimum_rows=0, max_iter=60
-    )
+        X, 3, sample_weight=counts, responsibilities=start,
+        minimum_rows=minimum_rows, max_iter=60,
+    )  # fmt: skip
     repeated = fit_mixture(
         np.repeat(X, counts, axis=0),
         3,
         responsibilities=np.repeat(start, counts, axis=1),
-        minimum_rows=0,
+        minimum_rows=minimum_rows,
         max_iter=60,
     )
+    assert weighted.updates_held == repeated.updates_held
+    if minimum_rows == 160:
+        assert weighted.updates_held > 0
     _assert_same(weighted, repeated)
     np.testing.assert_allclose(
         weighted.restart_log_likelihood, repeated.restart_log_likelihood, rtol=1e-8
@@ -335,10 +340,10 @@ def _with(value, at=(3, 1)):
         (lambda: _fit(X=_with(np.inf)), "Missing or infinite"),
         (lambda: _fit(X=np.zeros(4)), "rows by features"),
         (lambda: _fit(X=np.zeros((0, 3))), "rows by features"),
-        (lambda: _fit(sample_weight=np.zeros(100)), "All row weights are zero"),
-        (lambda: _fit(sample_weight=-np.ones(100)), "100 row weights are negative"),
+        (lambda: _fit(sample_weight=np.zeros(100)), "All 100 weights are 0"),
+        (lambda: _fit(sample_weight=-np.ones(100)), "100 of 100 weights are negative"),
         (lambda: _fit(sample_weight=np.full(100, np.nan)), "not finite"),
-        (lambda: _fit(sample_weight=np.ones(7)), "100 rows but row weights of shape"),
+        (lambda: _fit(sample_weight=np.ones(7)), "7 weights for 100 rows"),
         (lambda: _fit(tolerance=-1.0), "tolerance must be"),
         (lambda: _fit(k=0), "components must be"),
         (lambda: _fit(restarts=0), "restarts must be"),
@@ -351,3 +356,14 @@ def _with(value, at=(3, 1)):
 def test_bad_input_is_explained(call, message):
     with pytest.raises(CounterweightError, match=message):
         call()
+
+
+def test_the_units_of_the_features_do_not_move_the_stop():
+    X = _rough()
+    fits = [
+        fit_mixture(X * scale, 3, restarts=3, rng=np.random.default_rng(1))
+        for scale in (1e-8, 1.0, 1e8)
+    ]
+    assert len({fit.n_iter for fit in fits}) == 1
+    for fit, scale in zip(fits, (1e-8, 1.0, 1e8), strict=True):
+        assert fit.log_likelihood + X.size * np.log(scale) == pytest.approx(fits[1].log_likelihood)

@@ -124,7 +124,7 @@ def test_bad_input_is_explained():
     few[:5] = 1
     with pytest.raises(CounterweightError, match="Rows with the label 1: .* at least 8 rows"):
         _fit(X, few)
-    with pytest.raises(CounterweightError, match="one label, 0 or 1, for each of the 800 rows"):
+    with pytest.raises(CounterweightError, match="Each label must be 0 or 1; found 1, 2"):
         _fit(X, y + 1)
     with pytest.raises(CounterweightError, match="start must be"):
         _fit(X, y, start="warm")

@@ -161,3 +161,29 @@ def test_sizes_sum_to_all_rows():
     sizes = {r["metric"]: r["value"] for r in records if r["repeat"] == 0 and not r.get("item")}
     assert sizes["rows_labeled"] + sizes["rows_unlabeled"] + sizes["rows_test"] == 300
     assert sizes["rows_all"] == 300 and sizes["rows_dropped"] == 5
+
+
+def test_missing_places_thresholds_and_probabilities_are_told():
+    frame = places()
+    frame.loc[7, "longitude"] = np.nan
+    with pytest.raises(CounterweightError, match="longitude in every row.*first: row 7"):
+        coastal(frame, None, None)
+    with pytest.raises(CounterweightError, match="among 'northern'"):
+        coastal(places(), None, None, strata_among="northern")
+    values = pd.DataFrame({"v": [1.0, np.nan]})
+    with pytest.raises(CounterweightError, match="column v in every row"):
+        above_median(values, np.ones(2, bool), column="v")
+    with pytest.raises(CounterweightError, match="runs from 0.5 to 1.7"):
+        truth = pd.DataFrame({"p_selected": [0.5, 1.7]})
+        known_propensity(truth, truth, np.random.default_rng(0))
+
+
+def test_row_ids_that_repeat_are_refused():
+    frame = pd.concat([table(), table()])
+    with pytest.raises(CounterweightError, match="id 0 follows 299"):
+        labeled(frame, lambda f, t, rng: (f["a"] > 0).to_numpy())
+
+
+def test_the_outcome_cannot_be_a_feature():
+    with pytest.raises(CounterweightError, match="names y"):
+        as_is(table(), np.random.default_rng(0), outcome="y", columns=["a", "y"])

@@ -73,3 +73,39 @@ def test_a_model_survives_its_parquet_table():
         model_arrays(model_table(model.to_arrays(), 0, "general").to_pandas())
     )
     assert (again.predict_proba(X) == model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("value", [0.1, 0.0, 37.85, 1e6])
+def test_a_feature_that_is_constant_in_the_fit_says_nothing(value):
+    X, y = sample()
+    with_constant = np.column_stack([X, np.full(len(X), value)])
+    coef, intercept, _, _ = fit_logistic(with_constant, y)
+    alone = fit_logistic(X, y)
+    assert coef[3] == 0
+    np.testing.assert_allclose(coef[:3], alone[0], rtol=1e-6)
+
+
+def test_rows_of_weight_zero_change_nothing():
+    X, y = sample()
+    weights = np.r_[np.ones(200), np.zeros(200)]
+    far = X.copy()
+    far[200:] *= 1e6
+    np.testing.assert_allclose(
+        fit_logistic(far, y, weights)[0], fit_logistic(X[:200], y[:200])[0], rtol=1e-10
+    )
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.full((4, 2), np.nan), [0, 1, 0, 1], "Missing or infinite values in 4 rows"),
+        (np.ones(4), [0, 1, 0, 1], "table of rows by features"),
+        ([["a"], ["b"]], [0, 1], "must be numbers"),
+        (np.eye(3), [0, 1, 2], "must be 0 or 1; found 0, 1, 2"),
+        (np.eye(3), [0, 1], "3 rows but a label of shape"),
+        (np.eye(3), ["yes", "no", "no"], "must be 0 or 1; found no, yes"),
+    ],
+)
+def test_unusable_rows_and_labels_are_told(X, y, message):
+    with pytest.raises(CounterweightError, match=message):
+        fit_logistic(X, y)

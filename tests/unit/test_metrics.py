@@ -62,3 +62,18 @@ def test_one_class_has_no_auc():
 
 def test_midranks_share_ties():
     assert metrics.midranks(np.array([3.0, 1, 3, 2])).tolist() == [3.5, 1, 3.5, 2]
+
+
+@pytest.mark.parametrize("name", ["accuracy", "balanced_accuracy", "auc", "log_loss", "brier"])
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([0, 1], [0.5, np.nan], "1 of 2 predictions are not"),
+        (["0", "1"], [0.5, 0.5], "must be 0 or 1"),
+        ([0, 2], [0.5, 0.5], "must be 0 or 1; found 0, 2"),
+        ([], [], "nothing to evaluate"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_told(name, y, p, message):
+    with pytest.raises(CounterweightError, match=message):
+        getattr(metrics, name)(y, p)

@@ -114,3 +114,15 @@ def test_diagnostics_of_a_perfectly_calibrated_model():
     for name in ("overlap_labeled", "overlap_unlabeled"):
         assert sum(r["value"] for r in records if r["metric"] == name) == pytest.approx(1)
     assert by["share_extreme", ""]["value"] == pytest.approx(0.01, abs=0.002)
+
+
+def test_unknown_calibrations_and_labels_are_told():
+    X, _, s = mar(200)
+    for changes, message in (
+        ({"calibration": "Isotonic"}, "choose one of isotonic, isotonic_only, none"),
+        ({"n_folds": 1}, "2 folds or more"),
+        ({"s": s * 2 - 1}, r"must be 0 or 1; found -1, 1"),
+    ):
+        given = {"s": s, "X_new": X[:0], "rng": np.random.default_rng(0)} | changes
+        with pytest.raises(CounterweightError, match=message):
+            selection_probabilities(LogisticSelector(), X, **given)

@@ -32,6 +32,12 @@ STAGES = {
 }
 
 
+def schema_path(name):
+    """A JSON schema: in the checkout beside the package, installed inside it."""
+    beside = PACKAGE.parent / "schemas" / name
+    return beside if beside.exists() else PACKAGE / "schemas" / name
+
+
 def _path(module):
     parts = module.split(".")[1:]
     path = PACKAGE.joinpath(*parts)

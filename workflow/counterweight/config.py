@@ -13,9 +13,9 @@ from pathlib import Path
 import yaml
 
 from counterweight import components
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 
-SCHEMA = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.yaml"
+SCHEMA = components.schema_path("config.schema.yaml")
 
 
 #: Words for types that config writers use where JSON schema has others.
@@ -203,6 +203,11 @@ def resolve(config):
     check(config)
     full = schema()
     plan = _with_defaults(config, full)
+    if "accuracy" not in plan["metrics"]:
+        raise CounterweightError(
+            f"metrics lists {listed(plan['metrics'])}; add accuracy, which the tables and the "
+            "comparisons with the baseline go by."
+        )
     studies = {}
     for name, study in plan["studies"].items():
         studies[name] = _resolved_study(name, study, plan)
@@ -238,6 +243,11 @@ def resolve(config):
         needs_truth = study["labeling"]["rule"] == "known_propensity" or any(
             selector["oracle"] for selector in study["selectors"].values()
         )
+        if "boundary" in study["figures"] and study["source"] != "simulated":
+            raise CounterweightError(
+                f"studies.{name}.figures has boundary, which draws points in a plane with a known "
+                f"boundary, and the data set {study['dataset']} is none: leave the figure out."
+            )
         if needs_truth and study["source"] == "download":
             raise CounterweightError(
                 f"studies.{name} needs the true p(s=1|x) (labeling rule known_propensity or "
@@ -309,6 +319,13 @@ def _resolved_study(name, study, plan):
         }
     weightings = {}
     listed_weightings = study.pop("weighting")
+    names = [item["weighting"] for item in listed_weightings]
+    twice = next((weighting for weighting in names if names.count(weighting) > 1), None)
+    if twice:
+        raise CounterweightError(
+            f"studies.{name}.weighting lists {twice!r} twice: to compare two caps, make two "
+            "studies of which the second is paired_with the first."
+        )
     for item in listed_weightings:
         for selector in selectors:
             weightings[f"{item['weighting']}-{selector}"] = {
@@ -319,22 +336,33 @@ def _resolved_study(name, study, plan):
                 "options": _options("weighting", item["weighting"], item),
             }
     study["selectors"], study["weightings"] = selectors, weightings
-    methods = {}
-    for index, item in enumerate(study.pop("models")):
+    study["methods"] = methods = {}
+    listed_methods = study.pop("models")
+    for index, item in enumerate(listed_methods):
         where = f"studies.{name}.models[{index}]"
-        method = _resolved_method(where, item, study, plan)
-        _add_method(where, item.get("name"), method, study, methods, plan)
-    study["methods"] = methods
+        identity = item.get("name") or method_id(item, study)
+        if identity in methods:
+            raise CounterweightError(
+                f"{where} is a second method called {identity!r}: give it a name of its own."
+            )
+        methods[identity] = _resolved_method(where, item, study, plan)
+    for index, (identity, item) in enumerate(zip(list(methods), listed_methods, strict=True)):
+        _add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
     reported = [identity for identity, method in methods.items() if method["reported"]]
     if study["baseline"] not in reported:
         raise CounterweightError(
             f"studies.{name}.baseline is {study['baseline']!r}, which is none of its methods"
             f"{_nearest(study['baseline'], reported) or '.'} Methods: {', '.join(reported)}."
         )
+    if methods[study["baseline"]]["sweep"]:
+        raise CounterweightError(
+            f"studies.{name}.baseline is {study['baseline']!r}, which is swept: the others need "
+            "one method to be compared with."
+        )
     return study
 
 
-def _resolved_method(where, item, study, plan, inherited=None):
+def _resolved_method(where, item, study, plan):
     given = plan["model_defaults"].get(item["model"], {}) | item
     method = {
         "model": item["model"],
@@ -417,34 +445,31 @@ def method_id(item, study):
     return "-".join(parts)
 
 
-def _add_method(where, given_name, method, study, methods, plan):
-    """File a method under its name, after the fitted models that it begins from."""
-    item = {"model": method["model"], "oracle": method["oracle"]}
-    if method["weights"]:
-        weighting = study["weightings"][method["weights"]]
-        item |= {"weights": weighting["weighting"], "selector": weighting["selector"]}
-    identity = given_name or method_id(item, study)
-    for name, start in (components.declared("model", method["model"], "STARTS") or {}).items():
-        begun = _resolved_method(where, start, study, plan) | {"repeats": study["repeats"]}
-        found = [other for other, known in methods.items() if _same_fit(known, begun)]
-        if not found:
-            begun["reported"] = False
-            other = method_id(start, study)
-            if other in methods:
-                other = f"{other}-start-of-{identity}"
-            methods[other] = begun
-            found = [other]
-        method["starts"][name] = found[0]
-    if identity in methods:
-        if _same_fit(methods[identity], method) and not methods[identity]["reported"]:
-            methods[identity]["reported"] = True
-            methods[identity] = methods.pop(identity)
-            return
-        raise CounterweightError(
-            f"{where} is a second method called {identity!r}: give it a name of its own."
-        )
-    methods[identity] = method
+def _add_starts(where, identity, item, study, plan):
+    """Find or add the fitted models that a method begins from."""
+    methods = study["methods"]
+    method = methods[identity]
+    starts = components.declared("model", method["model"], "STARTS") or {}
+    for role, start in starts.items():
+        if start.get("weights") and item.get("selector"):
+            start = start | {"selector": item["selector"]}
+        try:
+            begun = _resolved_method(where, start, study, plan) | {"repeats": method["repeats"]}
+        except CounterweightError as error:
+            raise CounterweightError(
+                f"{where}: the model {method['model']} begins from a {start['model']} model with "
+                f"{start.get('weights', 'no')} weights. {error}"
+            ) from error
+        found = next((other for other, known in methods.items() if _same_fit(known, begun)), None)
+        if found is None:
+            found = method_id(start, study)
+            if found in methods:
+                found = f"{found}-start-of-{identity}"
+            methods[found] = begun | {"reported": False}
+        method["starts"][role] = found
 
 
 def _same_fit(one, other):
-    return all(one[key] == other[key] for key in ("model", "weights", "oracle", "sweep", "options"))
+    """Whether `one` is the same fit as `other`, in at least as many repeats."""
+    keys = ("model", "weights", "oracle", "sweep", "options")
+    return one["repeats"] >= other["repeats"] and all(one[key] == other[key] for key in keys)

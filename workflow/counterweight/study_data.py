@@ -20,6 +20,23 @@ def by_repeat(columns):
     }
 
 
+def check_row_ids(rows):
+    """Refuse row ids that are not ascending: rows are looked up by them.
+
+    Raises
+    ------
+    CounterweightError
+        When an id stands twice or out of order.
+    """
+    rows = np.asarray(rows)
+    wrong = np.flatnonzero(rows[1:] <= rows[:-1])
+    if len(wrong):
+        raise CounterweightError(
+            f"Row ids must ascend without repetition; id {rows[wrong[0] + 1]} follows "
+            f"{rows[wrong[0]]}: number the rows of the table anew, in its order."
+        )
+
+
 class StudyData:
     """What a method may see of a study: features, roles, seen labels, weights.
 
@@ -37,6 +54,7 @@ class StudyData:
 
     def __init__(self, features, labels, weights=None, truth=None):
         self.rows = features["row"]
+        check_row_ids(self.rows)
         self.names = [name for name in features if name != "row"]
         self.X = np.column_stack([features[name] for name in self.names])
         self.labels = by_repeat(labels)

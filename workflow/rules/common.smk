@@ -141,6 +141,7 @@ def chains(studies=None):
             selected[selector] = labeled + [
                 {
                     "stage": "fit_selection",
+                    "source": selector,
                     "outputs": [
                         f"{metrics}/selection_{selector}.parquet",
                         f"{folder}/selection/{selector}.parquet",
@@ -156,6 +157,7 @@ def chains(studies=None):
             weighted[weighting] = selected[spec["selector"]] + [
                 {
                     "stage": "compute_weights",
+                    "source": weighting,
                     "outputs": [
                         f"{metrics}/weights_{weighting}.parquet",
                         f"{folder}/weights/{weighting}.parquet",
@@ -167,13 +169,17 @@ def chains(studies=None):
                 {"study": study, "source": weighting, "steps": weighted[weighting]}
             )
         trained = {}
-        for method, spec in parts["methods"].items():
+        # Models that others begin from come first.
+        for method, spec in sorted(
+            parts["methods"].items(), key=lambda part: bool(part[1]["starts"])
+        ):
             steps = list(weighted.get(spec["weights"], labeled))
             for begun in spec["starts"].values():
                 steps += [step for step in trained[begun] if step not in steps]
             trained[method] = steps + [
                 {
                     "stage": "train",
+                    "source": method,
                     "outputs": [
                         f"{folder}/predictions/{method}.parquet",
                         f"{folder}/models/{method}.parquet",

@@ -51,6 +51,12 @@ def evaluate_predictions(predictions, truth, metrics):
         target = targets[predictions["target"][0][part.start]]
         setting = settings[predictions["setting"][0][part.start]]
         where = np.searchsorted(known[repeat]["row"], predictions["row"][part])
+        rows = known[repeat]["row"]
+        if not np.array_equal(rows[np.minimum(where, len(rows) - 1)], predictions["row"][part]):
+            raise CounterweightError(
+                f"Predictions of repeat {repeat} are of rows that its truth does not have: delete "
+                "the predictions of the study and run again."
+            )
         y, p = known[repeat][f"y_{target}"][where], p_all[part]
         place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
         for name, metric in metrics.items():

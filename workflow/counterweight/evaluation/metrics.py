@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from counterweight.checks import checked_labels
 from counterweight.errors import CounterweightError
 
 #: Probabilities nearer to 0 or 1 than this are moved there for the log loss, and counted.
@@ -10,12 +11,13 @@ CLIP = 1e-12
 
 def accuracy(y, p):
     """Share of rows where p >= 1/2 agrees with y, and its standard error."""
-    return _mean((p >= 0.5) == (y == 1))
+    positive, p = _checked(y, p)
+    return _mean((p >= 0.5) == positive)
 
 
 def balanced_accuracy(y, p):
     """Mean of the two classes' recalls at the threshold 1/2, and its standard error."""
-    positive = y == 1
+    positive, p = _checked(y, p)
     _both_classes(positive)
     hit = (p >= 0.5) == positive
     value = (hit[positive].mean() + hit[~positive].mean()) / 2
@@ -42,8 +44,7 @@ def auc(y, p):
     ----------
     DeLong, DeLong & Clarke-Pearson (1988); by mid-ranks as Sun & Xu (2014).
     """
-    y, p = np.asarray(y), np.asarray(p, dtype=float)
-    positive = y == 1
+    positive, p = _checked(y, p, scores=True)
     _both_classes(positive)
     m, n = int(positive.sum()), int((~positive).sum())
     overall = midranks(p)
@@ -55,13 +56,15 @@ def auc(y, p):
 
 def log_loss(y, p):
     """Mean of -log p(y), in nats, and its standard error."""
+    positive, p = _checked(y, p)
     p = np.clip(p, CLIP, 1 - CLIP)
-    return _mean(-np.where(y == 1, np.log(p), np.log1p(-p)))
+    return _mean(-np.where(positive, np.log(p), np.log1p(-p)))
 
 
 def brier(y, p):
     """Mean of (p - y)^2 and its standard error."""
-    return _mean((p - (y == 1)) ** 2)
+    positive, p = _checked(y, p)
+    return _mean((p - positive) ** 2)
 
 
 def midranks(values):
@@ -73,6 +76,22 @@ def midranks(values):
     ranks = np.empty(len(values))
     ranks[order] = np.repeat((first + last + 1) / 2, last - first)
     return ranks
+
+
+def _checked(y, p, scores=False):
+    """``(y == 1, p)``; refuse what is no label, no number or (unless `scores`) no probability."""
+    p = np.asarray(p, dtype=float)
+    if p.ndim != 1 or not len(p):
+        raise CounterweightError(f"There is nothing to evaluate: predictions of shape {p.shape}.")
+    positive = checked_labels(y, len(p), "true label") == 1
+    bad = ~np.isfinite(p) if scores else ~((p >= 0) & (p <= 1))
+    if bad.any():
+        what = "not finite" if scores else "not between 0 and 1"
+        raise CounterweightError(
+            f"{int(bad.sum())} of {len(p)} predictions are {what} (first: "
+            f"{p[np.flatnonzero(bad)[0]]!r}): the model failed, or these are no probabilities."
+        )
+    return positive, p
 
 
 def _mean(values):

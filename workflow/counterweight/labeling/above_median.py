@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from counterweight.labeling.columns import require
+from counterweight.errors import CounterweightError
+from counterweight.labeling.columns import numbers
 
 OPTIONS = {
     "column": {"type": "string", "description": "Numeric column of the prepared table."},
@@ -27,6 +28,10 @@ def above_median(frame, population, *, column):
     -------
     numpy.ndarray of int8
     """
-    require(frame, [column], "outcome rule above_median")
-    values = frame[column].to_numpy(dtype=float)
+    values = numbers(frame, column, "outcome rule above_median")
+    if not np.any(population):
+        raise CounterweightError(
+            "The outcome rule above_median has no row to take the median of: the target "
+            "population is empty; loosen the labeling rule."
+        )
     return (values > np.median(values[population])).astype("int8")

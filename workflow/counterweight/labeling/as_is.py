@@ -50,6 +50,12 @@ def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):
         name for name in frame.columns
         if name not in ("row", outcome) and is_numeric_dtype(frame[name])
     ]  # fmt: skip
+    wrong = [name for name in names if name in ("row", outcome)]
+    if wrong or len(set(names)) < len(names):
+        raise CounterweightError(
+            f"features.columns names {listed(wrong) or 'a column twice'}: the row id and the "
+            "outcome are no features, and each feature stands once."
+        )
     text = [name for name in names if not is_numeric_dtype(frame[name])]
     if text:
         raise CounterweightError(

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from counterweight.labeling.columns import require
+from counterweight.errors import CounterweightError
+from counterweight.labeling.columns import numbers
 
 OPTIONS = {
     "strata": {
@@ -54,9 +55,13 @@ def coastal(
     -------
     numpy.ndarray of bool
     """
-    require(frame, ["longitude", "latitude"], "labeling rule coastal")
-    longitude = frame["longitude"].to_numpy(dtype=float)
-    latitude = frame["latitude"].to_numpy(dtype=float)
+    if strata < 1 or strata_among not in ("all", "north"):
+        raise CounterweightError(
+            f"The labeling rule coastal needs 1 stratum or more, among all or north; got {strata} "
+            f"among {strata_among!r}."
+        )
+    longitude = numbers(frame, "longitude", "labeling rule coastal")
+    latitude = numbers(frame, "latitude", "labeling rule coastal")
     north = latitude > minimum_latitude
     rows = np.flatnonzero(north) if strata_among == "north" else np.arange(len(frame))
     ordered = rows[np.argsort(latitude[rows], kind="stable")]

@@ -1,5 +1,7 @@
 """Checks and small steps that the feature recipes share."""
 
+import numpy as np
+
 from counterweight.errors import CounterweightError, listed
 
 
@@ -19,6 +21,30 @@ def require(frame, columns, what):
             f"The {what} needs the column {listed(missing)}; the data set has "
             f"{listed(frame.columns)}: choose another rule for this data set."
         )
+
+
+def numbers(frame, column, what):
+    """A column as finite numbers.
+
+    Raises
+    ------
+    CounterweightError
+        When it is missing, is text, or holds missing or infinite values.
+    """
+    require(frame, [column], what)
+    try:
+        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The {what} needs numbers in the column {column}: {error}."
+        ) from error
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise CounterweightError(
+            f"The {what} needs the column {column} in every row; it is missing or infinite in "
+            f"{len(bad)} rows (first: row {bad[0]}): fill it or leave those rows out."
+        )
+    return values
 
 
 def add_noise(features, width, columns, rng):

@@ -1,6 +1,7 @@
 """Labels drawn with the known probability of a generated data set."""
 
 from counterweight.errors import CounterweightError
+from counterweight.labeling.columns import numbers
 
 OPTIONS = {}
 
@@ -30,4 +31,10 @@ def known_propensity(frame, truth, rng):
             "The labeling rule known_propensity needs a generated data set that knows "
             "p(s = 1 | x); for real data choose another rule."
         )
-    return rng.random(len(frame)) < truth["p_selected"].to_numpy()
+    p = numbers(truth, "p_selected", "labeling rule known_propensity")
+    if ((p < 0) | (p > 1)).any():
+        raise CounterweightError(
+            f"The labeling rule known_propensity needs probabilities; p_selected runs from "
+            f"{p.min()} to {p.max()}: correct the generated data."
+        )
+    return rng.random(len(frame)) < p

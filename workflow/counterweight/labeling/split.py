@@ -5,6 +5,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError
 from counterweight.seeds import generator
+from counterweight.study_data import check_row_ids
 
 TARGETS = ("general", "unlabeled")
 
@@ -44,6 +45,8 @@ def label_rows(frame, features, truth, rule, outcome, *, seed, study, repeats, t
         When no row is labeled, all are, or the labeled rows have one class only.
     """
     check_features(features)
+    check_row_ids(features["row"])
+    check_row_ids(frame["row"])
     frame = frame.set_index("row", drop=False).loc[features["row"]].reset_index(drop=True)
     if truth is not None:
         truth = truth.set_index("row").loc[features["row"]].reset_index(drop=True)
@@ -57,6 +60,11 @@ def label_rows(frame, features, truth, rule, outcome, *, seed, study, repeats, t
     labels, hidden = [], []
     for repeat in range(repeats):
         selected = np.asarray(rule(frame, truth, generator(seed, study, repeat, "labeling")), bool)
+        if selected.shape != (rows,):
+            raise CounterweightError(
+                f"The labeling rule gave {selected.size} answers for {rows} rows: it must say of "
+                "each row whether it is labeled."
+            )
         if not selected.any():
             raise CounterweightError(
                 f"No row is labeled (0 of {rows}): loosen the options of the labeling rule."

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.checks import checked_rows, checked_weights, named
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.mixture_steps import (
     LOG_2PI,
@@ -101,56 +102,6 @@ def gaussian_log_density(X, means, covariances):
     return result - log_scale - 0.5 * X.shape[1] * LOG_2PI
 
 
-def checked_rows(X, feature_names=None):
-    """Rows as a float matrix.
-
-    Raises
-    ------
-    CounterweightError
-        When `X` is not a matrix, is empty, or holds NaN or infinite values.
-    """
-    X = np.asarray(X, dtype=float)
-    if X.ndim != 2 or not X.size:
-        raise CounterweightError(
-            f"A mixture needs a table of rows by features, got the shape {X.shape}."
-        )
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
-    if len(bad):
-        rows = int((~np.isfinite(X)).any(axis=1).sum())
-        raise CounterweightError(
-            f"Missing or infinite values in {rows} rows of feature "
-            f"{listed(_names(bad, feature_names))}: fill or drop them before fitting."
-        )
-    return X
-
-
-def checked_weights(sample_weight, n):
-    """Row weights as floats; ones if None.
-
-    Raises
-    ------
-    CounterweightError
-        When a weight is negative or not finite, all are zero, or their number is wrong.
-    """
-    if sample_weight is None:
-        return np.ones(n)
-    weights = np.asarray(sample_weight, dtype=float)
-    if weights.shape != (n,):
-        raise CounterweightError(f"There are {n} rows but row weights of shape {weights.shape}.")
-    bad = int((~np.isfinite(weights) | (weights < 0)).sum())
-    if bad:
-        raise CounterweightError(
-            f"{bad} row weights are negative or not finite: weights must be zero or more."
-        )
-    if not weights.any():
-        raise CounterweightError("All row weights are zero: no row is left to fit a mixture to.")
-    return weights
-
-
-def _names(index, feature_names):
-    return [feature_names[i] if feature_names is not None else f"number {i}" for i in index]
-
-
 class Standardised:
     """Rows centred and scaled by weighted mean and standard deviation, and the way back.
 
@@ -183,7 +134,7 @@ class Standardised:
         )
         if len(constant):
             raise CounterweightError(
-                f"Feature {listed(_names(constant, feature_names))} is constant over the "
+                f"Feature {listed(named(constant, feature_names))} is constant over the "
                 f"{len(X)} rows given, so a full covariance does not exist: drop the feature "
                 "or add noise to it."
             )
@@ -234,7 +185,9 @@ def fit_mixture(
 
     Each restart starts from uniform random responsibilities, rows summing to one, and
     stops when the relative change of the log-likelihood falls below `tolerance`
-    (Smith & Elkan 2007, section 5). Restarts that lag behind are not given up: the best one
+    (Smith & Elkan 2007, section 5). The change is taken relative to the log-likelihood of the
+    standardised rows, at least one nat a row, so that the units of the features do not
+    matter. Restarts that lag behind are not given up: the best one
     often stands almost still near a saddle point before it rises. A component with fewer
     than `minimum_rows` rows assigned to it (largest responsibility) is not updated in that
     iteration.
@@ -249,8 +202,8 @@ def fit_mixture(
         Finite; no constant feature.
     n_components : int
     sample_weight : array (n,), optional
-        Zero or more. A row of weight two counts as two rows in the likelihood, and as one
-        in `minimum_rows`. Rows of weight zero are left out.
+        Zero or more. A row of weight two counts as two rows, in the likelihood and in
+        `minimum_rows`. Rows of weight zero are left out.
     restarts : int
     tolerance : float
     max_iter : int
@@ -285,7 +238,7 @@ def fit_mixture(
     ------
     CounterweightError
         For unusable rows, weights or options, and when there are fewer than
-        ``n_components * minimum_rows`` rows with a positive weight.
+        ``n_components * minimum_rows`` rows, counted by weight.
     """
     X = checked_rows(X, feature_names)
     n, d = X.shape
@@ -296,11 +249,14 @@ def fit_mixture(
     minimum_rows = 2 * d if minimum_rows is None else int(minimum_rows)
     used = int((row_weights > 0).sum())
     needed = n_components * max(minimum_rows, 1)
-    if used < needed:
+    present = row_weights.sum() if sample_weight is not None else used
+    if present < needed:
+        counted = f"{used}" if sample_weight is None else f"{present:.6g} by weight, in {used} rows"
         raise CounterweightError(
             f"A mixture of {n_components} components of {d} features needs at least {needed} "
-            f"rows with a positive weight, but there are {used}: ask for at most "
-            f"{used // max(minimum_rows, 1)} components or give more rows."
+            f"rows with a positive weight, but there are {counted}: ask for at most "
+            f"{int(present // max(minimum_rows, 1))} components, give more rows, or scale the "
+            "weights to a mean of 1."
         )
     data = Standardised(X, row_weights, feature_names, block, scale)
     if start is not None:
@@ -431,7 +387,9 @@ def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows,
         climb.last[live] = current
         climb.history.append(np.full(restarts, np.nan))
         climb.history[-1][live] = current
-        done = np.abs(change) <= tolerance * np.abs(current)
+        # Relative to the likelihood of standardised rows: units must not move the stop.
+        size = np.maximum(np.abs(statistics.log_likelihood), data.total)
+        done = np.abs(change) <= tolerance * size
         if dtype == np.float32:
             done |= change < 0
         climb.converged[live[done]] = True

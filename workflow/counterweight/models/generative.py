@@ -2,10 +2,9 @@
 
 import numpy as np
 
+from counterweight.checks import checked_labels, checked_rows, checked_weights
 from counterweight.errors import CounterweightError
 from counterweight.models.gaussian_mixture import (
-    checked_rows,
-    checked_weights,
     fit_mixture,
     gaussian_log_density,
     log_sum_exp,
@@ -157,11 +156,7 @@ class GenerativeClassifier:
             raise CounterweightError(f"start must be shared or separate, not {self.start!r}.")
         X = checked_rows(X)
         row_weights = checked_weights(sample_weight, len(X))
-        y = np.asarray(y)
-        if y.shape != (len(X),) or not np.isin(y, (0, 1)).all():
-            raise CounterweightError(
-                f"A generative classifier needs one label, 0 or 1, for each of the {len(X)} rows."
-            )
+        y = checked_labels(y, len(X))
         members = [np.flatnonzero((y == label) & (row_weights > 0)) for label in (0, 1)]
         for label in (0, 1):
             if not len(members[label]):

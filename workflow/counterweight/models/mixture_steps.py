@@ -55,8 +55,9 @@ class Statistics(NamedTuple):
         Weighted sums of responsibility times quadratic features.
     log_likelihood : ndarray (R,)
         Sum over rows of weight times log density.
-    hard : ndarray of int (K, R)
-        Rows whose largest responsibility is this component's (a tie counts for both).
+    hard : ndarray (K, R)
+        Rows, by weight, whose largest responsibility is this component's (a tie counts for
+        both).
     """
 
     moments: np.ndarray
@@ -83,6 +84,7 @@ class QuadraticRows:
     def __init__(self, rows, row_weights, block=1984, cache_bytes=CACHE_BYTES):
         self.rows = rows
         self.row_weights = row_weights
+        self._unweighted = bool((row_weights == 1).all())
         # `expectation` counts at most 255 groups of 8 rows in a byte, so 31 tiles of 64.
         self.block = TILE * min(max(int(block) // TILE, 1), 255 * 8 // TILE)
         n, d = rows.shape
@@ -179,7 +181,7 @@ class QuadraticRows:
         coefficients = exact.astype(dtype)
         moments = np.zeros((k * r, self.width))
         log_likelihood = np.zeros(r)
-        hard = np.zeros((k, r), dtype=np.int64)
+        hard = np.zeros((k, r))
         tiles = -(-min(self.block, len(self.rows)) // TILE)
         buffer = np.empty(k * r * tiles * TILE, dtype)
         parts = np.empty((tiles, k * r, self.width), dtype)
@@ -193,10 +195,13 @@ class QuadraticRows:
             joint -= top
             if count:
                 largest = joint == 0
-                largest[..., weights == 0] = False
-                # Eight rows a word: each byte of the sum counts at most 255 groups.
-                words = largest.view(np.uint64).sum(axis=-1, dtype=np.uint64)
-                hard += words[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
+                if self._unweighted:
+                    largest[..., weights == 0] = False
+                    # Eight rows a word: each byte of the sum counts at most 255 groups.
+                    words = largest.view(np.uint64).sum(axis=-1, dtype=np.uint64)
+                    hard += words[..., None].view(np.uint8).sum(axis=-1, dtype=np.int64)
+                else:
+                    hard += largest @ weights
             np.exp(joint, out=joint)
             total = joint.sum(axis=0)
             joint *= np.divide(weights, total, dtype=dtype, casting="same_kind")

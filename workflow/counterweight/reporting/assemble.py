@@ -16,40 +16,63 @@ from counterweight.reporting.tables import all_tables
 from counterweight.tables import METRICS, read_table, replacing, write_table
 
 
-def first_failure(chain):
+def first_failure(chain, dated=False):
     """The first step of a chain whose output is not there, or None.
 
     Parameters
     ----------
     chain : dict
         ``study``, ``source`` and ``steps``: each step with ``stage``, ``outputs``, ``log``.
+    dated : bool
+        Whether an output older than what it was made from counts as missing: after a run
+        that was cut short it is left from an earlier one.
 
     Returns
     -------
     dict or None
-        ``study``, ``source``, ``stage``, ``reason`` (the end of the log), ``log``.
+        ``study``, ``source``, ``stage``, ``reason`` (the end of the log), ``log``, and
+        ``affects``: the sources that have no result for it.
     """
+    newest = 0.0
     for step in chain["steps"]:
-        absent = [path for path in step["outputs"] if not Path(path).exists()]
-        if not absent:
+        paths = [Path(path) for path in step["outputs"]]
+        absent = [path for path in paths if not path.exists()]
+        dates = [path.stat().st_mtime for path in paths if path.exists()]
+        if not absent and (min(dates) >= newest or not dated):
+            newest = max(dates)
             continue
-        path = Path(step["log"])
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-        reason = "\n".join(lines[-20:]) or f"{listed(absent)} was not made and no log was written."
+        if absent:
+            reason = _end_of_log(step["log"]) or (
+                f"{listed(absent)}: not made, and no log was written; the run was interrupted or "
+                "an earlier step failed."
+            )
+        else:
+            reason = "Not made anew in this run, which was interrupted: run again."
         return {
             "study": step.get("study", chain["study"]),
             "source": step.get("source", chain["source"]),
             "stage": step["stage"],
             "reason": reason,
             "log": step["log"],
+            "affects": [chain["source"]],
         }
     return None
 
 
-def measurements_and_failures(chains):
+def _end_of_log(path):
+    """A log from its last error on; its last lines if it has none."""
+    path = Path(path)
+    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+    errors = [k for k, line in enumerate(lines) if line.startswith("ERROR:")]
+    return "\n".join(lines[errors[-1] :] if errors else lines[-20:])
+
+
+def measurements_and_failures(chains, dated=False):
     """The metrics of every whole chain, and why the others broke.
 
-    A table behind a broken step may be left from an earlier run, so it is not read.
+    A table behind a broken step may be left from an earlier run, so it is not read. One
+    failed step is one failure, however many results it takes with it. For `dated` see
+    `first_failure`.
 
     Returns
     -------
@@ -58,16 +81,17 @@ def measurements_and_failures(chains):
     """
     import pandas as pd
 
-    tables, failures = [], []
+    tables, failures = [], {}
     for chain in chains:
-        failure = first_failure(chain)
+        failure = first_failure(chain, dated)
         if failure is None:
             tables.append(read_table(chain["steps"][-1]["outputs"][0]))
-        elif failure not in failures:
-            failures.append(failure)
+            continue
+        known = failures.setdefault((failure["stage"], failure["log"]), failure)
+        known["affects"] = list(dict.fromkeys(known["affects"] + failure["affects"]))
     columns = [name for name, _ in METRICS]
     metrics = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
-    return metrics, failures
+    return metrics, list(failures.values())
 
 
 def draw_study(name, shown, metrics, results, folder=None):
@@ -106,7 +130,7 @@ def assemble(shown, chains, claims_files, results, *, partial=False):
         Failures.
     """
     results = Path(results)
-    metrics, failures = measurements_and_failures(chains)
+    metrics, failures = measurements_and_failures(chains, dated=partial)
     if failures and not partial:
         names = listed(f"{failure['study']} {failure['source']}".strip() for failure in failures)
         raise CounterweightError(f"Measurements are missing ({names}): run the workflow again.")

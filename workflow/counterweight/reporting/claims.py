@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from counterweight.components import schema_path
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.intervals import paired_interval
 from counterweight.reporting import wording
 from counterweight.reporting.tables import failure_of, last_line
 
-SCHEMA = Path(__file__).resolve().parents[2] / "schemas" / "claims.schema.yaml"
+SCHEMA = schema_path("claims.schema.yaml")
 VERDICTS = ("reproduced", "depends on", "not reproduced", "cannot be tested")
 #: Layout of claims.parquet.
 LAYOUT = (
@@ -379,6 +380,8 @@ def _decide_claim(claim, metrics, plan, failures):
             verdict = "reproduced"
         elif "holds" in found:
             verdict = "depends on " + claim.get("depends_on", "the condition")
+        elif found == {"undecided"}:
+            verdict = "not reproduced: undecided"
         else:
             verdict = "not reproduced"
         parts = []
@@ -431,7 +434,7 @@ def decide(claims, metrics, plan, failures=()):
     -------
     pandas.DataFrame
         Columns of `LAYOUT`, one row for each claim. ``verdict`` is *reproduced* (all
-        conditions hold), *not reproduced* (none holds), *depends on ...* (some hold) or
+        conditions hold), *not reproduced* (none holds; *: undecided* where every interval contains its threshold), *depends on ...* (some hold) or
         *cannot be tested*. ``effect``, ``low`` and ``high`` belong to the first rule and
         are in ``unit``; ``data`` is real, generated or simulated; ``rules`` is JSON with
         the outcome of each rule.

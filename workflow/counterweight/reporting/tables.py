@@ -27,7 +27,10 @@ def failure_of(failures, study, source, dataset=None):
         With ``study``, ``source``, ``stage``, ``reason``, ``log``.
     """
     own = failures_of(failures, study, dataset)
-    return next((failure for failure in own if failure["source"] == source), (own or [None])[0])
+    named = [
+        failure for failure in own if source in (failure["source"], *failure.get("affects", ()))
+    ]
+    return (named or own or [None])[0]
 
 
 def failures_of(failures, study, dataset=None):
@@ -65,7 +68,8 @@ def by_repeat(metrics, study, source, target, metric, item=""):
 def results_table(metrics, plan, study, target, printed=(), failures=()):
     """One table of results: methods in plan order, one row for each method and metric.
 
-    Swept methods are left out; their figure shows them.
+    A swept method has a row for each of its settings, but where the study draws the
+    sensitivity figure, which shows them all.
 
     Parameters
     ----------
@@ -103,21 +107,25 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
     own = metrics[
         (metrics["study"] == study)
         & (metrics["target"] == target)
-        & (metrics["item"] == "")
         & metrics["metric"].isin(COLUMNS)
         & metrics["value"].notna()
     ]
     measured = {
         key: part.set_index("repeat")["value"].sort_index()
-        for key, part in own.groupby(["source", "metric"], sort=False)
+        for key, part in own.groupby(["source", "item", "metric"], sort=False)
     }
     nothing = pd.Series(dtype=float)
     baseline = settings.get("baseline", "logistic")
     rows = []
+    shown = []
     for method in settings["methods"]:
-        if method.get("sweep"):
-            continue
-        values = {metric: measured.get((method["id"], metric), nothing) for metric in COLUMNS}
+        if not method.get("sweep"):
+            shown.append((method, ""))
+        elif "sensitivity" not in (settings.get("figures") or ()):
+            items = own.loc[own["source"] == method["id"], "item"].unique()
+            shown += [(method, item) for item in items]
+    for method, item in shown:
+        values = {metric: measured.get((method["id"], item, metric), nothing) for metric in COLUMNS}
         status, reason = "ok", ""
         if all(series.empty for series in values.values()):
             status = "failed"
@@ -127,14 +135,14 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
             series = values[metric]
             diff = low = high = np.nan
             if method["id"] != baseline:
-                difference = (series - measured.get((baseline, metric), nothing)).dropna()
+                difference = (series - measured.get((baseline, "", metric), nothing)).dropna()
                 diff, low, high = paired_interval(difference, settings["test_share"])
             rows.append(
                 {
                     "study": study,
                     "target": target,
-                    "method": method["id"],
-                    "label": method_label(method),
+                    "method": f"{method['id']} {item}".strip(),
+                    "label": f"{method_label(method)} {item}".strip(),
                     "oracle": bool(method.get("oracle")),
                     "metric": metric,
                     "mean": series.mean() if len(series) else np.nan,

@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from counterweight.checks import checked_labels, checked_rows
 from counterweight.errors import CounterweightError
+
+CALIBRATIONS = ("isotonic", "isotonic_only", "none")
 
 
 def folds(s, count, rng):
@@ -24,8 +27,9 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     The isotonic map is a staircase, and its steps add noise where the scores were
     probabilities already: with a well-specified model, weights from the plain map
     correlate with the true ratio at about 0.97, from the scores at 0.999. So
-    ``"isotonic"`` mixes map and score in the share with the least cross-validated log
-    loss: near 1 where the scores are off, near 0 where they are right.
+    ``"isotonic"`` mixes map and score, with the least share of the map whose
+    cross-validated log loss is within a standard error of the best: near 1 where the
+    scores are off, near 0 where they are right.
 
     Parameters
     ----------
@@ -51,7 +55,14 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
     ----------
     Zadrozny & Elkan (2002) for the calibration; Smith & Elkan (2007), section 3.
     """
-    s = np.asarray(s).astype(int)
+    if calibration not in CALIBRATIONS:
+        raise CounterweightError(
+            f"calibration is {calibration!r}; choose one of {', '.join(CALIBRATIONS)}."
+        )
+    if n_folds != int(n_folds) or n_folds < 2:
+        raise CounterweightError(f"n_folds is {n_folds}; cross-fitting needs 2 folds or more.")
+    X, X_new = checked_rows(X), checked_rows(X_new, empty=True)
+    s = checked_labels(s, len(X), "labeled or not (s)")
     smallest = int(np.bincount(s, minlength=2).min())
     if smallest < n_folds:
         raise CounterweightError(
@@ -70,14 +81,15 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
         converged &= fitted.converged_
     fitted = selector.fit(X, s, rng=rng, shared=shared)
     converged &= fitted.converged_
-    new = fitted.predict(X_new)
+    new = fitted.predict(X_new) if len(X_new) else np.empty(0)
     if calibration == "none":
         return score, new, 0.0, converged
     isotonic = _isotonic(score, s)
     share = 1.0
     if calibration == "isotonic":
         share = _isotonic_share(score, s, folds(s, n_folds, rng))
-    p, p_new = ((1 - share) * raw + share * isotonic.predict(raw) for raw in (score, new))
+    p = (1 - share) * score + share * isotonic.predict(score)
+    p_new = (1 - share) * new + share * isotonic.predict(new) if len(new) else new
     return p, p_new, share, converged
 
 
@@ -88,17 +100,26 @@ def _isotonic(score, s):
 
 
 def _isotonic_share(score, s, fold):
-    """Share of the isotonic map in the blend with the least cross-validated log loss."""
+    """Least share of the isotonic map whose cross-validated log loss is as good as any.
+
+    As good: within one standard error, over the rows, of the best share's.
+    """
     mapped = np.empty(len(s))
     for k in range(fold.max() + 1):
         held = fold == k
         mapped[held] = _isotonic(score[~held], s[~held]).predict(score[held])
     shares = np.linspace(0, 1, 21)
-    losses = []
-    for share in shares:
+
+    def loss(share):
         p = np.clip((1 - share) * score + share * mapped, 1e-6, 1 - 1e-6)
-        losses.append(-np.log(np.where(s == 1, p, 1 - p)).mean())
-    return float(shares[np.argmin(losses)])
+        return -np.log(np.where(s == 1, p, 1 - p))
+
+    best = loss(shares[np.argmin([loss(share).mean() for share in shares])])
+    for share in shares:
+        excess = loss(share) - best
+        if excess.mean() <= excess.std() / np.sqrt(len(s)):
+            return float(share)
+    return 1.0
 
 
 def describe_selection(p, s):

@@ -21,6 +21,11 @@ def cap_weights(weights, max_weight):
         Rows whose weight was cut.
     """
     weights = np.asarray(weights, dtype=float)
+    if not np.isfinite(weights).all():
+        raise CounterweightError(
+            f"{int((~np.isfinite(weights)).sum())} of {weights.size} weights are not finite: check "
+            "the selection probabilities."
+        )
     if max_weight is None:
         return weights, 0
     if not max_weight > 0:

@@ -85,12 +85,17 @@ def _checked(p, share):
         )
     if p.size == 0:
         raise CounterweightError("There are no labeled rows to weight: check the labeling rule.")
-    bad = ~((p > 0) & (p <= 1))
+    if p.ndim != 1:
+        raise CounterweightError(
+            f"Selection probabilities come as one column, one for each labeled row, not {p.shape}."
+        )
+    with np.errstate(divide="ignore", over="ignore"):
+        bad = ~((p > 0) & (p <= 1) & np.isfinite(1 / p))
     if bad.any():
         first = int(np.flatnonzero(bad)[0])
         raise CounterweightError(
             f"{int(bad.sum())} of {p.size} labeled rows have a selection probability outside "
-            f"(0, 1] (first: row {first}, p = {p[first]:g}): a labeled row cannot have "
+            f"(0, 1] (first: row {first}, p = {float(p[first])!r}): a labeled row cannot have "
             "probability 0; calibrate the selection model, or choose another selector."
         )
     return p

@@ -1,0 +1,94 @@
+"""Checks of rows, labels and weights that every estimator shares."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+
+
+def named(index, feature_names=None):
+    """Features by name, or by number where there are no names."""
+    return [feature_names[i] if feature_names is not None else f"number {i}" for i in index]
+
+
+def checked_rows(X, feature_names=None, empty=False):
+    """Rows as a float matrix; without any row only if `empty`.
+
+    Raises
+    ------
+    CounterweightError
+        When `X` is not a matrix of numbers, is empty, or holds NaN or infinite values.
+    """
+    try:
+        X = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The features must be numbers in a table of rows by features: {error}."
+        ) from error
+    if X.ndim != 2 or not (X.size or empty):
+        raise CounterweightError(
+            f"The features must be a table of rows by features, got the shape {X.shape}."
+        )
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
+    if len(bad):
+        rows = int((~np.isfinite(X)).any(axis=1).sum())
+        raise CounterweightError(
+            f"Missing or infinite values in {rows} rows of feature "
+            f"{listed(named(bad, feature_names))}: fill or drop them first."
+        )
+    return X
+
+
+def checked_labels(y, rows, what="label"):
+    """Labels as 0 and 1.
+
+    Parameters
+    ----------
+    y : array (n,) of 0 and 1, or of bool
+    rows : int
+    what : str
+        For the message.
+
+    Raises
+    ------
+    CounterweightError
+        When there is not one label, 0 or 1, for each row.
+    """
+    y = np.asarray(y)
+    if y.shape != (rows,):
+        raise CounterweightError(f"There are {rows} rows but a {what} of shape {y.shape}.")
+    seen = set(np.unique(y[:1000].astype(str))) if y.dtype.kind not in "biuf" else None
+    if seen is not None or not np.isin(y, (0, 1)).all():
+        values = sorted(seen) if seen is not None else np.unique(y).tolist()
+        raise CounterweightError(
+            f"Each {what} must be 0 or 1; found {listed(values)}: recode it first."
+        )
+    return y.astype(int)
+
+
+def checked_weights(sample_weight, rows):
+    """Row weights as floats; ones if None.
+
+    Raises
+    ------
+    CounterweightError
+        When a weight is negative or not finite, all are 0, or their number is wrong.
+    """
+    if sample_weight is None:
+        return np.ones(rows)
+    weights = np.asarray(sample_weight, dtype=float)
+    if weights.shape != (rows,):
+        raise CounterweightError(
+            f"There are {weights.size} weights for {rows} rows: give one weight for each row."
+        )
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        raise CounterweightError(
+            f"{int(bad.sum())} of {rows} weights are negative or not finite (first: row "
+            f"{int(np.flatnonzero(bad)[0])}): weights are numbers from 0 up."
+        )
+    if not weights.any():
+        raise CounterweightError(
+            f"All {rows} weights are 0, so nothing can be learned: the labeled rows do not overlap "
+            "the target population; check the selection model."
+        )
+    return weights

@@ -434,7 +434,8 @@ def decide(claims, metrics, plan, failures=()):
     -------
     pandas.DataFrame
         Columns of `LAYOUT`, one row for each claim. ``verdict`` is *reproduced* (all
-        conditions hold), *not reproduced* (none holds; *: undecided* where every interval contains its threshold), *depends on ...* (some hold) or
+        conditions hold), *not reproduced* (none holds; *not reproduced: undecided* where
+        every interval contains its threshold), *depends on ...* (some hold) or
         *cannot be tested*. ``effect``, ``low`` and ``high`` belong to the first rule and
         are in ``unit``; ``data`` is real, generated or simulated; ``rules`` is JSON with
         the outcome of each rule.

@@ -4,7 +4,7 @@ from counterweight.reporting import style
 
 CAPTION = (
     "Accuracy of each method, mean over random splits with a 95 % interval, on each target "
-    "population; the dashed line is logistic regression that ignores the bias. Methods marked "
+    "population; the dashed line is the method that the others are compared with. Methods marked "
     "with a dagger see labels that are hidden from all others."
 )
 _NAMES = {"general": "General population", "unlabeled": "Unlabeled population"}

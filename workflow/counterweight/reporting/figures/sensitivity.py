@@ -90,7 +90,7 @@ def _lines(ax, values, shifts, inertias, factor, start=0.0):
 def _accuracy(ax, study, values, shifts, inertias, first):
     _lines(ax, values, shifts, inertias, 100.0)
     for name, pattern, label in (
-        (study.plan.get("baseline", "logistic"), (0, (5, 3)), "biased LR"),
+        (study.plan.get("baseline", "logistic"), (0, (5, 3)), "baseline"),
         ("generative-lemma2", (0, (1, 1.5)), "unshifted"),
     ):
         found = study.estimate(name, "accuracy", _TARGET)

@@ -15,16 +15,6 @@ RULE = {"label": "here", "study": "adult_married", "target": "general", "metric"
 
 
 @pytest.fixture(scope="module")
-def plan():
-    return example.plan()
-
-
-@pytest.fixture(scope="module")
-def metrics(plan):
-    return example.metrics(plan)
-
-
-@pytest.fixture(scope="module")
 def shipped():
     return load_claims([CLAIMS])[0]
 

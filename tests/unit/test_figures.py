@@ -12,16 +12,6 @@ FIGURES = sorted(registry("figure"))
 
 
 @pytest.fixture(scope="module")
-def plan():
-    return example.plan()
-
-
-@pytest.fixture(scope="module")
-def metrics(plan):
-    return example.metrics(plan)
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     example.boundary_files(folder)

@@ -33,16 +33,6 @@ def page(plan, metrics, failures=(), figures=None):
 
 
 @pytest.fixture(scope="module")
-def plan():
-    return example.plan()
-
-
-@pytest.fixture(scope="module")
-def metrics(plan):
-    return example.metrics(plan)
-
-
-@pytest.fixture(scope="module")
 def html(plan, metrics):
     """The report of a whole run, one step of which logged markup."""
     return page(plan, metrics, [FAILURE])

@@ -101,29 +101,18 @@ def options(kind, name):
     return declared(kind, name, "OPTIONS", {})
 
 
-def _imports(module):
-    """Modules of this package that a module's source imports, at any depth of nesting."""
-    return script_imports(_path(module))
-
-
-def script_imports(path):
-    """Modules of this package that a script imports."""
-    found = set()
-    for node in ast.walk(_tree(path)):
-        found |= _named(node)
-    return sorted(found)
-
-
-def _named(node):
+def imports(path):
+    """Modules of this package that a source file imports, at any depth of nesting."""
     names = set()
-    if isinstance(node, ast.Import):
-        names.update(alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        names.add(node.module)
-        names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return {
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return sorted(
         name for name in names if name.split(".")[0] == "counterweight" and _path(name).is_file()
-    }
+    )
 
 
 def closure(modules):
@@ -137,7 +126,7 @@ def closure(modules):
         module = queue.pop()
         if module not in found:
             found.add(module)
-            queue.extend(_imports(module))
+            queue.extend(imports(_path(module)))
     return sorted(name for name in found if _path(name).name != "__init__.py")
 
 

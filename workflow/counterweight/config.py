@@ -137,10 +137,8 @@ def _told(validator, value, path):
             allowed = list(error.schema.get("properties", {}))
             unknown = [key for key in error.instance if key not in allowed]
             found += [
-                f"Unknown key {_where((*place, key))}{_nearest(key, allowed)} Allowed here: "
-                f"{', '.join(allowed)}.".replace("? Allowed", "? Allowed")
-                if _nearest(key, allowed)
-                else f"Unknown key {_where((*place, key))}. Allowed here: {', '.join(allowed)}."
+                f"Unknown key {_where((*place, key))}{_nearest(key, allowed) or '.'} "
+                f"Allowed here: {', '.join(allowed)}."
                 for key in unknown
             ]
         elif error.validator == "enum":

@@ -48,7 +48,7 @@ wildcard_constraints:
 
 def code(script, *used, files=()):
     """Digest of a script's library imports and of the components that a job looks up."""
-    modules = components.script_imports(LIBRARY.parent / "scripts" / script)
+    modules = components.imports(LIBRARY.parent / "scripts" / script)
     modules += [components.locate(kind, name)[0] for kind, name in used]
     return components.digest(modules, files)
 

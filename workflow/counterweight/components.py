@@ -28,6 +28,7 @@ STAGES = {
     "weighting": ("weighting", "WEIGHTINGS"),
     "model": ("models", "MODELS"),
     "metric": ("evaluation", "METRICS"),
+    "protocol": ("evaluation", "PROTOCOLS"),
     "figure": ("reporting", "FIGURES"),
 }
 

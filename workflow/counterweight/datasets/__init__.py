@@ -3,6 +3,10 @@
 DATASETS = {
     "adult": "counterweight.datasets.adult:Adult",
     "ca_housing": "counterweight.datasets.ca_housing:CaHousing",
+    "bank_marketing": "counterweight.datasets.bank_marketing:BankMarketing",
+    "open_bandit": "counterweight.datasets.open_bandit:OpenBandit",
     "curved": "counterweight.datasets.simulated:Curved",
     "straight": "counterweight.datasets.simulated:Straight",
+    "rare_clicks": "counterweight.datasets.rare_clicks:RareClicks",
+    "logged_clicks": "counterweight.datasets.logged_clicks:LoggedClicks",
 }

@@ -4,4 +4,9 @@ MODELS = {
     "logistic": "counterweight.models.logistic:LogisticModel",
     "generative": "counterweight.models.generative:GenerativeClassifier",
     "shifted_mixture": "counterweight.models.shifted_mixture:ShiftedMixtureClassifier",
+    "subsampled": "counterweight.models.subsampled:SubsampledClassifier",
+    "budgeted": "counterweight.models.budgeted:BudgetedClassifier",
+    "uniform_policy": "counterweight.models.policies:UniformPolicy",
+    "imitated_policy": "counterweight.models.policies:ImitatedPolicy",
+    "column_policy": "counterweight.models.policies:ColumnPolicy",
 }

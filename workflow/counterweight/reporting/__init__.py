@@ -7,4 +7,10 @@ FIGURES = {
     "likelihood": "counterweight.reporting.figures.likelihood:draw",
     "sensitivity": "counterweight.reporting.figures.sensitivity:draw",
     "boundary": "counterweight.reporting.figures.boundary:draw",
+    "value": "counterweight.reporting.figures.value:draw",
+    "ratio_bias": "counterweight.reporting.figures.ratio_bias:draw",
+    "deviation": "counterweight.reporting.figures.deviation:draw",
+    "keep_rates": "counterweight.reporting.figures.keep_rates:draw",
+    "reliability": "counterweight.reporting.figures.reliability:draw",
+    "shares": "counterweight.reporting.figures.shares:draw",
 }

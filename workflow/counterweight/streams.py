@@ -1,0 +1,155 @@
+"""Parquet files too large for memory: read and written a batch of rows at a time."""
+
+import contextlib
+
+import numpy as np
+
+from counterweight.tables import ROW_GROUP, _arrow_schema, _opened, replacing
+
+#: Rows a batch: a few columns of them fit the second-level cache of a processor.
+BATCH = 1 << 15
+
+
+def batches(path, columns=None, size=BATCH, *, categories=()):
+    """Columns of a Parquet file as numpy arrays, batch after batch.
+
+    Memory does not grow with the number of rows. One thread: the reader costs as much on
+    one core as on eight.
+
+    Parameters
+    ----------
+    path : str or Path
+    columns : sequence of str, optional
+        All by default.
+    size : int
+        Rows of each batch but those at the end of the file or of a row group, which may
+        be shorter.
+    categories : sequence of str
+        Text columns to give as ``(codes, names)``; the names may differ between batches.
+
+    Yields
+    ------
+    dict of str to numpy.ndarray
+        Nulls become NaN in numbers. The arrays may be read-only.
+
+    Raises
+    ------
+    CounterweightError
+        When the file is missing, is not Parquet, or lacks a column.
+    """
+    columns = None if columns is None else list(columns)
+    with _opened(path, columns, read_dictionary=list(categories)) as file:
+        for batch in file.iter_batches(int(size), columns=columns, use_threads=False):
+            yield {
+                name: _array(column, name in categories)
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
+            }
+
+
+def _array(column, category):
+    if category:
+        return column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
+    return column.to_numpy(zero_copy_only=False)
+
+
+def row_count(path):
+    """Rows of a Parquet file, from its footer."""
+    with _opened(path, None) as file:
+        return file.metadata.num_rows
+
+
+@contextlib.contextmanager
+def writing(path, layout):
+    """Write a Parquet file batch after batch, whole or not at all.
+
+    The bytes are those of ``tables.write_table`` on all rows at once, whatever the sizes
+    of the batches.
+
+    Parameters
+    ----------
+    path : str or Path
+    layout : sequence of (str, str)
+        Column names and Arrow types.
+
+    Yields
+    ------
+    Writer
+        Its ``write(columns)`` appends rows.
+
+    Raises
+    ------
+    CounterweightError
+        When the folder cannot be written or the disk is full.
+    """
+    import pyarrow.parquet as pq
+
+    schema = _arrow_schema(layout)
+    with replacing(path) as temporary:
+        options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
+        with pq.ParquetWriter(temporary, schema, **options) as file:
+            writer = Writer(file, schema)
+            yield writer
+            writer.finish()
+
+
+class Writer:
+    """Collects rows into row groups of ``tables.ROW_GROUP``; made by `writing`.
+
+    Attributes
+    ----------
+    rows : int
+        Rows written so far.
+    """
+
+    def __init__(self, file, schema):
+        self._file = file
+        self._schema = schema
+        self._waiting = []
+        self._count = 0
+        self.rows = 0
+
+    def write(self, columns):
+        """Append rows.
+
+        Parameters
+        ----------
+        columns : mapping of str to array
+            One value for each column of the layout, all of one length; text may be a list
+            or an Arrow array. Other columns are left out.
+
+        Raises
+        ------
+        ValueError
+            When a column of the layout is missing or the lengths differ.
+        """
+        import pyarrow as pa
+
+        missing = [name for name in self._schema.names if name not in columns]
+        if missing:
+            raise ValueError(f"columns missing: {missing}")
+        # The caller may fill the same arrays again, so what waits must be a copy.
+        part = pa.table(
+            {name: pa.array(_copied(columns[name])) for name in self._schema.names}
+        ).cast(self._schema)
+        self._waiting.append(part)
+        self._count += part.num_rows
+        self.rows += part.num_rows
+        if self._count >= ROW_GROUP:
+            table = pa.concat_tables(self._waiting)
+            whole = table.num_rows - table.num_rows % ROW_GROUP
+            self._file.write_table(table.slice(0, whole).combine_chunks(), row_group_size=ROW_GROUP)
+            self._waiting = [table.slice(whole)] if whole < table.num_rows else []
+            self._count = table.num_rows - whole
+
+    def finish(self):
+        """Write the rows that do not fill a row group."""
+        import pyarrow as pa
+
+        if self._count or not self.rows:
+            table = pa.concat_tables(self._waiting or [self._schema.empty_table()])
+            self._file.write_table(table.combine_chunks(), row_group_size=ROW_GROUP)
+        self._waiting, self._count = [], 0
+
+
+def _copied(values):
+    return values.copy() if isinstance(values, np.ndarray) else values

@@ -1,13 +1,16 @@
 """Take named files out of an archive that may be broken or hostile."""
 
+import contextlib
 import gzip
+import shutil
 import stat
 import tarfile
+import tempfile
 import zipfile
 import zlib
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from counterweight.datasets.transfer import LARGEST, SourceFailed, place
+from counterweight.datasets.transfer import CHUNK, LARGEST, SourceFailed, place
 from counterweight.errors import listed
 
 
@@ -18,7 +21,8 @@ def unpack(archive, members, files, folder):
     ----------
     archive : Path
     members : dict of str to str
-        Member path by the file name it gets.
+        Member path by the file name it gets. A member of an archive inside the archive
+        is named by both paths, e.g. ``"bank.zip/bank-full.csv"``, to any depth.
     files : dict of str to str
         SHA-256 by file name.
     folder : Path
@@ -27,21 +31,59 @@ def unpack(archive, members, files, folder):
     ------
     SourceFailed
         When it is no archive, holds an unsafe path, unpacks to more than `LARGEST`
-        bytes, or a member is absent, is no regular file, or has another digest.
+        bytes (inner archives included), or a member is absent, is no regular file, or
+        has another digest.
     """
+    folder = Path(folder)
+    with open(archive, "rb") as stream:
+        _unpack(stream, members, files, folder, Path(archive).parent, 0)
+
+
+def _unpack(stream, members, files, folder, scratch, spent):
+    """Unpack an open archive; `spent` bytes were unpacked to get at it."""
     try:
-        if zipfile.is_zipfile(archive):
-            _unpack_zip(archive, members, files, folder)
-        else:
-            _unpack_tar(archive, members, files, folder)
+        opened = _open_zip if zipfile.is_zipfile(stream) else _open_tar
+        stream.seek(0)
+        with opened(stream, spent) as (regular, extract, total):
+            direct, nested = _sorted_out(members, regular)
+            for file, path in direct.items():
+                _refuse_special(regular, path)
+                with extract(path) as inner:
+                    place(inner, folder / file, files[file])
+            for path, wanted in nested.items():
+                _refuse_special(regular, path)
+                with extract(path) as inner, tempfile.TemporaryFile(dir=scratch) as copy:
+                    shutil.copyfileobj(inner, copy, CHUNK)
+                    copy.seek(0)
+                    try:
+                        _unpack(copy, wanted, files, folder, scratch, total)
+                    except SourceFailed as failure:
+                        raise SourceFailed(f"in {path}: {failure}") from failure
     except (
         zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError,
         RuntimeError, NotImplementedError,
     ) as error:  # fmt: skip
-        with open(archive, "rb") as handle:
-            head = handle.read(1024).lower()
-        page = ", but an HTML page" if b"<html" in head else ""
+        stream.seek(0)
+        page = ", but an HTML page" if b"<html" in stream.read(1024).lower() else ""
         raise SourceFailed(f"not a readable archive{page} ({error})") from error
+
+
+def _sorted_out(members, found):
+    """Members of this archive, and those of archives in it by the inner archive's path."""
+    direct, nested, absent = {}, {}, []
+    for file, path in members.items():
+        parts = path.split("/")
+        around = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+        inner = next((prefix for prefix in around if prefix in found), None)
+        if path in found:
+            direct[file] = path
+        elif inner is None:
+            absent.append(path)
+        else:
+            nested.setdefault(inner, {})[file] = path.removeprefix(f"{inner}/")
+    if absent:
+        raise SourceFailed(f"the archive has no member {listed(absent)}")
+    return direct, nested
 
 
 def _refuse_unsafe(path):
@@ -55,40 +97,39 @@ def _refuse_large(total):
         raise SourceFailed(f"the archive unpacks to more than {LARGEST} bytes")
 
 
-def _refuse_absent(members, found):
-    absent = [path for path in members.values() if path not in found]
-    if absent:
-        raise SourceFailed(f"the archive has no member {listed(absent)}")
+def _refuse_special(regular, path):
+    if not regular[path]:
+        raise SourceFailed(f"the archive's member {path} is not a regular file")
 
 
-def _unpack_zip(archive, members, files, folder):
-    with zipfile.ZipFile(archive) as packed:
+@contextlib.contextmanager
+def _open_zip(stream, spent):
+    """Whether each path is a regular file, how to open one, bytes unpacked in all."""
+    with zipfile.ZipFile(stream) as packed:
         entries = {}
         for entry in packed.infolist():
             _refuse_unsafe(entry.filename)
             entries[entry.filename] = entry
-        _refuse_large(sum(entry.file_size for entry in entries.values()))
-        _refuse_absent(members, entries)
-        for file, path in members.items():
-            mode = stat.S_IFMT(entries[path].external_attr >> 16)
-            if entries[path].is_dir() or mode not in (0, stat.S_IFREG):
-                raise SourceFailed(f"the archive's member {path} is not a regular file")
-            with packed.open(entries[path]) as stream:
-                place(stream, folder / file, files[file])
+        total = spent + sum(entry.file_size for entry in entries.values())
+        _refuse_large(total)
+        regular = {
+            path: not entry.is_dir() and stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
+            for path, entry in entries.items()
+        }
+        # A zip entry never yields more bytes than the size that was checked above.
+        yield regular, lambda path: packed.open(entries[path]), total
 
 
-def _unpack_tar(archive, members, files, folder):
-    with tarfile.open(archive, "r:*") as packed:
-        entries, total = {}, 0
+@contextlib.contextmanager
+def _open_tar(stream, spent):
+    """As `_open_zip`."""
+    with tarfile.open(fileobj=stream, mode="r:*") as packed:
+        entries, total = {}, spent
         # Step by step, so that a bomb is refused at its header and not unpacked first.
         for entry in packed:
             _refuse_unsafe(entry.name)
             total += entry.size
             _refuse_large(total)
             entries[entry.name] = entry
-        _refuse_absent(members, entries)
-        for file, path in members.items():
-            if not entries[path].isreg():
-                raise SourceFailed(f"the archive's member {path} is not a regular file")
-            with packed.extractfile(entries[path]) as stream:
-                place(stream, folder / file, files[file])
+        regular = {path: entry.isreg() for path, entry in entries.items()}
+        yield regular, lambda path: packed.extractfile(entries[path]), total

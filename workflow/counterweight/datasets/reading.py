@@ -1,28 +1,37 @@
-"""Read header-less text tables of the data sets, with errors that name the place."""
+"""Read text tables of the data sets, with errors that name the place."""
 
 import csv
 from pathlib import Path
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def read_fields(path, kinds, *, missing=None, comment=None):
-    """Read a comma-separated file without header into typed columns.
+def read_fields(
+    path, kinds, *, missing=None, comment=None, separator=",", header=False, quotes=False
+):
+    """Read a file of separated fields into typed columns.
 
-    Blank lines are skipped. Blanks after a comma are not part of a value. Quotes have
-    no meaning.
+    Blank lines are skipped. Blanks after a separator are not part of a value.
 
     Parameters
     ----------
     path : str or Path
     kinds : dict of str to str
         ``"integer"``, ``"number"`` or ``"text"`` by column name, in file order.
-    missing : str, optional
-        The word for a missing value; it becomes null. Without it every value must be there.
+    missing : str or dict of str to str, optional
+        The word for a missing value, in all columns or by column name; it becomes null.
+        Without it every value must be there.
     comment : str, optional
         A first line that begins with this character is skipped.
+    separator : str
+        One of `SEPARATORS`.
+    header : bool
+        Whether a line with the names of `kinds`, in their order, comes before the rows.
+    quotes : bool
+        Whether a field may stand in double quotes (a quote in it doubled, separators in
+        it part of the value, no line break). Otherwise quotes have no meaning.
 
     Returns
     -------
@@ -34,8 +43,9 @@ def read_fields(path, kinds, *, missing=None, comment=None):
     Raises
     ------
     CounterweightError
-        One sentence with file, line and column: no such file, empty, another number
-        of fields, another separator, text in a number column, an empty field.
+        One sentence with file, line and column: no such file, empty, another header,
+        another number of fields, another separator, a quote that does not close, text
+        in a number column, an empty field.
     """
     import numpy as np
     import pandas as pd
@@ -50,12 +60,17 @@ def read_fields(path, kinds, *, missing=None, comment=None):
     except OSError as error:
         raise CounterweightError(f"{path} cannot be read ({error.strerror}).") from error
     skip = 1 if comment and content.startswith(comment.encode()) else 0
-    lines = _data_lines(path, content, list(kinds), skip)
+    if header:
+        _check_header(path, content, list(kinds), skip, separator, quotes)
+        skip += 1
+    lines = _data_lines(path, content, list(kinds), skip, separator, quotes)
+    if not missing:
+        missing = []
     dtypes = {"integer": "Int64", "number": np.float64, "text": "str"}
     options = {
         "header": None, "names": list(kinds), "skipinitialspace": True, "skiprows": skip,
-        "index_col": False, "keep_default_na": False, "na_values": [missing] if missing else [],
-        "quoting": csv.QUOTE_NONE, "encoding": "utf-8",
+        "index_col": False, "keep_default_na": False, "na_values": missing, "sep": separator,
+        "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE, "encoding": "utf-8",
     }  # fmt: skip
     try:
         with np.errstate(invalid="ignore"):
@@ -125,16 +140,54 @@ def _explain(path, frame, kinds, lines, missing):
         refuse(path, name, wrong, frame[name], lines, expected)
 
 
-def _data_lines(path, content, columns, skip):
+def _check_header(path, content, columns, skip, separator, quotes):
+    """Refuse a header that does not name the columns in their order."""
+    if not content.strip():
+        raise CounterweightError(f"{path} is empty: delete it and fetch it anew.")
+    text = b"".join(content.split(b"\n", skip + 1)[skip : skip + 1]).decode("utf-8-sig", "replace")
+    text = text.strip()
+    quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+    found = next(csv.reader([text], delimiter=separator, quoting=quoting, skipinitialspace=True))
+    if found == columns:
+        return
+    absent = [name for name in columns if name not in found]
+    other = [name for name in found if name not in columns]
+    hint = _other_separator(text, separator, len(found))
+    if not text:
+        problem = "is blank where the header is expected"
+    elif hint:
+        problem = f"is no header of {len(columns)} columns; {hint}"
+    elif len(absent) == len(columns):
+        problem = f"is not the header, which should name the columns {listed(columns)}"
+    elif absent:
+        problem = f"is a header without the column {listed(absent)}"
+    elif other:
+        problem = f"is a header with the unknown column {listed(other)}"
+    else:
+        problem = f"is a header in another order than {', '.join(columns)}, or with a name twice"
+    raise CounterweightError(f"{path}, line {skip + 1} {problem}.")
+
+
+def _other_separator(text, separator, fields):
+    """A hint at the separator that a line of so many fields seems to have instead."""
+    mark = max((mark for mark in SEPARATORS if mark != separator), key=text.count)
+    if text.count(mark) < max(2, fields):
+        return ""
+    return f"it looks separated by {SEPARATORS[mark]}, not {SEPARATORS[separator]}"
+
+
+def _data_lines(path, content, columns, skip, separator, quotes):
     """Line numbers of the rows, after checking that each has one field per column."""
     import numpy as np
 
     codes = np.frombuffer(content, dtype=np.uint8)
     ends = np.append(np.flatnonzero(codes == ord("\n")), len(codes))
     starts = np.append(0, ends[:-1] + 1)
-    commas = np.flatnonzero(codes == ord(","))
-    count = np.searchsorted(commas, ends) - np.searchsorted(commas, starts)
-    # A line without any comma is blank or wrong; there are few, so each is looked at.
+    marks = np.flatnonzero(codes == ord(separator))
+    if quotes:
+        marks = _outside_quotes(path, codes, ends, marks, separator)
+    count = np.searchsorted(marks, ends) - np.searchsorted(marks, starts)
+    # A line without any separator is blank or wrong; there are few, so each is looked at.
     blank = np.zeros(len(ends), dtype=bool)
     for at in np.flatnonzero(count == 0):
         blank[at] = not content[starts[at] : ends[at]].strip()
@@ -143,7 +196,8 @@ def _data_lines(path, content, columns, skip):
     kept = np.flatnonzero(~blank)
     kept = kept[kept >= skip]
     if not len(kept):
-        raise CounterweightError(f"{path} is empty: delete it and fetch it anew.")
+        below = " below its first line" if skip and content.strip() else ""
+        raise CounterweightError(f"{path} is empty{below}: delete it and fetch it anew.")
     wrong = kept[count[kept] != len(columns) - 1]
     if len(wrong):
         at = int(wrong[0])
@@ -151,12 +205,39 @@ def _data_lines(path, content, columns, skip):
         found = int(count[at]) + 1
         hint = ""
         if found < len(columns):
-            mark = max(SEPARATORS, key=text.count)
-            if text.count(mark) >= max(2, found):
-                hint = f"; it looks separated by {SEPARATORS[mark]}, not commas"
-            else:
-                hint = f"; a column is missing out of {', '.join(columns)}"
+            hint = _other_separator(text, separator, found)
+            hint = f"; {hint or 'a column is missing out of ' + ', '.join(columns)}"
         raise CounterweightError(
             f"{path}, line {at + 1} has {found} fields where {len(columns)} are expected{hint}."
         )
     return kept + 1
+
+
+def _outside_quotes(path, codes, ends, marks, separator):
+    """Positions of the separators that stand outside quotes, after checking the quotes."""
+    import numpy as np
+
+    quotes = np.flatnonzero(codes == ord('"'))
+    per_line = np.diff(np.searchsorted(quotes, ends), prepend=0)
+    odd = np.flatnonzero(per_line % 2)
+    if len(odd):
+        raise CounterweightError(
+            f"{path}, line {odd[0] + 1} has a quote that does not close: repair the line or fetch "
+            "the file anew."
+        )
+    # Every line has an even number, so every second quote of the file opens a field.
+    padded = np.concatenate([[ord("\n")], codes, [ord("\n")]])
+    solid = np.flatnonzero(padded != ord(" "))
+    before = padded[solid[np.searchsorted(solid, quotes[::2] + 1) - 1]]
+    after = padded[quotes[1::2] + 2]
+    fine = np.isin(before, list(f'{separator}\n"'.encode()))
+    fine &= np.isin(after, list(f'{separator}\r\n"'.encode()))
+    if not fine.all():
+        at = int(np.searchsorted(ends, quotes[::2][np.argmin(fine)]))
+        line = codes[ends[at - 1] + 1 if at else 0 : ends[at]].tobytes().decode("utf-8", "replace")
+        hint = _other_separator(line, separator, line.count(separator) + 1)
+        raise CounterweightError(
+            f"{path}, line {at + 1} has a quote in the middle of a field"
+            + (f"; {hint}." if hint else ": double it, or fetch the file anew.")
+        )
+    return marks[np.searchsorted(quotes, marks) % 2 == 0]

@@ -1,0 +1,288 @@
+"""The Bank Marketing table and its twin: types, nulls, places of errors, a truth that is true."""
+
+import hashlib
+import os
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.datasets.bank_marketing import COLUMNS, FILES, BankMarketing
+from counterweight.datasets.reading import read_fields
+from counterweight.errors import CounterweightError
+
+ROWS = 30000
+HEADER = ";".join(f'"{name}"' for name in COLUMNS)
+NEW = (
+    '58;"management";"married";"tertiary";"no";2143;"yes";"no";"unknown";5;"may";261;1;-1;0;'
+    '"unknown";"no"'
+)
+KNOWN = (
+    '33;"admin.";"single";"unknown";"no";-7;"no";"yes";"cellular";31;"dec";9;2;151;3;'
+    '"success";"yes"'
+)
+
+
+def write(folder, *lines, header=HEADER, end="\n"):
+    text = end.join([header, *(lines or (NEW, KNOWN)), ""])
+    (folder / "bank-full.csv").write_bytes(text.encode())
+    return folder
+
+
+def refusal(folder):
+    with pytest.raises(CounterweightError) as caught:
+        BankMarketing.read(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def mirror():
+    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "bank_marketing")
+    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not all((folder / f).is_file() for f in FILES):
+        pytest.skip("needs the real file: COUNTERWEIGHT_MIRROR names no folder that has it")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bank")
+    BankMarketing.generate(folder, ROWS, np.random.default_rng(5))
+    return folder, BankMarketing.read(folder), pd.read_parquet(folder / "truth.parquet")
+
+
+def assert_probability(p, outcome):
+    """The outcome's share equals the mean of p within 4 sd, overall and in tenths of p."""
+    p, outcome = np.asarray(p, dtype=float), np.asarray(outcome, dtype=float)
+    tenths = np.searchsorted(np.quantile(p, np.linspace(0.1, 0.9, 9)), p)
+    for group in [np.ones(len(p), dtype=bool), *(tenths == tenth for tenth in range(10))]:
+        spread = np.sqrt((p * (1 - p))[group].sum())
+        assert abs((outcome - p)[group].sum()) < 4 * spread + 1e-9
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_columns_types_and_order(tmp_path, end):
+    frame = BankMarketing.read(write(tmp_path, NEW, "", KNOWN, end=end))
+    assert list(frame) == ["row", *COLUMNS]
+    assert frame["row"].dtype == np.int32
+    for name, kind in COLUMNS.items():
+        assert str(frame[name].dtype) == ("Int64" if kind == "integer" else "str")
+    assert frame["age"].tolist() == [58, 33]
+    assert frame["balance"].tolist() == [2143, -7]
+    assert frame["job"].tolist() == ["management", "admin."]
+    assert frame["y"].tolist() == ["no", "yes"]
+
+
+def test_unknown_is_null_in_text_and_never_contacted_is_null_in_days(tmp_path):
+    frame = BankMarketing.read(write(tmp_path))
+    nulls = frame.isna()
+    assert nulls.loc[0][lambda n: n].index.tolist() == ["contact", "pdays", "poutcome"]
+    assert nulls.loc[1][lambda n: n].index.tolist() == ["education"]
+    assert frame["pdays"][1] == 151
+
+
+def test_quotes_are_optional_and_may_hold_separators_and_quotes(tmp_path):
+    bare = write(tmp_path, NEW.replace('"', ""), header=HEADER.replace('"', ""))
+    assert BankMarketing.read(bare)["job"].tolist() == ["management"]
+    odd = write(tmp_path, NEW.replace('"management"', '"a;b ""c"""'), NEW)
+    assert BankMarketing.read(odd)["job"].tolist() == ['a;b "c"', "management"]
+    blank = write(tmp_path, NEW.replace(";", "; "))
+    assert BankMarketing.read(blank)["job"].tolist() == ["management"]
+
+
+def test_wrong_separator_is_named(tmp_path):
+    comma, tab = (NEW.replace(";", mark) for mark in ",\t")
+    text = refusal(write(tmp_path, comma, header=HEADER.replace(";", ",")))
+    assert "bank-full.csv, line 1 is no header of 17 columns; it looks separated by commas" in text
+    assert "not semicolons" in text
+    text = refusal(write(tmp_path, NEW, tab))
+    assert "line 3 has a quote in the middle of a field; it looks separated by tabs, not" in text
+    text = refusal(write(tmp_path, NEW, tab.replace('"', "")))
+    assert "line 3 has 1 fields where 17 are expected; it looks separated by tabs" in text
+
+
+def test_missing_columns_are_told(tmp_path):
+    text = refusal(write(tmp_path, header=HEADER.replace('"day";', "")))
+    assert "line 1 is a header without the column day." in text
+    text = refusal(write(tmp_path, NEW, KNOWN.replace("31;", "")))
+    assert "line 3 has 16 fields where 17 are expected; a column is missing out of age, " in text
+    text = refusal(write(tmp_path, NEW + ";1"))
+    assert "line 2 has 18 fields where 17 are expected." in text
+
+
+def test_missing_header_other_order_and_unknown_names_are_told(tmp_path):
+    text = refusal(write(tmp_path, NEW, header=KNOWN))
+    assert "line 1 is not the header, which should name the columns age, job" in text
+    swapped = HEADER.replace('"age";"job"', '"job";"age"')
+    assert "line 1 is a header in another order than age, job" in refusal(
+        write(tmp_path, header=swapped)
+    )
+    more = HEADER + ';"weight"'
+    assert "line 1 is a header with the unknown column weight" in refusal(
+        write(tmp_path, header=more)
+    )
+    assert "line 1 is blank where the header is expected" in refusal(write(tmp_path, header=""))
+
+
+@pytest.mark.parametrize("word", ["many", "-", "1.5", '"x"', "unknown", "nan", ""])
+def test_text_in_a_number_column_is_told(tmp_path, word):
+    text = refusal(write(tmp_path, NEW, KNOWN.replace(";-7;", f";{word};")))
+    bare = word.strip('"')
+    assert f"line 3, column balance: '{bare}' where a whole number is expected" in text
+
+
+@pytest.mark.parametrize("word", ['""', ""])
+def test_empty_text_is_told(tmp_path, word):
+    text = refusal(write(tmp_path, NEW, KNOWN.replace('"admin."', word)))
+    assert "line 3, column job: '' where some text is expected" in text
+
+
+@pytest.mark.parametrize("word", ["maybe", "unknown", "1"])
+def test_unknown_outcome_is_told(tmp_path, word):
+    text = refusal(write(tmp_path, NEW, KNOWN.replace('"yes"', f'"{word}"')))
+    assert "line 3, column y: " in text
+    assert "where yes or no is expected" in text
+
+
+def test_other_negative_days_are_told(tmp_path):
+    text = refusal(write(tmp_path, KNOWN.replace(";151;", ";-2;")))
+    assert "line 2, column pdays: '-2' where -1 or a number of days is expected" in text
+
+
+def test_quotes_that_do_not_close_are_told(tmp_path):
+    text = refusal(write(tmp_path, NEW, NEW.replace('"married"', '"married'), NEW))
+    assert "line 3 has a quote that does not close" in text
+    both = NEW.replace('"married"', '"married').replace('"no"', 'no"')
+    assert "line 2 has a quote" in refusal(write(tmp_path, both))
+    inside = NEW.replace('"married"', 'mar"ri"ed')
+    assert "line 2 has a quote in the middle of a field" in refusal(write(tmp_path, inside))
+    after = NEW.replace('"married"', '"married" ?')
+    assert "line 2 has a quote in the middle of a field" in refusal(write(tmp_path, after))
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", HEADER.encode(), HEADER.encode() + b"\n\n"])
+def test_empty_file_is_told(tmp_path, content):
+    (tmp_path / "bank-full.csv").write_bytes(content)
+    assert "bank-full.csv is empty" in refusal(tmp_path)
+
+
+def test_absent_file_and_bytes_that_are_no_text_are_told(tmp_path):
+    assert "bank-full.csv is not there" in refusal(tmp_path)
+    write(tmp_path)
+    path = tmp_path / "bank-full.csv"
+    path.write_bytes(path.read_bytes().replace(b"admin.", b"adm\xff"))
+    assert "bank-full.csv is not text" in refusal(tmp_path)
+
+
+def test_reading_costs_little_more_than_the_parser_alone(twin):
+    """Checks of header, quotes and fields are vectorised: no loop over rows."""
+    path = twin[0] / "bank-full.csv"
+
+    def seconds(read):
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            read()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    alone = seconds(lambda: pd.read_csv(path, sep=";"))
+    options = {"separator": ";", "header": True, "quotes": True}
+    assert seconds(lambda: read_fields(path, COLUMNS, **options)) < 10 * alone + 0.2
+
+
+def test_twin_has_the_upstream_format(twin):
+    content = (twin[0] / "bank-full.csv").read_bytes()
+    assert b"\r" not in content
+    lines = content.decode("ascii").split("\n")
+    assert lines.pop() == ""
+    assert lines.pop(0) == HEADER
+    assert len(lines) == ROWS
+    kinds = {"integer": r"-?\d+", "text": r'"[a-z.-]+"'}
+    shape = re.compile(";".join(kinds[kind] for kind in COLUMNS.values()))
+    assert all(shape.fullmatch(line) for line in lines)
+
+
+def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path):
+    def digests(folder, rows, seed):
+        BankMarketing.generate(folder, rows, np.random.default_rng(seed))
+        assert len(BankMarketing.read(folder)) == rows
+        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())]
+
+    first = digests(tmp_path / "a", 301, 1)
+    assert first == digests(tmp_path / "b", 301, 1)
+    assert first != digests(tmp_path / "c", 301, 2)
+    digests(tmp_path / "d", 3, 1)
+    with pytest.raises(CounterweightError, match="at least 3 rows"):
+        BankMarketing.generate(tmp_path / "e", 2, np.random.default_rng(1))
+
+
+def test_truth_is_the_probability_of_yes_before_and_after_the_call(twin):
+    _, frame, truth = twin
+    positive = frame["y"] == "yes"
+    assert truth["row"].tolist() == frame["row"].tolist()
+    assert_probability(truth["p_positive"], positive)
+    assert_probability(truth["p_positive_after"], positive)
+    before, after = (
+        -np.log(np.where(positive, p, 1 - p)).mean()
+        for p in (truth["p_positive"], truth["p_positive_after"])
+    )
+    assert after < before - 0.05, "the duration of the call tells the outcome"
+    assert truth["p_selected"].between(0.05, 0.95).all()
+
+
+def test_truth_given_the_duration_is_bayes_rule(twin):
+    """The odds change by a function of the duration alone: its ratio of probabilities."""
+    _, frame, truth = twin
+    before, after = (
+        np.log(truth[name] / (1 - truth[name])) for name in ("p_positive", "p_positive_after")
+    )
+    change = (after - before).groupby(frame["duration"])
+    assert (change.max() - change.min()).max() < 1e-9
+    ratio = change.first()
+    counts = frame["duration"].value_counts()
+    common = counts.index[counts > 100]
+    shares = [
+        frame.loc[frame["y"] == word, "duration"].isin(common).mean() for word in ("yes", "no")
+    ]
+    no = frame.loc[frame["y"] == "no", "duration"]
+    implied = np.exp(ratio.reindex(no[no.isin(common)]).to_numpy()).sum() / len(no)
+    assert abs(implied - shares[0]) < 0.03
+    assert np.isfinite(ratio).all()
+
+
+def test_twin_is_near_the_published_shares(twin):
+    _, frame, _ = twin
+    assert abs((frame["y"] == "yes").mean() - 0.117) < 0.01
+    nulls = frame.isna().mean()
+    for name, share in {
+        "job": 0.0064, "education": 0.0411, "contact": 0.288, "poutcome": 0.8175, "pdays": 0.8174,
+    }.items():  # fmt: skip
+        assert abs(nulls[name] - share) < 4 * np.sqrt(share * (1 - share) / ROWS) + 0.002
+    assert nulls[nulls > 0].index.tolist() == ["job", "education", "contact", "pdays", "poutcome"]
+    assert (frame["pdays"].isna() == (frame["previous"] == 0)).all()
+    assert (frame["poutcome"].isna() >= frame["pdays"].isna()).all()
+    assert abs((frame["housing"] == "yes").mean() - 0.556) < 0.02
+    assert abs(frame["duration"].median() - 180) < 15
+
+
+def test_twin_uses_only_words_of_the_real_file(twin):
+    real, frame = BankMarketing.read(mirror()), twin[1]
+    for name, kind in COLUMNS.items():
+        if kind == "text":
+            assert set(frame[name].dropna()) == set(real[name].dropna())
+        else:
+            assert frame[name].min() >= real[name].min()
+
+
+def test_real_file_has_the_published_counts():
+    frame = BankMarketing.read(mirror())
+    assert len(frame) == 45211
+    assert (frame["y"] == "yes").sum() == 5289
+    nulls = frame.isna().sum()
+    assert nulls[nulls > 0].to_dict() == {
+        "job": 288, "education": 1857, "contact": 13020, "pdays": 36954, "poutcome": 36959,
+    }  # fmt: skip
+    assert (frame["pdays"].isna() == (frame["previous"] == 0)).all()
+    assert frame["job"].nunique() == 11

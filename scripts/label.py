@@ -28,6 +28,7 @@ def main(job):
         frame, features, known, rule, outcome,
         seed=params.seed, study=params.stream,
         repeats=params.repeats, test_share=params.test_share,
+        targets=params.targets, keep_rate=params.keep_rate, complete=params.complete,
     )  # fmt: skip
     dropped = len(frame) - len(features)
     records = describe_labels(labels, truth, dropped)

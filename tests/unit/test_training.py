@@ -49,7 +49,7 @@ def trained(study, spec, **changes):
 
 
 def test_a_method_sees_labels_of_labeled_training_rows_only(columns):
-    X, y, weight = data(columns).training(0, "general")
+    X, y, weight, rows = data(columns).training(0, "general")
     assert weight is None
     np.testing.assert_array_equal(X[:, 0], columns["x"][columns["seen"]])
     assert set(np.unique(y)) == {0, 1}
@@ -58,7 +58,7 @@ def test_a_method_sees_labels_of_labeled_training_rows_only(columns):
 def test_an_oracle_sees_the_target_population_and_no_test_row(columns):
     study = data(columns, truth=columns["truth"])
     for target, population in (("general", True), ("unlabeled", ~columns["selected"])):
-        X, y, _ = study.training(0, target)
+        X, y, _, _ = study.training(0, target)
         mask = ~columns["test"] & population
         np.testing.assert_array_equal(X[:, 0], columns["x"][mask])
         np.testing.assert_array_equal(y, columns["truth"][f"y_{target}"][mask])

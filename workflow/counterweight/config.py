@@ -18,6 +18,9 @@ from counterweight.errors import CounterweightError, listed
 SCHEMA = components.schema_path("config.schema.yaml")
 
 
+#: Kinds of studies, in words.
+TASKS = {"classification": "studies of classifiers", "log": "studies of logged actions"}
+
 #: Words for types that config writers use where JSON schema has others.
 TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (nothing)"}
 
@@ -86,8 +89,9 @@ def _with_options(config, full):
     """Every part of the config that names a component with options of its own."""
     study_schema = full["properties"]["studies"]["additionalProperties"]["properties"]
     for name, study in config["studies"].items():
-        for key in ("features", "outcome", "labeling"):
-            yield ("studies", name, key), study[key], study_schema[key]
+        for key in ("features", "outcome", "labeling", "evaluation"):
+            if key in study:
+                yield ("studies", name, key), study[key], study_schema[key]
         for key in ("selection", "weighting", "models"):
             for index, item in enumerate(study.get(key) or []):
                 yield ("studies", name, key, index), item, study_schema[key]["items"]
@@ -293,6 +297,7 @@ def _resolved_study(name, study, plan):
         ("features", "features", "recipe"),
         ("outcome", "outcome", "rule"),
         ("labeling", "labeling", "rule"),
+        ("evaluation", "protocol", "protocol"),
     ):
         chosen = study[part][key]
         study[part] = {key: chosen, "options": _options(kind, chosen, study[part])}
@@ -301,6 +306,7 @@ def _resolved_study(name, study, plan):
         "repeats": plan["repeats"], "test_share": plan["test_share"],
     } | study  # fmt: skip
     study["stream"] = study["paired_with"] or name
+    _check_task(name, study, plan)
     selectors = {}
     for item in study.pop("selection"):
         identity = item.get("name", item["selector"])
@@ -347,6 +353,9 @@ def _resolved_study(name, study, plan):
     for index, (identity, item) in enumerate(zip(list(methods), listed_methods, strict=True)):
         _add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
     reported = [identity for identity, method in methods.items() if method["reported"]]
+    if "baseline" not in study:
+        plain = [identity for identity in reported if not methods[identity]["sweep"]]
+        study["baseline"] = "logistic" if "logistic" in plain else next(iter(plain), reported[0])
     if study["baseline"] not in reported:
         raise CounterweightError(
             f"studies.{name}.baseline is {study['baseline']!r}, which is none of its methods"
@@ -358,6 +367,53 @@ def _resolved_study(name, study, plan):
             "one method to be compared with."
         )
     return study
+
+
+def _check_task(name, study, plan):
+    """Find what kind of study this is; refuse parts that belong to another kind."""
+    rule = study["labeling"]["rule"]
+    study["task"] = task = components.declared("labeling", rule, "TASK", "classification")
+    parts = [("evaluation.protocol", "protocol", study["evaluation"]["protocol"])]
+    parts += [
+        (f"models[{index}].model", "model", item["model"])
+        for index, item in enumerate(study["models"])
+    ]
+    for where, kind, part in parts:
+        own = components.declared(kind, part, "TASK", "classification")
+        if own != task:
+            fitting = [
+                other for other in components.registry(kind)
+                if components.declared(kind, other, "TASK", "classification") == task
+            ]  # fmt: skip
+            raise CounterweightError(
+                f"studies.{name}.{where} is {part!r}, which is for {TASKS[own]}; the labeling rule "
+                f"{rule} makes {TASKS[task]}: choose one of {listed(fitting)}."
+            )
+    absent = [metric for metric in study["columns"] if metric not in plan["metrics"]]
+    if task == "log":
+        extra = [key for key in ("selection", "weighting") if study[key]]
+        if extra or study["keep_rate"] < 1 or study["paired_with"]:
+            key = (extra + ["keep_rate" if study["keep_rate"] < 1 else "paired_with"])[0]
+            raise CounterweightError(
+                f"studies.{name}.{key} has no meaning for {TASKS['log']}: leave it out (rates "
+                "of such a study stand in evaluation.keep_rates)."
+            )
+        study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
+    elif absent:
+        raise CounterweightError(
+            f"studies.{name}.columns shows {listed(absent)}, which metrics does not list: add it "
+            "to metrics, or leave it out of columns."
+        )
+    if components.declared("labeling", rule, "COMPLETE", False) and "unlabeled" in study["targets"]:
+        raise CounterweightError(
+            f"studies.{name}: the labeling rule {rule} labels every row, so there is no unlabeled "
+            "population: set targets: [general]."
+        )
+    if study["keep_rate"] < 1 and study["evaluation"]["protocol"] != "metrics":
+        raise CounterweightError(
+            f"studies.{name}.keep_rate cannot be combined with the protocol "
+            f"{study['evaluation']['protocol']}, which rejects rows itself: leave one of them out."
+        )
 
 
 def _resolved_method(where, item, study, plan):

@@ -75,7 +75,7 @@ class StudyData:
         return labeled / (labeled + self.role(repeat, "unlabeled").sum())
 
     def training(self, repeat, target):
-        """``X, y, weight`` to learn from; an oracle gets the target's own rows and labels."""
+        """``X, y, weight, row ids`` to learn from; an oracle gets the target's own rows."""
         labels = self.labels[repeat]
         if self.truth is not None:
             mask = (
@@ -95,7 +95,7 @@ class StudyData:
                     "weights folder of the study and run again."
                 )
             weight = table["weight"]
-        return self.X[where], y.astype(int), weight
+        return self.X[where], y.astype(int), weight, self.rows[where]
 
     def test(self, repeat, target):
         """Positions in `X` of the test rows that stand for the target population."""

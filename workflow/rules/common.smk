@@ -53,6 +53,11 @@ def code(script, *used, files=()):
     return components.digest(modules, files)
 
 
+def any_of(task):
+    """Pattern of the names of the studies of a kind; of nothing where there are none."""
+    return "|".join(name for name in STUDIES if STUDIES[name]["task"] == task) or "(?!)"
+
+
 def study_of(wildcards):
     return STUDIES[wildcards.study]
 

@@ -1,15 +1,23 @@
 """Stage 6, evaluation: metrics with standard errors, for each repeat and target.
 
-Needs: predictions, the fitted model (for what it says of its own fit), the hidden labels.
-Makes: one long table a method.
+Needs: predictions, the fitted model (for what it says of its own fit), the hidden labels, and
+the keep rates where the study's test rows were subsampled. Makes: one long table a method.
+Studies of logged actions have a rule of their own, which streams.
 """
 
 
 rule evaluate:
+    wildcard_constraints:
+        study=any_of("classification"),
     input:
         predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
         model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
         truth=f"{RESULTS}/{{study}}/truth.parquet",
+        rates=branch(
+            lambda wildcards: study_of(wildcards)["keep_rate"] < 1,
+            then=f"{RESULTS}/{{study}}/labels.parquet",
+            otherwise=[],
+        ),
     output:
         f"{RESULTS}/{{study}}/metrics/{{method}}.parquet",
     log:
@@ -24,6 +32,50 @@ rule evaluate:
         runtime=20,
     params:
         metrics=PLAN["metrics"],
-        code=code("evaluate.py", *(("metric", name) for name in PLAN["metrics"])),
+        protocol=lambda wildcards: chosen(
+            study_of(wildcards)["evaluation"], "protocol"
+        ),
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code(
+            "evaluate.py",
+            ("protocol", study_of(wildcards)["evaluation"]["protocol"]),
+            *(("metric", name) for name in PLAN["metrics"]),
+        ),
     script:
         "../../scripts/evaluate.py"
+
+
+rule evaluate_log:
+    wildcard_constraints:
+        study=any_of("log"),
+    input:
+        predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
+        model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        truth=f"{RESULTS}/{{study}}/truth.parquet",
+    output:
+        f"{RESULTS}/{{study}}/metrics/{{method}}.parquet",
+    log:
+        f"{RESULTS}/logs/evaluate/{{study}}/{{method}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/evaluate/{{study}}/{{method}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        protocol=lambda wildcards: chosen(
+            study_of(wildcards)["evaluation"], "protocol"
+        ),
+        policy=lambda wildcards: method_of(wildcards)["options"].get("probability", ""),
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code(
+            "evaluate_log.py",
+            ("protocol", study_of(wildcards)["evaluation"]["protocol"]),
+        ),
+    script:
+        "../../scripts/evaluate_log.py"

@@ -1,11 +1,15 @@
 """Stage 2, biased labeling split: features, who is labeled, train and test rows.
 
 Needs: a prepared table. Makes: features, labels (what may be seen) and truth (what is hidden;
-only evaluation and oracle methods read it), and their sizes as metrics.
+only evaluation and oracle methods read it), and their sizes as metrics. With keep_rate below 1
+the test rows are a log that lost a part of its zeros. Studies of logged actions have a rule of
+their own, which streams: who logged each row takes the place of who is labeled.
 """
 
 
 rule label:
+    wildcard_constraints:
+        study=any_of("classification"),
     input:
         table=lambda wildcards: prepared(study_of(wildcards)["dataset"]),
         known=lambda wildcards: known_truth(study_of(wildcards)["dataset"]),
@@ -33,6 +37,11 @@ rule label:
         stream=lambda wildcards: study_of(wildcards)["stream"],
         repeats=lambda wildcards: study_of(wildcards)["repeats"],
         test_share=lambda wildcards: study_of(wildcards)["test_share"],
+        targets=lambda wildcards: study_of(wildcards)["targets"],
+        keep_rate=lambda wildcards: study_of(wildcards)["keep_rate"],
+        complete=lambda wildcards: components.declared(
+            "labeling", study_of(wildcards)["labeling"]["rule"], "COMPLETE", False
+        ),
         code=lambda wildcards: code(
             "label.py",
             ("features", study_of(wildcards)["features"]["recipe"]),
@@ -41,3 +50,40 @@ rule label:
         ),
     script:
         "../../scripts/label.py"
+
+
+rule label_log:
+    wildcard_constraints:
+        study=any_of("log"),
+    input:
+        table=lambda wildcards: prepared(study_of(wildcards)["dataset"]),
+        known=lambda wildcards: known_truth(study_of(wildcards)["dataset"]),
+    output:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        truth=f"{RESULTS}/{{study}}/truth.parquet",
+        metrics=f"{RESULTS}/{{study}}/metrics/labels.parquet",
+    log:
+        f"{RESULTS}/logs/label/{{study}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/label/{{study}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=20,
+    params:
+        features=lambda wildcards: chosen(study_of(wildcards)["features"], "recipe"),
+        outcome=lambda wildcards: chosen(study_of(wildcards)["outcome"], "rule"),
+        labeling=lambda wildcards: chosen(study_of(wildcards)["labeling"], "rule"),
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code(
+            "label_log.py",
+            ("features", study_of(wildcards)["features"]["recipe"]),
+            ("outcome", study_of(wildcards)["outcome"]["rule"]),
+            ("labeling", study_of(wildcards)["labeling"]["rule"]),
+        ),
+    script:
+        "../../scripts/label_log.py"

@@ -1,11 +1,15 @@
 """Stage 5, model training: one job a study and method, all repeats inside.
 
 Needs: features, labels, the method's weights, and the fitted models that it begins from; an
-oracle also gets the hidden labels. Makes: parameters and predictions of the test rows.
+oracle also gets the hidden labels. Makes: parameters and predictions of the test rows. In a
+study of logged actions a method is a policy: its prediction is the probability that it gives to
+the action that was logged.
 """
 
 
 rule train:
+    wildcard_constraints:
+        study=any_of("classification"),
     input:
         features=f"{RESULTS}/{{study}}/features.parquet",
         labels=f"{RESULTS}/{{study}}/labels.parquet",
@@ -43,3 +47,35 @@ rule train:
         ),
     script:
         "../../scripts/train.py"
+
+
+rule train_policy:
+    wildcard_constraints:
+        study=any_of("log"),
+    input:
+        table=lambda wildcards: prepared(study_of(wildcards)["dataset"]),
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+    output:
+        model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
+        predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
+    log:
+        f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/train/{{study}}/{{method}}.tsv"
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=30,
+    params:
+        model=lambda wildcards: method_of(wildcards)["model"],
+        options=lambda wildcards: method_of(wildcards)["options"],
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code(
+            "train_policy.py", ("model", method_of(wildcards)["model"])
+        ),
+    script:
+        "../../scripts/train_policy.py"

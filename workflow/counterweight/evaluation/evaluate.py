@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics import CLIP
+from counterweight.evaluation.metrics import CLIP, reliability_curve
 from counterweight.study_data import by_repeat
 from counterweight.tables import blocks
 
@@ -17,11 +17,29 @@ FITTED = {
     "components_held": "components_held",
     "decisions_moved": "decisions_moved",
     "log_likelihood_falls": "log_likelihood_falls",
+    "rows_trained": "rows_trained",
+    "spline_gap": "spline_gap",
+    "predictions_out_of_range": "predictions_out_of_range",
+    "rows_bought": "rows_bought",
+    "chosen_share": "chosen_share",
+    "budget_excess": "budget_excess",
+}
+OPTIONS = {
+    "reliability": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether to keep the points of each reliability curve.",
+    },
 }
 
 
-def evaluate_predictions(predictions, truth, metrics):
+def evaluate_predictions(
+    predictions, truth, metrics, *, rates=None, reliability=False, seed=None, stream=None
+):
     """Metric records for each repeat, target and setting.
+
+    On a log that lost a part of its zero rows, each kept row stands for 1 / l rows, so the
+    metrics are weighted means (Mineiro 2010, regression section).
 
     Parameters
     ----------
@@ -31,7 +49,13 @@ def evaluate_predictions(predictions, truth, metrics):
     truth : dict of str to array
         repeat, row (ascending within a repeat) and ``y_{target}``.
     metrics : dict of str to callable
-        ``metric(y, p) -> (value, standard error)``.
+        ``metric(y, p, weight) -> (value, standard error)``.
+    rates : dict of str to array, optional
+        repeat, row and keep_rate of the rows: the rate l at which a row like it is kept.
+    reliability : bool
+        Whether to give the points of the reliability curve, item ``{setting}#{bin}``.
+    seed, stream
+        Not used: nothing is drawn.
 
     Returns
     -------
@@ -44,6 +68,7 @@ def evaluate_predictions(predictions, truth, metrics):
             "failed; see its log."
         )
     known = by_repeat(truth)
+    rates = None if rates is None else by_repeat(rates)
     targets, settings = predictions["target"][1], predictions["setting"][1]
     records = []
     for part in blocks(predictions, "repeat", "target", "setting"):
@@ -59,12 +84,38 @@ def evaluate_predictions(predictions, truth, metrics):
             )
         y, p = known[repeat][f"y_{target}"][where], p_all[part]
         place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
+        weight = None
+        if rates is not None:
+            weight = 1.0 / _rates(rates[repeat], predictions["row"][part])
+            records += [
+                place | {"metric": "effective_rows", "value": weight.sum() ** 2 / (weight @ weight)},
+                place | {"metric": "largest_keep_weight", "value": weight.max()},
+            ]
         for name, metric in metrics.items():
-            value, error = metric(y, p)
+            value, error = metric(y, p, weight)
             records.append(place | {"metric": name, "value": value, "standard_error": error})
+        if reliability:
+            predicted, observed, mass = reliability_curve(y, p, weight)
+            for name, values in (("predicted", predicted), ("observed", observed)):
+                records += [
+                    place
+                    | {"metric": f"reliability_{name}", "item": f"{setting}#{k}", "value": value}
+                    for k, value in enumerate(values)
+                    if mass[k] > 0
+                ]
         clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
         records.append(place | {"metric": "probabilities_clipped", "value": clipped})
     return records
+
+
+def _rates(rates, rows):
+    where = np.searchsorted(rates["row"], rows)
+    if not np.array_equal(rates["row"][np.minimum(where, len(rates["row"]) - 1)], rows):
+        raise CounterweightError(
+            "Predictions are of rows that the labels do not have: delete the predictions of the "
+            "study and run again."
+        )
+    return rates["keep_rate"][where]
 
 
 def describe_fits(models):

@@ -4,13 +4,17 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
+from counterweight.labeling.zero_rejection import kept_rows
 from counterweight.seeds import generator
 from counterweight.study_data import check_row_ids
 
 TARGETS = ("general", "unlabeled")
 
 
-def label_rows(frame, features, truth, rule, outcome, *, seed, study, repeats, test_share):
+def label_rows(
+    frame, features, truth, rule, outcome, *, seed, study, repeats, test_share,
+    targets=TARGETS, keep_rate=1.0, complete=False,
+):  # fmt: skip
     """Who is labeled, what is seen and what is true, in every repeat.
 
     Parameters
@@ -31,13 +35,21 @@ def label_rows(frame, features, truth, rule, outcome, *, seed, study, repeats, t
     repeats : int
     test_share : float
         Share of the rows held out, between 0 and 1.
+    targets : sequence of str
+        Populations that have an outcome of their own.
+    keep_rate : float
+        Rate at which test rows stay in the log whose outcome is 0 for every target, in
+        (0, 1]; rejected rows are in neither table (Mineiro 2010). A row's fate depends
+        on its id alone.
+    complete : bool
+        Whether the rule may label every row.
 
     Returns
     -------
     labels, hidden : pandas.DataFrame
-        `labels`: repeat, row, role, selected, keep_rate, and ``y_general``,
-        ``y_unlabeled`` where seen, i.e. on labeled training rows. `hidden`: the same
-        rows with every outcome, and what `truth` knows.
+        `labels`: repeat, row, role, selected, keep_rate (1 where a row could not be
+        rejected), and ``y_{target}`` where seen, i.e. on labeled training rows.
+        `hidden`: the same rows with every outcome, and what `truth` knows.
 
     Raises
     ------
@@ -69,7 +81,7 @@ def label_rows(frame, features, truth, rule, outcome, *, seed, study, repeats, t
             raise CounterweightError(
                 f"No row is labeled (0 of {rows}): loosen the options of the labeling rule."
             )
-        if selected.all():
+        if selected.all() and not complete:
             raise CounterweightError(
                 f"All {rows} rows are labeled, so there is nothing to correct: tighten the options "
                 "of the labeling rule."
@@ -79,7 +91,8 @@ def label_rows(frame, features, truth, rule, outcome, *, seed, study, repeats, t
         seen = selected & ~test
         known = {"repeat": np.full(rows, repeat, "int16"), "row": frame["row"].to_numpy("int32")}
         outcomes = {}
-        for target in TARGETS:
+        zero = test.copy()
+        for target in targets:
             population = np.ones(rows, bool) if target == "general" else ~selected
             values = outcome(frame, population)
             classes = np.unique(values[seen])
@@ -90,19 +103,22 @@ def label_rows(frame, features, truth, rule, outcome, *, seed, study, repeats, t
                     "loosen the labeling rule or correct the outcome."
                 )
             outcomes[f"y_{target}"] = pd.array(values, dtype="Int8")
+            zero &= values == 0
+        rates = np.where(zero, keep_rate, 1.0)
+        draw = int(generator(seed, study, repeat, "test zeros").integers(2**63))
+        kept = kept_rows(~zero, known["row"], rates, draw)
         role = np.select([test, selected], ["test", "labeled"], "unlabeled")
-        labels.append(
-            pd.DataFrame(
-                known
-                | {"role": role, "selected": selected.astype("int8"), "keep_rate": np.ones(rows)}
-                | {
-                    name: pd.Series(values).where(pd.Series(seen), pd.NA)
-                    for name, values in outcomes.items()
-                }
-            )
+        table = pd.DataFrame(
+            known
+            | {"role": role, "selected": selected.astype("int8"), "keep_rate": rates}
+            | {
+                name: pd.Series(values).where(pd.Series(seen), pd.NA)
+                for name, values in outcomes.items()
+            }
         )
         facts = {} if truth is None else {name: truth[name].to_numpy() for name in truth.columns}
-        hidden.append(pd.DataFrame(known | outcomes | facts))
+        labels.append(table[kept])
+        hidden.append(pd.DataFrame(known | outcomes | facts)[kept])
     return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
 
 
@@ -138,6 +154,7 @@ def describe_labels(labels, hidden, dropped):
         Rows that the feature recipe left out.
     """
     records = []
+    targets = [name.removeprefix("y_") for name in labels.columns if name.startswith("y_")]
     for repeat, part in labels.groupby("repeat"):
         truth = hidden.loc[part.index]
         sizes = part["role"].value_counts()
@@ -153,17 +170,21 @@ def describe_labels(labels, hidden, dropped):
             role: (part["role"] == role).to_numpy() for role in ("labeled", "unlabeled", "test")
         }
         groups["all"] = np.ones(len(part), bool)
-        for target in TARGETS:
+        weight = 1.0 / part["keep_rate"].to_numpy()
+        for target in targets:
             tested = groups["test"] & ((part["selected"] == 0) | (target == "general"))
             groups["target"] = tested.to_numpy()
             outcome = truth[f"y_{target}"].to_numpy(dtype=float)
             for group, mask in groups.items():
-                share = outcome[mask].mean()
+                if not mask.any():
+                    continue
+                share = np.average(outcome[mask], weights=weight[mask])
+                error = np.sqrt(((weight * (outcome - share))[mask] ** 2).sum())
                 records.append(
                     {
                         "repeat": repeat, "target": target, "metric": "positive_share",
                         "item": group, "value": share, "rows": int(mask.sum()),
-                        "standard_error": np.sqrt(share * (1 - share) / mask.sum()),
+                        "standard_error": error / weight[mask].sum(),
                     }
                 )  # fmt: skip
     return records

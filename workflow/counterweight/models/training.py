@@ -87,18 +87,19 @@ def _trained(component, method, data, repeat, target, seed, study, earlier):
     `earlier` remembers the fits of this repeat: the same rows with the same labels give
     the same fit, and the same rows with other labels may share a part of it.
     """
-    X, y, weight = data.training(repeat, target)
+    X, y, weight, row_ids = data.training(repeat, target)
     rows = target if data.truth is not None else "labeled"
     if (rows, y.tobytes()) in earlier:
         return earlier[rows, y.tobytes()]
     purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
     part = getattr(component, "REUSED", None)
+    keyed = {"keys": row_ids} if getattr(component, "KEYED", False) else {}
     variants = []
     for setting in settings(method["sweep"] or {}):
         name = setting_name(setting)
         reused = {part: earlier[rows, name]} if (rows, name) in earlier else {}
         model = component(**(method["options"] | setting)).fit(
-            X, y, weight, rng=generator(seed, study, repeat, purpose), **reused
+            X, y, weight, rng=generator(seed, study, repeat, purpose), **reused, **keyed
         )
         if part:
             earlier[rows, name] = getattr(model, f"{part}_")

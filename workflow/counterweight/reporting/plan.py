@@ -31,8 +31,11 @@ def study_plan(study):
         key: study[key]
         for key in (
             "title", "family", "dataset", "source", "repeats", "test_share", "targets",
-            "baseline", "figures",
+            "baseline", "figures", "task", "columns", "keep_rate",
         )
+    }  # fmt: skip
+    shown["protocol"] = {
+        "name": study["evaluation"]["protocol"], "options": study["evaluation"]["options"]
     }  # fmt: skip
     shown["selectors"] = [
         {"id": name, "oracle": selector["oracle"]} for name, selector in study["selectors"].items()

@@ -6,8 +6,10 @@ from counterweight.datasets.download import fetch
 
 def main(job):
     params = job.params
+    # A name may begin with a folder, so the data set's folder is what stands before it.
+    folder = job.output[0].removesuffix(next(iter(params.files)))
     fetch(
-        params.dataset, params.files, params.sources, os.path.dirname(job.output[0]),
+        params.dataset, params.files, params.sources, os.path.normpath(folder),
         mirror=os.environ.get("COUNTERWEIGHT_MIRROR") or None,
     )  # fmt: skip
 

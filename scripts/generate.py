@@ -6,7 +6,7 @@ from counterweight.seeds import generator
 
 
 def main(job):
-    folder = os.path.dirname(job.output[0])
+    folder = os.path.dirname(job.output.truth)
     rng = generator(job.params.seed, job.params.dataset, 0, "generate")
     load("dataset", job.params.dataset).generate(folder, job.params.rows, rng)
     jobs.log.info("%s: %d generated rows", job.params.dataset, job.params.rows)

@@ -1,13 +1,15 @@
 import os
 
 from counterweight import jobs
-from counterweight.components import load
+from counterweight.components import declared, load
 from counterweight.datasets.download import verify
 from counterweight.tables import write_table
 
 
 def main(job):
-    folder = os.path.dirname(job.input[0])
+    # A name may begin with a folder, so the data set's folder is what stands before it.
+    first = next(iter(declared("dataset", job.params.dataset, "FILES")))
+    folder = os.path.normpath(job.input[0].removesuffix(first))
     verify(folder, job.params.digests)
     frame = load("dataset", job.params.dataset).read(folder)
     jobs.log.info("%s: %d rows, %d columns", job.params.dataset, len(frame), frame.shape[1])

@@ -1,13 +1,21 @@
 from counterweight import jobs
 from counterweight.components import load
 from counterweight.seeds import generator
+from counterweight.streams import writing
 from counterweight.tables import write_table
 
 
 def main(job):
     rng = generator(job.params.seed, job.params.dataset, 0, "simulate")
-    frame, truth = load("dataset", job.params.dataset).simulate(job.params.rows, rng)
-    write_table(job.output.table, frame)
+    dataset = load("dataset", job.params.dataset)
+    if hasattr(dataset, "simulate_batches"):
+        with writing(job.output.table, dataset.LAYOUT) as out:
+            for frame in dataset.simulate_batches(job.params.rows, rng):
+                out.write({name: frame[name].to_numpy() for name in frame})
+        truth = dataset.known_values()
+    else:
+        frame, truth = dataset.simulate(job.params.rows, rng)
+        write_table(job.output.table, frame)
     write_table(job.output.truth, truth)
 
 

@@ -1,0 +1,73 @@
+"""Outcome as a reward: a number within declared bounds, mostly 0."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.labeling.columns import require
+
+OPTIONS = {
+    "column": {"type": "string", "description": "Column of the prepared table."},
+    "low": {
+        "type": "number",
+        "default": 0.0,
+        "description": "Least reward that can occur.",
+    },
+    "high": {
+        "type": "number",
+        "default": 1.0,
+        "description": "Largest reward that can occur.",
+    },
+}
+
+
+def reward(frame, population, *, column, low=0.0, high=1.0):
+    """The rewards of a column, checked against their bounds.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows, with ``row``; of a log in batches, one batch.
+    population : numpy.ndarray of bool
+        Not used: the reward is the same in every population.
+    column : str
+    low, high : float
+        Bounds, themselves included. An interval of a value may use them.
+
+    Returns
+    -------
+    numpy.ndarray of float64
+
+    Raises
+    ------
+    CounterweightError
+        When the column is missing or is not numeric, a reward is missing or outside the
+        bounds, or the bounds are in the wrong order.
+    """
+    if not low < high:
+        raise CounterweightError(
+            f"The bounds of the reward are {low:g} and {high:g}: low must be below high."
+        )
+    require(frame, [column], "outcome rule reward")
+    try:
+        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The reward column {column!r} holds text, not numbers: choose another column, or the "
+            "outcome rule equals."
+        ) from error
+    rows = np.asarray(frame["row"])
+    for wrong, what, remedy in (
+        (~np.isfinite(values), "is missing or infinite", "fill in or leave out these rows"),
+        (
+            (values < low) | (values > high),
+            f"is outside the declared range from {low:g} to {high:g}",
+            "correct the data, or outcome.low and outcome.high",
+        ),
+    ):
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise CounterweightError(
+                f"The reward {column!r} {what} in {int(wrong.sum())} of {len(values)} rows looked "
+                f"at (first: {values[first]:g} in row {rows[first]}): {remedy}."
+            )
+    return values

@@ -1,0 +1,567 @@
+"""Policies whose value is estimated from a log: uniform, imitated, given as a column.
+
+A policy says with which probability p = pi(a | x) it takes the action a that was logged in
+the context x. A reward model comes with it: q(x, a), the expected reward of the logged action,
+and v(x) = sum_a pi(a | x) q(x, a), that of the policy. Both are means over cells, so a log is
+fitted in one pass over its rows and predicted in another, and memory does not grow with
+their number.
+"""
+
+import logging
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.zero_rejection import keep_weights, row_uniforms
+from counterweight.streams import batches, row_count
+from counterweight.tables import ROW_GROUP
+
+log = logging.getLogger("counterweight")
+
+#: These models are for logs of actions.
+TASK = "log"
+OPTIONS_BY_NAME = {
+    "uniform_policy": {
+        "actions": {
+            "type": "integer", "minimum": 0, "default": 0,
+            "description": "Actions that it chooses from; 0 for as many as the log shows.",
+        },
+        "reward_by": {
+            "type": "array", "items": {"type": "string"}, "default": [],
+            "description": "Features whose values, with the action, are the cells of the reward "
+            "model.",
+        },
+        "shrinkage": {
+            "type": "number", "exclusiveMinimum": 0, "default": 100.0,
+            "description": "Rows of mean reward added to each cell of the reward model.",
+        },
+    },
+    "imitated_policy": {
+        "by": {
+            "type": "array", "items": {"type": "string"}, "default": [],
+            "description": "Features whose values are the cells in which shares of actions are "
+            "counted.",
+        },
+        "reward_by": {
+            "type": "array", "items": {"type": "string"}, "default": [],
+            "description": "Features whose values, with the action, are the cells of the reward "
+            "model.",
+        },
+        "shrinkage": {
+            "type": "number", "exclusiveMinimum": 0, "default": 100.0,
+            "description": "Rows of mean reward added to each cell of the reward model.",
+        },
+    },
+    "column_policy": {
+        "probability": {
+            "type": "string",
+            "description": "Column of the prepared table: probability of the logged action.",
+        },
+        "action": {
+            "type": "string", "default": "",
+            "description": "Column of an action that the policy takes in the row's context, drawn "
+            "by it and independent of the logged one; empty for none, and no doubly robust value.",
+        },
+        "reward_by": {
+            "type": "array", "items": {"type": "string"}, "default": [],
+            "description": "Features whose values, with the action, are the cells of the reward "
+            "model.",
+        },
+        "shrinkage": {
+            "type": "number", "exclusiveMinimum": 0, "default": 100.0,
+            "description": "Rows of mean reward added to each cell of the reward model.",
+        },
+    },
+}  # fmt: skip
+#: Layout of the predictions of a policy; rows and their order are those of the labels.
+PREDICTIONS = (("row", "int32"), ("p", "float64"), ("q", "float64"), ("v", "float64"))
+#: Most cells times actions of a table: more would be a table of single rows.
+MOST_CELLS = 100_000
+#: Seed of the halves for cross-fitting; no part of the config, so that all methods share them.
+HALVES = 2010
+
+
+def log_rows(features, labels, table=None, columns=()):
+    """Rows of a log with their features, a batch at a time.
+
+    Parameters
+    ----------
+    features, labels : str or Path
+        Written by ``labeling.logs.label_log``: the same rows in the same order.
+    table : str or Path, optional
+        Prepared table, for `columns` that are no features; it may have more rows.
+    columns : sequence of str
+
+    Yields
+    ------
+    dict
+        ``row, action, propensity, reward, keep_rate`` and ``logged`` (bool: by the known
+        policy) as arrays (n,); ``features`` and ``table``, dicts of arrays (n,).
+
+    Raises
+    ------
+    CounterweightError
+        When the files do not belong together or lack a column.
+    """
+    stale = CounterweightError(
+        f"{features} and {labels} are not of the same rows: delete the results of the study and "
+        "run again."
+    )
+    if row_count(features) != row_count(labels):
+        raise stale
+    lookup = _Lookup(table, columns) if columns else None
+    for x, part in zip(
+        batches(features, size=ROW_GROUP),
+        batches(labels, size=ROW_GROUP, categories=["role"]),
+        strict=True,
+    ):
+        if not np.array_equal(x["row"], part["row"]):
+            raise stale
+        codes, names = part.pop("role")
+        part["logged"] = np.array([name == "log" for name in names])[codes]
+        part["features"] = {name: values for name, values in x.items() if name != "row"}
+        part["table"] = lookup.get(part["row"]) if lookup else {}
+        yield part
+
+
+class _Lookup:
+    """Columns of a table by row id, for ids that come in ascending order."""
+
+    def __init__(self, path, columns):
+        self._path = path
+        self._parts = batches(path, ["row", *columns], ROW_GROUP)
+        self._rest = {"row": np.empty(0, int)}
+
+    def get(self, rows):
+        found, done = [], 0
+        while done < len(rows):
+            if not len(self._rest["row"]):
+                self._rest = next(self._parts, None)
+                if self._rest is None:
+                    raise self._missing(rows[done])
+            ids = self._rest["row"]
+            stop = int(np.searchsorted(rows, ids[-1], side="right"))
+            at = np.searchsorted(ids, rows[done:stop])
+            if not np.array_equal(ids[at], rows[done:stop]):
+                raise self._missing(rows[done:stop][ids[at] != rows[done:stop]][0])
+            found.append({name: values[at] for name, values in self._rest.items()})
+            used = at[-1] + 1 if stop == len(rows) else len(ids)
+            self._rest = {name: values[used:] for name, values in self._rest.items()}
+            done = stop
+        return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+
+    def _missing(self, row):
+        return CounterweightError(
+            f"{self._path} has no row {row}, which the labels have: delete the results of the "
+            "study and run again."
+        )
+
+
+class _Cells:
+    """Sums over the cells that columns form, whose values are found as the rows come."""
+
+    def __init__(self, what, groups, columns):
+        self._what = what
+        self.levels = [np.empty(0) for _ in range(columns)]
+        self.sums = np.zeros((groups, *[0] * columns))
+
+    def meet(self, columns):
+        """Positions of each column's values, after making room for new ones."""
+        return [self._met(axis, np.asarray(values)) for axis, values in enumerate(columns)]
+
+    def _met(self, axis, values):
+        at = _positions(self.levels[axis], values)
+        if not (at < 0).any():
+            return at
+        old, self.levels[axis] = self.levels[axis], np.union1d(self.levels[axis], values)
+        shape = [len(self.sums), *map(len, self.levels)]
+        if np.prod(shape[1:], dtype=float) > MOST_CELLS:
+            raise CounterweightError(
+                f"The {self._what} has more than {MOST_CELLS} cells: choose fewer columns, or "
+                "columns of few values."
+            )
+        sums = np.zeros(shape)
+        place = [slice(None)] * sums.ndim
+        place[axis + 1] = np.searchsorted(self.levels[axis], old)
+        sums[tuple(place)] = self.sums
+        self.sums = sums
+        return _positions(self.levels[axis], values)
+
+    def add(self, at, group, values):
+        """Add values to the cells at the positions `at`, in a group for each row."""
+        flat = np.ravel_multi_index((group, *at), self.sums.shape)
+        found = np.bincount(flat, values, minlength=self.sums.size)
+        self.sums += found.reshape(self.sums.shape)
+
+    def cell(self, at):
+        """Number of each row's cell without its last column (the action); -1 where unknown."""
+        shape = self.sums.shape[1:-1]
+        cell = np.zeros(len(at[-1]), int)
+        for size, where in zip(shape, at[:-1], strict=True):
+            cell = np.where((cell < 0) | (where < 0), -1, cell * size + where)
+        return cell
+
+    def table(self):
+        """Sums by group, cell and action."""
+        cells = int(np.prod(self.sums.shape[1:-1]))
+        return self.sums.reshape(len(self.sums), cells, self.sums.shape[-1])
+
+    def cells(self):
+        """Values of the columns without the action, by cell; None without such columns."""
+        if len(self.levels) == 1:
+            return None
+        grids = np.meshgrid(*self.levels[:-1], indexing="ij")
+        return np.column_stack([grid.ravel() for grid in grids])
+
+
+def _positions(levels, values):
+    """Where the values stand among the sorted levels; -1 for those that do not."""
+    if not len(levels):
+        return np.full(len(values), -1)
+    at = np.searchsorted(levels, values)
+    at[at == len(levels)] = 0
+    return np.where(levels[at] == values, at, -1)
+
+
+class _LogPolicy:
+    """What the policies share: passes over a log, the reward model."""
+
+    #: Columns of the prepared table that the policy needs besides features.
+    columns = ()
+
+    def fit(self, parts):
+        """Count cells in one pass over a log.
+
+        The reward model q(x, a) is the mean reward of the log's rows in the cell of x and a,
+        with `shrinkage` rows of the overall mean added. It is fitted twice, on either half of
+        the rows (halves by a hash of the row id), and serves the rows of the other half: so
+        no row's own reward enters its q. Zero-reward rows count 1 / keep rate.
+
+        Parameters
+        ----------
+        parts : iterable of dict
+            From `log_rows`.
+
+        Raises
+        ------
+        CounterweightError
+            When a column is missing, a half of the log has no row, or the cells are too many.
+        """
+        rewards = _Cells("reward model", 4, 1 + len(self.reward_by))
+        self.rows_log_ = self.rows_on_policy_ = 0
+        self._start()
+        for part in parts:
+            logged = part["logged"]
+            self.rows_log_ += int(logged.sum())
+            self.rows_on_policy_ += int((~logged).sum())
+            at = rewards.meet(self._columns(part, self.reward_by, "reward_by"))
+            reward = part["reward"][logged]
+            weight = keep_weights(reward, part["keep_rate"][logged])
+            at = [values[logged] for values in at]
+            group = 2 * _half(part["row"])[logged]
+            rewards.add(at, group, weight)
+            rewards.add(at, group + 1, weight * reward)
+            self._look(part)
+        if not self.rows_log_:
+            raise CounterweightError("The log has no row: loosen labeling.log.")
+        self._rewards = rewards
+        self._fit_rewards(rewards.table())
+        self._finish()
+        return self
+
+    def _fit_rewards(self, table):
+        # The model for the rows of one half comes from the other.
+        count, total = table[[2, 0]], table[[3, 1]]
+        every = count.sum(axis=(1, 2))
+        if not every.all():
+            raise CounterweightError(
+                f"The log has {self.rows_log_} rows, all in one half: cross-fitting the reward "
+                "model needs rows in both; use a larger log."
+            )
+        self.reward_rows_ = count.sum(axis=0)
+        self.mean_reward_ = total.sum(axis=(1, 2)) / every
+        mean = self.mean_reward_[:, None, None]
+        shrunken = (total + self.shrinkage * mean) / (count + self.shrinkage)
+        self.reward_ = shrunken
+        # Position -1, a cell or an action that no row of the fit had, gets the mean.
+        self._reward = np.broadcast_to(
+            mean, (2, shrunken.shape[1] + 1, shrunken.shape[2] + 1)
+        ).copy()
+        self._reward[:, :-1, :-1] = shrunken
+
+    def _columns(self, part, names, option):
+        missing = [name for name in names if name not in part["features"]]
+        if missing:
+            raise CounterweightError(
+                f"The policy's option {option} names {listed(missing)}, which is no feature of the "
+                f"study; these are {listed(part['features'])}: correct it, or add the column to "
+                "the features."
+            )
+        return [*(part["features"][name] for name in names), part["action"]]
+
+    def _reward_cells(self, part):
+        """Half, cell and action position of each row in the reward model."""
+        columns = self._columns(part, self.reward_by, "reward_by")
+        at = [
+            _positions(levels, values)
+            for levels, values in zip(self._rewards.levels, columns, strict=True)
+        ]
+        return _half(part["row"]), self._rewards.cell(at), at[-1]
+
+    def _start(self):
+        """Begin a pass."""
+
+    def _look(self, part):
+        """See one batch of it."""
+
+    def _finish(self):
+        """End it."""
+
+    def to_arrays(self):
+        """Fitted numbers by name: reward model, policy, counts of rows."""
+        arrays = {
+            "action": self._rewards.levels[-1],
+            "reward": self.reward_,
+            "reward_rows": self.reward_rows_,
+            "mean_reward": self.mean_reward_,
+            "rows_log": self.rows_log_,
+            "rows_on_policy": self.rows_on_policy_,
+        }
+        if self.reward_by:
+            arrays["reward_cell"] = self._rewards.cells()
+        return arrays
+
+
+class _TablePolicy(_LogPolicy):
+    """A policy known as a table of probabilities by cell and action."""
+
+    def predict(self, part):
+        """Probabilities and rewards of the rows of one batch.
+
+        Parameters
+        ----------
+        part : dict
+            From `log_rows`.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray (n,)
+            ``p`` = pi(a | x) and ``q`` = q(x, a) of the logged action, and
+            ``v`` = sum over all actions of pi(a | x) q(x, a).
+        """
+        half, cell, action = self._reward_cells(part)
+        own = self._policy_cells(part)
+        p = self._table[own, action]
+        # Rows that agree in half and cells share one v.
+        shape = (2, self._reward.shape[1], len(self._table))
+        code, back = np.unique(
+            np.ravel_multi_index((half, cell, own), shape, mode="wrap"), return_inverse=True
+        )
+        half_, cell_, own_ = np.unravel_index(code, shape)
+        v = (self._table[own_] * self._reward[half_, cell_]).sum(axis=1)
+        return {"p": p, "q": self._reward[half, cell, action], "v": v[back]}
+
+    def _keep(self, probabilities, rest):
+        """Store the table; `rest` (cells,) is the probability of actions that no row had.
+
+        One more row, position -1, stands for cells that the policy never had: 0 for every
+        action. One more column for the rest.
+        """
+        self.probabilities_ = probabilities
+        self._table = np.zeros((len(probabilities) + 1, probabilities.shape[1] + 1))
+        self._table[:-1, :-1] = probabilities
+        self._table[:-1, -1] = rest
+
+
+class UniformPolicy(_TablePolicy):
+    """Every action with the same probability 1 / K.
+
+    Parameters
+    ----------
+    actions : int
+        K; 0 for the number of different actions in the log and the on-policy rows. If it is
+        more than these, the others get the mean reward in v.
+    reward_by : sequence of str
+        See `fit`.
+    shrinkage : float
+        See `fit`.
+    """
+
+    def __init__(self, *, actions=0, reward_by=(), shrinkage=100.0):
+        self.actions = actions
+        self.reward_by = reward_by
+        self.shrinkage = shrinkage
+
+    def _policy_cells(self, part):
+        return np.zeros(len(part["row"]), int)
+
+    def _finish(self):
+        seen = len(self._rewards.levels[-1])
+        count = self.actions or seen
+        if count < seen:
+            raise CounterweightError(
+                f"The log has {seen} different actions, more than the {count} that the option "
+                "actions of uniform_policy allows: correct it, or give 0 to count them."
+            )
+        self._keep(np.full((1, seen), 1 / count), 1 - seen / count)
+
+    def to_arrays(self):
+        """See `_LogPolicy.to_arrays`; ``policy`` is by cell (one) and action."""
+        return super().to_arrays() | {"policy": self.probabilities_}
+
+
+class ImitatedPolicy(_TablePolicy):
+    """The shares of the actions among the rows that the policy logged itself, by cell.
+
+    It stands in for the policy that logged them as far as that one depends on the features
+    in `by`; what it does by anything else (time, other features) is averaged, so its value
+    may differ from the mean reward of those rows. A row of the log in a cell without
+    such a row gets probability 0 for its action and for every other.
+
+    Parameters
+    ----------
+    by : sequence of str
+    reward_by : sequence of str
+        See `fit`.
+    shrinkage : float
+        See `fit`.
+    """
+
+    def __init__(self, *, by=(), reward_by=(), shrinkage=100.0):
+        self.by = by
+        self.reward_by = reward_by
+        self.shrinkage = shrinkage
+
+    def _start(self):
+        # Group 0: rows of the policy itself; group 1: rows of the log.
+        self._counts = _Cells("table of action shares", 2, 1 + len(self.by))
+
+    def _look(self, part):
+        at = self._counts.meet(self._columns(part, self.by, "by"))
+        self._counts.add(at, part["logged"].astype(int), np.ones(len(part["row"])))
+
+    def _finish(self):
+        if not self.rows_on_policy_:
+            raise CounterweightError(
+                "imitated_policy has no rows to imitate: name those that the policy logged in "
+                "labeling.on_policy."
+            )
+        own, logged = self._counts.table()
+        self.policy_rows_ = own.sum(axis=1)
+        self.rows_without_policy_ = int(logged[self.policy_rows_ == 0].sum())
+        if self.rows_without_policy_:
+            log.warning(
+                "%d of %d rows of the log are in cells of %s where the imitated policy has no row: "
+                "it gives probability 0 to their actions",
+                self.rows_without_policy_, self.rows_log_, listed(self.by),
+            )  # fmt: skip
+        self._keep(own / np.maximum(self.policy_rows_, 1)[:, None], 0.0)
+
+    def _policy_cells(self, part):
+        columns = self._columns(part, self.by, "by")
+        return self._counts.cell(
+            [_positions(*pair) for pair in zip(self._counts.levels, columns, strict=True)]
+        )
+
+    def to_arrays(self):
+        """See `_LogPolicy.to_arrays`; ``policy`` is by cell and action."""
+        arrays = super().to_arrays() | {
+            "policy": self.probabilities_,
+            "policy_rows": self.policy_rows_,
+            "rows_without_policy": self.rows_without_policy_,
+        }
+        if self.by:
+            arrays["policy_cell"] = self._counts.cells()
+        return arrays
+
+
+class ColumnPolicy(_LogPolicy):
+    """A policy that the data set knows: a column of probabilities of the logged action.
+
+    Where a column names an action that the policy takes in each row's context, drawn by the
+    policy without regard to the logged action, v(x) = q(x, that action): the sum over actions if
+    the policy is deterministic, else an unbiased draw of it, which leaves doubly robust values
+    unbiased. Without that column q and v are NaN, and there is no doubly robust value.
+
+    Parameters
+    ----------
+    probability : str
+        Column of the prepared table.
+    action : str
+        Column of the prepared table, or "".
+    reward_by : sequence of str
+        See `fit`.
+    shrinkage : float
+        See `fit`.
+    """
+
+    def __init__(self, *, probability, action="", reward_by=(), shrinkage=100.0):
+        self.probability = probability
+        self.action = action
+        self.reward_by = reward_by
+        self.shrinkage = shrinkage
+
+    @property
+    def columns(self):
+        """Columns of the prepared table that it needs."""
+        return [name for name in (self.probability, self.action) if name]
+
+    def _start(self):
+        self._bad = None
+        self._taken = np.empty(0)
+
+    def _look(self, part):
+        for name in self.columns:
+            if np.asarray(part["table"][name]).dtype.kind not in "biuf":
+                raise CounterweightError(
+                    f"The column {name!r} of column_policy holds text, not numbers: choose another "
+                    "column."
+                )
+        p = part["table"][self.probability]
+        bad = ~((p >= 0) & (p <= 1))
+        if bad.any():
+            first = int(np.argmax(bad))
+            count, *where = self._bad or (0, p[first], part["row"][first])
+            self._bad = (count + int(bad.sum()), *where)
+        if self.action:
+            self._taken = np.union1d(self._taken, part["table"][self.action])
+
+    def _finish(self):
+        if self._bad:
+            count, value, row = self._bad
+            raise CounterweightError(
+                f"The column {self.probability!r} is missing or no probability from 0 to 1 in "
+                f"{count} of {self.rows_log_ + self.rows_on_policy_} rows (first: {value:g} in row "
+                f"{row}): correct it, or choose another column."
+            )
+        unseen = np.setdiff1d(self._taken, self._rewards.levels[-1])
+        self.actions_unseen_ = len(unseen)
+        if len(unseen):
+            log.warning(
+                "%d actions of the policy (%s) are in no row of the log: the reward model gives "
+                "them the mean reward", len(unseen), listed(f"{value:g}" for value in unseen),
+            )  # fmt: skip
+        if not self.action:
+            log.warning(
+                "no column names the actions of the policy %s: the doubly robust value is left out",
+                self.probability,
+            )
+
+    def predict(self, part):
+        """Probabilities and rewards of the rows of one batch; see `_TablePolicy.predict`."""
+        p = np.asarray(part["table"][self.probability], dtype=float)
+        if not self.action:
+            none = np.full(len(p), np.nan)
+            return {"p": p, "q": none, "v": none}
+        half, cell, action = self._reward_cells(part)
+        taken = _positions(self._rewards.levels[-1], part["table"][self.action])
+        return {"p": p, "q": self._reward[half, cell, action], "v": self._reward[half, cell, taken]}
+
+    def to_arrays(self):
+        """See `_LogPolicy.to_arrays`."""
+        return super().to_arrays() | {"actions_unseen": self.actions_unseen_}
+
+
+def _half(rows):
+    """0 or 1 for each row, by a hash of its id."""
+    return (row_uniforms(rows, HALVES) < 0.5).astype(int)

@@ -6,8 +6,8 @@ import numpy as np
 
 from counterweight.tables import ROW_GROUP, _arrow_schema, _opened, replacing
 
-#: Rows a batch: a few columns of them fit the second-level cache of a processor.
-BATCH = 1 << 15
+#: Rows a batch: a row group of ours.
+BATCH = ROW_GROUP
 
 
 def batches(path, columns=None, size=BATCH, *, categories=()):

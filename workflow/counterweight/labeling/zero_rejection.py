@@ -71,7 +71,7 @@ def row_uniforms(keys, seed):
     return z * 2.0**-53
 
 
-def checked_rates(reward, rate):
+def checked_rates(reward, rate, start=0):
     """Keep rates of the zero-reward rows, checked: one number, or one for each row.
 
     Parameters
@@ -80,6 +80,8 @@ def checked_rates(reward, rate):
     rate : float, or array (n,)
         In (0, 1]. It may be missing (NaN) where the reward is not 0: such rows are
         always kept.
+    start : int
+        Number of the first row, for messages.
 
     Returns
     -------
@@ -113,15 +115,16 @@ def checked_rates(reward, rate):
         first = int(np.argmax(outside))
         raise CounterweightError(
             f"{int(outside.sum())} of {rate.size} keep rates are not above 0 and at most 1 (first: "
-            f"{rate[first]:g} in row {first}): a rate is the probability with which a zero-reward "
-            "row was kept."
+            f"{rate[first]:g} in row {start + first}): a rate is the probability with which a "
+            "zero-reward row was kept."
         )
     missing &= reward == 0
     if missing.any():
+        first = start + int(np.argmax(missing))
         raise CounterweightError(
             f"The keep rate is missing in {int(missing.sum())} of {rate.size} rows whose reward is "
-            f"0 (first: row {int(np.argmax(missing))}): fill in the probability with which these "
-            "rows were kept, or drop them and give the number of all rows."
+            f"0 (first: row {first}): fill in the probability with which these rows were kept, or "
+            "drop them and give the number of all rows."
         )
     return rate
 

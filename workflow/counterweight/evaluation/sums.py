@@ -1,0 +1,168 @@
+"""Sums that a value estimator needs, gathered in one pass, and what follows from them.
+
+Every estimator here is a ratio V = sum y z / sum y: IPS with y = 1 and z = r w, self-normalised
+IPS with y = w and z = r, and so on. By linearisation its error is the mean of
+e = y (z - V), over the mean of y. Sums of y^a (z - shift)^j for j <= a <= 4 give the second to
+fourth moments of e about any V, in closed form and without storing rows; the shift, a typical
+z, keeps the digits when z varies little. Rows where z is exactly 0 need only the sums of y^a.
+"""
+
+import numpy as np
+
+#: Powers (a, j) of y and of z - shift, in the order in which sums are stored.
+POWERS = ((1, 0), (1, 1), *((a, j) for a in (2, 3, 4) for j in range(a + 1)))
+
+
+def power_sums(y, z):
+    """Sums of y^a z^j in the order of `POWERS`.
+
+    Parameters
+    ----------
+    y : array (n,), or None
+        None for ones.
+    z : array (n,)
+        Shifted values.
+
+    Returns
+    -------
+    array (14,)
+    """
+    if y is None:
+        z2 = z * z
+        n, first, second = len(z), z.sum(), z2.sum()
+        third, fourth = (z2 * z).sum(), np.multiply(z2, z2, out=z2).sum()
+        moments = (n, first, second, third, fourth)
+        return np.array([moments[j] for _, j in POWERS])
+    u = y * z
+    y2, yu, u2 = y * y, y * u, u * u
+    pairs = (y2, yu, u2)
+    sums = [y.sum(), u.sum(), *(part.sum() for part in pairs)]
+    sums += [(part * y).sum() for part in pairs] + [(u2 * u).sum()]
+    sums += [(part * y2).sum() for part in pairs] + [(u2 * yu).sum(), (u2 * u2).sum()]
+    return np.array(sums)
+
+
+def zero_sums(y):
+    """Sums of y, y^2, y^3 and y^4: what rows with z = 0 add.
+
+    Parameters
+    ----------
+    y : array (n,)
+
+    Returns
+    -------
+    array (4,)
+    """
+    y2 = y * y
+    first, second = y.sum(), y2.sum()
+    return np.array([first, second, np.einsum("i,i->", y2, y), np.einsum("i,i->", y2, y2)])
+
+
+def ratio_moments(sums, zero, shift, rows, total=None):
+    """Value of a ratio estimator, and the moments of its influence values, from sums.
+
+    All arguments but the shift may have further axes, e.g. one entry for each resampling.
+    Rows are taken to be independent draws.
+
+    Parameters
+    ----------
+    sums : array (14, ...)
+        Sums over the rows where z is not 0, see `power_sums`.
+    zero : array (4, ...)
+        Sums over the rows where z is 0, see `zero_sums`.
+    shift : float
+        What was taken from z.
+    rows : int or array (...)
+        Number of rows, those where z is 0 included.
+    total : array (...), optional
+        Sum of y z, where it is known more precisely.
+
+    Returns
+    -------
+    dict of str to array (...)
+        ``value``, ``denominator`` (sum y), ``standard_error`` (linearised; for y = 1 it is
+        s / sqrt(n); NaN below two rows), ``second`` (sum e^2) and the ``skewness``,
+        ``pull`` and ``kurtosis`` of ``estimate.Shape``. NaN where the denominator is 0.
+    """
+    sums, zero, rows = (np.asarray(part, float) for part in (sums, zero, rows))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        denominator = sums[0] + zero[0]
+        if total is None:
+            total = sums[1] + shift * sums[0]
+        value = np.where(denominator > 0, total / denominator, np.nan)
+        d = shift - value
+        pull = sums[3] + d * sums[2] - value * zero[1]
+        second = sums[4] + 2 * d * sums[3] + d**2 * sums[2] + value**2 * zero[1]
+        second = np.maximum(second, 0.0)
+        third = sums[8] + 3 * d * sums[7] + 3 * d**2 * sums[6] + d**3 * sums[5]
+        third = third - value**3 * zero[2]
+        fourth = sums[13] + 4 * d * sums[12] + 6 * d**2 * sums[11] + 4 * d**3 * sums[10]
+        fourth = fourth + d**4 * sums[9] + value**4 * zero[3]
+        error = np.where(rows > 1, np.sqrt(second * rows / (rows - 1)) / denominator, np.nan)
+        varies = second > 0
+        return {
+            "value": value,
+            "denominator": denominator,
+            "standard_error": error,
+            "second": second,
+            "skewness": np.where(varies, np.sqrt(rows) * third / second**1.5, 0.0),
+            "pull": np.where(varies, np.sqrt(rows / second) * pull / denominator, 0.0),
+            "kurtosis": np.where(varies, rows * fourth / second**2, 3.0),
+        }
+
+
+class ExactSum:
+    """Sum of floats without any rounding before the end.
+
+    Mantissas are added as whole numbers, one sum for each exponent, so the result is the
+    same in any order and in any batches.
+    """
+
+    def __init__(self):
+        self._parts = {}
+
+    def add(self, values):
+        """Add finite numbers, an array (n,) of float64."""
+        if not len(values):
+            return
+        mantissa, exponent = np.frexp(values)
+        whole = (mantissa * 2.0**53).astype(np.int64)
+        low = int(exponent.min())
+        place = exponent - low
+        # Two halves: a float64 holds the sum of 2^26 of them exactly.
+        for bits, half in ((27, whole >> 27), (0, whole & ((1 << 27) - 1))):
+            for step in range(0, len(half), 1 << 25):
+                found = np.bincount(place[step : step + (1 << 25)], half[step : step + (1 << 25)])
+                for i in np.flatnonzero(found).tolist():
+                    key = low + i - 53 + bits
+                    self._parts[key] = self._parts.get(key, 0) + int(found[i])
+
+    def value(self):
+        """The sum, rounded once."""
+        from fractions import Fraction
+
+        if not self._parts:
+            return 0.0
+        least = min(self._parts)
+        whole = sum(count << (key - least) for key, count in self._parts.items())
+        return float(Fraction(whole) * Fraction(2) ** least)
+
+
+class RunningSum:
+    """Sum of small arrays over many batches, with the rounding carried along (Neumaier)."""
+
+    def __init__(self, shape):
+        self._sum = np.zeros(shape)
+        self._lost = np.zeros(shape)
+
+    def add(self, values):
+        """Add an array of the shape."""
+        new = self._sum + values
+        larger = np.abs(self._sum) >= np.abs(values)
+        self._lost += np.where(larger, (self._sum - new) + values, (values - new) + self._sum)
+        self._sum = new
+
+    @property
+    def value(self):
+        """The sum so far."""
+        return self._sum + self._lost

@@ -1,0 +1,550 @@
+"""Value of a policy from the log of another: IPS, self-normalised IPS, doubly robust.
+
+One pass over the log, a batch at a time; nothing is kept but sums. A log may hold all its
+rows; or only those of non-zero reward, with the number of all rows known; or the zero-reward
+rows kept at known rates l, with that number lost.
+
+References
+----------
+Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings.
+Swaminathan, A. & Joachims, T. (2015). The self-normalized estimator for counterfactual
+learning. NeurIPS.
+Dudik, M., Langford, J. & Li, L. (2011). Doubly robust policy evaluation and learning. ICML.
+"""
+
+import warnings
+
+import numpy as np
+
+from counterweight import streams
+from counterweight.errors import CounterweightError, listed
+from counterweight.evaluation.estimate import Estimate, mean_interval
+from counterweight.evaluation.sums import (
+    ExactSum,
+    RunningSum,
+    power_sums,
+    ratio_moments,
+    zero_sums,
+)
+from counterweight.labeling.zero_rejection import checked_rates
+
+#: Estimators by name, as `value_from_parquet` and the protocol call them.
+ESTIMATORS = ("ips", "ips_lost", "snips", "dr")
+_ORDERS = np.arange(1.0, 5.0)
+
+
+class PolicyValue:
+    """Value of a policy from logged rows, gathered batch by batch.
+
+    Row i holds the reward r of the logged action, its propensity p (the probability that
+    the logging policy gave it) and its target probability t (the one that the policy to be
+    evaluated gives it); w = t / p. Assumed: rows are independent draws, propensities are
+    right, and the policy takes no action that the logging policy never takes; otherwise the
+    value is that of the part of the policy that the log can show. Nothing is clipped.
+
+    Parameters
+    ----------
+    estimators : sequence of str
+        Of ``ips``, ``ips_lost``, ``snips`` and ``dr``: what the batches are summed for. The
+        first two need nothing of a zero-reward row but its presence.
+    reward_range : (float, float), optional
+        Least and greatest reward; rewards outside it are refused.
+    level : float
+        Coverage of the intervals.
+    names : mapping of str to str, optional
+        Column names for messages, by ``reward``, ``propensity``, ``target``, ``keep_rate``,
+        ``q`` and ``v``.
+
+    Attributes
+    ----------
+    rows, nonzero : int
+        Rows seen, and those of non-zero reward.
+    rows_unsupported : int
+        Rows whose logged action the policy never takes. They are used (with weight 0).
+    subsampled : bool
+        Whether a zero-reward row came with a keep rate below 1.
+
+    Notes
+    -----
+    The value by IPS is an exact sum of r w over the non-zero rows, rounded once, over the
+    number of rows: no batch size, no order and no zero-reward row changes a bit of it.
+    """
+
+    def __init__(
+        self, estimators=("ips", "ips_lost", "snips", "dr"), *, reward_range=None, level=0.95,
+        names=None,
+    ):  # fmt: skip
+        unknown = [name for name in estimators if name not in ESTIMATORS]
+        if unknown:
+            raise CounterweightError(
+                f"There is no value estimator {listed(unknown)}; choose of {listed(ESTIMATORS)}."
+            )
+        self.estimators = tuple(estimators)
+        self.reward_range = reward_range
+        self.level = level
+        self.names = {"target": "target probability", "keep_rate": "keep rate"} | (names or {})
+        self.rows = self.nonzero = self.rows_unsupported = 0
+        self.subsampled = False
+        self._weighted = bool({"snips", "dr"} & set(estimators))
+        self._total = ExactSum()
+        self._reward_total = RunningSum(())
+        self._one = RunningSum(14)  # y = 1, z = r w over the non-zero rows
+        self._weight = RunningSum(14)  # y = w, z = r over the non-zero rows
+        self._keep = RunningSum(4)  # powers of 1/l over the zero-reward rows
+        self._keep_weight = RunningSum(4)  # powers of w/l over them
+        self._robust = RunningSum(14)  # y = 1/l or 1, z = v + w (r - q) over all rows
+        self._shifts = {}
+        self._largest = [0.0, 0.0]
+        self._with_model = None
+
+    def update(self, reward, propensity, target, *, keep_rate=None, q=None, v=None):
+        """Add rows.
+
+        Parameters
+        ----------
+        reward, propensity, target : array (n,)
+        keep_rate : float or array (n,), optional
+            Rate l at which zero-reward rows were kept; NaN is fine in other rows.
+        q, v : array (n,), optional
+            A reward model, fitted on other rows: its prediction for the logged action, and
+            its mean over the policy's actions. Needed in every batch or in none.
+
+        Returns
+        -------
+        PolicyValue
+            Itself.
+
+        Raises
+        ------
+        CounterweightError
+            When lengths differ; when a propensity is not in (0, 1], a target probability not
+            in [0, 1], a keep rate not in (0, 1] or missing where the reward is 0, a reward
+            missing or out of its range, or a prediction missing.
+        """
+        reward, propensity, target = (np.asarray(part) for part in (reward, propensity, target))
+        self._check_lengths(reward, propensity=propensity, target=target, q=q, v=v)
+        rows = len(reward)
+        if not rows:
+            return self
+        where = np.flatnonzero(reward != 0)
+        r = reward[where].astype(float)
+        self._check_rewards(reward, r, where)
+        least, most = propensity.min(), propensity.max()
+        if not (least > 0 and most <= 1):
+            self._refuse("propensity", propensity, ~((propensity > 0) & (propensity <= 1)),
+                         "not above 0 and at most 1: it is the probability with which the logging "
+                         "policy took the logged action")  # fmt: skip
+        least, most = target.min(), target.max()
+        if not (least >= 0 and most <= 1):
+            self._refuse("target", target, ~((target >= 0) & (target <= 1)),
+                         "not between 0 and 1: it is the probability with which the policy to be "
+                         "evaluated takes the logged action")  # fmt: skip
+        keep = 1.0 if keep_rate is None else checked_rates(reward, keep_rate, self.rows)
+
+        if least == 0:
+            self.rows_unsupported += rows - int(np.count_nonzero(target))
+        zeros = rows - len(where)
+        self._add_keep(keep, where, zeros)
+        w = target[where] / propensity[where].astype(float)
+        f = r * w
+        if not np.isfinite(f.sum()):
+            self._refuse("propensity", propensity, np.isin(np.arange(rows), where[~np.isfinite(f)]),
+                         "too small to divide by")  # fmt: skip
+        self._total.add(f)
+        self._reward_total.add(r.sum())
+        if len(where):
+            self._largest[0] = max(self._largest[0], float(w.max()))
+            self._one.add(power_sums(None, f - self._shift("one", f)))
+            self._weight.add(power_sums(w, r - self._shift("weight", r)))
+        if self._weighted:
+            self._add_weighted(reward, r, propensity, target, keep, where, q, v)
+        self.rows += rows
+        self.nonzero += len(where)
+        return self
+
+    def _shift(self, name, values):
+        """A typical value, fixed with the first batch that has any."""
+        if name not in self._shifts:
+            self._shifts[name] = float(values.mean())
+        return self._shifts[name]
+
+    def _add_keep(self, keep, where, zeros):
+        if isinstance(keep, float):
+            self.subsampled |= bool(zeros) and keep < 1
+            self._keep.add(zeros * keep**-_ORDERS)
+            return
+        inverse = 1 / keep
+        inverse[where] = 0
+        self.subsampled |= bool(inverse.max() > 1)
+        self._keep.add(zero_sums(inverse))
+
+    def _add_weighted(self, reward, r, propensity, target, keep, where, q, v):
+        """Sums that need the weight of every row, those of reward 0 included."""
+        w = np.divide(target, propensity, dtype=float)
+        if "dr" in self.estimators:
+            self._add_robust(reward, w, keep, where, q, v)
+        w[where] = 0
+        if isinstance(keep, float):
+            scale = 1 / keep
+        else:
+            w /= keep
+            w[where] = 0
+            scale = 1.0
+        self._keep_weight.add(zero_sums(w) * scale**_ORDERS)
+        self._largest[1] = max(self._largest[1], float(w.max()) * scale)
+
+    def _add_robust(self, reward, w, keep, where, q, v):
+        given = q is not None and v is not None
+        if (q is None) != (v is None) or self._with_model not in (None, given):
+            raise CounterweightError(
+                "The doubly robust value needs both predictions q and v of the reward model in "
+                "every batch: give both, or leave both out."
+            )
+        self._with_model = given
+        if not given:
+            return
+        q, v = np.asarray(q, float), np.asarray(v, float)
+        for name, values in (("q", q), ("v", v)):
+            if not np.isfinite(values.sum()):
+                self._refuse(name, values, ~np.isfinite(values), "missing or not finite: the "
+                             "reward model failed")  # fmt: skip
+        z = v + w * (reward - q)
+        z -= self._shift("robust", z)
+        if isinstance(keep, float) and keep == 1:
+            y = None
+        else:
+            y = np.full(len(z), 1 / keep) if isinstance(keep, float) else 1 / keep
+            y[where] = 1
+        self._robust.add(power_sums(y, z))
+
+    def ips(self, rows=None):
+        """Mean of r w over all rows of the log: sum r w / |H|.
+
+        Parameters
+        ----------
+        rows : int, optional
+            Number |H| of rows before any was dropped. Without it all rows must be there.
+
+        Returns
+        -------
+        Estimate
+            Its rows are |H|; effective rows and largest weight are of the weights w of the
+            non-zero rows, the only ones in the sum.
+
+        Raises
+        ------
+        CounterweightError
+            When there is no row, when `rows` is less than were seen, or when zero-reward
+            rows were kept at rates below 1 and `rows` is not given.
+        """
+        if rows is None and self.subsampled:
+            raise CounterweightError(
+                "Zero-reward rows were kept at rates below 1, so the number of all rows is not "
+                "that of the rows at hand: give the number of all rows, or use ips_lost."
+            )
+        rows = self._count(rows)
+        zeros = np.full(4, rows - self.nonzero, float)
+        return self._estimate("one", self._one.value, zeros, rows, self._total.value())
+
+    def ips_lost(self):
+        """IPS with the number of all rows estimated: sum r w / eta, eta = sum [r=0]/l + [r!=0].
+
+        Biased, by about a share (1 - l) / (l |H|) of the value (for rare rewards).
+
+        Returns
+        -------
+        Estimate
+            As of `ips`, but its rows are those seen.
+        """
+        self._count(None)
+        total = self._total.value()
+        return self._estimate("one", self._one.value, self._keep.value, self.rows, total)
+
+    def snips(self, rows=None):
+        """Self-normalised IPS, sum k w r / sum k w with k = [r=0]/l + [r!=0].
+
+        Parameters
+        ----------
+        rows : int, optional
+            Number of rows before any was dropped, if it is known.
+
+        Returns
+        -------
+        Estimate
+            Effective rows and largest weight are of k w.
+
+        Raises
+        ------
+        CounterweightError
+            When there is no row, when all weights are 0, or when zero-reward rows were
+            dropped altogether.
+        """
+        self._summed("snips", self._weighted)
+        self._whole("The self-normalised value", rows)
+        sums, zero = self._weight.value, self._keep_weight.value
+        if not sums[0] + zero[0] > 0:
+            raise CounterweightError(
+                f"All {self.rows} importance weights are 0 (the policy never takes a logged "
+                "action), so the self-normalised value does not exist: check that target "
+                "probabilities and actions belong together."
+            )
+        return self._estimate("weight", sums, zero, self.rows, self._total.value())
+
+    def dr(self, rows=None):
+        """Doubly robust value, sum k (v + w (r - q)) / sum k with k = [r=0]/l + [r!=0].
+
+        Unbiased (up to the ratio) for any q that was not fitted on these rows. Its standard
+        error takes q as given.
+
+        Parameters
+        ----------
+        rows : int, optional
+            Number of rows before any was dropped, if it is known.
+
+        Returns
+        -------
+        Estimate
+            Effective rows and largest weight are of k w.
+
+        Raises
+        ------
+        CounterweightError
+            When there is no row, no reward model, or when zero-reward rows were dropped
+            altogether.
+        """
+        self._summed("dr", bool(self._with_model))
+        self._whole("The doubly robust value", rows)
+        return self._estimate("robust", self._robust.value, np.zeros(4), self.rows)
+
+    def note(self):
+        """A sentence on rows outside the policy's support; None if there are none."""
+        if not self.rows_unsupported:
+            return None
+        return (
+            f"The policy never takes the logged action in {self.rows_unsupported} of {self.rows} "
+            "rows: they count with importance weight 0."
+        )
+
+    def totals(self):
+        """Plain weighted sums, for identities.
+
+        Returns
+        -------
+        dict of str to float
+            ``rows`` (sum of k, i.e. eta), ``reward`` (sum of k r) and ``importance`` (sum of
+            k w; NaN unless summed for).
+        """
+        importance = float(self._weight.value[0] + self._keep_weight.value[0])
+        return {
+            "rows": self.nonzero + float(self._keep.value[0]),
+            "reward": float(self._reward_total.value),
+            "importance": importance if self._weighted else float("nan"),
+        }
+
+    def _estimate(self, kind, sums, zero, rows, total=None):
+        moments = ratio_moments(sums, zero, self._shifts.get(kind, 0.0), rows, total)
+        moments = {name: float(found) for name, found in moments.items()}
+        weights = self._weight.value
+        first, second, largest = weights[0], weights[2], self._largest[0]
+        if kind != "one":
+            first, second = first + self._keep_weight.value[0], second + self._keep_weight.value[1]
+            largest = max(self._largest)
+        low, high = value_interval(
+            moments, rows, self.level, self.reward_range, weighted=kind == "weight"
+        )
+        return Estimate(
+            value=moments["value"], standard_error=moments["standard_error"], low=low, high=high,
+            rows=rows, effective_rows=float(first**2 / second) if second > 0 else 0.0,
+            largest_weight=largest, level=self.level,
+        )  # fmt: skip
+
+    def _count(self, rows):
+        if rows is None:
+            rows = self.rows
+        if rows != int(rows) or rows < self.rows:
+            raise CounterweightError(
+                f"The log is said to have had {rows} rows, but {self.rows} were seen: give the "
+                "number of rows before any was dropped."
+            )
+        if rows == 0:
+            raise CounterweightError("The log is empty: there is no row to evaluate a policy on.")
+        return int(rows)
+
+    def _summed(self, name, done):
+        self._count(None if self.rows else 0)
+        if not done:
+            raise CounterweightError(
+                f"The batches were not summed for {name}: name it among the estimators"
+                + (", and give q and v." if name == "dr" else ".")
+            )
+
+    def _whole(self, what, rows):
+        if rows is None or self.subsampled:
+            return
+        missing = self._count(rows) - self.rows
+        if missing:
+            raise CounterweightError(
+                f"{what} needs the {missing} zero-reward rows that were dropped from the log, or a "
+                "sample of them with its keep rates: use ips, which needs only their number."
+            )
+
+    def _check_lengths(self, reward, **columns):
+        for name, values in columns.items():
+            if values is not None and np.shape(values) != reward.shape or reward.ndim != 1:
+                raise CounterweightError(
+                    f"There are {reward.size} rewards but a column {self.names.get(name, name)} of "
+                    f"shape {np.shape(values)}: give one value for each row."
+                )
+
+    def _check_rewards(self, reward, r, where):
+        low, high = self.reward_range or (-np.inf, np.inf)
+        least, most = (r.min(), r.max()) if len(r) else (0.0, 0.0)
+        if len(r) < len(reward):
+            least, most = min(least, 0.0), max(most, 0.0)
+        if least >= low and most <= high and np.isfinite([least, most]).all():
+            return
+        if not np.isfinite(reward.sum()):
+            self._refuse("reward", reward, ~np.isfinite(reward), "missing or not finite: fill in "
+                         "or drop these rows")  # fmt: skip
+        self._refuse("reward", reward, ~((reward >= low) & (reward <= high)),
+                     f"outside the declared range from {low:g} to {high:g}: correct them, or "
+                     "declare another range")  # fmt: skip
+
+    def _refuse(self, name, values, bad, problem):
+        first = int(np.argmax(bad))
+        raise CounterweightError(
+            f"{int(bad.sum())} of {len(values)} values of the column {self.names.get(name, name)} "
+            f"are {problem} (first: {float(values[first]):g} in row {self.rows + first})."
+        )
+
+
+def value_interval(moments, rows, level=0.95, reward_range=None, *, weighted=False):
+    """Interval of a value from the moments of its influence values.
+
+    Parameters
+    ----------
+    moments : mapping of str to float
+        From ``sums.ratio_moments``.
+    rows : int
+    level : float
+    reward_range : (float, float), optional
+        The interval stays in it if the value does: an unweighted mean of r w can lie
+        outside.
+    weighted : bool
+        Whether the value is a weighted mean of rewards (self-normalised).
+
+    Returns
+    -------
+    low, high : float
+        NaN where nothing can be said, as for the upper end when no reward was seen.
+    """
+    low, high = reward_range or (None, None)
+    value = moments["value"]
+    if not weighted and reward_range is not None:
+        varies = moments["second"] > 0
+        low = low if low <= value and (varies or low == 0) else None
+        high = high if value <= high and (varies or high == 0) else None
+    return mean_interval(
+        value, moments["standard_error"], moments["skewness"], rows, level, (low, high),
+        pull=moments["pull"], kurtosis=moments["kurtosis"],
+    )  # fmt: skip
+
+
+def ips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range=None, level=0.95):
+    """IPS value of a policy, from arrays; see `PolicyValue.ips` and, without the number of
+    rows for a log whose zero-reward rows were kept at rates below 1, `PolicyValue.ips_lost`.
+
+    Returns
+    -------
+    Estimate
+    """
+    log = PolicyValue(("ips", "ips_lost"), reward_range=reward_range, level=level)
+    _warned(log.update(reward, propensity, target, keep_rate=keep_rate))
+    return log.ips_lost() if rows is None and log.subsampled else log.ips(rows)
+
+
+def snips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range=None, level=0.95):
+    """Self-normalised IPS value of a policy, from arrays; see `PolicyValue.snips`.
+
+    Returns
+    -------
+    Estimate
+    """
+    log = PolicyValue(("snips",), reward_range=reward_range, level=level)
+    return _warned(log.update(reward, propensity, target, keep_rate=keep_rate)).snips(rows)
+
+
+def doubly_robust(
+    reward, propensity, target, q, v, *, keep_rate=None, rows=None, reward_range=None, level=0.95
+):
+    """Doubly robust value of a policy, from arrays; see `PolicyValue.dr`.
+
+    Returns
+    -------
+    Estimate
+    """
+    log = PolicyValue(("dr",), reward_range=reward_range, level=level)
+    return _warned(log.update(reward, propensity, target, keep_rate=keep_rate, q=q, v=v)).dr(rows)
+
+
+def value_from_parquet(
+    path, *, reward="reward", propensity="propensity", target="p", keep_rate=None, q=None, v=None,
+    rows=None, estimators=("ips", "snips"), reward_range=None, level=0.95, size=streams.BATCH,
+):  # fmt: skip
+    """Value of a policy from a Parquet log, read once and a batch of rows at a time.
+
+    Parameters
+    ----------
+    path : str or Path
+    reward, propensity, target : str
+        Columns.
+    keep_rate : str or float, optional
+        Column of the keep rates of zero-reward rows, or the rate of all.
+    q, v : str, optional
+        Columns of the reward model, for ``dr``.
+    rows : int, optional
+        Number of rows before zero-reward rows were dropped, if any were.
+    estimators : sequence of str
+        Of ``ips``, ``ips_lost``, ``snips`` and ``dr``.
+    reward_range : (float, float), optional
+    level : float
+    size : int
+        Rows a batch.
+
+    Returns
+    -------
+    dict of str to Estimate
+        One for each estimator.
+
+    Raises
+    ------
+    CounterweightError
+        See `PolicyValue`; and when the file or a column is missing.
+
+    Warns
+    -----
+    UserWarning
+        When the policy never takes some of the logged actions.
+    """
+    by_row = isinstance(keep_rate, str)
+    names = {"reward": reward, "propensity": propensity, "target": target, "q": q, "v": v}
+    if by_row:
+        names["keep_rate"] = keep_rate
+    names = {key: name for key, name in names.items() if name is not None}
+    log = PolicyValue(estimators, reward_range=reward_range, level=level, names=names)
+    for batch in streams.batches(path, dict.fromkeys(names.values()), size):
+        found = {key: batch[name] for key, name in names.items()}
+        if not by_row:
+            found["keep_rate"] = keep_rate
+        log.update(**found)
+    _warned(log)
+    return {
+        name: log.ips_lost() if name == "ips_lost" else getattr(log, name)(rows)
+        for name in log.estimators
+    }
+
+
+def _warned(log):
+    if log.note():
+        warnings.warn(log.note(), stacklevel=3)
+    return log

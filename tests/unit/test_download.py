@@ -447,6 +447,20 @@ def test_folder_that_is_named_like_an_archive_is_a_folder(server, folder):
     assert (folder / "a.data").read_bytes() == DATA
 
 
+def test_folder_entries_of_a_tar_are_no_inner_archives(server, folder):
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as packed:
+        entry = tarfile.TarInfo("in")
+        entry.type = tarfile.DIRTYPE
+        packed.addfile(entry)
+        inner = zip_of({"deep/a.data": DATA})
+        entry = tarfile.TarInfo("in/bank.zip")
+        entry.size = len(inner)
+        packed.addfile(entry, io.BytesIO(inner))
+    get_nested(server, folder, stream.getvalue())
+    assert (folder / "a.data").read_bytes() == DATA
+
+
 def test_bad_inner_archives_are_told(server, folder):
     inner = zip_of({"deep/a.data": DATA})
     for packed, answer in [
@@ -466,12 +480,28 @@ def test_bad_inner_archives_are_told(server, folder):
         assert left_behind(folder) == []
 
 
-def test_damaged_inner_archive_is_told(server, folder):
-    inner = bytearray(zip_of({"deep/a.data": DATA}))
-    inner[60:80] = bytes(20)
-    with pytest.raises(CounterweightError, match="in in/bank.zip: not a readable archive"):
-        get_nested(server, folder, nested(bytes(inner)))
-    assert left_behind(folder) == []
+def broken(packed, at):
+    return packed[:at] + bytes(byte ^ 0x5A for byte in packed[at : at + 20]) + packed[at + 20 :]
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_damaged_archives_are_told(server, folder, kind):
+    """Whatever the way of packing, damage is told like any other failure of a source."""
+    damaged = broken(zip_of({"deep/a.data": DATA}, kind), 90)
+    for packed, path in [(nested(damaged), "in/bank.zip/deep/a.data"), (damaged, "deep/a.data")]:
+        with pytest.raises(CounterweightError, match="not a readable archive"):
+            get_nested(server, folder, packed, path)
+        assert left_behind(folder) == []
+
+
+def test_disk_errors_while_unpacking_are_not_called_a_broken_archive(server, folder, monkeypatch):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archives.tempfile, "TemporaryFile", full)
+    with pytest.raises(CounterweightError, match="The disk is full"):
+        get_nested(server, folder, nested(zip_of({"deep/a.data": DATA})))
+    assert not (folder / "a.data").exists()
 
 
 def test_link_in_place_of_an_inner_archive_is_refused(server, folder):

@@ -1,7 +1,9 @@
 """Take named files out of an archive that may be broken or hostile."""
 
 import contextlib
+import errno
 import gzip
+import lzma
 import shutil
 import stat
 import tarfile
@@ -61,8 +63,11 @@ def _unpack(stream, members, files, folder, scratch, spent):
                         raise SourceFailed(f"in {path}: {failure}") from failure
     except (
         zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError,
-        RuntimeError, NotImplementedError,
+        lzma.LZMAError, RuntimeError, NotImplementedError, OSError,
     ) as error:  # fmt: skip
+        # Broken bzip2 data and impossible offsets come as an OSError that no disk raised.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
         stream.seek(0)
         page = ", but an HTML page" if b"<html" in stream.read(1024).lower() else ""
         raise SourceFailed(f"not a readable archive{page} ({error})") from error
@@ -104,7 +109,7 @@ def _refuse_special(regular, path):
 
 @contextlib.contextmanager
 def _open_zip(stream, spent):
-    """Whether each path is a regular file, how to open one, bytes unpacked in all."""
+    """Whether each path (no folder) is a regular file, how to open one, bytes unpacked in all."""
     with zipfile.ZipFile(stream) as packed:
         entries = {}
         for entry in packed.infolist():
@@ -113,8 +118,9 @@ def _open_zip(stream, spent):
         total = spent + sum(entry.file_size for entry in entries.values())
         _refuse_large(total)
         regular = {
-            path: not entry.is_dir() and stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
+            path: stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
             for path, entry in entries.items()
+            if not entry.is_dir()
         }
         # A zip entry never yields more bytes than the size that was checked above.
         yield regular, lambda path: packed.open(entries[path]), total
@@ -131,5 +137,5 @@ def _open_tar(stream, spent):
             total += entry.size
             _refuse_large(total)
             entries[entry.name] = entry
-        regular = {path: entry.isreg() for path, entry in entries.items()}
+        regular = {path: entry.isreg() for path, entry in entries.items() if not entry.isdir()}
         yield regular, lambda path: packed.extractfile(entries[path]), total

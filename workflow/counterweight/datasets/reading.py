@@ -147,7 +147,12 @@ def _check_header(path, content, columns, skip, separator, quotes):
     text = b"".join(content.split(b"\n", skip + 1)[skip : skip + 1]).decode("utf-8-sig", "replace")
     text = text.strip()
     quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-    found = next(csv.reader([text], delimiter=separator, quoting=quoting, skipinitialspace=True))
+    try:
+        found = next(
+            csv.reader([text], delimiter=separator, quoting=quoting, skipinitialspace=True), []
+        )
+    except csv.Error:
+        found = []  # no text at all, or old line ends
     if found == columns:
         return
     absent = [name for name in columns if name not in found]
@@ -183,6 +188,14 @@ def _data_lines(path, content, columns, skip, separator, quotes):
     codes = np.frombuffer(content, dtype=np.uint8)
     ends = np.append(np.flatnonzero(codes == ord("\n")), len(codes))
     starts = np.append(0, ends[:-1] + 1)
+    returns = np.flatnonzero(codes == ord("\r"))
+    stray = returns[np.append(codes, ord("\n"))[returns + 1] != ord("\n")]
+    if len(stray):
+        # The parser would begin a new row there.
+        raise CounterweightError(
+            f"{path}, line {np.searchsorted(ends, stray[0]) + 1} has a carriage return that ends "
+            "no line: end lines with LF or CR LF, or fetch the file anew."
+        )
     marks = np.flatnonzero(codes == ord(separator))
     if quotes:
         marks = _outside_quotes(path, codes, ends, marks, separator)
@@ -226,7 +239,7 @@ def _outside_quotes(path, codes, ends, marks, separator):
             "the file anew."
         )
     # Every line has an even number, so every second quote of the file opens a field.
-    padded = np.concatenate([[ord("\n")], codes, [ord("\n")]])
+    padded = np.pad(codes, 1, constant_values=ord("\n"))
     solid = np.flatnonzero(padded != ord(" "))
     before = padded[solid[np.searchsorted(solid, quotes[::2] + 1) - 1]]
     after = padded[quotes[1::2] + 2]

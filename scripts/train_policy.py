@@ -1,6 +1,7 @@
 from counterweight import jobs
 from counterweight.components import load
-from counterweight.models.policies import PREDICTIONS, log_rows
+from counterweight.models.log_rows import log_rows
+from counterweight.models.policies import PREDICTIONS
 from counterweight.streams import writing
 from counterweight.tables import MODEL, model_table, write_table
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from counterweight.datasets.reading import refuse
-from counterweight.errors import CounterweightError, listed
+from counterweight.datasets.reading import read_fields, refuse
+from counterweight.errors import CounterweightError
 from counterweight.tables import replacing, write_table
 
 TITLE = "Open Bandit, samples of the men and women campaigns"
@@ -62,7 +62,15 @@ ITEMS = {"men": 34, "women": 46}
 POLICIES = ("random", "bts")
 POSITIONS = (1, 2, 3)
 USER = [f"user_feature_{i}" for i in range(4)]
-LOG_COLUMNS = ["timestamp", "item_id", "position", "click", "propensity_score", *USER]
+# The first column of each file, without a name, numbers its rows.
+LOG_COLUMNS = {
+    "": "integer", "timestamp": "text", "item_id": "integer", "position": "integer",
+    "click": "integer", "propensity_score": "number",
+} | dict.fromkeys(USER, "text")  # fmt: skip
+ITEM_COLUMNS = {
+    "": "integer", "item_id": "integer", "item_feature_0": "number", "item_feature_1": "text",
+    "item_feature_2": "text", "item_feature_3": "text",
+}  # fmt: skip
 
 # The twin: levels of the user features and their shares; days that a log covers.
 USER_LEVELS = (
@@ -174,77 +182,18 @@ class OpenBandit:
         write_table(folder / "truth.parquet", {"row": np.arange(rows, dtype=np.int32)} | truth)
 
 
-def _read_text(path, required, optional=()):
-    """Columns of a comma-separated file with a header, as text, and their line numbers."""
-    import csv
-
-    import pandas as pd
-
-    try:
-        with open(path, encoding="utf-8") as stream:
-            header = stream.readline().strip("\r\n").split(",")
-        missing = [name for name in required if name not in header]
-        if missing:
-            raise CounterweightError(
-                f"{path}, line 1 has no column {listed(missing)}; it has {listed(header)}: fetch "
-                "the file anew."
-            )
-        frame = pd.read_csv(
-            path, usecols=lambda name: name in required or name in optional, dtype="str",
-            index_col=False, keep_default_na=False, skip_blank_lines=False,
-            quoting=csv.QUOTE_NONE, encoding="utf-8", on_bad_lines="error",
-        )  # fmt: skip
-    except FileNotFoundError as error:
-        raise CounterweightError(
-            f"{path} is not there: run the download, or put the file there by hand."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise CounterweightError(
-            f"{path} is not text (byte {error.start}): it may be packed or damaged; fetch it anew."
-        ) from error
-    except OSError as error:
-        raise CounterweightError(f"{path} cannot be read ({error.strerror}).") from error
-    except pd.errors.ParserError as error:
-        what = str(error).split("C error: ")[-1].strip()
-        raise CounterweightError(f"{path} cannot be read: {what}; fetch it anew.") from error
-    blank = frame.isna() | (frame == "")
-    frame = frame[~blank.all(axis=1)]
-    if not len(frame):
-        raise CounterweightError(f"{path} has no rows: delete it and fetch it anew.")
-    return frame, frame.index.to_numpy() + 2
-
-
-def _numbers(path, frame, column, lines, expected, right):
-    """One column as floats; refuses text, and values for which `right` does not hold."""
-    import numpy as np
-    import pandas as pd
-
-    values = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=float)
-    with np.errstate(invalid="ignore"):
-        wrong = ~np.isfinite(values) | ~right(values)
-    refuse(path, column, wrong, frame[column].fillna(""), lines, expected)
-    return values
-
-
-def _whole(values):
-    return values % 1 == 0
-
-
 def _read_items(path):
     """``item_feature_0`` by item, after a check that the items are 0 to K - 1."""
     import numpy as np
 
-    frame, lines = _read_text(path, ["item_id", "item_feature_0"])
-    count = len(frame)
-    items = _numbers(
-        path, frame, "item_id", lines, f"a whole number from 0 to {count - 1}",
-        lambda values: _whole(values) & (values >= 0) & (values < count),
-    ).astype(int)  # fmt: skip
-    again = np.ones(count, bool)
+    frame, lines = read_fields(path, ITEM_COLUMNS, header=True)
+    items = frame["item_id"].to_numpy(int)
+    wrong = (items < 0) | (items >= len(items))
+    refuse(path, "item_id", wrong, frame["item_id"], lines, f"an item from 0 to {len(items) - 1}")
+    again = np.ones(len(items), bool)
     again[np.unique(items, return_index=True)[1]] = False
     refuse(path, "item_id", again, frame["item_id"], lines, "an item that does not stand twice")
-    feature = _numbers(path, frame, "item_feature_0", lines, "a number", np.isfinite)
-    return feature[np.argsort(items)]
+    return frame["item_feature_0"].to_numpy()[np.argsort(items)]
 
 
 def _read_log(path, items):
@@ -252,35 +201,29 @@ def _read_log(path, items):
     import pandas as pd
 
     affinities = [f"user-item_affinity_{item}" for item in range(len(items))]
-    frame, lines = _read_text(path, [*LOG_COLUMNS, *affinities])
-    item = _numbers(
-        path, frame, "item_id", lines,
-        f"an item of item_context.csv (a whole number from 0 to {len(items) - 1})",
-        lambda values: _whole(values) & (values >= 0) & (values < len(items)),
-    ).astype("int16")  # fmt: skip
-    position = _numbers(
-        path, frame, "position", lines, "1, 2 or 3", lambda values: np.isin(values, POSITIONS)
-    )
-    click = _numbers(path, frame, "click", lines, "0 or 1", lambda values: np.isin(values, (0, 1)))
-    propensity = _numbers(
-        path, frame, "propensity_score", lines, "a probability above 0 and at most 1",
-        lambda values: (values > 0) & (values <= 1),
-    )  # fmt: skip
-    affinity = np.column_stack(
-        [_numbers(path, frame, name, lines, "a number", np.isfinite) for name in affinities]
-    )
+    frame, lines = read_fields(path, LOG_COLUMNS | dict.fromkeys(affinities, "number"), header=True)
     time = pd.to_datetime(frame["timestamp"], format="ISO8601", utc=True, errors="coerce")
-    refuse(path, "timestamp", time.isna(), frame["timestamp"].fillna(""), lines, "a time")
-    for name in USER:
-        text = frame[name].fillna("")
-        refuse(path, name, text == "", text, lines, "some text")
+    among = f"an item of item_context.csv (0 to {len(items) - 1})"
+    for column, right, expected in (
+        ("timestamp", time.notna(), "a time"),
+        ("item_id", frame["item_id"].between(0, len(items) - 1), among),
+        ("position", frame["position"].isin(POSITIONS), "1, 2 or 3"),
+        ("click", frame["click"].isin((0, 1)), "0 or 1"),
+        (
+            "propensity_score",
+            frame["propensity_score"].between(0, 1, inclusive="right"),
+            "a probability above 0 and at most 1",
+        ),
+    ):
+        refuse(path, column, ~right, frame[column], lines, expected)
+    item = frame["item_id"].to_numpy("int16")
     columns = {
-        "timestamp": time.dt.as_unit("us").array, "item": item,
-        "position": position.astype("int8"), "click": click.astype("int8"),
-        "propensity": propensity,
+        "timestamp": time.dt.as_unit("us"), "item": item,
+        "position": frame["position"].to_numpy("int8"), "click": frame["click"].to_numpy("int8"),
+        "propensity": frame["propensity_score"],
     }  # fmt: skip
-    columns |= {name: frame[name].array for name in USER}
-    columns["affinity"] = affinity[np.arange(len(item)), item]
+    columns |= {name: frame[name] for name in USER}
+    columns["affinity"] = frame[affinities].to_numpy()[np.arange(len(item)), item]
     columns["item_feature_0"] = items[item]
     return pd.DataFrame(columns)
 

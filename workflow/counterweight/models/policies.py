@@ -13,8 +13,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.zero_rejection import keep_weights, row_uniforms
-from counterweight.streams import batches, row_count
-from counterweight.tables import ROW_GROUP
+from counterweight.models.cells import Cells, positions
 
 log = logging.getLogger("counterweight")
 
@@ -75,152 +74,8 @@ OPTIONS_BY_NAME = {
 }  # fmt: skip
 #: Layout of the predictions of a policy; rows and their order are those of the labels.
 PREDICTIONS = (("row", "int32"), ("p", "float64"), ("q", "float64"), ("v", "float64"))
-#: Most cells times actions of a table: more would be a table of single rows.
-MOST_CELLS = 100_000
 #: Seed of the halves for cross-fitting; no part of the config, so that all methods share them.
 HALVES = 2010
-
-
-def log_rows(features, labels, table=None, columns=()):
-    """Rows of a log with their features, a batch at a time.
-
-    Parameters
-    ----------
-    features, labels : str or Path
-        Written by ``labeling.logs.label_log``: the same rows in the same order.
-    table : str or Path, optional
-        Prepared table, for `columns` that are no features; it may have more rows.
-    columns : sequence of str
-
-    Yields
-    ------
-    dict
-        ``row, action, propensity, reward, keep_rate`` and ``logged`` (bool: by the known
-        policy) as arrays (n,); ``features`` and ``table``, dicts of arrays (n,).
-
-    Raises
-    ------
-    CounterweightError
-        When the files do not belong together or lack a column.
-    """
-    stale = CounterweightError(
-        f"{features} and {labels} are not of the same rows: delete the results of the study and "
-        "run again."
-    )
-    if row_count(features) != row_count(labels):
-        raise stale
-    lookup = _Lookup(table, columns) if columns else None
-    for x, part in zip(
-        batches(features, size=ROW_GROUP),
-        batches(labels, size=ROW_GROUP, categories=["role"]),
-        strict=True,
-    ):
-        if not np.array_equal(x["row"], part["row"]):
-            raise stale
-        codes, names = part.pop("role")
-        part["logged"] = np.array([name == "log" for name in names])[codes]
-        part["features"] = {name: values for name, values in x.items() if name != "row"}
-        part["table"] = lookup.get(part["row"]) if lookup else {}
-        yield part
-
-
-class _Lookup:
-    """Columns of a table by row id, for ids that come in ascending order."""
-
-    def __init__(self, path, columns):
-        self._path = path
-        self._parts = batches(path, ["row", *columns], ROW_GROUP)
-        self._rest = {"row": np.empty(0, int)}
-
-    def get(self, rows):
-        found, done = [], 0
-        while done < len(rows):
-            if not len(self._rest["row"]):
-                self._rest = next(self._parts, None)
-                if self._rest is None:
-                    raise self._missing(rows[done])
-            ids = self._rest["row"]
-            stop = int(np.searchsorted(rows, ids[-1], side="right"))
-            at = np.searchsorted(ids, rows[done:stop])
-            if not np.array_equal(ids[at], rows[done:stop]):
-                raise self._missing(rows[done:stop][ids[at] != rows[done:stop]][0])
-            found.append({name: values[at] for name, values in self._rest.items()})
-            used = at[-1] + 1 if stop == len(rows) else len(ids)
-            self._rest = {name: values[used:] for name, values in self._rest.items()}
-            done = stop
-        return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
-
-    def _missing(self, row):
-        return CounterweightError(
-            f"{self._path} has no row {row}, which the labels have: delete the results of the "
-            "study and run again."
-        )
-
-
-class _Cells:
-    """Sums over the cells that columns form, whose values are found as the rows come."""
-
-    def __init__(self, what, groups, columns):
-        self._what = what
-        self.levels = [np.empty(0) for _ in range(columns)]
-        self.sums = np.zeros((groups, *[0] * columns))
-
-    def meet(self, columns):
-        """Positions of each column's values, after making room for new ones."""
-        return [self._met(axis, np.asarray(values)) for axis, values in enumerate(columns)]
-
-    def _met(self, axis, values):
-        at = _positions(self.levels[axis], values)
-        if not (at < 0).any():
-            return at
-        old, self.levels[axis] = self.levels[axis], np.union1d(self.levels[axis], values)
-        shape = [len(self.sums), *map(len, self.levels)]
-        if np.prod(shape[1:], dtype=float) > MOST_CELLS:
-            raise CounterweightError(
-                f"The {self._what} has more than {MOST_CELLS} cells: choose fewer columns, or "
-                "columns of few values."
-            )
-        sums = np.zeros(shape)
-        place = [slice(None)] * sums.ndim
-        place[axis + 1] = np.searchsorted(self.levels[axis], old)
-        sums[tuple(place)] = self.sums
-        self.sums = sums
-        return _positions(self.levels[axis], values)
-
-    def add(self, at, group, values):
-        """Add values to the cells at the positions `at`, in a group for each row."""
-        flat = np.ravel_multi_index((group, *at), self.sums.shape)
-        found = np.bincount(flat, values, minlength=self.sums.size)
-        self.sums += found.reshape(self.sums.shape)
-
-    def cell(self, at):
-        """Number of each row's cell without its last column (the action); -1 where unknown."""
-        shape = self.sums.shape[1:-1]
-        cell = np.zeros(len(at[-1]), int)
-        for size, where in zip(shape, at[:-1], strict=True):
-            cell = np.where((cell < 0) | (where < 0), -1, cell * size + where)
-        return cell
-
-    def table(self):
-        """Sums by group, cell and action."""
-        cells = int(np.prod(self.sums.shape[1:-1]))
-        return self.sums.reshape(len(self.sums), cells, self.sums.shape[-1])
-
-    def cells(self):
-        """Values of the columns without the action, by cell; None without such columns."""
-        if len(self.levels) == 1:
-            return None
-        grids = np.meshgrid(*self.levels[:-1], indexing="ij")
-        return np.column_stack([grid.ravel() for grid in grids])
-
-
-def _positions(levels, values):
-    """Where the values stand among the sorted levels; -1 for those that do not."""
-    if not len(levels):
-        return np.full(len(values), -1)
-    at = np.searchsorted(levels, values)
-    at[at == len(levels)] = 0
-    return np.where(levels[at] == values, at, -1)
 
 
 class _LogPolicy:
@@ -240,14 +95,14 @@ class _LogPolicy:
         Parameters
         ----------
         parts : iterable of dict
-            From `log_rows`.
+            From ``log_rows.log_rows``.
 
         Raises
         ------
         CounterweightError
             When a column is missing, a half of the log has no row, or the cells are too many.
         """
-        rewards = _Cells("reward model", 4, 1 + len(self.reward_by))
+        rewards = Cells("reward model", 4, 1 + len(self.reward_by))
         self.rows_log_ = self.rows_on_policy_ = 0
         self._start()
         for part in parts:
@@ -303,7 +158,7 @@ class _LogPolicy:
         """Half, cell and action position of each row in the reward model."""
         columns = self._columns(part, self.reward_by, "reward_by")
         at = [
-            _positions(levels, values)
+            positions(levels, values)
             for levels, values in zip(self._rewards.levels, columns, strict=True)
         ]
         return _half(part["row"]), self._rewards.cell(at), at[-1]
@@ -341,7 +196,7 @@ class _TablePolicy(_LogPolicy):
         Parameters
         ----------
         part : dict
-            From `log_rows`.
+            From ``log_rows.log_rows``.
 
         Returns
         -------
@@ -434,7 +289,7 @@ class ImitatedPolicy(_TablePolicy):
 
     def _start(self):
         # Group 0: rows of the policy itself; group 1: rows of the log.
-        self._counts = _Cells("table of action shares", 2, 1 + len(self.by))
+        self._counts = Cells("table of action shares", 2, 1 + len(self.by))
 
     def _look(self, part):
         at = self._counts.meet(self._columns(part, self.by, "by"))
@@ -460,7 +315,7 @@ class ImitatedPolicy(_TablePolicy):
     def _policy_cells(self, part):
         columns = self._columns(part, self.by, "by")
         return self._counts.cell(
-            [_positions(*pair) for pair in zip(self._counts.levels, columns, strict=True)]
+            [positions(*pair) for pair in zip(self._counts.levels, columns, strict=True)]
         )
 
     def to_arrays(self):
@@ -554,7 +409,7 @@ class ColumnPolicy(_LogPolicy):
             none = np.full(len(p), np.nan)
             return {"p": p, "q": none, "v": none}
         half, cell, action = self._reward_cells(part)
-        taken = _positions(self._rewards.levels[-1], part["table"][self.action])
+        taken = positions(self._rewards.levels[-1], part["table"][self.action])
         return {"p": p, "q": self._reward[half, cell, action], "v": self._reward[half, cell, taken]}
 
     def to_arrays(self):

@@ -1,0 +1,270 @@
+"""The Open Bandit logs: types, errors that name the place, and the twin."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.datasets.open_bandit import FILES, ITEMS, LOG_COLUMNS, SOURCES, OpenBandit
+from counterweight.errors import CounterweightError
+
+ROWS = 24000
+#: Header lines of the upstream files.
+HEADERS = {
+    f"{policy}/{campaign}/{campaign}.csv": ",".join(
+        [*LOG_COLUMNS, *(f"user-item_affinity_{k}" for k in range(count))]
+    )
+    for policy in ("random", "bts")
+    for campaign, count in ITEMS.items()
+}
+ITEM_HEADER = ",item_id,item_feature_0,item_feature_1,item_feature_2,item_feature_3"
+
+
+def mirror():
+    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "open_bandit")
+    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not all((folder / f).is_file() for f in FILES):
+        pytest.skip("needs the real files: COUNTERWEIGHT_MIRROR names no folder that has them")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bandit")
+    OpenBandit.generate(folder, ROWS, np.random.default_rng(5))
+    return folder, OpenBandit.read(folder), pd.read_parquet(folder / "truth.parquet")
+
+
+@pytest.fixture
+def small(tmp_path):
+    OpenBandit.generate(tmp_path, 40, np.random.default_rng(1))
+    return tmp_path
+
+
+def edit(folder, line, old, new, file="bts/men/men.csv"):
+    path = folder / file
+    lines = path.read_text().split("\n")
+    assert old in lines[line - 1]
+    lines[line - 1] = lines[line - 1].replace(old, new, 1)
+    path.write_text("\n".join(lines))
+
+
+def put(folder, line, column, value, file="bts/men/men.csv"):
+    """Put a value in a field of a line."""
+    path = folder / file
+    lines = path.read_text().split("\n")
+    fields = lines[line - 1].split(",")
+    fields[lines[0].split(",").index(column)] = value
+    lines[line - 1] = ",".join(fields)
+    path.write_text("\n".join(lines))
+
+
+def refusal(folder):
+    with pytest.raises(CounterweightError) as caught:
+        OpenBandit.read(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_real_files_have_the_published_counts():
+    frame = OpenBandit.read(mirror())
+    logs = frame.groupby(["policy", "campaign"])
+    assert logs.size().to_dict() == dict.fromkeys(
+        [("random", "men"), ("random", "women"), ("bts", "men"), ("bts", "women")], 10000
+    )
+    assert logs["click"].sum().to_dict() == {
+        ("random", "men"): 46, ("random", "women"): 46, ("bts", "men"): 69, ("bts", "women"): 46,
+    }  # fmt: skip
+    low, high = logs["propensity"].min(), logs["propensity"].max()
+    for campaign, count in ITEMS.items():
+        assert low["random", campaign] == high["random", campaign] == 1 / count
+        assert set(frame.loc[frame["campaign"] == campaign, "item"]) == set(range(count))
+    assert (low["bts", "men"], high["bts", "men"]) == (0.000165, 0.72529)
+    assert (low["bts", "women"], high["bts", "women"]) == (0.000001, 0.9628)
+    assert frame["timestamp"].dt.day.between(24, 30).all()
+    assert not frame.isna().any(axis=None)
+    assert frame["affinity"].unique().tolist()[0] == 0.0
+
+
+def test_affinity_and_feature_are_those_of_the_logged_item(twin):
+    folder, frame, _ = twin
+    raw = pd.read_csv(folder / "bts/women/women.csv")
+    items = pd.read_csv(folder / "bts/women/item_context.csv")
+    part = frame[(frame["policy"] == "bts") & (frame["campaign"] == "women")]
+    for at in np.flatnonzero(part["affinity"])[:5].tolist() + [0, 7, len(raw) - 1]:
+        item = raw["item_id"][at]
+        assert part["item"].iloc[at] == item
+        assert part["affinity"].iloc[at] == raw[f"user-item_affinity_{item}"][at]
+        assert part["item_feature_0"].iloc[at] == items["item_feature_0"][item]
+
+
+def test_columns_types_and_order(twin):
+    _, frame, _ = twin
+    assert frame.dtypes.astype(str).to_dict() == {
+        "row": "int32", "campaign": "str", "policy": "str", "timestamp": "datetime64[us, UTC]",
+        "item": "int16", "position": "int8", "click": "int8", "propensity": "float64",
+        "user_feature_0": "str", "user_feature_1": "str", "user_feature_2": "str",
+        "user_feature_3": "str", "affinity": "float64", "item_feature_0": "float64",
+    }  # fmt: skip
+    assert frame["row"].tolist() == list(range(ROWS))
+
+
+def test_twin_has_the_upstream_format(twin):
+    folder, _, _ = twin
+    for file, header in HEADERS.items():
+        lines = (folder / file).read_text().split("\n")
+        assert lines[0] == header
+        assert lines[-1] == ""
+        assert len(lines) == ROWS // 4 + 2
+        index, time, *_ = lines[4].split(",")
+        assert index == "3"
+        assert len(time) == len("2019-11-24 00:03:13.442536+00:00")
+        assert time.startswith("2019-11-2")
+        assert time.endswith("+00:00")
+        assert sorted(line.split(",")[1] for line in lines[1:-1]) == [
+            line.split(",")[1] for line in lines[1:-1]
+        ]
+        items = (folder / file).parent / "item_context.csv"
+        assert items.read_text().split("\n")[0] == ITEM_HEADER
+        assert len(items.read_text().split("\n")) == ITEMS[file.split("/")[1]] + 2
+    first = (folder / "random/men/men.csv").read_text().split("\n")[1].split(",")
+    assert first[5] == "0.029411764705882353"
+    assert first[-1] == "0.0"
+
+
+def test_headers_of_the_real_files_are_those_of_the_twin():
+    folder = mirror()
+    for file, header in HEADERS.items():
+        assert (folder / file).read_text().split("\n")[0] == header
+        items = (folder / file).parent / "item_context.csv"
+        assert items.read_text().split("\n")[0] == ITEM_HEADER
+
+
+def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path):
+    def digests(folder, rows, seed):
+        OpenBandit.generate(folder, rows, np.random.default_rng(seed))
+        assert len(OpenBandit.read(folder)) == rows
+        assert len(pd.read_parquet(folder / "truth.parquet")) == rows
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        assert {str(path.relative_to(folder)) for path in files} == {*FILES, "truth.parquet"}
+        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+
+    first = digests(tmp_path / "a", 61, 1)
+    assert first == digests(tmp_path / "b", 61, 1)
+    assert first != digests(tmp_path / "c", 61, 2)
+    digests(tmp_path / "d", 4, 1)
+    with pytest.raises(CounterweightError, match="at least 4 rows"):
+        OpenBandit.generate(tmp_path / "e", 3, np.random.default_rng(1))
+
+
+def test_twin_truth_is_the_probability_of_a_click(twin):
+    _, frame, truth = twin
+    p, click = truth["p_click"], frame["click"]
+    for group in [np.ones(ROWS, bool), *(p > np.quantile(p, q) for q in (0.25, 0.5, 0.75, 0.9))]:
+        assert abs((click - p)[group].sum()) < 4 * np.sqrt((p * (1 - p))[group].sum())
+
+
+def test_twin_propensities_are_the_probabilities_of_the_items(twin):
+    """Sum of 1 / propensity over an item's rows estimates the number of rows."""
+    _, frame, _ = twin
+    for policy in ("random", "bts"):
+        for campaign, count in ITEMS.items():
+            part = frame[(frame["policy"] == policy) & (frame["campaign"] == campaign)]
+            weight = (1 / part["propensity"]).groupby(part["item"]).agg(["sum", "std", "size"])
+            square = (1 / part["propensity"] ** 2).groupby(part["item"]).sum()
+            error = np.sqrt(square)
+            assert len(weight) == count
+            assert (abs(weight["sum"] - len(part)) < 5 * error).all()
+
+
+def test_twin_values_of_policies_are_those_of_reweighted_clicks(twin):
+    """Both policies' values follow from the random log by importance weighting."""
+    _, frame, truth = twin
+    for policy in ("random", "bts"):
+        own = (frame["policy"] == policy).to_numpy()
+        excess = (truth["p_click"] - truth[f"value_{policy}"])[own]
+        assert abs(excess.mean()) < 4 * excess.std() / np.sqrt(own.sum())
+    assert truth["value_bts"].mean() > truth["value_random"].mean()
+
+
+def test_missing_column_is_told(small):
+    edit(small, 1, "propensity_score", "action_prob")
+    text = refusal(small)
+    assert "bts/men/men.csv, line 1 is a header without the column propensity_score" in text
+
+
+def test_missing_affinity_column_is_told(small):
+    edit(small, 1, "user-item_affinity_33", "other", file="random/men/men.csv")
+    text = refusal(small)
+    assert "random/men/men.csv, line 1 is a header without the column user-item_affinity_33" in text
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "expected"),
+    [
+        ("click", "yes", "a whole number"),
+        ("click", "2", "0 or 1"),
+        ("click", "", "a whole number"),
+        ("propensity_score", "0.0", "a probability above 0 and at most 1"),
+        ("propensity_score", "-0.1", "a probability above 0 and at most 1"),
+        ("propensity_score", "1.01", "a probability above 0 and at most 1"),
+        ("propensity_score", "nan", "a number"),
+        ("item_id", "34", "an item of item_context.csv (0 to 33)"),
+        ("item_id", "-1", "an item of item_context.csv"),
+        ("item_id", "1.5", "a whole number"),
+        ("position", "4", "1, 2 or 3"),
+        ("user-item_affinity_7", "x", "a number"),
+        ("user_feature_1", "", "some text"),
+        ("timestamp", "soon", "a time"),
+    ],
+)
+def test_wrong_value_is_told_by_file_line_and_column(small, column, value, expected):
+    put(small, 4, column, value)
+    text = refusal(small)
+    assert f"bts/men/men.csv, line 4, column {column}: {value!r} where {expected}" in text
+
+
+def test_wrong_item_table_is_told(small):
+    put(small, 3, "item_id", "0", file="bts/men/item_context.csv")
+    text = refusal(small)
+    assert "item_context.csv, line 3, column item_id: '0' where an item that does not stand" in text
+    put(small, 3, "item_id", "99", file="bts/men/item_context.csv")
+    assert "'99' where an item from 0 to 33 is expected" in refusal(small)
+
+
+def test_short_and_long_lines_are_told(small):
+    path = small / "bts/men/men.csv"
+    good = path.read_text()
+    lines = good.split("\n")
+    path.write_text("\n".join([*lines[:3], lines[3] + ",9", *lines[4:]]))
+    assert "bts/men/men.csv, line 4 has 45 fields where 44 are expected" in refusal(small)
+    path.write_text("\n".join([*lines[:3], lines[3].rsplit(",", 1)[0], *lines[4:]]))
+    assert "bts/men/men.csv, line 4 has 43 fields where 44 are expected" in refusal(small)
+
+
+def test_blank_lines_do_not_shift_line_numbers(small):
+    path = small / "bts/men/men.csv"
+    lines = path.read_text().split("\n")
+    path.write_text("\n".join([*lines[:2], "", *lines[2:], "", ""]))
+    assert len(OpenBandit.read(small)) == 40
+    put(small, 5, "click", "7")
+    assert "line 5, column click" in refusal(small)
+
+
+def test_absent_empty_and_packed_files_are_told(small):
+    path = small / "random/women/women.csv"
+    content = path.read_bytes()
+    path.write_bytes(content.split(b"\n")[0] + b"\n")
+    assert "women.csv is empty below its first line" in refusal(small)
+    path.write_bytes(b"")
+    assert "women.csv is empty" in refusal(small)
+    path.write_bytes(content.replace(b"+00:00", b"\xff00:00", 1))
+    assert "women.csv is not text" in refusal(small)
+    path.unlink()
+    assert "women.csv is not there" in refusal(small)
+
+
+def test_each_file_has_a_source_of_its_own_path():
+    assert [source["file"] for source in SOURCES] == list(FILES)
+    assert all(source["url"].endswith("/obd/" + source["file"]) for source in SOURCES)

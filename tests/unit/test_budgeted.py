@@ -1,0 +1,194 @@
+"""Training rows bought by class on a budget."""
+
+import inspect
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models import budgeted
+from counterweight.models.budgeted import FACTOR, STEPS, BudgetedClassifier, Pool, beam
+
+
+def _rows(n=3000, seed=0, intercept=-2.0, d=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    p = 1 / (1 + np.exp(-(intercept + 1.5 * X[:, 0] - X[:, 1])))
+    return X, (rng.random(n) < p).astype(int)
+
+
+def _fit(X, y, keys=None, seed=3, **options):
+    return BudgetedClassifier(**options).fit(X, y, rng=np.random.default_rng(seed), keys=keys)
+
+
+def test_defaults_are_those_declared():
+    signature = inspect.signature(BudgetedClassifier)
+    assert {k: p.default for k, p in signature.parameters.items()} == {
+        k: v["default"] for k, v in budgeted.OPTIONS.items()
+    }
+
+
+def test_progressive_sampling_never_exceeds_its_budget():
+    """And every row it looked at is one it learns from, in 200 pools of any shape."""
+    rng = np.random.default_rng(0)
+    for trial in range(200):
+        n = int(rng.integers(20, 1500))
+        y = (rng.random(n) < rng.choice([0.01, 0.1, 0.5, 0.9])).astype(int)
+        y[:2] = 0, 1
+        X = rng.normal(size=(n, 2)) + y[:, None] * rng.random()
+        model = BudgetedClassifier(
+            budget=int(rng.integers(4, 600)), share="progressive", folds=2,
+            criterion=["auc", "error"][trial % 2],
+        )  # fmt: skip
+        looked_at = set()
+        rows = Pool.rows
+
+        def watched(pool, zeros, ones, looked_at=looked_at, rows=rows):
+            found = rows(pool, zeros, ones)
+            looked_at.update(found.tolist())
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Pool, "rows", watched)
+            model.fit(X, y, rng=np.random.default_rng(trial))
+        assert model.rows_bought_ == min(model.budget, n), trial
+        assert len(looked_at) == model.rows_bought_, trial
+        assert model.budget_excess_ <= 0
+        assert 0 < model.chosen_share_ < 1
+
+
+def test_progressive_sampling_grows_by_its_factor():
+    X, y = _rows(20_000)
+    model = _fit(X, y, budget=1600, share="progressive")
+    assert model.steps_[:, 0].tolist() == [1600 // FACTOR**k for k in range(STEPS, 0, -1)]
+    assert np.isclose(model.chosen_share_, model.steps_[-1, 1], atol=0.01)
+    for before, after in zip(model.steps_[:-1, 1], model.steps_[1:, 1], strict=True):
+        low, high = beam(before, False, 100, np.array([1e9, 1e9]))
+        assert low - 0.01 <= after <= high + 0.01
+
+
+def test_a_move_to_the_edge_of_the_beam_leaves_room_for_all_rows_bought():
+    for best in np.linspace(0.01, 0.99, 99):
+        low, high = beam(best, False, 100, np.array([1e9, 1e9]))
+        assert high * 1 <= low * FACTOR + 1e-12
+        assert (1 - low) * 1 <= (1 - high) * FACTOR + 1e-12
+
+
+def test_progressive_sampling_finds_the_share_that_the_criterion_wants():
+    """A class that is 2 % of the rows: AUC wants many of it, the error few."""
+    X, y = _rows(30_000, intercept=-5.5, d=8)
+    shares = {
+        criterion: [
+            _fit(X, y, share="progressive", criterion=criterion, seed=s).chosen_share_
+            for s in range(5)
+        ]
+        for criterion in ("auc", "error")
+    }
+    assert np.mean(shares["auc"]) > 0.2 > 0.1 > np.mean(shares["error"])
+
+
+def test_the_natural_share_is_that_of_the_pool():
+    X, y = _rows()
+    model = _fit(X, y, budget=500, share="natural")
+    assert abs(model.chosen_share_ - y.mean()) <= 0.5 / 500
+    assert model.rows_bought_ == 500 and model.budget_excess_ == 0
+
+
+@pytest.mark.parametrize("share", [0.05, 0.25, 0.5, 0.75])
+def test_a_share_is_bought_exactly(share):
+    X, y = _rows(8000)
+    model = _fit(X, y, budget=400, share=share)
+    assert model.chosen_share_ == share and model.rows_bought_ == 400
+
+
+def test_a_share_that_the_pool_cannot_give_is_told(caplog):
+    X, y = _rows(1000, intercept=-4.0)
+    model = _fit(X, y, budget=500, share=0.9)
+    assert model.rows_bought_ == 500
+    assert model.chosen_share_ == y.sum() / 500
+    assert "too few of a class for a share of 0.9" in caplog.text
+
+
+def test_samples_of_a_class_are_nested_and_free_of_row_order():
+    keys = np.random.default_rng(0).permutation(50_000)[:2000]
+    y = (np.random.default_rng(1).random(2000) < 0.3).astype(int)
+    pool = Pool(y, keys, 11)
+    small, large = set(pool.rows(50, 50)), set(pool.rows(300, 60))
+    assert small < large and len(large) == 360
+    order = np.random.default_rng(2).permutation(2000)
+    other = Pool(y[order], keys[order], 11)
+    assert set(keys[order][other.rows(300, 60)]) == set(keys[pool.rows(300, 60)])
+    assert y[pool.rows(0, 60)].all() and not y[pool.rows(60, 0)].any()
+
+
+@pytest.mark.parametrize("share", ["natural", "progressive", "oversampled", "all", 0.5])
+def test_the_order_of_the_rows_does_not_change_the_fit(share):
+    X, y = _rows(800)
+    keys = np.random.default_rng(1).permutation(9000)[:800]
+    order = np.random.default_rng(2).permutation(800)
+    one = _fit(X, y, keys, budget=200, share=share)
+    other = _fit(X[order], y[order], keys[order], budget=200, share=share)
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_all_and_oversampled_take_every_row_and_report_no_excess():
+    X, y = _rows(1000)
+    for share, wanted in (("all", y.mean()), ("oversampled", 0.5)):
+        model = _fit(X, y, budget=100, share=share)
+        assert model.rows_bought_ == 1000 and model.chosen_share_ == wanted
+        assert np.size(model.to_arrays()["budget_excess"]) == 0
+
+
+def test_oversampling_repeats_the_rarer_class_only():
+    y = np.r_[np.zeros(90, int), np.ones(10, int)]
+    for labels in (y, 1 - y):
+        rows = budgeted._repeats(labels, np.random.default_rng(0))
+        assert len(rows) == 80 and (labels[rows] == labels[-1]).all()
+
+
+def test_probabilities_are_corrected_to_the_base_rate_of_the_pool():
+    X, y = _rows(30_000, intercept=-3.0)
+    for share in (0.1, 0.5, 0.8):
+        model = _fit(X, y, budget=2000, share=share, learner="logistic")
+        assert abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.015
+        raw = model.learner_.score(X)
+        odds = (1 - share) / share * y.mean() / (1 - y.mean())
+        assert np.allclose(model.predict_proba(X)[:, 1], odds * raw / (odds * raw + 1 - raw))
+
+
+def test_a_budget_beyond_the_pool_buys_the_pool():
+    X, y = _rows(100)
+    model = _fit(X, y, budget=1000, share="natural")
+    assert model.rows_bought_ == 100 and model.budget_excess_ == -900
+    whole = _fit(X, y, budget=1000, share="all")
+    assert np.array_equal(model.predict_proba(X), whole.predict_proba(X))
+
+
+def test_swept_numbers_are_stored():
+    X, y = _rows(500)
+    for share in ("natural", "progressive", "oversampled", 0.3):
+        model = _fit(X, y, budget=100, share=share)
+        assert set(model.SWEPT) <= set(model.to_arrays())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": np.ones(100, int)}, "of class 1"),
+        ({"share": 1.5}, "share is 1.5"),
+        ({"share": "some"}, "share is 'some'"),
+        ({"criterion": "loss"}, "criterion is 'loss'"),
+        ({"budget": 2}, "at least 4 rows"),
+        ({"folds": 1}, "folds is 1"),
+        ({"keys": np.zeros(100, int)}, "more than once"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(change, message):
+    X, y = _rows(100)
+    with pytest.raises(CounterweightError, match=message):
+        _fit(X, **({"y": y} | change))
+
+
+def test_weights_are_refused():
+    X, y = _rows(100)
+    with pytest.raises(CounterweightError, match="takes no sample weights"):
+        BudgetedClassifier().fit(X, y, np.ones(100), rng=np.random.default_rng(0))

@@ -1,0 +1,234 @@
+"""Learners by name, and training on rows whose zeros were rejected."""
+
+import inspect
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.linear import fit_logistic
+from counterweight.models import subsampled
+from counterweight.models.calibration import inverse_prior_correction
+from counterweight.models.learners import Boosting, Tree, new_learner
+from counterweight.models.subsampled import SubsampledClassifier
+from counterweight.seeds import generator
+from counterweight.tables import model_arrays, model_table
+from threadpoolctl import threadpool_limits
+
+LEARNERS = ("sgd", "logistic", "boosting", "tree")
+CORRECTIONS = ("none", "weights", "spline", "prior")
+
+
+def _rows(n=4000, seed=0, intercept=-2.5):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    p = 1 / (1 + np.exp(-(intercept + X @ [1.5, -1.0, 0.5, 0.0])))
+    return X, (rng.random(n) < p).astype(int), p
+
+
+def _fit(X, y, weight=None, keys=None, seed=3, **options):
+    return SubsampledClassifier(**options).fit(
+        X, y, weight, rng=np.random.default_rng(seed), keys=keys
+    )
+
+
+def test_defaults_are_those_declared():
+    signature = inspect.signature(SubsampledClassifier)
+    assert {k: p.default for k, p in signature.parameters.items()} == {
+        k: v["default"] for k, v in subsampled.OPTIONS.items()
+    }
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_without_rejection_three_corrections_are_one_fit(learner):
+    X, y, _ = _rows(1500)
+    fits = [
+        _fit(X, y, learner=learner, keep_rate=1.0, correction=c).predict_proba(X)
+        for c in ("none", "weights", "prior")
+    ]
+    assert np.array_equal(fits[0], fits[1])
+    assert np.allclose(fits[0], fits[2], atol=1e-15)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_the_order_of_the_rows_does_not_change_the_fit(learner, correction):
+    X, y, _ = _rows(1200)
+    keys = np.random.default_rng(1).permutation(9000)[:1200]
+    order = np.random.default_rng(2).permutation(1200)
+    options = {"learner": learner, "keep_rate": 0.3, "correction": correction}
+    one = _fit(X, y, keys=keys, **options)
+    other = _fit(X[order], y[order], keys=keys[order], **options)
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+
+
+def test_weights_are_those_of_the_logistic_regression():
+    X, y, _ = _rows()
+    model = _fit(X, y, keep_rate=0.2, correction="weights")
+    rejection = int(np.random.default_rng(3).integers(2**62, size=3)[0])
+    kept = subsampled.kept_rows(y, np.arange(len(y)), 0.2, rejection)
+    coef, intercept, *_ = fit_logistic(X[kept], y[kept], np.where(y[kept] == 0, 5.0, 1.0))
+    arrays = model.to_arrays()
+    assert np.allclose(arrays["coef"], coef) and np.isclose(arrays["intercept"], intercept)
+    assert arrays["rows_trained"] == kept.sum()
+
+
+def test_samples_are_nested_over_the_rates_and_shared_by_the_methods():
+    X, y, _ = _rows()
+    trained = {
+        (rate, c): _fit(X, y, keep_rate=rate, correction=c).rows_trained_
+        for rate in (1.0, 0.5, 0.1)
+        for c in ("none", "weights", "prior")
+    }
+    for rate in (1.0, 0.5, 0.1):
+        assert len({trained[rate, c] for c in ("none", "weights", "prior")}) == 1
+    assert trained[1.0, "none"] == len(y) > trained[0.5, "none"] > trained[0.1, "none"]
+
+
+def test_corrections_find_the_base_rate_and_none_is_off_by_the_known_odds():
+    X, y, p = _rows(40_000, intercept=-4.0)
+    for correction in ("weights", "spline", "prior"):
+        mean = _fit(X, y, keep_rate=0.1, correction=correction).predict_proba(X)[:, 1].mean()
+        assert abs(mean - y.mean()) < 0.1 * y.mean(), correction
+    plain = _fit(X, y, keep_rate=0.1, correction="none").predict_proba(X)[:, 1]
+    assert abs(plain.mean() - inverse_prior_correction(p, 0.1).mean()) < 0.01
+
+
+def test_prior_correction_recovers_the_true_probabilities():
+    X, y, p = _rows(40_000, intercept=-3.0)
+    model = _fit(X, y, keep_rate=0.05, correction="prior")
+    assert np.abs(model.predict_proba(X)[:, 1] - p).mean() < 0.005
+
+
+def test_balanced_keeps_as_many_zeros_as_ones():
+    X, y, _ = _rows(20_000)
+    model = _fit(X, y, keep_rate="balanced", correction="none")
+    assert abs(model.rows_trained_ / y.sum() - 2) < 0.1
+    assert np.isclose(model.keep_rate_, y.sum() / (len(y) - y.sum()))
+
+
+def test_the_gap_between_splines_vanishes_without_rejection_and_grows_with_it():
+    X, y, _ = _rows(20_000, intercept=-3.5)
+    gaps = [_fit(X, y, keep_rate=rate).spline_gap_ for rate in (1.0, 0.3, 0.01)]
+    assert gaps[0] == 0 < gaps[1] < gaps[2]
+    assert _fit(X, y, correction="none").spline_gap_ is None
+
+
+def test_outer_weights_are_honoured():
+    X, y, _ = _rows(1500)
+    double = np.random.default_rng(0).random(1500) < 0.5
+    for correction in CORRECTIONS:
+        plain = _fit(X, y, keep_rate=0.5, correction=correction)
+        ones = _fit(X, y, np.ones(1500), keep_rate=0.5, correction=correction)
+        more = _fit(X, y, 1.0 + 4.0 * double, keep_rate=0.5, correction=correction)
+        assert np.array_equal(plain.predict_proba(X), ones.predict_proba(X))
+        assert not np.allclose(plain.predict_proba(X), more.predict_proba(X), atol=1e-4)
+    # Rows of weight 0 are as if they were not there.
+    keys = np.arange(1500)
+    zero = _fit(X, y, double.astype(float), keep_rate=0.5)
+    left = _fit(X[double], y[double], keys=keys[double], keep_rate=0.5)
+    assert np.allclose(zero.predict_proba(X), left.predict_proba(X))
+
+
+def test_descent_with_large_weights_is_counted_not_hidden():
+    X, y, _ = _rows(20_000)
+    shares = {}
+    for rate in (1.0, 0.003):
+        model = _fit(X, y, learner="sgd", keep_rate=rate, correction="weights")
+        p = model.predict_proba(X)[:, 1]
+        assert ((p >= 0) & (p <= 1)).all()
+        raw = model.learner_.raw(X)
+        assert model.predictions_out_of_range_ == ((raw < 0) | (raw > 1)).mean()
+        shares[rate] = model.predictions_out_of_range_
+    assert shares[0.003] > 0.9 > 0.5 > shares[1.0]
+
+
+def test_descent_finds_the_least_squares_line():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 3)) * [1, 10, 0.1] + [0, 50, 0]
+    y = (rng.random(20_000) < 0.5 + 0.1 * X[:, 0] + 0.01 * (X[:, 1] - 50)).astype(int)
+    model = new_learner("sgd").fit(X, y, None, np.random.default_rng(1))
+    best = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
+    line = np.column_stack([X, np.ones(len(X))]) @ best
+    assert np.sqrt(((model.raw(X) - line) ** 2).mean()) < 0.02
+
+
+def test_an_overflow_of_the_descent_is_told():
+    X, y, _ = _rows(300)
+    model = new_learner("sgd").fit(X, y, np.full(300, 1e300), np.random.default_rng(0))
+    assert not model.converged_
+    assert np.isfinite(model.score(X)).all()
+
+
+def test_leaves_of_the_tree_are_laplace_smoothed():
+    X = np.repeat([[0.0], [1.0]], [4, 6], axis=0)
+    y = np.r_[[1, 0, 0, 0], np.ones(6, int)]
+    tree = Tree(min_leaf=4).fit(X, y, None, np.random.default_rng(0))
+    assert np.allclose(tree.score(np.array([[0.0], [1.0]])), [2 / 6, 7 / 8])
+    twice = Tree(min_leaf=4).fit(X, y, np.full(10, 2.0), np.random.default_rng(0))
+    assert np.allclose(twice.score(np.array([[0.0], [1.0]])), [3 / 10, 13 / 14])
+
+
+def test_boosting_does_not_depend_on_threads():
+    X, y, _ = _rows(12_000)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            model = Boosting().fit(X, y, None, np.random.default_rng(0))
+            found.append(model.score(X))
+    assert np.array_equal(*found)
+
+
+def test_one_class_left_gives_a_constant_that_says_so(caplog):
+    X, y, _ = _rows(400)
+    model = _fit(X, y, keep_rate=1e-9, correction="none")
+    arrays = model.to_arrays()
+    ones = y.sum()
+    assert np.allclose(model.predict_proba(X)[:, 1], (ones + 1) / (ones + 2))
+    assert arrays["constant_model"] == 1 and arrays["converged"] == 0
+    assert "of one class: the model is a constant" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"y": np.zeros(100, int)}, "of class 0"),
+        ({"keep_rate": 0.0}, "keep_rate is 0.0"),
+        ({"keep_rate": 1.5}, "keep_rate is 1.5"),
+        ({"keep_rate": "half"}, "or balanced"),
+        ({"correction": "both"}, "correction is 'both'"),
+        ({"learner": "forest"}, "no learner 'forest'"),
+        ({"calibration_share": 1}, "calibration_share is 1"),
+        ({"keys": np.zeros(100, int)}, "99 keys stand more than once"),
+        ({"keys": np.arange(99)}, "100 rows but 99 keys"),
+        ({"weight": np.zeros(100)}, "weights are 0"),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(change, message):
+    X, y, _ = _rows(100, intercept=0.0)
+    with pytest.raises(CounterweightError, match=message):
+        _fit(X, **({"y": y, "keep_rate": 0.5} | change))
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_what_is_stored_comes_back(correction):
+    X, y, _ = _rows(1000)
+    model = _fit(X, y, keep_rate=0.5, correction=correction)
+    arrays = model.to_arrays()
+    assert set(model.SWEPT) <= set(arrays)
+    table = model_table(arrays, 0, "general").to_pandas()
+    back = model_arrays(table)
+    full = {name for name in arrays if np.size(arrays[name])}
+    assert set(back) == full
+    for name in full:
+        assert np.array_equal(np.ravel(back[name]), np.ravel(arrays[name]).astype(float))
+
+
+def test_streams_of_the_trainer_give_the_same_rows_for_every_setting():
+    X, y, _ = _rows(2000)
+    fits = [
+        SubsampledClassifier(keep_rate=0.2, correction="none", learner=learner).fit(
+            X, y, rng=generator(1, "study", 0, "train subsampled 0"), keys=np.arange(2000)
+        )
+        for learner in LEARNERS
+    ]
+    assert len({fit.rows_trained_ for fit in fits}) == 1

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.datasets import bank_marketing as bank
 from counterweight.datasets.bank_marketing import COLUMNS, FILES, BankMarketing
 from counterweight.datasets.reading import read_fields
 from counterweight.errors import CounterweightError
+from scipy.stats import lognorm
 
 ROWS = 30000
 HEADER = ";".join(f'"{name}"' for name in COLUMNS)
@@ -248,22 +250,59 @@ def test_truth_is_the_probability_of_yes_before_and_after_the_call(twin):
     assert truth["p_selected"].between(0.05, 0.95).all()
 
 
-def test_truth_given_the_duration_is_bayes_rule(twin):
-    """The odds change by a function of the duration alone: its ratio of probabilities."""
+def log_odds(p):
+    return np.log(p / (1 - p)).to_numpy()
+
+
+def test_truth_has_the_documented_log_odds_of_the_columns_in_the_file(twin):
     _, frame, truth = twin
-    before, after = (
-        np.log(truth[name] / (1 - truth[name])) for name in ("p_positive", "p_positive_after")
+    words = frame.fillna({name: "unknown" for name, kind in COLUMNS.items() if kind == "text"})
+    balance, age = (frame[name].to_numpy(float) for name in ("balance", "age"))
+    expected = (
+        bank.INTERCEPT
+        + words["job"].map({name: effects[8] for name, effects in bank.JOBS.items()})
+        + words["marital"].map({name: effects[0] for name, effects in bank.MARITAL.items()})
+        + words["education"].map(bank.EDUCATION)
+        + words["contact"].map(bank.CONTACT)
+        + words["month"].map({name: effects[6] for name, effects in bank.MONTHS.items()})
+        + words["poutcome"].map({name: effects[1] for name, effects in bank.POUTCOME.items()})
+        + 0.14 * (words["default"] == "yes")
+        - 0.51 * (words["housing"] == "yes")
+        - 0.36 * (words["loan"] == "yes")
+        + 0.05 * np.sign(balance) * np.log1p(np.abs(balance))
+        + 0.05 * np.maximum(age - 60, 0)
+        + 0.08 * np.maximum(30 - age, 0)
+        - 0.28 * np.log(frame["campaign"].to_numpy(float))
+        + 0.20 * np.log1p(frame["previous"].to_numpy(float))
     )
-    change = (after - before).groupby(frame["duration"])
-    assert (change.max() - change.min()).max() < 1e-9
-    ratio = change.first()
-    counts = frame["duration"].value_counts()
-    common = counts.index[counts > 100]
-    share = frame.loc[frame["y"] == "yes", "duration"].isin(common).mean()
-    no = frame.loc[frame["y"] == "no", "duration"]
-    implied = np.exp(ratio.reindex(no[no.isin(common)]).to_numpy()).sum() / len(no)
-    assert abs(implied - share) < 0.03
-    assert np.isfinite(ratio).all()
+    np.testing.assert_allclose(log_odds(truth["p_positive"]), expected, rtol=0, atol=1e-9)
+    selected = 0.8 + 0.6 * (words["housing"] == "yes") - 0.04 * (age - 40)
+    np.testing.assert_allclose(log_odds(truth["p_selected"]), selected, rtol=0, atol=1e-9)
+
+
+def test_truth_given_the_duration_is_bayes_rule(twin):
+    """The odds change by P(duration | yes) / P(duration | no), of a log-normal rounded down."""
+    _, frame, truth = twin
+    change = log_odds(truth["p_positive_after"]) - log_odds(truth["p_positive"])
+    assert np.isfinite(change).all()
+    seconds = frame["duration"].to_numpy(float)
+    masses = []
+    for mean, deviation in bank.DURATION:
+        law = lognorm(deviation, scale=np.exp(mean))
+        masses.append(law.cdf(seconds + 1) - law.cdf(seconds))
+    known = np.minimum(*masses) > 1e-6  # beyond, the difference above has lost its digits
+    assert known.mean() > 0.98
+    ratio = np.log(masses[1][known] / masses[0][known])
+    np.testing.assert_allclose(change[known], ratio, rtol=0, atol=1e-6)
+    by_duration = pd.Series(change).groupby(seconds)
+    assert (by_duration.max() - by_duration.min()).max() < 1e-8
+    for answer, (mean, deviation) in zip(("no", "yes"), bank.DURATION, strict=True):
+        law = lognorm(deviation, scale=np.exp(mean))
+        drawn = seconds[frame["y"] == answer]
+        for level in (30, 100, 300, 1000):
+            share = law.cdf(level)
+            error = np.sqrt(share * (1 - share) / len(drawn))
+            assert abs((drawn < level).mean() - share) < 4 * error
 
 
 def test_twin_is_near_the_published_shares(twin):

@@ -191,7 +191,14 @@ def from_moments(
         kurtosis=shape.kurtosis,
     )
     return Estimate(
-        float(value), error, low, high, int(rows), float(effective_rows), float(largest_weight), level
+        float(value),
+        error,
+        low,
+        high,
+        int(rows),
+        float(effective_rows),
+        float(largest_weight),
+        level,
     )
 
 

@@ -208,12 +208,11 @@ def checked_scores(y, score):
     if score.dtype.kind not in "iuf" or score.dtype == np.float16:
         score = score.astype(float)
     if score.ndim != 1 or not len(score):
-        raise CounterweightError(f"There is nothing to evaluate: predictions of shape {score.shape}.")
+X
     y = np.asarray(y)
     positive = y if y.dtype == bool else y == 1
     if y.shape != score.shape or (
-        y.dtype != bool
-        and np.count_nonzero(positive) + np.count_nonzero(y == 0) != len(score)
+        y.dtype != bool and np.count_nonzero(positive) + np.count_nonzero(y == 0) != len(score)
     ):
         positive = checked_labels(y, len(score), "true label") == 1
     if score.dtype.kind == "f" and not np.isfinite(score).all():
@@ -250,8 +249,9 @@ def auc_moments(rare, gaps, ties, rare_rows, common_rows, rare_is_positive):
 
     Parameters
     ----------
-    rare, ties : triple of array (..., K)
+    rare : triple of array (..., K)
     gaps : triple of array (..., K + 1)
+    ties : triple of array (..., K), or None where nothing ties
     rare_rows, common_rows : int or array (...)
         Rows of each class.
     rare_is_positive : bool
@@ -261,9 +261,12 @@ def auc_moments(rare, gaps, ties, rare_rows, common_rows, rare_is_positive):
     AucMoments
     """
     upto = np.cumsum(gaps[0][..., :-1], axis=-1, dtype=float)
-    upto[..., 1:] += np.cumsum(ties[0][..., :-1], axis=-1, dtype=float)
-    total = upto[..., -1] + ties[0][..., -1] + gaps[0][..., -1]
-    upto += 0.5 * ties[0]
+    if ties is not None:
+        upto[..., 1:] += np.cumsum(ties[0][..., :-1], axis=-1, dtype=float)
+        total = upto[..., -1] + ties[0][..., -1] + gaps[0][..., -1]
+        upto += 0.5 * ties[0]
+    else:
+        total = upto[..., -1] + gaps[0][..., -1]
     upto /= total[..., None]
     mass = np.zeros(gaps[0].shape)
     np.cumsum(rare[0], axis=-1, out=mass[..., 1:])
@@ -280,10 +283,12 @@ def auc_moments(rare, gaps, ties, rare_rows, common_rows, rare_is_positive):
         return second, _dot(sums[2], places) / total**4
 
     rare_second, rare_fourth = powers(upto, rare, rare_total)
-    middle = 1 - 0.5 * (mass[..., :-1] + mass[..., 1:])
+    middle = None if ties is None else 1 - 0.5 * (mass[..., :-1] + mass[..., 1:])
     np.subtract(1, mass, out=mass)
-    parts = powers(mass, gaps, total), powers(middle, ties, total)
-    common_second, common_fourth = (a + b for a, b in zip(*parts, strict=True))
+    common_second, common_fourth = powers(mass, gaps, total)
+    if ties is not None:
+        second, fourth = powers(middle, ties, total)
+        common_second, common_fourth = common_second + second, common_fourth + fourth
     # One row of a class shows no variance.
     by_rare = rare_second * _unbiased(rare_rows)
     by_common = common_second * _unbiased(common_rows)
@@ -317,7 +322,7 @@ def places(rare, common):
     first : array (K,)
         Position in `rare` of each distinct value.
     left, right : arrays (K,)
-        Number of `common` values below, and up to, each of them.
+        Number of `common` values below, and up to, each of them; one array where none ties.
     """
     starts = np.empty(len(rare), bool)
     starts[0] = True
@@ -326,9 +331,10 @@ def places(rare, common):
     distinct = rare if len(first) == len(rare) else rare[first]
     left = np.searchsorted(common, distinct)
     tied = np.flatnonzero(common[np.minimum(left, len(common) - 1)] == distinct)
+    if not len(tied):
+        return first, left, left
     right = left.copy()
-    if len(tied):
-        right[tied] = np.searchsorted(common, distinct[tied], side="right")
+    right[tied] = np.searchsorted(common, distinct[tied], side="right")
     return first, left, right
 
 
@@ -339,16 +345,15 @@ def _moments_of_rows(positive, score, weight):
     rare, rare_weight = _in_order(is_rare, score, weight)
     common, common_weight = _in_order(~is_rare, score, weight)
     first, left, right = places(rare, common)
-    sums = _sums_at(rare_weight, np.append(first, len(rare)))
-    rare_sums = [np.diff(part) for part in sums]
-    edges = np.empty(2 * len(left) + 2, dtype=left.dtype)
-    edges[0], edges[-1] = 0, len(common)
-    edges[1:-1:2], edges[2:-1:2] = left, right
-    gaps, ties = [], []
-    for part in _sums_at(common_weight, edges):
-        steps = np.diff(part)
-        gaps.append(steps[::2])
-        ties.append(steps[1::2])
+    rare_sums = _between(rare_weight, np.append(first, len(rare)))
+    if right is left:
+        gaps, ties = _between(common_weight, np.concatenate([[0], left, [len(common)]])), None
+    else:
+        edges = np.empty(2 * len(left) + 2, dtype=left.dtype)
+        edges[0], edges[-1] = 0, len(common)
+        edges[1:-1:2], edges[2:-1:2] = left, right
+        steps = _between(common_weight, edges)
+        gaps, ties = [part[::2] for part in steps], [part[1::2] for part in steps]
     moments = auc_moments(rare_sums, gaps, ties, len(rare), len(common), rare_is_positive)
     # Sums of weights round; whether the classes are apart must not depend on it.
     apart = left[0] == len(common) or right[-1] == 0
@@ -374,16 +379,19 @@ def _in_order(chosen, score, weight):
     return values[order], weights[order]
 
 
-def _sums_at(weights, positions):
-    """Sums of w, w^2 and w^4 over the sorted rows before each of the positions."""
+def _between(weights, edges):
+    """Sums of w, w^2 and w^4 over the sorted rows between each two edges."""
     if np.ndim(weights) == 0:
-        counts = positions.astype(float)
+        counts = np.diff(edges).astype(float)
         return counts, counts, counts
+    if len(edges) == len(weights) + 1 and (edges[1:] > edges[:-1]).all():
+        squares = weights * weights
+        return weights, squares, squares * squares
     sums = []
     running = np.zeros(len(weights) + 1)
     for squarings in range(3):
         if squarings:
             weights = weights * weights
         np.cumsum(weights, out=running[1:])
-        sums.append(running[positions])
+        sums.append(np.diff(running[edges]))
     return sums

@@ -208,7 +208,9 @@ def checked_scores(y, score):
     if score.dtype.kind not in "iuf" or score.dtype == np.float16:
         score = score.astype(float)
     if score.ndim != 1 or not len(score):
-X
+        raise CounterweightError(
+            f"There is nothing to evaluate: predictions of shape {score.shape}."
+        )
     y = np.asarray(y)
     positive = y if y.dtype == bool else y == 1
     if y.shape != score.shape or (

@@ -210,17 +210,32 @@ def test_bad_input_is_told_in_a_sentence(change, message):
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
-def test_what_is_stored_comes_back(correction):
+@pytest.mark.parametrize("learner", ["sgd", "logistic"])
+def test_a_stored_linear_model_predicts_as_the_fitted_one(correction, learner):
     X, y, _ = _rows(1000)
-    model = _fit(X, y, keep_rate=0.5, correction=correction)
+    model = _fit(X, y, learner=learner, keep_rate=0.5, correction=correction)
     arrays = model.to_arrays()
     assert set(model.SWEPT) <= set(arrays)
-    table = model_table(arrays, 0, "general").to_pandas()
-    back = model_arrays(table)
-    full = {name for name in arrays if np.size(arrays[name])}
-    assert set(back) == full
-    for name in full:
-        assert np.array_equal(np.ravel(back[name]), np.ravel(arrays[name]).astype(float))
+    stored = model_arrays(model_table(arrays, 0, "general").to_pandas())
+    back = SubsampledClassifier.from_arrays(stored)
+    assert np.array_equal(back.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_stored_tree_cannot_predict_and_says_so():
+    X, y, _ = _rows(300)
+    arrays = _fit(X, y, learner="tree", keep_rate=0.5).to_arrays()
+    with pytest.raises(CounterweightError, match="fitted tree is not stored"):
+        SubsampledClassifier.from_arrays(arrays)
+
+
+def test_boosting_has_the_same_bins_with_weights():
+    X, y, _ = _rows(2000)
+    X[:, 3] = np.round(X[:, 3])
+    rng = np.random.default_rng
+    plain = Boosting().fit(X, y, None, rng(0))
+    weighted = Boosting().fit(X, y, np.full(2000, 1.0), rng(0))
+    assert np.array_equal(plain.score(X), weighted.score(X))
+    assert [len(cuts) for cuts in plain.cuts_] == [254, 254, 254, len(np.unique(X[:, 3])) - 1]
 
 
 def test_streams_of_the_trainer_give_the_same_rows_for_every_setting():

@@ -6,7 +6,6 @@ import numpy as np
 
 from counterweight.checks import checked_labels, checked_rows
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics import midranks
 from counterweight.labeling.zero_rejection import row_uniforms
 from counterweight.models.calibration import shifted_odds
 from counterweight.models.generative import checked_new_rows
@@ -26,10 +25,8 @@ OPTIONS = {
         "description": "Rows that may be bought.",
     },
     "share": {
-        "anyOf": [
-            {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-            {"enum": ["natural", "progressive", "oversampled", "all"]},
-        ],
+        "type": ["number", "string"], "exclusiveMinimum": 0, "exclusiveMaximum": 1,
+        "pattern": "^(natural|progressive|oversampled|all)$",
         "default": "natural",
         "description": "Share of class 1 among the bought rows; natural: that of the training "
         "rows; progressive: found by budget-sensitive progressive sampling; all: all training "
@@ -358,13 +355,15 @@ def beam(best, first, size, available):
 
 def _mean_auc(estimate, positive, fold):
     """AUC within each fold that has both classes, averaged over pairs."""
+    from scipy.stats import rankdata
+
     total, pairs = 0.0, 0
     for part in np.unique(fold):
         held = fold == part
         ones = positive[held]
         m, n = int(ones.sum()), int((~ones).sum())
         if m and n:
-            total += midranks(estimate[held])[ones].sum() - m * (m + 1) / 2
+            total += rankdata(estimate[held])[ones].sum() - m * (m + 1) / 2
             pairs += m * n
     return total / pairs if pairs else 0.5
 

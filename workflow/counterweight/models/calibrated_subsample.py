@@ -35,7 +35,7 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
         estimator,
         keep_rate=0.1,
         bins=20,
-        calibration_share=0.3,
+        calibration_share=0.5,
         random_state=None,
     ):
         self.estimator = estimator
@@ -258,7 +258,7 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
         estimator,
         keep_rate=0.1,
         bins=20,
-        calibration_share=0.3,
+        calibration_share=0.5,
         random_state=None,
         reward_bounds=None,
     ):

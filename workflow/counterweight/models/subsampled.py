@@ -14,7 +14,7 @@ from counterweight.labeling.zero_rejection import (
 )
 from counterweight.models.calibration import SplineCalibrator, prior_correction
 from counterweight.models.generative import checked_new_rows
-from counterweight.models.learners import ConstantModel, new_learner
+from counterweight.models.learners import ConstantModel, new_learner, stored_learner
 
 log = logging.getLogger("counterweight")
 
@@ -25,11 +25,8 @@ OPTIONS = {
         "description": "What learns from the kept rows.",
     },
     "keep_rate": {
-        "anyOf": [
-            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            {"enum": ["balanced"]},
-        ],
-        "default": 0.1,
+        "type": ["number", "string"], "exclusiveMinimum": 0, "maximum": 1,
+        "pattern": "^balanced$", "default": 0.1,
         "description": "Rate at which rows of class 0 are kept; balanced: as many as of class 1.",
     },
     "correction": {
@@ -43,7 +40,7 @@ OPTIONS = {
         "description": "Bins of equal count of the calibration spline.",
     },
     "calibration_share": {
-        "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.3,
+        "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.5,
         "description": "Share of the kept rows held out to fit the spline.",
     },
     "min_leaf": {
@@ -105,7 +102,7 @@ class SubsampledClassifier:
         keep_rate=0.1,
         correction="spline",
         bins=20,
-        calibration_share=0.3,
+        calibration_share=0.5,
         min_leaf=2,
     ):
         self.learner = learner
@@ -229,11 +226,15 @@ class SubsampledClassifier:
     def to_arrays(self):
         """What can be told in numbers of at most three dimensions.
 
-        Trees and boosting are not stored, only what is known of their fit; numbers that
-        a correction does not have are empty.
+        ``learner`` and ``correction`` are places in the lists of `OPTIONS`. Trees and
+        boosting are not stored, only what is known of their fit; numbers that a correction
+        does not have are empty.
         """
         spline = self.calibrator_
         return self.learner_.numbers() | {
+            "learner": OPTIONS["learner"]["enum"].index(self.learner),
+            "correction": OPTIONS["correction"]["enum"].index(self.correction),
+            "features": self.n_features_,
             "control_scores": np.empty(0) if spline is None else spline.control_scores_,
             "control_rewards": np.empty(0) if spline is None else spline.control_rewards_,
             "keep_rate": self.keep_rate_,
@@ -244,6 +245,36 @@ class SubsampledClassifier:
             "constant_model": float(self.constant_),
             "converged": float(self.converged_),
         }
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """A linear or constant model from what `to_arrays` gave; it can predict.
+
+        Raises
+        ------
+        CounterweightError
+            For trees and boosting, which numbers do not hold.
+        """
+        number = {name: np.ravel(values) for name, values in arrays.items() if np.size(values)}
+        model = cls(
+            learner=OPTIONS["learner"]["enum"][int(number["learner"][0])],
+            correction=OPTIONS["correction"]["enum"][int(number["correction"][0])],
+            keep_rate=float(number["keep_rate"][0]),
+        )
+        model.keep_rate_ = model.keep_rate
+        model.n_features_ = int(number["features"][0])
+        model.constant_ = "constant" in number
+        if not model.constant_ and "coef" not in number:
+            raise CounterweightError(
+                f"A fitted {model.learner} is not stored in numbers: fit it again to predict."
+            )
+        model.learner_ = stored_learner(model.learner, number)
+        model.calibrator_ = None
+        if "control_scores" in number:
+            model.calibrator_ = SplineCalibrator(bounds=((0.0, 1.0), (0.0, 1.0)))
+            model.calibrator_.control_scores_ = number["control_scores"]
+            model.calibrator_.control_rewards_ = number["control_rewards"]
+        return model
 
 
 def key_order(keys, rows):

@@ -1,7 +1,6 @@
 from counterweight import jobs
 from counterweight.components import load
 from counterweight.models.log_rows import log_rows
-from counterweight.models.policies import PREDICTIONS
 from counterweight.streams import writing
 from counterweight.tables import MODEL, model_table, write_table
 
@@ -13,7 +12,7 @@ def main(job):
         return log_rows(job.input.features, job.input.labels, job.input.table, policy.columns)
 
     policy.fit(rows())
-    with writing(job.output.predictions, PREDICTIONS) as out:
+    with writing(job.output.predictions, policy.layout) as out:
         for part in rows():
             out.write({"row": part["row"]} | policy.predict(part))
     jobs.log.info("predicted %d rows", out.rows)

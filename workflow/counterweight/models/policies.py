@@ -72,8 +72,6 @@ OPTIONS_BY_NAME = {
         },
     },
 }  # fmt: skip
-#: Layout of the predictions of a policy; rows and their order are those of the labels.
-PREDICTIONS = (("row", "int32"), ("p", "float64"), ("q", "float64"), ("v", "float64"))
 #: Seed of the halves for cross-fitting; no part of the config, so that all methods share them.
 HALVES = 2010
 
@@ -83,6 +81,8 @@ class _LogPolicy:
 
     #: Columns of the prepared table that the policy needs besides features.
     columns = ()
+    #: Layout of its predictions; rows and their order are those of the labels.
+    layout = (("row", "int32"), ("p", "float64"), ("q", "float64"), ("v", "float64"))
 
     def fit(self, parts):
         """Count cells in one pass over a log.
@@ -336,7 +336,7 @@ class ColumnPolicy(_LogPolicy):
     Where a column names an action that the policy takes in each row's context, drawn by the
     policy without regard to the logged action, v(x) = q(x, that action): the sum over actions if
     the policy is deterministic, else an unbiased draw of it, which leaves doubly robust values
-    unbiased. Without that column q and v are NaN, and there is no doubly robust value.
+    unbiased. Without that column there is no q and no v, and no doubly robust value.
 
     Parameters
     ----------
@@ -360,6 +360,11 @@ class ColumnPolicy(_LogPolicy):
     def columns(self):
         """Columns of the prepared table that it needs."""
         return [name for name in (self.probability, self.action) if name]
+
+    @property
+    def layout(self):
+        """Layout of its predictions; without q and v where it names no actions."""
+        return super().layout if self.action else super().layout[:2]
 
     def _start(self):
         self._bad = None
@@ -406,8 +411,7 @@ class ColumnPolicy(_LogPolicy):
         """Probabilities and rewards of the rows of one batch; see `_TablePolicy.predict`."""
         p = np.asarray(part["table"][self.probability], dtype=float)
         if not self.action:
-            none = np.full(len(p), np.nan)
-            return {"p": p, "q": none, "v": none}
+            return {"p": p}
         half, cell, action = self._reward_cells(part)
         taken = positions(self._rewards.levels[-1], part["table"][self.action])
         return {"p": p, "q": self._reward[half, cell, action], "v": self._reward[half, cell, taken]}

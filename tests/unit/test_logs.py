@@ -1,0 +1,245 @@
+"""Labels of a log: roles, truths, what is refused, and files that do not depend on batches."""
+
+import hashlib
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from counterweight import streams
+from counterweight.errors import CounterweightError
+from counterweight.labeling.as_is import as_is
+from counterweight.labeling.logs import LABELS, TRUTH, label_log, logged
+from counterweight.labeling.reward import reward
+from counterweight.tables import write_table
+
+
+def table(n=300, seed=0, **columns):
+    """Three policies' rows, interleaved."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "row": np.arange(n, dtype="int32") * 3,
+            "policy": np.array(["a", "b", "other"])[np.arange(n) % 3],
+            "x": rng.integers(0, 3, n),
+            "z": rng.normal(size=n),
+            "action": rng.integers(0, 4, n),
+            "propensity": rng.uniform(0.1, 0.9, n),
+            "reward": np.where(rng.random(n) < 0.2, rng.random(n), 0.0),
+            "rate": 0.5,
+        }
+        | columns
+    )
+
+
+def run(folder, frame, known=None, columns=("x", "z"), outcome=None, **options):
+    folder.mkdir(exist_ok=True)
+    write_table(folder / "table.parquet", frame)
+    if known is not None:
+        write_table(folder / "known.parquet", known)
+        known = folder / "known.parquet"
+    outputs = {name: folder / f"{name}.parquet" for name in ("features", "labels", "truth")}
+    records = label_log(
+        folder / "table.parquet", known, outputs,
+        recipe=partial(as_is, columns=columns),
+        outcome=partial(reward, column="reward", **(outcome or {})),
+        rule=partial(logged, **options),
+        rng=np.random.default_rng(0), reward="reward",
+    )  # fmt: skip
+    return {name: pd.read_parquet(path) for name, path in outputs.items()}, records
+
+
+def refusal(folder, frame, **options):
+    with pytest.raises(CounterweightError) as caught:
+        run(folder, frame, **options)
+    assert "\n" not in str(caught.value)
+    assert not list(folder.glob("labels*"))
+    assert not list(folder.glob(".*"))
+    return str(caught.value)
+
+
+AB = {"log": {"policy": "a"}, "on_policy": {"policy": "b"}}
+
+
+def test_roles_rows_and_columns(tmp_path):
+    frame = table()
+    files, _ = run(tmp_path, frame, **AB)
+    labels, features = files["labels"], files["features"]
+    kept = frame[frame["policy"] != "other"].reset_index(drop=True)
+    assert list(labels) == [name for name, _ in LABELS]
+    assert labels["row"].tolist() == features["row"].tolist() == kept["row"].tolist()
+    assert labels["role"].tolist() == [
+        {"a": "log", "b": "on_policy"}[policy] for policy in kept["policy"]
+    ]
+    for name in ("action", "propensity", "reward"):
+        np.testing.assert_array_equal(labels[name], kept[name])
+    np.testing.assert_array_equal(features[["x", "z"]], kept[["x", "z"]])
+    assert (labels["keep_rate"] == 1).all()
+    schema = pq.read_schema(tmp_path / "labels.parquet")
+    assert [str(kind) for kind in schema.types] == [
+        "int32", "string", "double", "int32", "double", "double",
+    ]  # fmt: skip
+
+
+def test_all_rows_are_the_log_by_default(tmp_path):
+    files, records = run(tmp_path, table())
+    assert set(files["labels"]["role"]) == {"log"}
+    assert len(files["labels"]) == 300
+    assert files["truth"].empty
+    assert list(files["truth"]) == [name for name, _ in TRUTH]
+
+
+def test_truth_is_the_mean_reward_of_the_policy_itself(tmp_path):
+    frame = table()
+    files, _ = run(tmp_path, frame, **AB)
+    own = frame.loc[frame["policy"] == "b", "reward"]
+    (line,) = files["truth"].to_dict("records")
+    assert (line["policy"], line["rows"]) == ("", 100)
+    assert line["value"] == pytest.approx(own.mean(), rel=1e-12)
+    assert line["standard_error"] == pytest.approx(own.sem(), rel=1e-9)
+
+
+def test_known_values_come_first_and_other_knowledge_is_left(tmp_path):
+    known = pd.DataFrame(
+        {"policy": ["p", "q"], "value": [0.1, 0.2], "standard_error": 0.0, "rows": 0}
+    )
+    files, _ = run(tmp_path, table(), known=known)
+    pd.testing.assert_frame_equal(files["truth"].astype(known.dtypes), known)
+    files, _ = run(tmp_path, table(), known=known, **AB)
+    assert files["truth"]["policy"].tolist() == ["p", "q", ""]
+    by_row = pd.DataFrame({"row": [0, 3], "p_click": 0.5})
+    files, _ = run(tmp_path, table(), known=by_row)
+    assert files["truth"].empty
+
+
+def test_records_count_and_measure(tmp_path):
+    frame = table()
+    _, records = run(tmp_path, frame, **AB)
+    found = {(r["metric"], r.get("item", "")): r["value"] for r in records}
+    assert found["rows_log", ""] == found["rows_on_policy", ""] == found["rows_dropped", ""] == 100
+    assert found["rows_all", ""] == 200
+    for role, policy in (("log", "a"), ("on_policy", "b")):
+        part = frame[frame["policy"] == policy]
+        assert found["rows_nonzero", role] == (part["reward"] != 0).sum()
+        assert found["reward_mean", role] == pytest.approx(part["reward"].mean(), rel=1e-12)
+        assert found["smallest_propensity", role] == part["propensity"].min()
+
+
+def test_lost_zeros_are_weighed_back(tmp_path):
+    """A log that lost zeros has the mean of the whole log, within its standard error."""
+    n = 60_000
+    whole = table(n, propensity=0.5)
+    rate = np.where(whole["x"] == 0, 0.1, 0.5)
+    kept = (whole["reward"] != 0) | (np.random.default_rng(5).random(n) < rate)
+    part = whole.assign(rate=np.where(whole["reward"] != 0, np.nan, rate))[kept]
+    part = part.assign(rate=part["rate"])
+    _, records = run(tmp_path, part.reset_index(drop=True), keep_rate="rate")
+    (mean,) = [r for r in records if r["metric"] == "reward_mean"]
+    weight = np.where(part["reward"] == 0, 1 / part["rate"], 1.0)
+    wanted = np.average(part["reward"], weights=weight)
+    error = np.sqrt((weight**2 * (part["reward"] - wanted) ** 2).sum()) / weight.sum()
+    assert mean["value"] == pytest.approx(wanted, rel=1e-12)
+    assert mean["standard_error"] == pytest.approx(error, rel=1e-4)
+    assert abs(mean["value"] - whole["reward"].mean()) < 4 * mean["standard_error"]
+
+
+def test_files_do_not_depend_on_the_batches(tmp_path, monkeypatch):
+    frame = table(1000)
+
+    def digests(folder, size):
+        if size:
+            ours = streams.batches
+            monkeypatch.setattr(
+                streams, "batches", lambda path, *rest, **named: ours(path, size=size)
+            )
+        _, records = run(folder, frame, **AB)
+        return records, [
+            hashlib.sha256((folder / f"{name}.parquet").read_bytes()).hexdigest()
+            for name in ("features", "labels")
+        ]
+
+    records, whole = digests(tmp_path / "a", None)
+    again, parts = digests(tmp_path / "b", 7)
+    assert parts == whole
+    for one, other in zip(records, again, strict=True):
+        assert one["metric"] == other["metric"]
+        assert one["value"] == pytest.approx(other["value"], rel=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.5, 1.5, np.nan])
+def test_propensity_out_of_range_is_told_with_rows(tmp_path, value):
+    frame = table()
+    frame.loc[[3, 30], "propensity"] = value
+    text = refusal(tmp_path, frame, **AB)
+    assert "in 2 rows of the log" in text
+    assert "in row 9)" in text
+
+
+def test_propensity_of_other_rows_is_not_needed(tmp_path):
+    frame = table()
+    frame.loc[frame["policy"] != "a", "propensity"] = np.nan
+    files, _ = run(tmp_path, frame, **AB)
+    assert files["labels"]["propensity"].isna().sum() == 100
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "answer"),
+    [
+        (0, 0.0, "is not above 0 and at most 1 in 1 row (first: 0 in row 0)"),
+        (1, 1.5, "is not above 0 and at most 1 in 1 row (first: 1.5 in row 3)"),
+        (0, np.nan, "is missing in 1 row of reward 0 (first: row 0)"),
+    ],
+)
+def test_wrong_keep_rates_are_told(tmp_path, at, value, answer):
+    frame = table(reward=0.0)
+    frame.loc[5, "reward"] = 1.0
+    frame["rate"] = 0.5
+    frame.loc[at, "rate"] = value
+    frame.loc[5, "rate"] = np.nan
+    assert answer in refusal(tmp_path, frame, keep_rate="rate")
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "answer"),
+    [
+        ({}, {"log": {"policy": "c"}}, "No row belongs to the log: none of 300 rows"),
+        ({}, {"log": {"source": "c"}}, "needs the column source"),
+        ({}, {"action": "arm"}, "needs the column arm"),
+        ({}, {"action": "policy"}, "numbers in the column 'policy', which holds text"),
+        ({}, {"propensity": "policy"}, "numbers in the column 'policy', which holds text"),
+        ({}, {"keep_rate": "kept"}, "needs the column kept"),
+        ({}, {"log": {"policy": "a"}, "on_policy": {}}, "100 rows (first: row 0) belong to the"),
+        ({"action": 0.5}, {}, "not a whole number in 300 rows (first: 0.5 in row 0)"),
+        ({"x": np.inf}, {}, "Feature 'x' is not a finite number in 300 of 300 rows"),
+        ({"row": np.int32(4)}, {}, "Row ids must ascend"),
+        ({"reward": np.nan}, {}, "The reward 'reward' is missing or infinite in 300 of 300"),
+        ({"reward": "much"}, {}, "holds text, not numbers"),
+        ({"reward": 2.0}, {}, "is outside the declared range from 0 to 1 in 300 of 300 rows"),
+    ],
+)
+def test_bad_logs_are_told_in_one_sentence(tmp_path, columns, options, answer):
+    assert answer in refusal(tmp_path, table(**columns), **options)
+
+
+def test_reward_bounds_are_declared(tmp_path):
+    frame = table(reward=np.where(np.arange(300) % 9, 0.0, -2.0))
+    files, _ = run(tmp_path, frame, outcome={"low": -2, "high": 0})
+    assert files["labels"]["reward"].min() == -2
+    text = refusal(tmp_path / "b", frame)
+    assert "first: -2 in row 0" in text
+    with pytest.raises(CounterweightError, match="low must be below high"):
+        reward(frame, None, column="reward", low=1, high=1)
+    with pytest.raises(CounterweightError, match="needs the column gain"):
+        reward(frame, None, column="gain")
+
+
+def test_recipe_that_leaves_rows_out_is_told(tmp_path):
+    write_table(tmp_path / "t.parquet", table())
+    outputs = {name: tmp_path / name for name in ("features", "labels", "truth")}
+    with pytest.raises(CounterweightError, match="leaves rows of the log out"):
+        label_log(
+            tmp_path / "t.parquet", None, outputs,
+            recipe=lambda frame, rng, outcome: frame[["row", "x"]][:-1],
+            outcome=partial(reward, column="reward"), rule=logged, rng=None,
+        )  # fmt: skip

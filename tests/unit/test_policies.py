@@ -1,0 +1,382 @@
+"""Policies on a log: probabilities, reward models, cross-fitting, what is refused."""
+
+import importlib.util
+import logging
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.datasets.logged_clicks import LoggedClicks
+from counterweight.errors import CounterweightError
+from counterweight.labeling.as_is import as_is
+from counterweight.labeling.logs import label_log, logged
+from counterweight.labeling.reward import reward
+from counterweight.models import cells, log_rows
+from counterweight.models.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
+from counterweight.tables import MODEL, model_table, read_models, write_table
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def table(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 3, n)
+    action = rng.integers(0, 4, n) * 10
+    return pd.DataFrame(
+        {
+            "row": np.arange(n, dtype="int32"),
+            "policy": np.where(rng.random(n) < 0.5, "a", "b"),
+            "x": x,
+            "z": rng.integers(0, 2, n),
+            "action": action,
+            "propensity": 0.25,
+            "reward": np.where(rng.random(n) < 0.05 + 0.1 * (action == 10 * x), 1.0, 0.0),
+            "p": rng.random(n),
+            "taken": rng.integers(0, 4, n) * 10,
+        }
+    )
+
+
+AB = {"log": {"policy": "a"}, "on_policy": {"policy": "b"}}
+
+
+def labeled(folder, frame, **options):
+    write_table(folder / "table.parquet", frame)
+    outputs = {name: folder / f"{name}.parquet" for name in ("features", "labels", "truth")}
+    label_log(
+        folder / "table.parquet", None, outputs,
+        recipe=partial(as_is, columns=["x", "z"]), outcome=partial(reward, column="reward"),
+        rule=partial(logged, **options), rng=np.random.default_rng(0), reward="reward",
+    )  # fmt: skip
+
+    def rows(columns=()):
+        return log_rows.log_rows(
+            outputs["features"], outputs["labels"], folder / "table.parquet", columns
+        )
+
+    return rows
+
+
+def fitted(policy, rows):
+    policy.fit(rows(policy.columns))
+    parts = [policy.predict(part) for part in rows(policy.columns)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def stored(folder, policy):
+    """The model as it comes back from its file."""
+    write_table(folder / "m.parquet", model_table(policy.to_arrays(), 0, "general"), MODEL)
+    return read_models(folder / "m.parquet")[0, "general"]
+
+
+def q_by_hand(frame, by, shrinkage=100.0):
+    """Reward model by grouping: rows x actions, from the half without the row."""
+    from counterweight.models.policies import _half
+
+    half = _half(frame["row"].to_numpy())
+    log = (frame["policy"] == "a").to_numpy()
+    actions = np.unique(frame["action"])
+    q = np.empty((len(frame), len(actions)))
+    for side in (0, 1):
+        other = frame[log & (half != side)]
+        mean = other["reward"].mean()
+        for row in np.flatnonzero(half == side):
+            mine = other
+            for name in by:
+                mine = mine[mine[name] == frame[name].iloc[row]]
+            for k, action in enumerate(actions):
+                cell = mine.loc[mine["action"] == action, "reward"]
+                q[row, k] = (cell.sum() + shrinkage * mean) / (len(cell) + shrinkage)
+    return q, np.searchsorted(actions, frame["action"])
+
+
+def test_uniform_policy_gives_every_action_the_same(tmp_path):
+    frame = table()
+    policy = UniformPolicy(reward_by=["x"])
+    found = fitted(policy, labeled(tmp_path, frame, **AB))
+    assert set(found["p"]) == {0.25}
+    assert len(found["p"]) == len(frame)
+    np.testing.assert_allclose(stored(tmp_path, policy)["policy"].sum(axis=1), 1.0, atol=1e-12)
+
+
+def test_reward_model_and_its_mean_over_the_policy_by_direct_sums(tmp_path):
+    frame = table(600)
+    rows = labeled(tmp_path, frame, **AB)
+    for policy, by in (
+        (UniformPolicy(reward_by=["x"], shrinkage=5.0), None),
+        (ImitatedPolicy(by=["z"], reward_by=["x"], shrinkage=5.0), "z"),
+    ):
+        found = fitted(policy, rows)
+        q, logged_action = q_by_hand(frame, ["x"], 5.0)
+        own = frame[frame["policy"] == "b"]
+        if by:
+            shares = own.groupby(by)["action"].value_counts(normalize=True).unstack(fill_value=0)
+            pi = shares.loc[frame[by]].to_numpy()
+        else:
+            pi = np.full(q.shape, 0.25)
+        every = np.arange(len(frame))
+        np.testing.assert_allclose(found["p"], pi[every, logged_action], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found["q"], q[every, logged_action], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(found["v"], (pi * q).sum(axis=1), rtol=0, atol=1e-12)
+
+
+def test_imitated_shares_sum_to_one_and_survive_their_file(tmp_path):
+    frame = table()
+    policy = ImitatedPolicy(by=["x", "z"])
+    fitted(policy, labeled(tmp_path, frame, **AB))
+    arrays = stored(tmp_path, policy)
+    assert arrays["policy"].shape == (6, 4)
+    np.testing.assert_allclose(arrays["policy"].sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    assert arrays["action"].tolist() == [0, 10, 20, 30]
+    assert arrays["policy_cell"].tolist() == [[x, z] for x in range(3) for z in range(2)]
+    assert arrays["policy_rows"].sum() == arrays["rows_on_policy"]
+    assert arrays["rows_log"] + arrays["rows_on_policy"] == len(frame)
+
+
+def test_imitating_a_known_policy_finds_its_probabilities(tmp_path):
+    rng = np.random.default_rng(2)
+    frame = table(40_000)
+    truth = np.array([[0.7, 0.1, 0.1, 0.1], [0.25] * 4, [0.0, 0.0, 0.5, 0.5]])
+    draws = (rng.random(len(frame))[:, None] >= truth[frame["x"]].cumsum(axis=1)).sum(axis=1)
+    frame["action"] = np.where(frame["policy"] == "b", draws, frame["action"] // 10)
+    policy = ImitatedPolicy(by=["x"])
+    fitted(policy, labeled(tmp_path, frame, **AB))
+    sizes = policy.policy_rows_[:, None]
+    spread = np.sqrt(truth * (1 - truth) / sizes)
+    assert (abs(policy.probabilities_ - truth) <= 4 * spread + 1e-12).all()
+
+
+def test_a_rows_own_reward_is_not_in_its_q(tmp_path):
+    frame = table(800)
+    first = fitted(UniformPolicy(reward_by=["x"]), labeled(tmp_path, frame, **AB))
+    changed_others = 0
+    for row in np.flatnonzero(frame["policy"] == "a")[:5]:
+        other = frame.copy()
+        other.loc[row, "reward"] = 1.0 - other.loc[row, "reward"]
+        found = fitted(UniformPolicy(reward_by=["x"]), labeled(tmp_path, other, **AB))
+        assert found["q"][row] == first["q"][row]
+        assert found["v"][row] == first["v"][row]
+        changed_others += (found["q"] != first["q"]).sum()
+    assert changed_others > 0
+
+
+def test_rewards_of_the_policy_itself_stay_out_of_the_model(tmp_path):
+    frame = table(800)
+    first = fitted(UniformPolicy(), labeled(tmp_path, frame, **AB))
+    frame.loc[frame["policy"] == "b", "reward"] = 1.0
+    second = fitted(UniformPolicy(), labeled(tmp_path, frame, **AB))
+    np.testing.assert_array_equal(first["q"], second["q"])
+
+
+def test_results_do_not_depend_on_the_batches(tmp_path, monkeypatch):
+    frame = table(900)
+    rows = labeled(tmp_path, frame, **AB)
+    whole = [
+        fitted(ImitatedPolicy(by=["x"], reward_by=["z"]), rows),
+        fitted(ColumnPolicy(probability="p", action="taken", reward_by=["x"]), rows),
+    ]
+    monkeypatch.setattr(log_rows, "ROW_GROUP", 13)
+    parts = [
+        fitted(ImitatedPolicy(by=["x"], reward_by=["z"]), rows),
+        fitted(ColumnPolicy(probability="p", action="taken", reward_by=["x"]), rows),
+    ]
+    for one, other in zip(whole, parts, strict=True):
+        for name in one:
+            np.testing.assert_allclose(one[name], other[name], rtol=0, atol=1e-12)
+
+
+def test_lost_zeros_count_by_their_weight(tmp_path):
+    """Twice each zero row at rate 1 is each zero row at rate 1/2."""
+    frame = table(1000)
+    zero = frame["reward"] == 0
+    lost = frame.assign(rate=np.where(zero, 0.5, 1.0))
+    rows = labeled(tmp_path, lost, keep_rate="rate")
+    policy = UniformPolicy(reward_by=["x"]).fit(rows())
+    count = policy.reward_rows_.sum()
+    assert count == (~zero).sum() + 2 * zero.sum()
+    rewarded = frame["reward"].sum()
+    assert policy.mean_reward_.mean() == pytest.approx(rewarded / count, rel=0.2)
+
+
+def test_cell_that_the_policy_never_saw_gets_probability_zero(tmp_path, caplog):
+    frame = table()
+    frame.loc[(frame["policy"] == "b") & (frame["x"] == 2), "x"] = 1
+    policy = ImitatedPolicy(by=["x"])
+    with caplog.at_level(logging.WARNING, logger="counterweight"):
+        found = fitted(policy, labeled(tmp_path, frame, **AB))
+    lost = ((frame["policy"] == "a") & (frame["x"] == 2)).to_numpy()
+    assert (found["p"][lost] == 0).all()
+    assert (found["v"][lost] == 0).all()
+    assert (found["p"][~lost] > 0).all()
+    assert stored(tmp_path, policy)["rows_without_policy"] == lost.sum()
+    assert (
+        f"{lost.sum()} of {(frame['policy'] == 'a').sum()} rows of the log are in cells of x"
+        in (caplog.text)
+    )
+
+
+def test_uniform_policy_may_choose_from_more_actions_than_were_logged(tmp_path):
+    frame = table(600)
+    policy = UniformPolicy(actions=8, reward_by=["x"])
+    found = fitted(policy, labeled(tmp_path, frame, **AB))
+    assert set(found["p"]) == {1 / 8}
+    q, _ = q_by_hand(frame, ["x"])
+    from counterweight.models.policies import _half
+
+    half = _half(frame["row"].to_numpy())
+    wanted = q.sum(axis=1) / 8 + policy.mean_reward_[half] / 2
+    np.testing.assert_allclose(found["v"], wanted, rtol=0, atol=1e-12)
+    with pytest.raises(CounterweightError, match="4 different actions, more than the 3"):
+        UniformPolicy(actions=3).fit(labeled(tmp_path, frame)())
+
+
+def test_column_policy_reads_its_columns_by_row_id(tmp_path):
+    """The labels have fewer rows than the table."""
+    frame = table(2000)
+    frame["row"] = np.arange(2000, dtype="int32") * 5 + 2
+    rows = labeled(tmp_path, frame, log={"policy": "a", "x": 1})
+    policy = ColumnPolicy(probability="p", action="taken", reward_by=["z"], shrinkage=1.0)
+    found = fitted(policy, rows)
+    used = frame[(frame["policy"] == "a") & (frame["x"] == 1)].reset_index(drop=True)
+    np.testing.assert_array_equal(found["p"], used["p"])
+    q, logged_action = q_by_hand(used, ["z"], 1.0)
+    every, taken = np.arange(len(used)), np.searchsorted(np.unique(used["action"]), used["taken"])
+    np.testing.assert_allclose(found["q"], q[every, logged_action], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found["v"], q[every, taken], rtol=0, atol=1e-12)
+
+
+def test_column_policy_without_actions_has_no_reward_model(tmp_path, caplog):
+    rows = labeled(tmp_path, table())
+    policy = ColumnPolicy(probability="p")
+    with caplog.at_level(logging.WARNING, logger="counterweight"):
+        found = fitted(policy, rows)
+    assert list(found) == ["p"]
+    assert [name for name, _ in policy.layout] == ["row", "p"]
+    assert "the doubly robust value is left out" in caplog.text
+
+
+def test_action_that_no_row_has_gets_the_mean_reward(tmp_path, caplog):
+    frame = table(600).assign(taken=99)
+    policy = ColumnPolicy(probability="p", action="taken", reward_by=["x"])
+    with caplog.at_level(logging.WARNING, logger="counterweight"):
+        found = fitted(policy, labeled(tmp_path, frame))
+    assert set(found["v"]) == set(policy.mean_reward_)
+    assert "1 actions of the policy (99) are in no row of the log" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("policy", "answer"),
+    [
+        (UniformPolicy(reward_by=["age"]), "reward_by names age, which is no feature"),
+        (ImitatedPolicy(by=["age"]), "option by names age, which is no feature"),
+        (ColumnPolicy(probability="age"), "has no column age"),
+        (ColumnPolicy(probability="policy"), "'policy' of column_policy holds text"),
+        (ColumnPolicy(probability="p", action="policy"), "'policy' of column_policy holds text"),
+        (ColumnPolicy(probability="taken"), "no probability from 0 to 1 in "),
+        (ImitatedPolicy(), "has no rows to imitate"),
+    ],
+)
+def test_bad_options_are_told_in_one_sentence(tmp_path, policy, answer):
+    rows = labeled(tmp_path, table())
+    with pytest.raises(CounterweightError) as caught:
+        policy.fit(rows(policy.columns))
+    assert answer in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_wrong_probabilities_are_counted(tmp_path):
+    frame = table()
+    frame.loc[[7, 9], "p"] = [1.2, np.nan]
+    rows = labeled(tmp_path, frame)
+    policy = ColumnPolicy(probability="p")
+    with pytest.raises(CounterweightError, match=r"in 2 of 4000 rows \(first: 1.2 in row 7\)"):
+        policy.fit(rows(policy.columns))
+
+
+def test_too_many_cells_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(cells, "MOST_CELLS", 11)
+    rows = labeled(tmp_path, table())
+    with pytest.raises(CounterweightError, match="reward model has more than 11 cells"):
+        UniformPolicy(reward_by=["x"]).fit(rows())
+    monkeypatch.setattr(cells, "MOST_CELLS", 12)
+    UniformPolicy(reward_by=["x"]).fit(rows())
+
+
+def test_a_log_of_one_row_is_too_small(tmp_path):
+    frame = table(10)
+    frame["policy"] = np.where(frame["row"] == 0, "a", "b")
+    with pytest.raises(CounterweightError, match="1 rows, all in one half"):
+        UniformPolicy().fit(labeled(tmp_path, frame, **AB)())
+
+
+def test_features_of_other_rows_are_told(tmp_path):
+    frame = table(50)
+    labeled(tmp_path, frame)
+    write_table(tmp_path / "features.parquet", frame.assign(row=frame["row"] + 1)[["row", "x"]])
+    paths = tmp_path / "features.parquet", tmp_path / "labels.parquet"
+    with pytest.raises(CounterweightError, match="not of the same rows"):
+        next(log_rows.log_rows(*paths))
+    write_table(tmp_path / "features.parquet", frame[["row", "x"]][:40])
+    with pytest.raises(CounterweightError, match="not of the same rows"):
+        next(log_rows.log_rows(*paths))
+
+
+def test_table_that_lacks_rows_is_told(tmp_path):
+    rows = labeled(tmp_path, table(50))
+    for part in (table(50)[:40], table(50).drop(index=20)):
+        write_table(tmp_path / "table.parquet", part)
+        with pytest.raises(CounterweightError, match="has no row (40|20), which the labels have"):
+            list(rows(["p"]))
+
+
+def script(name, **job):
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    part = {key: SimpleNamespace(**value) for key, value in job.items()}
+    module.main(SimpleNamespace(wildcards=SimpleNamespace(study="s", method="m"), **part))
+
+
+def test_doubly_robust_values_of_the_generated_log_hold_the_truth(tmp_path):
+    """Through the scripts: IPS and DR within 4 SE of the exact value, DR no less certain."""
+    frame, truth = LoggedClicks.simulate(300_000, np.random.default_rng(11))
+    paths = {
+        name: tmp_path / f"{name}.parquet"
+        for name in ("table", "known", "features", "labels", "truth", "metrics", "model", "preds")
+    }
+    write_table(paths["table"], frame)
+    write_table(paths["known"], truth)
+    script(
+        "label_log",
+        params={
+            "features": {"name": "as_is", "options": {"columns": ["device", "segment"]}},
+            "outcome": {"name": "reward", "options": {"column": "reward"}},
+            "labeling": {"name": "logged", "options": {}},
+            "seed": 1, "stream": "s",
+        },
+        input={name: paths[name] for name in ("table", "known")},
+        output={name: paths[name] for name in ("features", "labels", "truth", "metrics")},
+    )  # fmt: skip
+    for name in ("stochastic", "deterministic"):
+        options = {"probability": name, "action": f"{name}_action", "reward_by": ["segment"]}
+        script(
+            "train_policy",
+            params={"model": "column_policy", "options": options, "seed": 1, "stream": "s"},
+            input={name: paths[name] for name in ("table", "features", "labels")},
+            output={"model": paths["model"], "predictions": paths["preds"]},
+        )
+        found = pd.read_parquet(paths["preds"])
+        np.testing.assert_array_equal(found["row"], frame["row"])
+        known = pd.read_parquet(paths["truth"]).set_index("policy")["value"][name]
+        weight = found["p"] / frame["propensity"]
+        spreads = []
+        for terms in (
+            weight * frame["reward"],
+            found["v"] + weight * (frame["reward"] - found["q"]),
+        ):
+            spreads.append(terms.std() / np.sqrt(len(terms)))
+            assert abs(terms.mean() - known) < 4 * spreads[-1]
+        assert spreads[1] < 1.02 * spreads[0]

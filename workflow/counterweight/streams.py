@@ -1,20 +1,21 @@
 """Parquet files too large for memory: read and written a batch of rows at a time."""
 
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from counterweight.errors import CounterweightError
 from counterweight.tables import ROW_GROUP, _arrow_schema, _opened, replacing
 
 #: Rows a batch: a row group of ours.
 BATCH = ROW_GROUP
 
 
-def batches(path, columns=None, size=BATCH, *, categories=()):
+def batches(path, columns=None, size=BATCH, *, categories=(), threads=False):
     """Columns of a Parquet file as numpy arrays, batch after batch.
 
-    Memory does not grow with the number of rows. One thread: the reader costs as much on
-    one core as on eight.
+    Memory does not grow with the number of rows.
 
     Parameters
     ----------
@@ -26,6 +27,8 @@ def batches(path, columns=None, size=BATCH, *, categories=()):
         be shorter.
     categories : sequence of str
         Text columns to give as ``(codes, names)``; the names may differ between batches.
+    threads : bool
+        Decode the columns of a batch at the same time; without it one thread does it all.
 
     Yields
     ------
@@ -39,7 +42,7 @@ def batches(path, columns=None, size=BATCH, *, categories=()):
     """
     columns = None if columns is None else list(columns)
     with _opened(path, columns, read_dictionary=list(categories)) as file:
-        for batch in file.iter_batches(int(size), columns=columns, use_threads=False):
+        for batch in file.iter_batches(int(size), columns=columns, use_threads=threads):
             yield {
                 name: _array(column, name in categories)
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
@@ -50,6 +53,79 @@ def _array(column, category):
     if category:
         return column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
     return column.to_numpy(zero_copy_only=False)
+
+
+def ahead(items):
+    """The items of an iterator, the next one made while the caller works on the last.
+
+    Pays where making them leaves the interpreter free, as decoding Parquet does; costs one
+    more thread and one more item of memory. Errors come as if there were no thread.
+    """
+    items, end = iter(items), object()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, items, end)
+        while (item := waiting.result()) is not end:
+            waiting = pool.submit(next, items, end)
+            yield item
+
+
+def together(sources, size=BATCH):
+    """Batches of several Parquet files of equally many rows, in step.
+
+    Parameters
+    ----------
+    sources : sequence of (path, columns, categories)
+        As in `batches`; `columns` may be None.
+    size : int
+
+    Yields
+    ------
+    list of dict of str to numpy.ndarray
+        One dict for each file, of the same rows. Batches end where a row group of any file
+        ends.
+
+    Raises
+    ------
+    CounterweightError
+        As `batches`; and when the files differ in their number of rows.
+    """
+    counts = [row_count(path) for path, _, _ in sources]
+    for (path, _, _), count in zip(sources, counts, strict=True):
+        if count != counts[0]:
+            raise CounterweightError(
+                f"{sources[0][0]} has {counts[0]} rows but {path} has {count}: they must be of the "
+                "same rows; delete the later one and run again."
+            )
+    readers = [batches(path, columns, size, categories=names) for path, columns, names in sources]
+    held = [({}, 0, 0)] * len(readers)
+    done = 0
+    while done < counts[0]:
+        for i, (_, start, stop) in enumerate(held):
+            if start == stop:
+                batch = next(readers[i])
+                held[i] = batch, 0, _length(batch)
+        step = min(stop - start for _, start, stop in held)
+        yield [_part(batch, slice(start, start + step)) for batch, start, _ in held]
+        held = [(batch, start + step, stop) for batch, start, stop in held]
+        done += step
+
+
+def _length(batch):
+    first = next(iter(batch.values()))
+    return len(first[0] if isinstance(first, tuple) else first)
+
+
+def _part(batch, rows):
+    return {
+        name: (values[0][rows], values[1]) if isinstance(values, tuple) else values[rows]
+        for name, values in batch.items()
+    }
+
+
+def column_names(path):
+    """Columns of a Parquet file, from its footer."""
+    with _opened(path, None) as file:
+        return list(file.schema_arrow.names)
 
 
 def row_count(path):

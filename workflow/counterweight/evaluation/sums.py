@@ -9,6 +9,8 @@ z, keeps the digits when z varies little. Rows where z is exactly 0 need only th
 
 import numpy as np
 
+from counterweight.evaluation.estimate import mean_interval
+
 #: Powers (a, j) of y and of z - shift, in the order in which sums are stored.
 POWERS = ((1, 0), (1, 1), *((a, j) for a in (2, 3, 4) for j in range(a + 1)))
 
@@ -109,6 +111,38 @@ def ratio_moments(sums, zero, shift, rows, total=None):
             "pull": np.where(varies, np.sqrt(rows / second) * pull / denominator, 0.0),
             "kurtosis": np.where(varies, rows * fourth / second**2, 3.0),
         }
+
+
+def value_interval(moments, rows, level=0.95, reward_range=None, *, weighted=False):
+    """Interval of a value from the moments of its influence values.
+
+    Parameters
+    ----------
+    moments : mapping of str to float
+        From `ratio_moments`.
+    rows : int
+    level : float
+    reward_range : (float, float), optional
+        The interval stays in it if the value does: an unweighted mean of r w can lie
+        outside.
+    weighted : bool
+        Whether the value is a weighted mean of rewards (self-normalised).
+
+    Returns
+    -------
+    low, high : float
+        NaN where nothing can be said, as for the upper end when no reward was seen.
+    """
+    low, high = reward_range or (None, None)
+    value = moments["value"]
+    if not weighted and reward_range is not None:
+        varies = moments["second"] > 0
+        low = low if low <= value and (varies or low == 0) else None
+        high = high if value <= high and (varies or high == 0) else None
+    return mean_interval(
+        value, moments["standard_error"], moments["skewness"], rows, level, (low, high),
+        pull=moments["pull"], kurtosis=moments["kurtosis"],
+    )  # fmt: skip
 
 
 class ExactSum:

@@ -18,12 +18,14 @@ import numpy as np
 
 from counterweight import streams
 from counterweight.errors import CounterweightError, listed
-from counterweight.evaluation.estimate import Estimate, mean_interval
+from counterweight.evaluation.estimate import Estimate
+from counterweight.evaluation.logged_rows import RowChecks
 from counterweight.evaluation.sums import (
     ExactSum,
     RunningSum,
     power_sums,
     ratio_moments,
+    value_interval,
     zero_sums,
 )
 from counterweight.labeling.zero_rejection import checked_rates
@@ -52,8 +54,8 @@ class PolicyValue:
     level : float
         Coverage of the intervals.
     names : mapping of str to str, optional
-        Column names for messages, by ``reward``, ``propensity``, ``target``, ``keep_rate``,
-        ``q`` and ``v``.
+        Column names for messages, by ``reward``, ``propensity``, ``target``, ``q``
+        and ``v``.
 
     Attributes
     ----------
@@ -82,7 +84,8 @@ class PolicyValue:
         self.estimators = tuple(estimators)
         self.reward_range = reward_range
         self.level = level
-        self.names = {"target": "target probability", "keep_rate": "keep rate"} | (names or {})
+        names = {"target": "target probability"} | (names or {})
+        self._checks = RowChecks(names, reward_range)
         self.rows = self.nonzero = self.rows_unsupported = 0
         self.subsampled = False
         self._weighted = bool({"snips", "dr"} & set(estimators))
@@ -121,35 +124,28 @@ class PolicyValue:
             in [0, 1], a keep rate not in (0, 1] or missing where the reward is 0, a reward
             missing or out of its range, or a prediction missing.
         """
-        reward, propensity, target = (np.asarray(part) for part in (reward, propensity, target))
-        self._check_lengths(reward, propensity=propensity, target=target, q=q, v=v)
+        checks, start = self._checks, self.rows
+        found = checks.arrays(
+            {"reward": reward, "propensity": propensity, "target": target, "q": q, "v": v}
+        )
+        reward, propensity, target = found["reward"], found["propensity"], found["target"]
         rows = len(reward)
         if not rows:
             return self
         where = np.flatnonzero(reward != 0)
         r = reward[where].astype(float)
-        self._check_rewards(reward, r, where)
-        least, most = propensity.min(), propensity.max()
-        if not (least > 0 and most <= 1):
-            self._refuse("propensity", propensity, ~((propensity > 0) & (propensity <= 1)),
-                         "not above 0 and at most 1: it is the probability with which the logging "
-                         "policy took the logged action")  # fmt: skip
-        least, most = target.min(), target.max()
-        if not (least >= 0 and most <= 1):
-            self._refuse("target", target, ~((target >= 0) & (target <= 1)),
-                         "not between 0 and 1: it is the probability with which the policy to be "
-                         "evaluated takes the logged action")  # fmt: skip
-        keep = 1.0 if keep_rate is None else checked_rates(reward, keep_rate, self.rows)
-
-        if least == 0:
+        checks.rewards(reward, r, start)
+        checks.propensities(propensity, start)
+        if checks.targets(target, start) == 0:
             self.rows_unsupported += rows - int(np.count_nonzero(target))
-        zeros = rows - len(where)
-        self._add_keep(keep, where, zeros)
+        keep = 1.0 if keep_rate is None else checked_rates(reward, keep_rate, start)
+        self._add_keep(keep, where, rows - len(where))
         w = target[where] / propensity[where].astype(float)
         f = r * w
         if not np.isfinite(f.sum()):
-            self._refuse("propensity", propensity, np.isin(np.arange(rows), where[~np.isfinite(f)]),
-                         "too small to divide by")  # fmt: skip
+            bad = np.zeros(rows, bool)
+            bad[where] = ~np.isfinite(f)
+            checks.refuse("propensity", propensity, bad, start, "too small to divide by")
         self._total.add(f)
         self._reward_total.add(r.sum())
         if len(where):
@@ -157,7 +153,9 @@ class PolicyValue:
             self._one.add(power_sums(None, f - self._shift("one", f)))
             self._weight.add(power_sums(w, r - self._shift("weight", r)))
         if self._weighted:
-            self._add_weighted(reward, r, propensity, target, keep, where, q, v)
+            self._add_weighted(
+                reward, propensity, target, keep, where, found.get("q"), found.get("v")
+            )
         self.rows += rows
         self.nonzero += len(where)
         return self
@@ -178,7 +176,7 @@ class PolicyValue:
         self.subsampled |= bool(inverse.max() > 1)
         self._keep.add(zero_sums(inverse))
 
-    def _add_weighted(self, reward, r, propensity, target, keep, where, q, v):
+    def _add_weighted(self, reward, propensity, target, keep, where, q, v):
         """Sums that need the weight of every row, those of reward 0 included."""
         w = np.divide(target, propensity, dtype=float)
         if "dr" in self.estimators:
@@ -203,11 +201,8 @@ class PolicyValue:
         self._with_model = given
         if not given:
             return
-        q, v = np.asarray(q, float), np.asarray(v, float)
-        for name, values in (("q", q), ("v", v)):
-            if not np.isfinite(values.sum()):
-                self._refuse(name, values, ~np.isfinite(values), "missing or not finite: the "
-                             "reward model failed")  # fmt: skip
+        self._checks.finite("q", q, self.rows)
+        self._checks.finite("v", v, self.rows)
         z = v + w * (reward - q)
         z -= self._shift("robust", z)
         if isinstance(keep, float) and keep == 1:
@@ -361,7 +356,7 @@ class PolicyValue:
     def _count(self, rows):
         if rows is None:
             rows = self.rows
-        if rows != int(rows) or rows < self.rows:
+        if not (rows == np.floor(rows) and rows >= self.rows):
             raise CounterweightError(
                 f"The log is said to have had {rows} rows, but {self.rows} were seen: give the "
                 "number of rows before any was dropped."
@@ -387,67 +382,6 @@ class PolicyValue:
                 f"{what} needs the {missing} zero-reward rows that were dropped from the log, or a "
                 "sample of them with its keep rates: use ips, which needs only their number."
             )
-
-    def _check_lengths(self, reward, **columns):
-        for name, values in columns.items():
-            if values is not None and np.shape(values) != reward.shape or reward.ndim != 1:
-                raise CounterweightError(
-                    f"There are {reward.size} rewards but a column {self.names.get(name, name)} of "
-                    f"shape {np.shape(values)}: give one value for each row."
-                )
-
-    def _check_rewards(self, reward, r, where):
-        low, high = self.reward_range or (-np.inf, np.inf)
-        least, most = (r.min(), r.max()) if len(r) else (0.0, 0.0)
-        if len(r) < len(reward):
-            least, most = min(least, 0.0), max(most, 0.0)
-        if least >= low and most <= high and np.isfinite([least, most]).all():
-            return
-        if not np.isfinite(reward.sum()):
-            self._refuse("reward", reward, ~np.isfinite(reward), "missing or not finite: fill in "
-                         "or drop these rows")  # fmt: skip
-        self._refuse("reward", reward, ~((reward >= low) & (reward <= high)),
-                     f"outside the declared range from {low:g} to {high:g}: correct them, or "
-                     "declare another range")  # fmt: skip
-
-    def _refuse(self, name, values, bad, problem):
-        first = int(np.argmax(bad))
-        raise CounterweightError(
-            f"{int(bad.sum())} of {len(values)} values of the column {self.names.get(name, name)} "
-            f"are {problem} (first: {float(values[first]):g} in row {self.rows + first})."
-        )
-
-
-def value_interval(moments, rows, level=0.95, reward_range=None, *, weighted=False):
-    """Interval of a value from the moments of its influence values.
-
-    Parameters
-    ----------
-    moments : mapping of str to float
-        From ``sums.ratio_moments``.
-    rows : int
-    level : float
-    reward_range : (float, float), optional
-        The interval stays in it if the value does: an unweighted mean of r w can lie
-        outside.
-    weighted : bool
-        Whether the value is a weighted mean of rewards (self-normalised).
-
-    Returns
-    -------
-    low, high : float
-        NaN where nothing can be said, as for the upper end when no reward was seen.
-    """
-    low, high = reward_range or (None, None)
-    value = moments["value"]
-    if not weighted and reward_range is not None:
-        varies = moments["second"] > 0
-        low = low if low <= value and (varies or low == 0) else None
-        high = high if value <= high and (varies or high == 0) else None
-    return mean_interval(
-        value, moments["standard_error"], moments["skewness"], rows, level, (low, high),
-        pull=moments["pull"], kurtosis=moments["kurtosis"],
-    )  # fmt: skip
 
 
 def ips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range=None, level=0.95):
@@ -493,6 +427,8 @@ def value_from_parquet(
 ):  # fmt: skip
     """Value of a policy from a Parquet log, read once and a batch of rows at a time.
 
+    A second thread decodes the next batch; memory does not grow with the rows.
+
     Parameters
     ----------
     path : str or Path
@@ -532,7 +468,8 @@ def value_from_parquet(
         names["keep_rate"] = keep_rate
     names = {key: name for key, name in names.items() if name is not None}
     log = PolicyValue(estimators, reward_range=reward_range, level=level, names=names)
-    for batch in streams.batches(path, dict.fromkeys(names.values()), size):
+    columns = dict.fromkeys(names.values())
+    for batch in streams.ahead(streams.batches(path, columns, size, threads=True)):
         found = {key: batch[name] for key, name in names.items()}
         if not by_row:
             found["keep_rate"] = keep_rate

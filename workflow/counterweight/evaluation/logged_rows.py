@@ -1,0 +1,115 @@
+"""Checks of logged rows: one sentence for each mistake, with column, rows and what to do."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+
+_MEANING = {
+    "propensity": "not above 0 and at most 1: it is the probability with which the logging policy "
+    "took the logged action",
+    "target": "not between 0 and 1: it is the probability with which the policy to be evaluated "
+    "takes the logged action",
+    "q": "missing or not finite: the reward model failed in these rows",
+    "reward": "missing or not finite: fill in or drop these rows",
+}
+
+
+class RowChecks:
+    """Checks of batches of one log. A good batch costs a pass or two over each column.
+
+    Parameters
+    ----------
+    names : mapping of str to str
+        Column names for messages, by ``reward``, ``propensity``, ``target``, ``q``, ``v``.
+    reward_range : (float, float), optional
+        Least and greatest reward.
+    """
+
+    def __init__(self, names, reward_range=None):
+        self.names = names
+        self.reward_range = reward_range
+        if reward_range is not None and not reward_range[0] <= reward_range[1]:
+            raise CounterweightError(
+                f"The range of rewards is {reward_range[0]} to {reward_range[1]}: give the least "
+                "reward first, then the greatest."
+            )
+
+    def arrays(self, columns):
+        """Columns as arrays of numbers, all of one length; None stays None.
+
+        Parameters
+        ----------
+        columns : dict of str to array or None
+            The first sets the length.
+        """
+        found = {}
+        for name, values in columns.items():
+            if values is None:
+                continue
+            found[name] = values = np.asarray(values)
+            first = next(iter(found.values()))
+            if values.ndim != 1 or values.shape != first.shape:
+                raise CounterweightError(
+                    f"The column {self._named(name)} has the shape {values.shape} beside "
+                    f"{first.size} rewards: give one value for each row."
+                )
+            if values.dtype.kind not in "biuf":
+                raise CounterweightError(
+                    f"The column {self._named(name)} holds no numbers but values of type "
+                    f"{values.dtype}: recode it first."
+                )
+        return found
+
+    def propensities(self, values, start):
+        """Refuse propensities that are not in (0, 1]."""
+        if not (values.min() > 0 and values.max() <= 1):
+            self.refuse("propensity", values, ~((values > 0) & (values <= 1)), start)
+
+    def targets(self, values, start):
+        """Refuse target probabilities that are not in [0, 1]; return the least."""
+        least = values.min()
+        if not (least >= 0 and values.max() <= 1):
+            self.refuse("target", values, ~((values >= 0) & (values <= 1)), start)
+        return least
+
+    def rewards(self, values, nonzero, start):
+        """Refuse rewards that are missing or out of range.
+
+        Parameters
+        ----------
+        values : array (n,)
+        nonzero : array (m,)
+            Those that are not 0, as floats.
+        start : int
+            Number of the first row.
+        """
+        low, high = self.reward_range or (-np.inf, np.inf)
+        least, most = (nonzero.min(), nonzero.max()) if len(nonzero) else (0.0, 0.0)
+        if len(nonzero) < len(values):
+            least, most = min(least, 0.0), max(most, 0.0)
+        if least >= low and most <= high and np.isfinite([least, most]).all():
+            return
+        if not np.isfinite(nonzero).all():
+            self.refuse("reward", values, ~np.isfinite(values), start)
+        self.refuse(
+            "reward", values, ~((values >= low) & (values <= high)), start,
+            f"outside the declared range from {low:g} to {high:g}: correct them, or declare "
+            "another range",
+        )  # fmt: skip
+
+    def finite(self, name, values, start):
+        """Refuse values that are missing or infinite."""
+        if not np.isfinite(values.sum()):
+            self.refuse(name, values, ~np.isfinite(values), start, _MEANING["q"])
+
+    def refuse(self, name, values, bad, start, problem=None):
+        """Raise the sentence on the bad values of a column."""
+        first = int(np.argmax(bad))
+        raise CounterweightError(
+            f"{int(bad.sum())} of {len(values)} values of the column {self._named(name)} are "
+            f"{problem or _MEANING[name]} (first: {float(values[first]):g} in row "
+            f"{start + first})."
+        )
+
+    def _named(self, name):
+        return self.names.get(name, name)

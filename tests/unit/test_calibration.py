@@ -119,6 +119,14 @@ def test_rows_at_an_end_take_the_place_of_the_bound():
     assert np.allclose(spline.control_rewards_, [1 / 8, 1 / 2, 1])
 
 
+def test_flat_ends_follow_the_outer_control_points():
+    score, reward = np.repeat([1.0, 2.0, 3.0], 5), np.tile([0.0, 0, 0, 0, 50], 3)
+    flat = SplineCalibrator(3, (None, "flat")).fit(score - 0.1 * (reward == 0), reward)
+    assert np.allclose(flat.predict([-9.0, 0.9, 9.0]), 10)
+    ranged = clone(flat).set_params(bounds=((0.0, 4.0), (0.0, 100.0))).fit(score, reward)
+    assert np.allclose(ranged.predict([0.0, 2.0, 4.0]), [0, 10, 100])
+
+
 def test_one_score_gives_the_weighted_mean():
     spline = SplineCalibrator(5).fit(np.full(11, 2.5), [1.0] + [0.0] * 10, keep_rate=0.1)
     assert np.allclose(spline.predict([2.5, -10, 10]), 1 / 101)

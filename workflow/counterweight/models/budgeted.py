@@ -86,7 +86,11 @@ class BudgetedClassifier:
     steps_ : numpy.ndarray, shape (k, 3)
         Progressive sampling: rows of the training sets of a step, the share that came out
         best, its criterion (greater is better: AUC, or minus the error).
+    predictions_out_of_range_ : float
+        Share of the training set whose raw prediction is outside [0, 1].
     constant_, converged_ : bool
+        Whether the training set is of one class, so that the model is a constant; whether
+        the learner converged.
 
     Notes
     -----
@@ -103,13 +107,16 @@ class BudgetedClassifier:
 
     References
     ----------
-    Weiss & Provost (2003), Learning when training data are costly, JAIR 19, sections 3, 6.
+    Weiss & Provost (2003), Learning when training data are costly, JAIR 19.
     Batista, Prati & Monard (2004) for random oversampling.
     """
 
     #: The trainer passes row ids.
     KEYED = True
-    SWEPT = ("rows_bought", "chosen_share", "budget_excess", "constant_model", "converged")
+    SWEPT = (
+        "rows_bought", "chosen_share", "budget_excess", "predictions_out_of_range",
+        "constant_model", "converged",
+    )  # fmt: skip
 
     def __init__(
         self, learner="tree", budget=1000, share="natural", criterion="auc", folds=5, min_leaf=2
@@ -184,6 +191,7 @@ class BudgetedClassifier:
         self.learner_ = self._learned(X, y, rows, learning)
         self.constant_ = isinstance(self.learner_, ConstantModel)
         self.converged_ = bool(self.learner_.converged_)
+        self.predictions_out_of_range_ = self.learner_.out_of_range(X[rows])
         self.n_features_ = X.shape[1]
         return self
 
@@ -202,6 +210,7 @@ class BudgetedClassifier:
             "budget_excess": np.empty(0) if excess is None else excess,
             "base_rate": self.base_rate_,
             "steps": self.steps_,
+            "predictions_out_of_range": self.predictions_out_of_range_,
             "constant_model": float(self.constant_),
             "converged": float(self.converged_),
         }
@@ -222,7 +231,7 @@ class BudgetedClassifier:
 
     def _learned(self, X, y, rows, seed):
         """The learner on `rows` of the pool; a constant where they are of one class."""
-        if y[rows].min() == y[rows].max():
+        if len(np.unique(y[rows])) < 2:
             return ConstantModel(y[rows], np.ones(len(rows)))
         return new_learner(self.learner, self.min_leaf).fit(
             X[rows], y[rows], None, np.random.default_rng(seed)
@@ -260,7 +269,6 @@ class BudgetedClassifier:
         """Criterion of each candidate set, cross-validated within the bought rows."""
         owned = pool.rows(*bought)
         fold = pool.place[owned] % self.folds
-        shares = sets[:, 1] / sets.sum(axis=1)
         estimate = np.empty((len(sets), len(owned)))
         for k, counts in enumerate(sets):
             inside = pool.place[owned] < counts[y[owned]]
@@ -269,12 +277,8 @@ class BudgetedClassifier:
                 rows = owned[inside & ~held]
                 if not held.any():
                     continue
-                share = y[rows].mean() if len(rows) else shares[k]
-                model = (
-                    self._learned(X, y, rows, seed)
-                    if len(rows)
-                    else ConstantModel(np.zeros(1), np.zeros(1))
-                )
+                share = y[rows].sum() / max(len(rows), 1)
+                model = self._learned(X, y, rows, seed)
                 estimate[k, held] = self._score(model, share, X[owned[held]])
         positive = y[owned] == 1
         if self.criterion == "auc":

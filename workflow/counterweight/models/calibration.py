@@ -1,6 +1,7 @@
 """Calibration of scores on subsampled rows: a linear spline, and the prior correction."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from counterweight.checks import checked_weights
 from counterweight.errors import CounterweightError
@@ -52,7 +53,7 @@ def inverse_prior_correction(p, keep_rate):
     return shifted_odds(_probabilities(p), 1.0 / _rates(keep_rate))
 
 
-class SplineCalibrator:
+class SplineCalibrator(BaseEstimator):
     """Linear spline from a raw score to the expected reward (Mineiro 2010).
 
     The calibration rows are cut by score into bins of equal count, half-open, the last

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 import report_example as example
+import report_subsampled as subsampled
 import yaml
 from counterweight.errors import CounterweightError
 from counterweight.reporting.claims import LAYOUT, VERDICTS, check_names, decide, load_claims
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
+ZEROES = CLAIMS.with_name("mineiro_2010.yaml")
 RULE = {"label": "here", "study": "adult_married", "target": "general", "metric": "accuracy",
         "left": "shifted_mixture", "right": "logistic", "comparison": "greater"}  # fmt: skip
 
@@ -222,3 +224,76 @@ def test_what_only_real_data_can_show_is_not_judged_on_twins(shipped):
     decided = decide(sizes, example.metrics(plan), plan)
     assert set(decided["verdict"]) == {"cannot be tested"}
     assert decided["detail"].str.contains("generated data").all()
+
+
+@pytest.fixture(scope="module")
+def zeroes():
+    """Claims on subsampled logs, with a made-up plan and its metrics."""
+    plan = subsampled.plan()
+    return load_claims([ZEROES])[0], subsampled.metrics(plan), plan
+
+
+def test_the_claims_on_subsampled_logs_are_all_there(zeroes):
+    claims, _, plan = zeroes
+    assert [claim["id"] for claim in claims] == [f"Z{number:02d}" for number in range(1, 22)]
+    check_names(claims, plan)
+    assert load_claims([ZEROES])[1] == [], "the paper prints no figures"
+
+
+def test_each_claim_on_subsampled_logs_has_an_effect_with_an_interval(zeroes):
+    decided = decide(*zeroes)
+    assert not (decided["verdict"] == "cannot be tested").any()
+    assert decided[["effect", "low", "high"]].notna().all(axis=None)
+    assert (decided["low"] <= decided["effect"]).all()
+    assert (decided["effect"] <= decided["high"]).all()
+
+
+def test_no_claim_on_subsampled_logs_holds_whatever_is_measured(zeroes):
+    claims, metrics, plan = zeroes
+    before = decide(claims, metrics, plan).set_index("id")["verdict"]
+    turned = -3.7 * metrics["value"] + 100.0
+    uneven = metrics["value"] * metrics["study"].str.len()
+    changed = [
+        decide(claims, metrics.assign(value=value), plan).set_index("id")["verdict"]
+        for value in (turned, uneven, 0.0)
+    ]
+    held = before[before == "reproduced"].index
+    assert len(held) > 10
+    assert all(any(after[name] != "reproduced" for after in changed) for name in held)
+
+
+def test_one_repeat_that_breaks_an_identity_is_enough(zeroes):
+    claims, metrics, plan = zeroes
+    broken = metrics.copy()
+    where = broken.index[broken["metric"] == "drop_zero_change"][0]
+    broken.loc[where, "value"] = 1e-12
+    before, after = (decide(claims[:1], table, plan).iloc[0] for table in (metrics, broken))
+    assert before["verdict"] == "reproduced" and (before["low"], before["high"]) == (0.0, 0.0)
+    assert after["verdict"] != "reproduced"
+
+
+@pytest.mark.parametrize(("right", "expected"), [(0.7, "reproduced"), (0.765, "not reproduced")])
+def test_every_repeat_can_be_asked_for(metrics, plan, right, expected):
+    found = one(metrics, plan, {"right": right, "judge": "every"})
+    values = metrics.query(
+        "study == 'adult_married' and source == 'shifted_mixture' and target == 'general'"
+        " and metric == 'accuracy'"
+    )["value"]
+    assert found["verdict"] == expected
+    assert found["low"] == pytest.approx(100 * (values.min() - right))
+    assert found["high"] == pytest.approx(100 * (values.max() - right))
+
+
+def test_a_count_needs_no_second_repeat(metrics, plan):
+    found = one(metrics[metrics["repeat"] == 0], plan, {"judge": "every"})
+    assert found["verdict"] == "reproduced"
+    assert found["low"] == found["effect"] == found["high"]
+    assert "(a count)" in found["detail"]
+
+
+def test_relative_differences_are_shares_of_the_right_side(metrics, plan):
+    rule = {"relative": True, "right": 0.75, "comparison": "within", "margin": 0.05}
+    absolute, relative = one(metrics, plan, {"right": 0.75}), one(metrics, plan, rule)
+    assert relative["effect"] == pytest.approx(absolute["effect"] / 0.75)
+    assert relative["unit"] == "%" and relative["verdict"] == "reproduced"
+    assert "% of 75.00" in relative["detail"]

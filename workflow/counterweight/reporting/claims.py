@@ -29,6 +29,7 @@ VERDICTS = ("reproduced", "depends on", "not reproduced", "cannot be tested")
 LAYOUT = (
     ("id", "string"),
     ("paper", "string"),
+    ("title", "string"),
     ("statement", "string"),
     ("where", "string"),
     ("verdict", "string"),
@@ -101,7 +102,7 @@ def load_claims(paths):
     Returns
     -------
     claims : list of dict
-        Each with ``paper`` beside the keys of the file.
+        Each with ``paper`` and ``title`` (of the paper) beside the keys of the file.
     printed : list of dict
         Figures in print of all files, each with ``paper``.
 
@@ -133,7 +134,7 @@ def load_claims(paths):
         for claim in document["claims"]:
             if any(known["id"] == claim["id"] for known in claims):
                 raise CounterweightError(f"{path}: the claim id {claim['id']} is used twice.")
-            claims.append({"paper": document["paper"], **claim})
+            claims.append({"paper": document["paper"], "title": document["title"], **claim})
         printed += [{"paper": document["paper"], **entry} for entry in document.get("printed", [])]
     return claims, printed
 
@@ -232,6 +233,11 @@ def _quantity(metrics, side, plan, failures, average):
     return values
 
 
+def _item(item):
+    """An item in print; a setting of a sweep by the name of its option."""
+    return wording.setting_label(item) if item.startswith(("keep_rate=", "share=")) else item
+
+
 def _name(side, plan):
     if not isinstance(side, dict):
         return None
@@ -247,27 +253,35 @@ def _name(side, plan):
             parts[0] += f" of {source}"
         if side.get("item"):
             counted = "step " if side["item"].isdigit() else ""
-            parts.append(f"({counted}{side['item']})")
+            parts.append(f"({counted}{_item(side['item'])})")
     return " ".join(parts)
 
 
 def _phrase(left, right, rule, outcome, plan):
     """The comparison of one rule in words, with numbers."""
     unit, factor = outcome["unit"], outcome["factor"]
-    places = wording.digits(unit)
+    places = wording.digits(unit, *(outcome[key] for key in ("effect", "low", "high")))
     names = [_name(left, plan), _name(right, plan)]
     if names[1] is None:
-        names[1] = wording.number(right * factor, wording.digits(unit))
+        names[1] = wording.number(right * factor, wording.digits(unit, right * factor))
     elif left["study"] != right["study"]:
         names = [f"{names[0]} in {left['study']}", f"{names[1]} in {right['study']}"]
     effect = wording.number(outcome["effect"], places, sign=True)
     text = f"{names[0]} {wording.MINUS} {names[1]} = {effect}" + (f" {unit}" if unit else "")
+    if rule.get("relative"):
+        text += f" of {'the latter' if isinstance(right, dict) else names[1]}"
     if right == 0.0:
         text = f"{names[0]} = {effect}" + (f" {unit}" if unit else "")
     if rule.get("judge") != "mean":
         text += " " + wording.interval(outcome["low"], outcome["high"], places)
+    if rule.get("judge") == "every":
+        count = wording.count(outcome["repeats"], "repeat")
+        text += f" (least and greatest of {count})" if outcome["repeats"] > 1 else " (a count)"
     margin = rule.get("margin", 0) * factor
-    size = wording.number(abs(margin), 1 if unit == "points" else 0 if margin % 1 == 0 else 2)
+    size = wording.number(
+        abs(margin),
+        1 if unit == "points" else 0 if margin % 1 == 0 else wording.places_for([margin], 2, 1),
+    )
     needed = {"within": f"allowed ±{size}", "differs": f"needed beyond ±{size}"}
     signs = {"greater": margin, "less": -margin}
     if margin:
@@ -292,7 +306,8 @@ def _judge(comparison, margin, low, high):
 
 def _decide_rule(rule, metrics, plan, failures):
     left, right = _sides(rule)
-    unit, factor = wording.unit(left["metric"])
+    relative = bool(rule.get("relative"))
+    unit, factor = ("%", 100.0) if relative else wording.unit(left["metric"])
     outcome = {
         "label": rule["label"], "study": left["study"], "target": left.get("target", ""),
         "metric": left["metric"], "left": left.get("source"), "comparison": rule["comparison"],
@@ -301,7 +316,8 @@ def _decide_rule(rule, metrics, plan, failures):
         "unit": unit, "factor": factor, "effect": math.nan, "low": math.nan, "high": math.nan,
         "repeats": 0, "verdict": "cannot", "text": "",
     }  # fmt: skip
-    average = rule.get("judge") == "mean"
+    judge = rule.get("judge", "interval")
+    average = judge == "mean"
     try:
         values = _quantity(metrics, left, plan, failures, average)
         if isinstance(right, dict):
@@ -309,21 +325,28 @@ def _decide_rule(rule, metrics, plan, failures):
             common = values.index.intersection(other.index)
             if common.empty:
                 raise _Missing("the two sides have no repeat in common")
-            difference = values.loc[common].to_numpy() - other.loc[common].to_numpy()
+            values, other = values.loc[common].to_numpy(), other.loc[common].to_numpy()
         else:
-            difference = values.to_numpy() - right
+            values, other = values.to_numpy(), right
+        if relative and not np.all(other):
+            raise _Missing("the right side is 0, so nothing can be told relative to it")
+        difference = (values - other) / (np.abs(other) if relative else 1.0)
         if np.isnan(difference).any():
             raise _Missing("the difference is not a number")
         share = plan["studies"][left["study"]]["test_share"]
         mean, low, high = paired_interval(difference, share)
         if average:
             low, high = math.nan, math.nan
+        elif judge == "every":
+            low, high = float(difference.min()), float(difference.max())
         elif math.isnan(low):
             raise _Missing("a single split gives no interval; use at least two repeats")
     except _Missing as missing:
         return outcome | {"text": str(missing)}
     bounds = (mean, mean) if average else (low, high)
     verdict = _judge(rule["comparison"], rule.get("margin", 0), *bounds)
+    if judge == "every" and verdict == "undecided":
+        verdict = "fails"
     outcome |= {
         "effect": mean * factor, "low": low * factor, "high": high * factor,
         "repeats": len(difference), "verdict": verdict,
@@ -395,6 +418,7 @@ def _decide_claim(claim, metrics, plan, failures):
     return {
         "id": claim["id"],
         "paper": claim["paper"],
+        "title": claim.get("title", claim["paper"]),
         "statement": claim["statement"],
         "where": claim["where"],
         "verdict": verdict,

@@ -8,10 +8,30 @@ import numpy as np
 import pandas as pd
 
 from counterweight.components import declared
-from counterweight.reporting import summaries
+from counterweight.reporting import subsampled, summaries
 from counterweight.reporting.claims import OUTCOMES, VERDICTS, conditions
-from counterweight.reporting.tables import failures_of, last_line, results_table
-from counterweight.reporting.wording import digits, interval, number, percent
+from counterweight.reporting.tables import (
+    best_of,
+    columns_of,
+    failures_of,
+    is_log,
+    last_line,
+    results_table,
+    value_table,
+)
+from counterweight.reporting.wording import (
+    IN_PERCENT,
+    LOSSES,
+    count,
+    digits,
+    family_name,
+    interval,
+    metric_name,
+    number,
+    percent,
+    places_for,
+    unit,
+)
 
 TEMPLATES = Path(__file__).resolve().parent / "templates"
 BANNERS = {
@@ -23,6 +43,8 @@ BANNERS = {
         "Simulated study: the points come from a known formula, so that the truth is known."
     ),
 }
+#: Conditions of a claim, and rows of a table, beyond which they are folded.
+_MANY, _LONG = 4, 20
 _KINDS = dict(zip(VERDICTS, ("yes", "part", "no", "none"), strict=True))
 
 
@@ -53,18 +75,21 @@ def _condition_view(rules):
 
 def _claim_view(claims):
     for claim in claims.itertuples():
-        places = digits(claim.unit)
+        places = digits(claim.unit, claim.effect, claim.low, claim.high)
         effect = ""
         if not np.isnan(claim.effect):
             effect = f"{number(claim.effect, places, sign=True)} {claim.unit}".strip()
+        parts = list(_condition_view(json.loads(claim.rules)))
         yield {
             "id": claim.id,
+            "title": claim.title,
             "statement": claim.statement,
             "where": claim.where,
             "verdict": claim.verdict,
             "kind": _kind(claim.verdict),
             "detail": "" if claim.rules != "[]" else claim.detail,
-            "conditions": list(_condition_view(json.loads(claim.rules))),
+            "conditions": parts,
+            "summary": _summary(parts),
             "effect": effect,
             "interval": interval(claim.low, claim.high, places),
             "data": claim.data if claim.data in BANNERS else "",
@@ -78,45 +103,88 @@ def _counts(claims):
     ]
 
 
-def _cell(row, share):
-    """``mean (sd)``; shares in per cent."""
+def _summary(parts):
+    """One line in place of the conditions of a claim, where they fill much room."""
+    if sum(len(part["texts"]) for part in parts) <= _MANY:
+        return ""
+    held = sum(part["kind"] == "yes" for part in parts)
+    return f"{held} of {count(len(parts), 'condition')} {'holds' if len(parts) == 1 else 'hold'}"
+
+
+def _papers(claims):
+    """Claims by paper, in the order of their first ids: title and rows."""
+    papers = {}
+    for claim in _claim_view(claims):
+        papers.setdefault(claim["title"], []).append(claim)
+    return [{"title": title, "claims": rows} for title, rows in sorted(papers.items(), key=_first)]
+
+
+def _first(paper):
+    return paper[1][0]["id"]
+
+
+def _cell(row, percents, places):
+    """``mean (sd)``."""
     if row is None or pd.isna(row["mean"]):
         return "–"
-    factor, places = (100, 1) if share else (1, 3)
+    factor = 100 if percents else 1
     text = number(factor * row["mean"], places)
     return text if pd.isna(row["sd"]) else f"{text} ({number(factor * row['sd'], places)})"
 
 
-def _table_view(table):
+def _column_view(table, columns):
+    """Name, unit and digits of each metric of a results table."""
+    for metric in columns:
+        means = table.loc[table["metric"] == metric, "mean"].dropna().abs()
+        percents = metric in IN_PERCENT
+        name = metric_name(metric)
+        yield {
+            "metric": metric,
+            "name": name[0].upper() + name[1:] + (", %" if percents else ""),
+            "percents": percents,
+            "places": 1 if percents else places_for([means.median()] if len(means) else [], 3),
+        }
+
+
+def _table_view(table, columns):
     """Formatted rows of one results table, one for each method."""
-    accuracy = table[table["metric"] == "accuracy"]
-    fair = accuracy[(accuracy["status"] == "ok") & ~accuracy["oracle"]]
-    best = fair.loc[fair["mean"].idxmax(), "method"] if fair["mean"].notna().any() else None
+    headline = columns[0]["metric"]
+    rows = table[table["metric"] == headline]
+    fair = rows[(rows["status"] == "ok") & ~rows["oracle"]]
+    best = best_of(fair, headline)
+    best = None if best is None else fair.loc[best, "method"]
+    _, factor = unit(headline)
+    places = digits(unit(headline)[0], *(factor * rows[["low", "high"]].abs().median()))
+    # What is worse has one colour, whether the metric is a loss or not.
+    up, down = ("down", "up") if headline in LOSSES else ("up", "down")
     told = None
     for method, part in table.groupby("method", sort=False):
         cells = {row["metric"]: row for row in part.to_dict("records")}
-        main = cells["accuracy"]
+        main = cells[headline]
         difference = ""
         if not pd.isna(main["diff"]):
-            difference = number(100 * main["diff"], 2, sign=True)
+            difference = number(factor * main["diff"], places, sign=True)
         # A data set that is not there fails every method: its long reason stands once.
         reason = "for the same reason" if main["reason"] == told else main["reason"]
         told = main["reason"]
+        in_print = ""
+        if not pd.isna(main["printed"]):
+            shown = columns[0]["percents"]
+            in_print = percent(main["printed"]) if shown else number(main["printed"], 3)
         yield {
             "label": main["label"],
             "oracle": main["oracle"],
             "failed": main["status"] == "failed",
             "reason": reason,
             "best": method == best,
-            "accuracy": _cell(main, True),
             "difference": difference,
-            "interval": interval(100 * main["low"], 100 * main["high"]),
-            "sign": "up" if main["low"] > 0 else "down" if main["high"] < 0 else "",
-            "printed": "" if pd.isna(main["printed"]) else percent(main["printed"]),
-            "balanced_accuracy": _cell(cells["balanced_accuracy"], True),
-            "auc": _cell(cells["auc"], False),
-            "log_loss": _cell(cells["log_loss"], False),
-            "brier": _cell(cells["brier"], False),
+            "interval": interval(factor * main["low"], factor * main["high"], places),
+            "sign": up if main["low"] > 0 else down if main["high"] < 0 else "",
+            "printed": in_print,
+            "cells": [
+                _cell(cells[column["metric"]], column["percents"], column["places"])
+                for column in columns
+            ],
             "n": main["n"],
         }
 
@@ -128,26 +196,60 @@ def _tables_of(settings):
         yield target, named.get(target, "")
 
 
+def _results_view(own, name, settings, plan, target, title, claims, failures, printed):
+    """One results table with its sentences."""
+    table = results_table(own, plan, name, target, printed, failures)
+    metrics = columns_of(settings)
+    columns = list(_column_view(table, metrics))
+    rows = list(_table_view(table, columns))
+    repeats = max(row["n"] for row in rows) if rows else 0
+    difference = "Difference, points" if unit(metrics[0])[0] == "points" else "Difference"
+    return {
+        "kind": "results",
+        "title": title,
+        "caption": f"Results on {summaries.target_name(target)}",
+        "sentences": [
+            summaries.table_sentence(
+                table, claims, name, target, settings.get("baseline", "logistic"), metrics[0]
+            ),
+            summaries.majority_sentence(own, name, target) if "accuracy" in metrics else "",
+        ],
+        "columns": columns,
+        "difference": difference,
+        "headline": metric_name(metrics[0]),
+        "less": metrics[0] in LOSSES,
+        "rows": rows,
+        "long": f"All {len(rows)} rows" if len(rows) > _LONG else "",
+        "printed": any(row["printed"] for row in rows),
+        "oracle": any(row["oracle"] for row in rows),
+        "repeats": count(repeats, "random split"),
+    }
+
+
+def _value_view(own, name, plan, target, title, claims, failures):
+    """The table of policy values with its sentences."""
+    table = value_table(own, plan, name, target, failures)
+    found = summaries.claims_on(claims, name, target)
+    return {
+        "kind": "value",
+        "title": title,
+        "caption": "Value of each policy",
+        "sentences": [*subsampled.value_sentences(table), summaries.claims_sentence(found)],
+        "rows": list(subsampled.value_rows(table)),
+        "long": "",
+        "resamplings": count(int(table["n"].max()), "resampling") if len(table) else "",
+    }
+
+
 def _study_view(name, settings, plan, metrics, claims, failures, figures, printed):
     own = metrics[metrics["study"] == name]
-    tables = []
-    for target, title in _tables_of(settings):
-        table = results_table(own, plan, name, target, printed, failures)
-        rows = list(_table_view(table))
-        tables.append(
-            {
-                "title": title,
-                "caption": f"Results on {summaries.target_name(target)}",
-                "sentence": summaries.table_sentence(
-                    table, claims, name, target, settings.get("baseline", "logistic")
-                ),
-                "majority": summaries.majority_sentence(own, name, target),
-                "rows": rows,
-                "printed": any(row["printed"] for row in rows),
-                "oracle": any(row["oracle"] for row in rows),
-                "repeats": max(row["n"] for row in rows) if rows else 0,
-            }
-        )
+    log = is_log(settings)
+    tables = [
+        _value_view(own, name, plan, target, title, claims, failures)
+        if log
+        else _results_view(own, name, settings, plan, target, title, claims, failures, printed)
+        for target, title in _tables_of(settings)
+    ]
     drawn = []
     for figure in settings.get("figures") or ():
         if (name, figure) in figures:
@@ -163,8 +265,12 @@ def _study_view(name, settings, plan, metrics, claims, failures, figures, printe
         "title": settings["title"],
         "banner": BANNERS.get(settings.get("source"), ""),
         "kind": settings.get("source", ""),
+        "kept": subsampled.keep_sentence(own, settings),
         "sizes": summaries.sizes(own, name, printed),
         "tables": tables,
+        "sweep": None if log else subsampled.sweep_view(own, name, settings),
+        "ranking": None if log else subsampled.ranking_view(own, name, settings),
+        "budget": [] if log else list(subsampled.budget_sentences(own, name, settings)),
         "figures": drawn,
         "missing_figures": [
             figure for figure in settings.get("figures") or () if (name, figure) not in figures
@@ -175,6 +281,18 @@ def _study_view(name, settings, plan, metrics, claims, failures, figures, printe
         "notes": summaries.fitting_notes(own, settings),
         "failures": failures_of(failures, name, settings.get("dataset")),
     }
+
+
+def _families(plan, studies):
+    """Studies under the families that they belong to, in plan order."""
+    found = {}
+    for study in studies:
+        family = plan["studies"][study["id"]].get("family") or "other studies"
+        found.setdefault(family, []).append(study)
+    return [
+        {"id": f"family-{name}", "name": family_name(name), "studies": members}
+        for name, members in found.items()
+    ]
 
 
 def _failure_view(failures):
@@ -241,8 +359,17 @@ def build_report(plan, metrics, claims, failures=(), figures=None, printed=()):
         plan=plan,
         banner=BANNERS["generated"] if plan.get("data_source") == "generated" else "",
         failures=list(_failure_view(failures)),
-        claims=list(_claim_view(claims)),
+        papers=_papers(claims),
         counts=_counts(claims),
         studies=studies,
+        families=_families(plan, studies),
         balanced=summaries.BALANCED,
+        limits={
+            name: [number(100 * value, 1 if round(1000 * value) % 10 else 0) for value in bounds]
+            for name, bounds in (
+                ("loss", subsampled.LOSS_RISE),
+                ("value", subsampled.VALUE_BIAS),
+                ("auc", subsampled.AUC_BIAS),
+            )
+        },
     )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.intervals import normal_interval, paired_interval
-from counterweight.reporting.wording import method_label
+from counterweight.reporting.wording import method_label, parts_of
 from counterweight.tables import model_arrays, read_table
 
 
@@ -72,14 +72,14 @@ class StudyResults:
         rows = self.rows(source, metric, target)
         return rows.groupby("item", sort=False)["value"].mean()
 
-    def estimate(self, source, metric, target):
-        """``(mean, low, high)`` of a metric without items.
+    def estimate(self, source, metric, target, item=""):
+        """``(mean, low, high)`` of a metric, by default of one without items.
 
         The interval is the corrected resampled one; from a single split, the normal
         interval of its standard error. None when there is no value.
         """
         rows = self.rows(source, metric, target)
-        rows = rows[(rows["item"] == "") & rows["value"].notna()]
+        rows = rows[(rows["item"] == item) & rows["value"].notna()]
         if rows.empty:
             return None
         if len(rows) > 1:
@@ -87,3 +87,22 @@ class StudyResults:
         value, error = rows["value"].iloc[0], rows["standard_error"].iloc[0]
         low, high = (value, value) if pd.isna(error) else normal_interval(value, error)
         return value, low, high
+
+    def curve(self, source, metric, option, target="general"):
+        """A metric along the values of one option, for a sweep or for items such as ``n=250``.
+
+        Returns
+        -------
+        list of (float, float, float, float)
+            ``(value of the option, mean, low, high)``, by that value; where there is no
+            interval, both bounds are the mean.
+        """
+        points = []
+        for item in self.rows(source, metric, target)["item"].unique():
+            setting = parts_of(item)
+            found = self.estimate(source, metric, target, item)
+            if found is None or set(setting) != {option} or isinstance(setting[option], str):
+                continue
+            mean, low, high = found
+            points.append((setting[option], mean, *((mean, mean) if low != low else (low, high))))
+        return sorted(points)

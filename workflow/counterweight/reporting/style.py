@@ -106,6 +106,57 @@ def spread(positions, gap):
     return placed
 
 
+def label_ends(ax, ends, height, size=8):
+    """Write names to the right of a panel, each at the height of its line's end.
+
+    Names that would overlap are moved apart.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        With its final limits, on a linear or logarithmic y axis.
+    ends : sequence of (float, str, str)
+        Height, text and colour.
+    height : float
+        About the height of the panel in inches.
+    size : float
+        Of the text, in points.
+    """
+    if not ends:
+        return
+    scale = ax.transLimits if ax.get_yscale() == "linear" else ax.transScale + ax.transLimits
+    places = [min(max(float(scale.transform((1, y))[1]), 0.0), 1.0) for y, _, _ in ends]
+    for place, (_, text, colour) in zip(
+        spread(places, 1.25 * size / (72 * height)), ends, strict=True
+    ):
+        ax.text(1.03, place, text, color=colour, va="center", fontsize=size,
+                transform=ax.transAxes)  # fmt: skip
+
+
+def interval_line(ax, points, colour, shift=1.0, line=True, **options):
+    """Means with their intervals along an option, from `StudyResults.curve`.
+
+    ``shift`` moves them along a logarithmic axis, so that intervals of several lines stand
+    side by side.
+    """
+    if not points:
+        return
+    x, mean, low, high = (list(column) for column in zip(*points, strict=True))
+    x = [shift * value for value in x]
+    ax.vlines(x, low, high, color=colour, linewidth=1.1)
+    style = {"markersize": 3.5, "linewidth": 1.3, **options}
+    ax.plot(x, mean, "o-" if line else "o", color=colour, **style)
+
+
+def rate_axis(ax, rates):
+    """A logarithmic axis of keep rates, all rows (l = 1) on the left."""
+    ax.set_xscale("log")
+    ax.minorticks_off()
+    rates = sorted(rates)
+    ax.set_xticks(rates, [f"{rate:g}" for rate in rates])
+    ax.set_xlim(rates[-1] * 1.6, rates[0] / 1.6)
+
+
 def svg_text(figure):
     """A figure as SVG text: no date, no random ids, so the same bytes every time."""
     with look():

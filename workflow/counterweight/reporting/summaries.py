@@ -5,8 +5,21 @@ import json
 import numpy as np
 
 from counterweight.evaluation.intervals import paired_interval
-from counterweight.reporting.tables import by_repeat
-from counterweight.reporting.wording import count, interval, listing, method_label, number, percent
+from counterweight.reporting.tables import best_of, by_repeat
+from counterweight.reporting.wording import (
+    IN_PERCENT,
+    LOSSES,
+    count,
+    digits,
+    interval,
+    listing,
+    method_label,
+    metric_name,
+    number,
+    percent,
+    places_for,
+    unit,
+)
 
 #: Below this absolute difference in standard deviations a feature counts as balanced.
 BALANCED = 0.1
@@ -17,10 +30,13 @@ def target_name(target):
     return _TARGETS.get(target, target)
 
 
-def points(mean, low, high):
-    """A difference of shares in percentage points with its interval."""
-    text = number(100 * mean, 2, sign=True) + " points"
-    bounds = interval(100 * low, 100 * high)
+def points(mean, low, high, metric="accuracy"):
+    """A difference of a metric with its interval; of shares in percentage points."""
+    name, factor = unit(metric)
+    values = [factor * value for value in (mean, low, high)]
+    places = digits(name, *values)
+    text = number(values[0], places, sign=True) + (f" {name}" if name else "")
+    bounds = interval(*values[1:], places)
     return f"{text} {bounds}" if bounds else text
 
 
@@ -31,12 +47,18 @@ def rules_of(claims):
             yield claim.id, claim.verdict, rule
 
 
-def claims_on(claims, study, target):
-    """``{claim id: verdict}`` of the claims that rest on accuracies in one table."""
+def claims_on(claims, study, target, metrics=None):
+    """``{claim id: verdict}`` of the claims that rest on one table.
+
+    Those are the claims with a rule on the study and the target, and on one of `metrics`
+    where these are given.
+    """
     return {
         name: verdict
         for name, verdict, rule in rules_of(claims)
-        if rule["study"] == study and rule["target"] == target and rule["metric"] == "accuracy"
+        if rule["study"] == study
+        and rule["target"] == target
+        and (metrics is None or rule["metric"] in metrics)
     }
 
 
@@ -65,7 +87,7 @@ def majority_sentence(metrics, study, target):
     )
 
 
-def table_sentence(table, claims, study, target, baseline):
+def table_sentence(table, claims, study, target, baseline, metric="accuracy"):
     """What one results table shows, and whether the claims about it hold.
 
     Parameters
@@ -75,33 +97,53 @@ def table_sentence(table, claims, study, target, baseline):
     claims : pandas.DataFrame
         From `counterweight.reporting.claims.decide`.
     study, target, baseline : str
+    metric : str
+        The table's headline.
     """
-    accuracy = table[table["metric"] == "accuracy"]
-    fair = accuracy[(accuracy["status"] == "ok") & ~accuracy["oracle"] & accuracy["mean"].notna()]
+    rows = table[table["metric"] == metric]
+    fair = rows[(rows["status"] == "ok") & ~rows["oracle"] & rows["mean"].notna()]
+    name = metric_name(metric)
     if fair.empty:
-        return f"No method has an accuracy on {target_name(target)}, so this table shows nothing."
-    best = fair.loc[fair["mean"].idxmax()]
-    text = (
-        f"On {target_name(target)}, the most accurate method that sees no hidden label is "
-        f"{best['label']} with {percent(best['mean'])}"
-    )
+        return (
+            f"No method has {article(name)} {name} on {target_name(target)}, so this table shows "
+            "nothing."
+        )
+    best = fair.loc[best_of(fair, metric)]
+    shown = percent(best["mean"]) if metric in IN_PERCENT else number(
+        best["mean"], places_for([best["mean"]], 3)
+    )  # fmt: skip
+    quality = "most accurate method" if metric == "accuracy" else f"method with the best {name}"
+    blind = " that sees no hidden label" if rows["oracle"].any() else ""
+    text = f"On {target_name(target)}, the {quality}{blind} is {best['label']} with {shown}"
+    others = fair[fair["method"] != baseline]
+    columns = None if metric != "accuracy" else {"accuracy"}
+    found = claims_sentence(claims_on(claims, study, target, columns))
+    if len(rows) == 1:
+        return f"{best['label']} has {article(name)} {name} of {shown} here. {found}"
     if best["method"] == baseline:
         text += ", the baseline itself"
     elif not np.isnan(best["diff"]):
-        text += f", {points(best['diff'], best['low'], best['high'])} from the baseline"
-    others = fair[fair["method"] != baseline]
-    better, worse = int((others["low"] > 0).sum()), int((others["high"] < 0).sum())
-    text += (
-        f"; of {count(len(others), 'other method')}, {better} "
-        f"{'is' if better == 1 else 'are'} better than the baseline beyond the interval and "
-        f"{worse} worse. "
-    )
-    return text + _claims_sentence(claims_on(claims, study, target))
+        text += f", {points(best['diff'], best['low'], best['high'], metric)} from the baseline"
+    if len(others):
+        better, worse = int((others["low"] > 0).sum()), int((others["high"] < 0).sum())
+        if metric in LOSSES:
+            better, worse = worse, better
+        text += (
+            f"; of {count(len(others), 'other row')}, {better} "
+            f"{'is' if better == 1 else 'are'} better than the baseline beyond the interval and "
+            f"{worse} worse"
+        )
+    return f"{text}. {found}"
 
 
-def _claims_sentence(found):
+def article(noun):
+    return "an" if noun[0] in "aeiouA" else "a"
+
+
+def claims_sentence(found):
+    """How the claims of `claims_on` came out."""
     if not found:
-        return "The paper claims nothing about it."
+        return "No claim rests on it."
     groups = {}
     for name, verdict in found.items():
         kind = "reproduced in part" if verdict.startswith("depends on") else verdict
@@ -280,7 +322,8 @@ def sizes(metrics, study, printed):
     rows = []
     for metric, name in (
         ("rows_labeled", "labeled"), ("rows_unlabeled", "unlabeled"), ("rows_test", "test"),
-        ("rows_all", "all"),
+        ("rows_all", "all"), ("rows_log", "in the log"),
+        ("rows_on_policy", "logged by the policy itself"), ("rows_nonzero", "of non-zero reward"),
     ):  # fmt: skip
         value = _mean(metrics, "labels", metric)
         if not np.isnan(value):

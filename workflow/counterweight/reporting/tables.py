@@ -4,15 +4,38 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.evaluation.intervals import paired_interval
-from counterweight.reporting.wording import method_label
+from counterweight.evaluation.intervals import normal_interval, paired_interval
+from counterweight.reporting.wording import LOSSES, method_label, setting_label
 
-#: Metrics that a results table shows, in its order of columns.
+#: Metrics that a results table shows where the plan does not name them; the first is the headline.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
 LAYOUT = (
     "study", "target", "method", "label", "oracle", "metric", "mean", "sd", "diff", "low",
     "high", "n", "printed", "status", "reason",
 )  # fmt: skip
+VALUE_LAYOUT = (
+    "study", "target", "method", "label", "estimator", "keep_rate", "value", "low", "high",
+    "truth", "truth_low", "truth_high", "bias", "bias_low", "bias_high", "spread", "coverage",
+    "rows", "effective_rows", "largest_weight", "n", "status", "reason",
+)  # fmt: skip
+
+
+def columns_of(settings):
+    """Metrics of a study's results table; the first is its headline."""
+    return tuple(settings.get("columns") or COLUMNS)
+
+
+def is_log(settings):
+    """Whether a study is about a log of actions rather than about labels."""
+    return settings.get("task") == "log"
+
+
+def best_of(rows, metric):
+    """Index of the best mean in a table of one metric; None where there is no mean."""
+    means = rows["mean"].dropna()
+    if means.empty:
+        return None
+    return means.idxmin() if metric in LOSSES else means.idxmax()
 
 
 def failure_of(failures, study, source, dataset=None):
@@ -68,8 +91,8 @@ def by_repeat(metrics, study, source, target, metric, item=""):
 def results_table(metrics, plan, study, target, printed=(), failures=()):
     """One table of results: methods in plan order, one row for each method and metric.
 
-    A swept method has a row for each of its settings, but where the study draws the
-    sensitivity figure, which shows them all.
+    The metrics are the study's ``columns``. A swept method has a row for each of its
+    settings, but where the study draws the sensitivity figure, which shows them all.
 
     Parameters
     ----------
@@ -94,20 +117,17 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
     CounterweightError
         When the plan has no such study.
     """
-    if study not in plan["studies"]:
-        raise CounterweightError(
-            f"There is no study {study!r} in the plan; it has {listed(plan['studies'])}."
-        )
-    settings = plan["studies"][study]
+    settings = _settings(plan, study)
     in_print = {
         (entry["source"], entry["metric"]): entry["value"]
         for entry in printed
         if entry["study"] == study and entry["target"] == target
     }
+    columns = columns_of(settings)
     own = metrics[
         (metrics["study"] == study)
         & (metrics["target"] == target)
-        & metrics["metric"].isin(COLUMNS)
+        & metrics["metric"].isin(columns)
         & metrics["value"].notna()
     ]
     measured = {
@@ -125,13 +145,11 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
             items = own.loc[own["source"] == method["id"], "item"].unique()
             shown += [(method, item) for item in items]
     for method, item in shown:
-        values = {metric: measured.get((method["id"], item, metric), nothing) for metric in COLUMNS}
+        values = {metric: measured.get((method["id"], item, metric), nothing) for metric in columns}
         status, reason = "ok", ""
         if all(series.empty for series in values.values()):
-            status = "failed"
-            failure = failure_of(failures, study, method["id"], settings.get("dataset"))
-            reason = last_line(failure["reason"]) if failure else "no result was found"
-        for metric in COLUMNS:
+            status, reason = "failed", _reason(failures, study, method["id"], settings)
+        for metric in columns:
             series = values[metric]
             diff = low = high = np.nan
             if method["id"] != baseline:
@@ -142,7 +160,7 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
                     "study": study,
                     "target": target,
                     "method": f"{method['id']} {item}".strip(),
-                    "label": f"{method_label(method)} {item}".strip(),
+                    "label": ", ".join(filter(None, [method_label(method), setting_label(item)])),
                     "oracle": bool(method.get("oracle")),
                     "metric": metric,
                     "mean": series.mean() if len(series) else np.nan,
@@ -159,10 +177,133 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
     return pd.DataFrame(rows, columns=list(LAYOUT))
 
 
-def all_tables(metrics, plan, printed=(), failures=()):
-    """Every results table of the plan: ``{(study, target): frame}`` in plan order."""
+def _settings(plan, study):
+    if study not in plan["studies"]:
+        raise CounterweightError(
+            f"There is no study {study!r} in the plan; it has {listed(plan['studies'])}."
+        )
+    return plan["studies"][study]
+
+
+def _reason(failures, study, source, settings):
+    failure = failure_of(failures, study, source, settings.get("dataset"))
+    return last_line(failure["reason"]) if failure else "no result was found"
+
+
+def split_item(item):
+    """``("ips", 0.1)`` from ``"ips l=0.1"``; None where an item is no such pair."""
+    estimator, found, rate = item.rpartition(" l=")
+    try:
+        return (estimator, float(rate)) if found else None
+    except ValueError:
+        return None
+
+
+def value_table(metrics, plan, study, target="general", failures=()):
+    """Values of policies: one row for each method, estimator and keep rate.
+
+    Parameters
+    ----------
+    metrics : pandas.DataFrame
+        In the layout `counterweight.tables.METRICS`, with the metrics of the protocol
+        ``policy_value``.
+    plan : dict
+    study, target : str
+    failures : iterable of dict
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `VALUE_LAYOUT`. ``value`` with ``low`` and ``high`` is the estimate from
+        the whole log, ``truth`` the value that it should find, with its own 95 %
+        interval (of width 0 where it is known by construction). ``bias`` is the mean
+        over resamplings of estimate minus truth with the t interval of that mean,
+        ``spread`` the sd of the estimates, ``coverage`` the share of their intervals that
+        hold the truth, ``n`` the number of resamplings; ``rows`` counts the rows that the
+        whole-log estimate used. A failed method keeps one row, with ``reason``.
+
+    Raises
+    ------
+    CounterweightError
+        When the plan has no such study.
+    """
+    settings = _settings(plan, study)
+    own = metrics[
+        (metrics["study"] == study) & (metrics["target"] == target) & metrics["value"].notna()
+    ]
+    rows = []
+    for method in settings["methods"]:
+        place = {
+            "study": study, "target": target, "method": method["id"],
+            "label": method_label(method), "estimator": "", "n": 0, "status": "ok", "reason": "",
+        }  # fmt: skip
+        parts = dict(list(own[own["source"] == method["id"]].groupby("metric", sort=False)))
+        found = [
+            pair
+            for name in ("whole_value", "value")
+            if name in parts
+            for pair in map(split_item, parts[name]["item"].unique())
+            if pair
+        ]
+        if not found:
+            reason = _reason(failures, study, method["id"], settings)
+            rows.append(place | {"status": "failed", "reason": reason})
+            continue
+        for estimator, rate in sorted(dict.fromkeys(found), key=lambda pair: -pair[1]):
+            rows.append(place | _value_row(parts, estimator, rate, settings["test_share"]))
+    table = pd.DataFrame(rows, columns=list(VALUE_LAYOUT))
+    order = {name: k for k, name in enumerate(dict.fromkeys(table["estimator"]))}
+    place = {method["id"]: k for k, method in enumerate(settings["methods"])}
+    keys = [table["method"].map(place), table["estimator"].map(order), -table["keep_rate"]]
+    return table.iloc[np.lexsort(keys[::-1])].reset_index(drop=True)
+
+
+def _value_row(parts, estimator, rate, test_share):
+    """The numbers of one estimator at one keep rate, from one method's metrics by name."""
+
+    def rows_of(name):
+        rows = parts.get(name)
+        if rows is None:
+            return pd.DataFrame(columns=["repeat", "value", "standard_error", "rows"])
+        return rows[[split_item(item) == (estimator, rate) for item in rows["item"]]]
+
+    def single(name):
+        rows = rows_of(name)
+        return float(rows["value"].iloc[0]) if len(rows) else np.nan
+
+    truth = parts.get("truth", pd.DataFrame(columns=["value", "standard_error"]))
+    known = error = np.nan
+    if len(truth):
+        known, error = float(truth["value"].iloc[0]), float(truth["standard_error"].iloc[0])
+    truth_low, truth_high = normal_interval(known, error) if error == error else (known, known)
+    values, errors = (rows_of(name)["value"] for name in ("value", "error"))
+    bias, bias_low, bias_high = paired_interval(errors, test_share)
+    covered, whole = rows_of("covered")["value"], rows_of("whole_value")
+    used = whole["rows"] if len(whole) and whole["rows"].iloc[0] else rows_of("value")["rows"]
     return {
-        (name, target): results_table(metrics, plan, name, target, printed, failures)
+        "estimator": estimator, "keep_rate": rate,
+        "value": single("whole_value"), "low": single("whole_low"), "high": single("whole_high"),
+        "truth": known, "truth_low": truth_low, "truth_high": truth_high,
+        "bias": bias, "bias_low": bias_low, "bias_high": bias_high,
+        "spread": float(values.std(ddof=1)) if len(values) > 1 else np.nan,
+        "coverage": float(covered.mean()) if len(covered) else np.nan,
+        "rows": float(used.mean()) if len(used) else np.nan,
+        "effective_rows": single("effective_rows"), "largest_weight": single("largest_weight"),
+        "n": len(errors),
+    }  # fmt: skip
+
+
+def table_of(metrics, plan, study, target, printed=(), failures=()):
+    """The table of a study for one target: of policy values, or of results."""
+    if is_log(_settings(plan, study)):
+        return value_table(metrics, plan, study, target, failures)
+    return results_table(metrics, plan, study, target, printed, failures)
+
+
+def all_tables(metrics, plan, printed=(), failures=()):
+    """Every table of the plan: ``{(study, target): frame}`` in plan order."""
+    return {
+        (name, target): table_of(metrics, plan, name, target, printed, failures)
         for name, study in plan["studies"].items()
         for target in study["targets"]
     }

@@ -6,14 +6,25 @@ MINUS = "\N{MINUS SIGN}"
 
 #: Metrics that are shares: differences are told in percentage points.
 SHARES = frozenset(
-    {"accuracy", "balanced_accuracy", "auc", "positive_share", "decisions_moved", "share_extreme"}
-)
+    {
+        "accuracy", "balanced_accuracy", "auc", "positive_share", "decisions_moved",
+        "share_extreme", "auc_bias", "auc_spread", "auc_covered", "auc_deviation",
+        "auc_deviation_quantile", "agarwal_bound", "bound_violated", "covered",
+    }
+)  # fmt: skip
+#: Of these, the ones that tables show in per cent; an AUC is a share but is written as one number.
+IN_PERCENT = frozenset({"accuracy", "balanced_accuracy"})
+#: Metrics of which less is better.
+LOSSES = frozenset({"brier", "log_loss", "calibration_error", "squared_loss"})
+#: Metrics that are told relative to a value: in per cent of it.
+RELATIVE = frozenset({"ratio_bias", "identity_gap"})
 #: What else a metric is counted in.
 UNITS = {
     "log_loss": "nats", "log_likelihood": "nats per row", "unlabeled_log_likelihood":
     "nats per row", "rows_labeled": "rows", "rows_unlabeled": "rows", "rows_test": "rows",
     "rows_all": "rows", "rows_capped": "rows", "components_held": "updates",
     "balance_before": "sd", "balance_after": "sd", "balance_z": "standard errors",
+    "budget_excess": "rows", "rows_bought": "rows", "rows_kept": "rows",
 }  # fmt: skip
 METRIC_NAMES = {
     "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "auc": "AUC",
@@ -24,19 +35,57 @@ METRIC_NAMES = {
     "balance_before": "imbalance before weighting", "balance_after": "imbalance after weighting",
     "largest_weight": "largest weight", "largest_uncapped": "largest weight before the cap",
     "components_held": "component updates held back",
+    "calibration_error": "calibration error", "squared_loss": "squared loss",
+    "drop_zero_change": "effect of dropping zero rows on the value",
+    "zero_details_change": "effect of altering zero rows on the value",
+    "identity_gap": "error of the mean over kept rows",
+    "ratio_bias": "bias of the ratio estimator", "ratio_bias_times_n": "bias times n",
+    "rows_per_nonzero": "rows stored for each non-zero row",
+    "auc_bias": "bias of the AUC", "auc_spread": "spread of the AUC",
+    "auc_covered": "coverage of the AUC", "auc_deviation": "mean deviation of the AUC",
+    "auc_deviation_quantile": "upper quantile of the AUC's deviation",
+    "agarwal_bound": "Agarwal bound", "bound_violated": "share of resamples beyond the bound",
+    "budget_excess": "rows bought beyond the budget",
+    "spline_gap": "distance from the spline of all calibration rows",
+}  # fmt: skip
+#: Estimators of a policy's value, as tables and figures name them.
+ESTIMATORS = {
+    "ips": "IPS", "ips_lost": "IPS without the count", "snips": "SNIPS", "dr": "Doubly robust",
+}  # fmt: skip
+#: What families of studies are about, as headings.
+FAMILIES = {
+    "selection_bias": "Labels of a selected part",
+    "subsampled_evaluation": "Evaluation on subsampled logs",
+}
+#: Ways to correct for training on subsampled rows, as parts of a method's id.
+CORRECTIONS = {
+    "weights": "weighted", "spline": "spline calibration", "prior": "prior correction",
+    "none": "uncorrected",
 }  # fmt: skip
 _MODELS = {
     "logistic": "Logistic regression",
     "generative": "Class mixtures",
     "shifted_mixture": "Shifted mixture",
 }
+_LEARNERS = {
+    "sgd": "SGD regression", "logistic": "Logistic regression", "boosting": "Gradient boosting",
+    "tree": "Tree",
+}  # fmt: skip
 _MARKS = {"lemma1": "Lemma 1", "lemma2": "Lemma 2"}
+_SHARES_OF_BUDGET = {
+    "natural": "natural share", "balanced": "balanced", "progressive": "progressive sampling",
+    "oversampled": "positives oversampled", "all": "all rows", "shares": "fixed share",
+    "plain": "all rows", "error": "by error",
+}  # fmt: skip
+_OPTIONS = {"keep_rate": "l", "share": "share of positives"}
 
 
 def unit(metric):
     """``(unit, factor)``: what differences of a metric are told in, and the multiplier."""
     if metric in SHARES:
         return "points", 100.0
+    if metric in RELATIVE:
+        return "% of the value", 100.0
     return UNITS.get(metric, ""), 1.0
 
 
@@ -56,8 +105,25 @@ def number(value, digits=2, sign=False):
     return (MINUS if value < 0 else "+" if sign else "") + text
 
 
-def digits(unit_name):
-    return {"rows": 0, "nats per row": 3, "nats": 3}.get(unit_name, 2)
+def digits(unit_name, *values):
+    """Digits after the point for numbers of a unit.
+
+    Whole numbers for counts, two digits for points; otherwise as many as leave three
+    figures of the largest of `values`, at least two (three for log losses), at most six.
+    """
+    if unit_name in {"rows", "updates"}:
+        return 0
+    if unit_name == "points":
+        return 2
+    return places_for(values, 3 if unit_name.startswith("nats") else 2)
+
+
+def places_for(values, least=2, figures=3, most=6):
+    """Digits after the point that leave some figures of the largest of `values`."""
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not sizes:
+        return least
+    return min(max(least, figures - 1 - math.floor(math.log10(max(sizes)))), most)
 
 
 def percent(value, places=1):
@@ -82,11 +148,54 @@ def method_label(method):
         return method["label"]
     model = method.get("model") or ""
     base, _, rest = name.partition("-")
+    if model in {"subsampled", "budgeted"} and rest:
+        return _learner_label(base, rest)
     if base != model:
         return name.replace("_", " ")
     base = _MODELS.get(model, model.replace("_", " ").capitalize())
     words = [_MARKS.get(word, word.replace("_", " ")) for word in rest.split("-") if word]
     return f"{base} ({', '.join(words)})" if words else base
+
+
+def learner_name(learner):
+    """``sgd`` as *SGD regression*."""
+    return _LEARNERS.get(learner, learner.replace("_", " ").capitalize())
+
+
+def _learner_label(learner, rest):
+    """``sgd-weights`` as *SGD regression, weighted*."""
+    known = CORRECTIONS | _SHARES_OF_BUDGET
+    words = [known.get(word, word.replace("_", " ")) for word in rest.split("-")]
+    return ", ".join([learner_name(learner), *words])
+
+
+def estimator_name(estimator):
+    return ESTIMATORS.get(estimator, estimator.replace("_", " "))
+
+
+def family_name(family):
+    return FAMILIES.get(family, family.replace("_", " ").capitalize())
+
+
+def parts_of(item):
+    """``"inertia=0.9,iterations=5,shifts=all"`` as a dict; numbers where they are numbers."""
+    found = {}
+    for part in filter(None, item.split(",")):
+        key, _, value = part.partition("=")
+        try:
+            found[key] = float(value)
+        except ValueError:
+            found[key] = value
+    return found
+
+
+def setting_label(item):
+    """A setting of a sweep in print: ``keep_rate=0.1`` as *l = 0.1*."""
+    words = []
+    for key, value in parts_of(item).items():
+        shown = f"{value:g}" if isinstance(value, float) else value
+        words.append(f"{_OPTIONS.get(key, key.replace('_', ' '))} = {shown}")
+    return ", ".join(words)
 
 
 def count(amount, noun, plural=None):

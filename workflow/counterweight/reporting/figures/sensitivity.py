@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.reporting import style
-from counterweight.reporting.wording import number
+from counterweight.reporting.wording import number, parts_of
 
 CAPTION = (
     "Accuracy on the unlabeled population (top) and gain in its log-likelihood (bottom) after a "
@@ -12,18 +12,6 @@ CAPTION = (
     "dashed biased logistic regression and the dotted unshifted mixture with Lemma 2 weights."
 )
 _TARGET = "unlabeled"
-
-
-def parse(item):
-    """``"inertia=0.9,iterations=5,shifts=all"`` as a dict; numbers where they are numbers."""
-    found = {}
-    for part in filter(None, item.split(",")):
-        key, _, value = part.partition("=")
-        try:
-            found[key] = float(value)
-        except ValueError:
-            found[key] = value
-    return found
 
 
 def draw(study):
@@ -46,7 +34,7 @@ def draw(study):
             chosen = rows[rows["target"] == _TARGET]
             rows = chosen if len(chosen) else rows
             for item, value in rows.groupby("item", sort=False)["value"].mean().items():
-                setting = parse(item)
+                setting = parts_of(item)
                 key = (setting.get("shifts", "all"), setting.get("inertia", np.nan))
                 values.setdefault(key, {})[setting.get("iterations", 1.0)] = value
         frames[metric] = values

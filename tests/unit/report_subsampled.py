@@ -1,0 +1,242 @@
+"""Made-up studies of the family on subsampled logs: plan and metrics by the contract's names."""
+
+import numpy as np
+import pandas as pd
+import report_example as example
+from counterweight.tables import metrics_table
+
+FAMILY = "subsampled_evaluation"
+RATES = (1.0, 0.5, 0.1, 0.01)
+SWEPT = (1.0, 0.1, 0.01, 0.001)
+ESTIMATORS = ("ips", "ips_lost", "snips", "dr")
+RESAMPLINGS = 12
+LEARNERS = ("sgd", "logistic", "boosting")
+CORRECTIONS = ("weights", "spline", "prior", "none")
+BUDGET = (
+    "natural", "balanced", "progressive", "progressive-error", "oversampled", "all",
+)  # fmt: skip
+SHARES = (0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 0.875)
+COLUMNS = ["brier", "calibration_error", "log_loss", "auc"]
+
+
+def study(title, methods, source="download", **changes):
+    return {
+        "title": title, "family": FAMILY, "dataset": "bank_marketing", "source": source,
+        "repeats": 5, "test_share": 0.4, "targets": ["general"], "baseline": methods[0]["id"],
+        "methods": methods, "selectors": [], "weightings": [], "tables": [], "figures": [],
+        "task": "classification", "keep_rate": 1.0, "columns": COLUMNS,
+        "protocol": {"name": "metrics", "options": {}}, **changes,
+    }  # fmt: skip
+
+
+def log_study(title, names, model, **changes):
+    methods = [example.method(name, model=model, repeats=1) for name in names]
+    return study(
+        title, methods, task="log", columns=["value"], test_share=0.0, repeats=1,
+        protocol={"name": "policy_value", "options": {"keep_rates": list(RATES)}},
+        figures=["value", "ratio_bias"], **changes,
+    )  # fmt: skip
+
+
+def swept_study(title, **changes):
+    methods = [example.method("logistic", model="logistic", repeats=5)]
+    methods += [
+        example.method(f"{learner}-{correction}", model="subsampled", repeats=5,
+                       sweep={"keep_rate": list(SWEPT)})
+        for learner in LEARNERS for correction in CORRECTIONS
+    ]  # fmt: skip
+    methods += [
+        example.method(f"{learner}-balanced", model="subsampled", repeats=5)
+        for learner in LEARNERS[1:]
+    ]
+    return study(title, methods, figures=["keep_rates", "reliability"], swept=True, **changes)
+
+
+def budget_study(title, **changes):
+    methods = [example.method(f"tree-{name}", model="budgeted", repeats=5) for name in BUDGET]
+    methods.append(
+        example.method("tree-shares", model="budgeted", repeats=5, sweep={"share": list(SHARES)})
+    )
+    columns = ["auc", "accuracy", "balanced_accuracy", "brier"]
+    return study(title, methods, columns=columns, figures=["shares"], swept=True, **changes)
+
+
+def ranking_study(title, **changes):
+    protocol = {"name": "ranking_resamples", "options": {"budgets": [100, 400], "delta": 0.05}}
+    methods = [example.method("logistic", repeats=5)]
+    return study(title, methods, protocol=protocol, columns=["auc", "brier"],
+                 figures=["deviation"], **changes)  # fmt: skip
+
+
+def studies(source="download"):
+    kept = [example.method("logistic", repeats=5)]
+    weighted = [example.method("logistic-lemma1", repeats=5)]
+    plain = [example.method("boosting-plain", model="subsampled", repeats=5)]
+    made = {"source": source}
+    generated = {"source": "simulated", "dataset": "rare_clicks"}
+    return {
+        "bandit_men_thompson": log_study(
+            "Open Bandit, men: the uniform log values Thompson sampling", ["imitated_policy"],
+            "imitated_policy", dataset="open_bandit", **made),
+        "logged_value": log_study(
+            "Generated log: two policies of known value", ["stochastic", "deterministic"],
+            "column_policy", **generated),
+        "bank_ranking": ranking_study("Bank: the AUC of one ranking", **made),
+        "clicks_ranking": ranking_study("Rare clicks: the AUC of one ranking", **generated),
+        "bank_subsampled": swept_study("Bank: training on subsampled rows", **made),
+        "clicks_subsampled": swept_study("Rare clicks: training on subsampled rows", **generated),
+        "bank_budget": budget_study("Bank: which rows to buy", **made),
+        "adult_budget": budget_study("Adult: which rows to buy", **made),
+        "clicks_budget": budget_study("Rare clicks: which rows to buy", **generated),
+        "bank_kept": study("Bank: a tenth of the zero test rows", kept + plain, keep_rate=0.1,
+                           **made),
+        "adult_kept": study("Adult: a tenth of the zero test rows", kept + weighted,
+                            keep_rate=0.1, **made),
+        "adult_married": study("Adult", kept + weighted, family="selection_bias", **made),
+    }  # fmt: skip
+
+
+def plan(source="download"):
+    return {
+        "title": "Counterweight", "data_source": source, "version": "0.1", "seed": 1,
+        "studies": studies(source),
+    }  # fmt: skip
+
+
+def metrics(plan, seed=0):
+    rng = np.random.default_rng(seed)
+    frames = []
+    for name, settings in plan["studies"].items():
+        for one in settings["methods"]:
+            make = _classification
+            if settings.get("task") == "log":
+                make = _value
+            records = list(make(one, settings, rng))
+            frames.append(metrics_table(name, one["id"], records).to_pandas())
+        records = list(_labels(settings))
+        frames.append(metrics_table(name, "labels", records).to_pandas())
+    return pd.concat(frames, ignore_index=True)
+
+
+def _labels(settings):
+    numbers = {"rows_all": 45211.0, "rows_test": 18084.0}
+    if settings.get("task") == "log":
+        numbers = {"rows_log": 452949.0, "rows_on_policy": 4077727.0, "rows_nonzero": 2285.0,
+                   "rows_all": 4530676.0, "smallest_propensity": 0.01}  # fmt: skip
+    for metric, value in numbers.items():
+        yield {"metric": metric, "value": value}
+
+
+def _value(one, settings, rng):
+    truth, error = 0.0050, 0.00002
+    if one["id"] in ("stochastic", "deterministic"):
+        truth, error = 0.012, 0.0
+    place = {"target": "general"}
+    yield place | {"metric": "truth", "value": truth, "standard_error": error, "rows": 4077727}
+    yield place | {"metric": "rows_unsupported", "value": 0.0, "rows": 452949}
+    for item, value in (("l=1.0", 200.0), ("l=0.5", 100.5), ("l=0.1", 20.9), ("dropped", 1.0)):
+        yield place | {"metric": "rows_per_nonzero", "item": item, "value": value}
+    for estimator in ESTIMATORS:
+        for rate in RATES:
+            wide = 0.0003 * (1 + 0.4 * (estimator != "ips") * (1 / rate) ** 0.4)
+            at = place | {"item": f"{estimator} l={rate}"}
+            middle = truth + 0.3 * wide
+            for metric, value in (
+                ("whole_value", middle), ("whole_low", middle - 1.9 * wide),
+                ("whole_high", middle + 2.1 * wide), ("effective_rows", 2e5 * rate),
+                ("largest_weight", 30.0 / rate),
+            ):  # fmt: skip
+                yield at | {"metric": metric, "value": value, "rows": 452949}
+            for repeat in range(RESAMPLINGS):
+                found = truth + rng.normal(0, wide)
+                for metric, value in (
+                    ("value", found), ("error", found - truth),
+                    ("covered", float(abs(found - truth) < 1.96 * wide)),
+                    ("subsampling_error", 0.1 * wide),
+                ):  # fmt: skip
+                    yield at | {"metric": metric, "repeat": repeat, "value": value}
+    for repeat in range(RESAMPLINGS):
+        for metric in ("drop_zero_change", "zero_details_change"):
+            yield place | {"metric": metric, "repeat": repeat, "value": 0.0}
+        for item in ("reward l=0.1", "importance l=0.1"):
+            yield place | {"metric": "identity_gap", "item": item, "repeat": repeat,
+                           "value": rng.normal(0, 0.002)}  # fmt: skip
+    for repeat in range(20):
+        for n in (250, 500, 1000, 2000):
+            bias = 9 / n + rng.normal(0, 1e-4)
+            at = place | {"item": f"n={n}", "repeat": repeat}
+            yield at | {"metric": "ratio_bias", "value": bias}
+            yield at | {"metric": "ratio_bias_times_n", "value": n * bias}
+
+
+def _levels(one, setting, rng):
+    """Brier, calibration error and AUC of a method at a setting: worse with fewer rows."""
+    _, _, rest = one["id"].partition("-")
+    harm = {"weights": 0.006, "spline": 0.001, "prior": 0.002, "none": 0.05}.get(rest, 0.0)
+    lost = harm * (1 - np.log10(setting.get("keep_rate", 1.0)) - 1)
+    auc = 0.79 - 0.3 * lost - 0.02 * (setting.get("share", 0.5) - 0.5) ** 2
+    auc += {"natural": -0.03, "shares": -0.005}.get(rest, 0.0) + rng.normal(0, 0.001)
+    accuracy = 0.88 + {"natural": 0.015}.get(rest, 0.0) - 0.05 * setting.get("share", 0.5)
+    brier = 0.085 + lost - 0.001 * (rest == "spline") + rng.normal(0, 2e-4)
+    error = 0.02 + lost - 0.012 * (rest == "spline") + rng.normal(0, 5e-4)
+    return {
+        "brier": brier, "calibration_error": error, "log_loss": 3.2 * brier, "auc": auc,
+        "accuracy": accuracy + rng.normal(0, 0.001), "balanced_accuracy": 0.7,
+    }  # fmt: skip
+
+
+def _classification(one, settings, rng):
+    sweep = one["sweep"] or {"": [None]}
+    ((option, values),) = sweep.items()
+    for repeat in range(one["repeats"]):
+        place = {"target": "general", "repeat": repeat, "rows": 18084, "standard_error": 0.002}
+        for value in values:
+            item = f"{option}={value}" if option else ""
+            levels = _levels(one, {option: value} if option else {}, rng)
+            for metric, level in levels.items():
+                yield place | {"metric": metric, "item": item, "value": level}
+            yield from _fitted(one, place, item, value, rng)
+        if settings["keep_rate"] < 1:
+            for metric, number in (("rows_kept", 3700.0), ("effective_rows", 2900.0),
+                                   ("largest_keep_weight", 1 / settings["keep_rate"])):  # fmt: skip
+                yield place | {"metric": metric, "value": number}
+        if settings["protocol"]["name"] == "ranking_resamples":
+            yield from _ranking(place, rng)
+
+
+def _fitted(one, place, item, value, rng):
+    if one["model"] == "budgeted":
+        for metric, number in (("rows_bought", 1000.0), ("budget_excess", 0.0),
+                               ("chosen_share", 0.375)):  # fmt: skip
+            yield place | {"metric": metric, "item": item, "value": number}
+    if one["model"] == "subsampled":
+        yield place | {"metric": "converged", "item": item, "value": 1.0}
+        if "spline" in one["id"]:
+            yield place | {"metric": "spline_gap", "item": item, "value": 0.001}
+        for k in range(10):
+            predicted = (k + 0.5) / 20
+            off = 0.3 * ("none" in one["id"]) * (value is not None and value < 1)
+            for metric, number in (("predicted", min(predicted * (1 + 2 * off), 1.0)),
+                                   ("observed", predicted + rng.normal(0, 0.004))):  # fmt: skip
+                yield place | {"metric": f"reliability_{metric}", "item": f"{item}#{k}",
+                               "value": number}  # fmt: skip
+
+
+def _ranking(place, rng):
+    for item, spread in (("l=1.0", 0.0), ("l=0.1", 0.004), ("l=0.01", 0.013),
+                         ("positives l=0.1", 0.01), ("one pair", 0.38)):  # fmt: skip
+        at = place | {"item": item}
+        yield at | {"metric": "auc_bias", "value": rng.normal(0, spread / 30)}
+        yield at | {"metric": "auc_spread", "value": spread}
+        if item.startswith("l="):
+            yield at | {"metric": "auc_covered", "value": 0.95 + rng.normal(0, 0.004)}
+    for budget in (100, 400):
+        for rho in SHARES:
+            at = place | {"item": f"N={budget},rho={rho}"}
+            bound = np.sqrt(np.log(40) / (2 * rho * (1 - rho) * budget))
+            for metric, value in (
+                ("auc_deviation", 0.3 * bound + rng.normal(0, 1e-4)),
+                ("auc_deviation_quantile", 0.6 * bound), ("agarwal_bound", bound),
+                ("bound_violated", 0.001),
+            ):  # fmt: skip
+                yield at | {"metric": metric, "value": value}

@@ -65,8 +65,8 @@ OPTIONS = {
 #: Numbers in one block of resamples.
 BLOCK = 2_000_000
 
-#: Draws again of resamples that kept no row of a class, before that is called an error.
-ATTEMPTS = 10_000
+#: Fewest rows of a class that a resample may be expected to keep.
+FEWEST = 0.01
 
 
 def ranking_resamples(
@@ -133,6 +133,7 @@ def ranking_resamples(
         repeat = int(predictions["repeat"][part.start])
         where = np.searchsorted(known[repeat]["row"], predictions["row"][part])
         ranking = Ranking.of(known[repeat]["y_general"][where], predictions["p"][part])
+        _check_rates(ranking, keep_rates)
         place = {"repeat": repeat, "target": target}
 
         def rng(purpose, repeat=repeat):
@@ -248,9 +249,7 @@ def _rejected(ranking, positive, rate, resamples, rng):
     own, other = ranking.counts(positive), ranking.counts(not positive)
     values, redrawn = [], 0
     for count in _block_sizes(resamples, len(own) + len(other)):
-        kept, again = _with_rows(
-            lambda size: rng.binomial(own, rate, (size, len(own))), count, f"rate {rate}"
-        )
+        kept, again = _with_rows(lambda size: rng.binomial(own, rate, (size, len(own))), count)
         redrawn += again
         every = np.broadcast_to(other, (count, len(other)))
         values.append(ranking.moments(*((kept, every) if positive else (every, kept))).value)
@@ -289,7 +288,7 @@ def _coverage(ranking, keep_rates, resamples, rng):
             return np.stack([ones, zeros], axis=1)
 
         for count in _block_sizes(resamples, len(positives) + len(negatives)):
-            rows, again = _with_rows(drawn, count, f"rate {rate}", both=True)
+            rows, again = _with_rows(drawn, count, both=True)
             redrawn += again
             moments = ranking.moments(
                 source.multinomial(rows[:, 0], of_positives),
@@ -334,18 +333,25 @@ def _block_sizes(resamples, width):
     return [min(size, resamples - done) for done in range(0, resamples, size)]
 
 
-def _with_rows(draw, size, what, both=False):
+def _with_rows(draw, size, both=False):
     """Draws of counts (size, ...) that are not empty, and how many had to be drawn again.
 
     Empty is a draw without any row or, with `both`, with none of either class.
     """
     drawn, redrawn = draw(size), 0
-    for _ in range(ATTEMPTS):
+    while True:
         empty = np.flatnonzero(~(drawn.all(axis=1) if both else drawn.any(axis=1)))
         if not len(empty):
             return drawn, redrawn
         redrawn += len(empty)
         drawn[empty] = draw(len(empty))
-    raise CounterweightError(
-        f"At {what} hardly a resample keeps a row of each class: use larger rates or more rows."
-    )
+
+
+def _check_rates(ranking, keep_rates):
+    for positive in (True, False):
+        rows = int(ranking.counts(positive).sum())
+        if rows * min(keep_rates) < FEWEST:
+            raise CounterweightError(
+                f"At the keep rate {min(keep_rates)} hardly a resample keeps one of the {rows} "
+                f"rows of class {int(positive)}: use larger rates or more rows."
+            )

@@ -1,0 +1,162 @@
+"""Weighted means: closed forms, invariances, and how often the intervals hold the truth."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.estimate import from_moments, mean_interval, ratio_mean, shape_of
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    rng = np.random.default_rng(2)
+    return rng.exponential(size=400), rng.choice([1.0, 10.0, 100.0], 400)
+
+
+def test_without_weights_it_is_the_mean_and_its_usual_error(weighted):
+    values, _ = weighted
+    found = ratio_mean(values)
+    assert found.value == pytest.approx(values.mean(), abs=1e-14)
+    assert found.standard_error == pytest.approx(values.std(ddof=1) / 20, abs=1e-14)
+    assert (found.rows, found.effective_rows, found.largest_weight) == (400, 400.0, 1.0)
+
+
+def test_the_error_is_the_linearised_one(weighted):
+    values, weights = weighted
+    found = ratio_mean(values, weights)
+    mean = (weights * values).sum() / weights.sum()
+    variance = (weights**2 * (values - mean) ** 2).sum() / weights.sum() ** 2 * 400 / 399
+    assert found.value == pytest.approx(mean, abs=1e-14)
+    assert found.standard_error == pytest.approx(np.sqrt(variance), abs=1e-14)
+    assert found.effective_rows == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    assert found.largest_weight == 100.0
+
+
+def test_only_ratios_of_weights_count_and_rows_of_weight_0_do_not(weighted):
+    values, weights = weighted
+    one = ratio_mean(values, weights)
+    other = ratio_mean(np.append(values, 1e6), np.append(weights, 0.0) * 3.7)
+    for name in ("value", "standard_error", "low", "high", "effective_rows", "rows"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-12)
+
+
+def test_integer_weights_give_the_value_of_repeated_rows(weighted):
+    values, _ = weighted
+    times = np.arange(400) % 4
+    found = ratio_mean(values, times)
+    assert found.value == pytest.approx(ratio_mean(np.repeat(values, times)).value, abs=1e-13)
+
+
+def test_sums_gathered_in_one_pass_give_the_same_estimate(weighted):
+    values, weights = weighted
+    whole = ratio_mean(values, weights, bounds=(0.0, None))
+    c = weights * (values - whole.value)
+    shape = shape_of(
+        400, weights.sum(), (c**2).sum(), (c**3).sum(), (c**4).sum(), (weights * c).sum()
+    )
+    found = from_moments(
+        whole.value,
+        (c**2).sum(),
+        shape,
+        rows=400,
+        total=weights.sum(),
+        effective_rows=whole.effective_rows,
+        largest_weight=100.0,
+        bounds=(0.0, None),
+    )
+    assert found.low == pytest.approx(whole.low, rel=1e-12)
+    assert found.high == pytest.approx(whole.high, rel=1e-12)
+
+
+def test_without_skewness_it_is_the_t_interval_and_mirrors_with_it():
+    from scipy.stats import t
+
+    low, high = mean_interval(2.0, 0.5, 0.0, 30)
+    assert high - 2 == pytest.approx(2 - low) == pytest.approx(0.5 * t.ppf(0.975, 30))
+    low, high = mean_interval(2.0, 0.5, 1.5, 30)
+    mirrored = mean_interval(-2.0, 0.5, -1.5, 30)
+    assert (low, high) == pytest.approx((-mirrored[1], -mirrored[0]))
+    assert high - 2 > 2 - low
+
+
+def test_the_interval_ends_solve_halls_cubic():
+    from scipy.stats import t
+
+    rows, skewness, pull, kurtosis = 200, 2.0, -0.7, 9.0
+    ends = mean_interval(1.0, 0.1, skewness, rows, pull=pull, kurtosis=kurtosis)
+    s = skewness - 2 * pull
+    bend = (3 * s - skewness) / 6 / np.sqrt(rows)
+    shift = s / 2 / np.sqrt(rows) - bend
+    T = (1.0 - np.array(ends)) / 0.1
+    quantile = t.ppf(0.975, 2 * rows / (kurtosis - 1))
+    bent = T + bend * T**2 + bend**2 * T**3 / 3 + shift
+    assert bent == pytest.approx([quantile, -quantile])
+
+
+def test_values_all_alike_get_no_interval_of_width_0():
+    found = ratio_mean(np.zeros(50), bounds=(0.0, 1.0))
+    assert (found.value, found.standard_error, found.low) == (0.0, 0.0, 0.0)
+    # Exactly the upper Clopper-Pearson limit of 0 successes in 50.
+    assert found.high == pytest.approx(1 - 0.025 ** (1 / 50))
+    assert np.isnan(ratio_mean(np.zeros(50)).high)
+    assert np.isnan(ratio_mean([1.0]).standard_error)
+
+
+def test_the_interval_stays_within_its_bounds():
+    values = np.r_[np.zeros(98), 1.0, 0.3]
+    found = ratio_mean(values, bounds=(0.0, 1.0))
+    assert 0 <= found.low < found.value < found.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("values", "weights", "message"),
+    [
+        ([], None, "nothing to average"),
+        ([1.0, np.inf], None, "1 of 2 values to average are not finite"),
+        ([1.0, 2.0], [1.0, -1.0], "1 of 2 weights are negative or not finite"),
+        ([1.0, 2.0], [1.0], "There are 1 weights for 2 rows"),
+        ([1.0, 2.0], [0.0, 0.0], "All 2 weights are 0"),
+    ],
+)
+def test_what_has_no_mean_is_told(values, weights, message):
+    with pytest.raises(CounterweightError, match=message):
+        ratio_mean(values, weights)
+
+
+def test_a_level_out_of_range_is_told():
+    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+        mean_interval(0.0, 1.0, 0.0, 10, level=95)
+
+
+def test_the_ratio_estimator_is_biased_like_one_over_n():
+    rng = np.random.default_rng(4)
+    bias = []
+    for n in (100, 400):
+        # Rows of reward 0 are kept at .1; the mean of the squared reward is estimated.
+        reward = np.where(rng.random((20_000, n)) < 0.2, 2.0, 0.0)
+        kept = (reward > 0) | (rng.random(reward.shape) < 0.1)
+        weight = np.where(reward > 0, 1.0, 10.0) * kept
+        found = (weight * reward**2).sum(1) / weight.sum(1)
+        # The count-known estimate of the same log is unbiased: its error is taken off.
+        bias.append((found - (reward**2).mean(1)).mean() * n)
+    assert bias[0] == pytest.approx(bias[1], rel=0.25)
+    assert bias[0] > 1
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.1, 0.01])
+@pytest.mark.parametrize("normalised", [False, True])
+def test_intervals_of_a_policy_value_cover(rate, normalised):
+    """Importance-weighted rare clicks, two actions, 1,000 logs of 8,000 rows."""
+    rng = np.random.default_rng([int(rate * 100), normalised])
+    click = np.array([0.02, 0.03])
+    policy, logging = np.array([0.3, 0.7]), np.array([0.6, 0.4])
+    truth, covered = float(policy @ click), 0
+    for _ in range(1000):
+        action = (rng.random(8000) < logging[1]).astype(int)
+        reward = (rng.random(8000) < click[action]).astype(float)
+        kept = (reward > 0) | (rng.random(8000) < rate)
+        action, reward = action[kept], reward[kept]
+        keep, ratio = np.where(reward > 0, 1.0, 1 / rate), (policy / logging)[action]
+        values, weights = (reward, keep * ratio) if normalised else (reward * ratio, keep)
+        found = ratio_mean(values, weights, bounds=(0.0, None))
+        covered += found.low <= truth <= found.high
+    assert 930 <= covered <= 970

@@ -210,7 +210,8 @@ def test_wrong_keep_rates_are_told(tmp_path, at, value, answer):
         ({}, {"propensity": "policy"}, "numbers in the column 'policy', which holds text"),
         ({}, {"keep_rate": "kept"}, "needs the column kept"),
         ({}, {"log": {"policy": "a"}, "on_policy": {}}, "100 rows (first: row 0) belong to the"),
-        ({"action": 0.5}, {}, "not a whole number in 300 rows (first: 0.5 in row 0)"),
+        ({"action": 0.5}, {}, "not a whole number, or not below 2^31, in 300 rows (first: 0.5"),
+        ({"action": 2.0**40}, {}, "in 300 rows (first: 1.09951e+12 in row 0): number the actions"),
         ({"x": np.inf}, {}, "Feature 'x' is not a finite number in 300 of 300 rows"),
         ({"row": np.int32(4)}, {}, "Row ids must ascend"),
         ({"reward": np.nan}, {}, "The reward 'reward' is missing or infinite in 300 of 300"),
@@ -232,6 +233,10 @@ def test_reward_bounds_are_declared(tmp_path):
         reward(frame, None, column="reward", low=1, high=1)
     with pytest.raises(CounterweightError, match="needs the column gain"):
         reward(frame, None, column="gain")
+
+
+def test_empty_log_is_told(tmp_path):
+    assert "none of 0 rows has the values" in refusal(tmp_path, table()[:0])
 
 
 def test_recipe_that_leaves_rows_out_is_told(tmp_path):

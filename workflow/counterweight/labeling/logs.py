@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import require
 
 #: Studies with this labeling rule are about a log, not about classes.
@@ -237,18 +237,13 @@ def _role_names(role):
 def _known_values(known):
     if not known:
         return []
+    from counterweight.streams import column_names
     from counterweight.tables import read_table
 
-    table = read_table(known)
-    if not {"policy", "value"} <= set(table.columns):
+    # What is known of single rows is no truth of a policy, and may be large.
+    if not {"policy", "value"} <= set(column_names(known)):
         return []
-    missing = [name for name, _ in TRUTH if name not in table.columns]
-    if missing:
-        raise CounterweightError(
-            f"{known} gives values of policies but no column {listed(missing)}: write all of "
-            f"{listed(name for name, _ in TRUTH)}."
-        )
-    return table.to_dict("records")
+    return read_table(known, [name for name, _ in TRUTH]).to_dict("records")
 
 
 def _describe(sums, dropped):
@@ -280,7 +275,8 @@ class _Problems:
         logged = part["role"] == 0
         p, rate, action = part["propensity"], part["keep_rate"], part["action"]
         with np.errstate(invalid="ignore"):
-            self._note("action", ~(np.isfinite(action) & (action % 1 == 0)), action, part)
+            whole = (action % 1 == 0) & (np.abs(action) < 2**31)
+            self._note("action", ~whole, action, part)
             self._note("propensity", logged & ~((p > 0) & (p <= 1)), p, part)
             missing = np.isnan(rate)
             self._note("rate", ~missing & ~((rate > 0) & (rate <= 1)), rate, part)
@@ -295,8 +291,8 @@ class _Problems:
     def tell(self):
         """Raise for the first kind of problem found."""
         texts = {
-            "action": "The action is not a whole number in {rows} (first: {value:g} in row {row}): "
-            "number the actions.",
+            "action": "The action is not a whole number, or not below 2^31, in {rows} (first: "
+            "{value:g} in row {row}): number the actions.",
             "propensity": "The propensity is missing, or not above 0 and at most 1, in {rows} of "
             "the log (first: {value:g} in row {row}): every row of the log needs the probability "
             "with which its action was taken; correct these rows or leave them out.",

@@ -171,6 +171,25 @@ def test_probabilities_are_corrected_to_the_base_rate_of_the_pool():
         assert np.allclose(model.predict_proba(X)[:, 1], odds * raw / (odds * raw + 1 - raw))
 
 
+def test_counts_in_a_leaf_are_corrected_as_weiss_and_provost_print_them():
+    """1:1 bought from 1:5: o is 5, and a leaf is positive from five times as many ones up."""
+    X = np.repeat([[0.0], [1.0]], [1000, 200], axis=0)
+    X[900:1000], X[1000:1010] = 1.0, 0.0
+    y = np.repeat([0, 1], [1000, 200])
+    model = _fit(X, y, budget=400, share=0.5, min_leaf=20)
+    bought = budgeted.Pool(y, np.arange(1200), int(np.random.default_rng(3).integers(2**62))).rows(
+        200, 200
+    )
+    for x in (0.0, 1.0):
+        here = bought[X[bought, 0] == x]
+        ones, zeros = int(y[here].sum()), int((y[here] == 0).sum())
+        wanted = (ones + 1) / (ones + 5 * zeros + 2)
+        assert np.isclose(model.predict_proba([[x]])[0, 1], wanted)
+        odds = _fit(X, y, budget=400, share=0.5, min_leaf=20, correction="odds")
+        wanted = (ones + 1) / (ones + 1 + 5 * (zeros + 1))
+        assert np.isclose(odds.predict_proba([[x]])[0, 1], wanted)
+
+
 def test_a_budget_beyond_the_pool_buys_the_pool():
     X, y = _rows(100)
     model = _fit(X, y, budget=1000, share="natural")
@@ -193,6 +212,7 @@ def test_swept_numbers_are_stored():
         ({"share": 1.5}, "share is 1.5"),
         ({"share": "some"}, "share is 'some'"),
         ({"criterion": "loss"}, "criterion is 'loss'"),
+        ({"correction": "some"}, "choose counts or odds"),
         ({"budget": 2}, "at least 4 rows"),
         ({"folds": 1}, "folds is 1"),
         ({"keys": np.zeros(100, int)}, "more than once"),

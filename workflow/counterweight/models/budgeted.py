@@ -9,7 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.zero_rejection import row_uniforms
 from counterweight.models.calibration import shifted_odds
 from counterweight.models.generative import checked_new_rows
-from counterweight.models.learners import ConstantModel, new_learner
+from counterweight.models.learners import ConstantModel, Tree, new_learner
 from counterweight.models.subsampled import key_order
 
 log = logging.getLogger("counterweight")
@@ -35,6 +35,12 @@ OPTIONS = {
     "criterion": {
         "enum": ["auc", "error"], "default": "auc",
         "description": "What progressive sampling looks at.",
+    },
+    "correction": {
+        "enum": ["counts", "odds"], "default": "counts",
+        "description": "How a tree is corrected from the training share to the base rate. "
+        "counts: rows of class 0 in a leaf are multiplied before smoothing (Weiss & Provost 2003, "
+        "Table 1); odds: the odds of the smoothed estimate. Other learners: always the odds.",
     },
     "folds": {
         "type": "integer", "minimum": 2, "default": 5,
@@ -66,11 +72,14 @@ class BudgetedClassifier:
     got.
 
     Estimates are corrected from the share of class 1 in the training set to the base rate
-    of the pool, by the odds, so that the threshold 1/2 is right for the 0/1 error.
+    of the pool, so that the threshold 1/2 is right for the 0/1 error. The two corrections
+    of a tree agree in large leaves and differ in small ones, which is where the error of
+    an unpruned tree is made: for over-sampled class 1 the odds call few small leaves
+    positive, the counts many.
 
     Parameters
     ----------
-    learner, budget, share, criterion, folds, min_leaf
+    learner, budget, share, criterion, correction, folds, min_leaf
         See `OPTIONS`.
 
     Attributes
@@ -119,12 +128,20 @@ class BudgetedClassifier:
     )  # fmt: skip
 
     def __init__(
-        self, learner="tree", budget=1000, share="natural", criterion="auc", folds=5, min_leaf=2
+        self,
+        learner="tree",
+        budget=1000,
+        share="natural",
+        criterion="auc",
+        correction="counts",
+        folds=5,
+        min_leaf=2,
     ):
         self.learner = learner
         self.budget = budget
         self.share = share
         self.criterion = criterion
+        self.correction = correction
         self.folds = folds
         self.min_leaf = min_leaf
 
@@ -224,6 +241,8 @@ class BudgetedClassifier:
             )
         if self.criterion not in OPTIONS["criterion"]["enum"]:
             raise CounterweightError(f"criterion is {self.criterion!r}; choose auc or error.")
+        if self.correction not in OPTIONS["correction"]["enum"]:
+            raise CounterweightError(f"correction is {self.correction!r}; choose counts or odds.")
         if not self.budget >= 4:
             raise CounterweightError(f"budget is {self.budget}; at least 4 rows must be bought.")
         if not self.folds >= 2:
@@ -238,11 +257,12 @@ class BudgetedClassifier:
         )
 
     def _score(self, model, share, X):
-        positive = model.score(X)
         if isinstance(model, ConstantModel):
-            return positive
-        natural = self.base_rate_ / (1 - self.base_rate_)
-        return shifted_odds(positive, natural / (share / (1 - share)))
+            return model.score(X)
+        over = share / (1 - share) * (1 - self.base_rate_) / self.base_rate_
+        if isinstance(model, Tree) and self.correction == "counts":
+            return model.score(X, over)
+        return shifted_odds(model.score(X), 1 / over)
 
     def _progressive(self, X, y, pool, budget, seed):
         """Rows of class 1 in the final training set."""

@@ -171,8 +171,9 @@ class Tree:
     """An unpruned decision tree (entropy) with Laplace-smoothed leaves.
 
     A leaf of (weighted) n1 rows of class 1 and n0 of class 0 estimates
-    (n1 + 1) / (n1 + n0 + 2), as Weiss & Provost (2003) used with C4.5. Weights count as
-    numbers of rows.
+    (n1 + 1) / (n1 + n0 + 2), as Weiss & Provost (2003) used with unpruned C4.5. Where class
+    1 was over-sampled by the factor o, their corrected estimate is
+    (n1 + 1) / (n1 + o n0 + 2). Weights count as numbers of rows.
 
     Parameters
     ----------
@@ -195,12 +196,14 @@ class Tree:
         self.tree_ = tree.tree_
         mass = self.tree_.weighted_n_node_samples
         ones = self.tree_.value[:, 0, :] / self.tree_.value[:, 0, :].sum(axis=1, keepdims=True)
-        ones = ones[:, 1] * mass if len(tree.classes_) == 2 else mass * float(tree.classes_[0])
-        self.leaf_ = (ones + 1.0) / (mass + 2.0)
+        self.ones_ = ones[:, 1] * mass if len(tree.classes_) == 2 else mass * tree.classes_[0]
+        self.zeros_ = mass - self.ones_
         return self
 
-    def score(self, X):
-        return self.leaf_[self.tree_.apply(np.asarray(X, dtype=np.float32))]
+    def score(self, X, over_sampling=1.0):
+        """Smoothed estimates, rows of class 0 counting `over_sampling` times."""
+        leaf = (self.ones_ + 1.0) / (self.ones_ + over_sampling * self.zeros_ + 2.0)
+        return leaf[self.tree_.apply(np.asarray(X, dtype=np.float32))]
 
     def out_of_range(self, X):
         return 0.0

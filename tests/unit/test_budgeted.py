@@ -154,6 +154,13 @@ def test_all_and_oversampled_take_every_row_and_report_no_excess():
         assert np.size(model.to_arrays()["budget_excess"]) == 0
 
 
+@pytest.mark.parametrize("correction", ["counts", "odds"])
+def test_all_rows_need_no_correction_not_even_a_rounding_error(correction):
+    X, y = _rows(1001)
+    model = _fit(X, y, share="all", correction=correction)
+    assert np.array_equal(model.predict_proba(X)[:, 1], model.learner_.score(X))
+
+
 def test_oversampling_repeats_the_rarer_class_only():
     y = np.r_[np.zeros(90, int), np.ones(10, int)]
     for labels in (y, 1 - y):

@@ -257,7 +257,8 @@ class BudgetedClassifier:
         )
 
     def _score(self, model, share, X):
-        if isinstance(model, ConstantModel):
+        if isinstance(model, ConstantModel) or share == self.base_rate_:
+            # A factor of 1 with a rounding error would break the ties at 1/2.
             return model.score(X)
         over = share / (1 - share) * (1 - self.base_rate_) / self.base_rate_
         if isinstance(model, Tree) and self.correction == "counts":

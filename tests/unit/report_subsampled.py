@@ -33,7 +33,7 @@ def log_study(title, names, model, **changes):
     methods = [example.method(name, model=model, repeats=1) for name in names]
     return study(
         title, methods, task="log", columns=["value"], test_share=0.0, repeats=1,
-        protocol={"name": "policy_value", "options": {"keep_rates": list(RATES)}},
+        protocol={"name": "policy_value", "options": {"resample": "split"}},
         figures=["value", "ratio_bias"], **changes,
     )  # fmt: skip
 
@@ -140,13 +140,15 @@ def _value(one, settings, rng):
         for rate in RATES:
             wide = 0.0003 * (1 + 0.4 * (estimator != "ips") * (1 / rate) ** 0.4)
             at = place | {"item": f"{estimator} l={rate}"}
+            whole = place | {"item": estimator, "rows": 452949}
             middle = truth + 0.3 * wide
             for metric, value in (
                 ("whole_value", middle), ("whole_low", middle - 1.9 * wide),
-                ("whole_high", middle + 2.1 * wide), ("effective_rows", 2e5 * rate),
-                ("largest_weight", 30.0 / rate),
-            ):  # fmt: skip
-                yield at | {"metric": metric, "value": value, "rows": 452949}
+                ("whole_high", middle + 2.1 * wide), ("effective_rows", 2e5),
+                ("largest_weight", 30.0),
+            ) * (rate == 1):  # fmt: skip
+                yield whole | {"metric": metric, "value": value}
+            yield at | {"metric": "values_missing", "value": float(rate == 0.01)}
             for repeat in range(RESAMPLINGS):
                 found = truth + rng.normal(0, wide)
                 for metric, value in (
@@ -154,7 +156,10 @@ def _value(one, settings, rng):
                     ("covered", float(abs(found - truth) < 1.96 * wide)),
                     ("subsampling_error", 0.1 * wide),
                 ):  # fmt: skip
-                    yield at | {"metric": metric, "repeat": repeat, "value": value}
+                    yield at | {"metric": metric, "repeat": repeat, "value": value,
+                                "rows": 5000, "standard_error": wide}  # fmt: skip
+                if one["id"] == "imitated_policy":
+                    yield at | {"metric": "covered_whole", "repeat": repeat, "value": 1.0}
     for repeat in range(RESAMPLINGS):
         for metric in ("drop_zero_change", "zero_details_change"):
             yield place | {"metric": metric, "repeat": repeat, "value": 0.0}

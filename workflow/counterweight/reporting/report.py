@@ -45,6 +45,10 @@ BANNERS = {
 }
 #: Conditions of a claim, and rows of a table, beyond which they are folded.
 _MANY, _LONG = 4, 20
+_RESAMPLINGS = {
+    "bootstrap": ("bootstrap resampling", "bootstrap resamplings"),
+    "split": ("part of the log", "parts of the log"),
+}
 _KINDS = dict(zip(VERDICTS, ("yes", "part", "no", "none"), strict=True))
 
 
@@ -229,6 +233,8 @@ def _results_view(own, name, settings, plan, target, title, claims, failures, pr
 def _value_view(own, name, plan, target, title, claims, failures):
     """The table of policy values with its sentences."""
     table = value_table(own, plan, name, target, failures)
+    options = plan["studies"][name].get("protocol", {}).get("options", {})
+    resample = options.get("resample", "")
     found = summaries.claims_on(claims, name, target)
     return {
         "kind": "value",
@@ -237,7 +243,8 @@ def _value_view(own, name, plan, target, title, claims, failures):
         "sentences": [*subsampled.value_sentences(table), summaries.claims_sentence(found)],
         "rows": list(subsampled.value_rows(table)),
         "long": "",
-        "resamplings": count(int(table["n"].max()), "resampling") if len(table) else "",
+        "resamplings": count(int(table["n"].max()), *_RESAMPLINGS.get(resample, ("resampling",))),
+        "whole": bool(table["coverage_whole"].notna().any()),
     }
 
 

@@ -62,9 +62,12 @@ def value_rows(table):
     before = None
     for row in table.itertuples():
         truth = row.truth
+        low, high = row.low, row.high
+        if np.isnan(low):
+            low, high = row.typical_low, row.typical_high
         inside = ""
-        if not np.isnan([truth, row.low, row.high]).any():
-            inside = "yes" if row.low <= truth <= row.high else "no"
+        if not np.isnan([truth, low, high]).any():
+            inside = "yes" if low <= truth <= high else "no"
         relative = row.bias / truth if truth else np.nan
         yield {
             "label": row.label,
@@ -75,6 +78,8 @@ def value_rows(table):
             "rate": f"{row.keep_rate:g}",
             "value": number(row.value, places),
             "interval": interval(row.low, row.high, places),
+            "typical": number(row.typical, places),
+            "typical_interval": interval(row.typical_low, row.typical_high, places),
             "inside": inside,
             "bias": "–" if np.isnan(relative) else number(100 * relative, 1, sign=True) + " %",
             "bias_interval": interval(100 * row.bias_low / truth, 100 * row.bias_high / truth, 1)
@@ -83,7 +88,9 @@ def value_rows(table):
             "bias_grade": small(relative, VALUE_BIAS),
             "spread": number(row.spread, fine),
             "coverage": percent(row.coverage),
-            "coverage_grade": coverage_grade(row.coverage),
+            "coverage_grade": coverage_grade(row.coverage) if np.isnan(row.coverage_whole) else "",
+            "coverage_whole": "" if np.isnan(row.coverage_whole) else percent(row.coverage_whole),
+            "coverage_whole_grade": coverage_grade(row.coverage_whole),
             "rows": number(row.rows, 0),
             "effective": number(row.effective_rows, 0),
             "largest": number(row.largest_weight, 1),
@@ -114,24 +121,38 @@ def _value_sentence(label, rows):
     known = "known by construction"
     if high > low:
         known = f"95 % interval {interval(low, high, places)}"
-    known_rows = rows[rows[["low", "high"]].notna().all(axis=1)]
-    missed = known_rows[(known_rows["low"] > truth) | (known_rows["high"] < truth)]
-    text = f"{label}: the value to be found is {number(truth, places)} ({known}). "
-    if known_rows.empty:
-        text += "There is no interval from the whole log."
-    elif missed.empty:
-        text += f"All {len(known_rows)} intervals from the whole log hold it."
-    else:
-        parts = [
-            f"{estimator_name(name)} at l = {_rates(part['keep_rate'])}"
-            for name, part in missed.groupby("estimator", sort=False)
-        ]
-        text += (
-            f"{len(known_rows) - len(missed)} of {len(known_rows)} intervals from the whole log "
-            f"hold it, but not those of {listing(parts)}."
-        )
-    yield text
+    yield (
+        f"{label}: the value to be found is {number(truth, places)} ({known}). "
+        + _held(rows, truth, "low", "high", "from the whole log")
+        + " "
+        + _held(rows, truth, "typical_low", "typical_high", "of a typical resampling")
+    )
     yield _bias_sentence(rows, truth) + _coverage_sentence(rows)
+    missing = rows[rows["missing"] > 0]
+    if len(missing):
+        parts = [
+            f"{estimator_name(row.estimator)} at l = {row.keep_rate:g} in {row.missing:.0f}"
+            for row in missing.itertuples()
+        ]
+        yield f"Resamplings without an estimate are left out: {'; '.join(parts)}."
+
+
+def _held(rows, truth, low, high, origin):
+    """How many intervals hold the truth, and which do not."""
+    known = rows[rows[[low, high]].notna().all(axis=1)]
+    missed = known[(known[low] > truth) | (known[high] < truth)]
+    if known.empty:
+        return f"There is no interval {origin}."
+    if missed.empty:
+        return f"All {len(known)} intervals {origin} hold it."
+    parts = [
+        f"{estimator_name(name)} at l = {_rates(part['keep_rate'])}"
+        for name, part in missed.groupby("estimator", sort=False)
+    ]
+    return (
+        f"{len(known) - len(missed)} of {len(known)} intervals {origin} hold it, but not those "
+        f"of {'; '.join(parts)}."
+    )
 
 
 def _bias_sentence(rows, truth):
@@ -146,22 +167,29 @@ def _bias_sentence(rows, truth):
             f"{estimator_name(name)} {percent(share)} at l = {worst['keep_rate']:g} "
             f"({small(share, VALUE_BIAS)})"
         )
-    return f"Largest bias over resamplings, relative to the truth: {'; '.join(parts)}. "
+    return f"Largest mean error over resamplings, relative to the truth: {'; '.join(parts)}. "
 
 
 def _coverage_sentence(rows):
-    rows = rows[rows["coverage"].notna()]
+    """Coverage graded; of the whole log's value where the resamplings are drawn from it."""
+    column, what = "coverage", "the truth"
+    if rows["coverage_whole"].notna().any():
+        column, what = "coverage_whole", "the value of the log that is resampled"
+    rows = rows[rows[column].notna()]
     if rows.empty:
         return ""
     grades = {}
-    for row in rows.itertuples():
-        grades.setdefault(coverage_grade(row.coverage), []).append(row.coverage)
+    for coverage in rows[column]:
+        grades.setdefault(coverage_grade(coverage), []).append(coverage)
     parts = []
     for word in ("good", "fair", "poor"):
         if word in grades:
-            found = [percent(pick(grades[word]), 0) for pick in (min, max)]
+            found = [percent(pick(grades[word])) for pick in (min, max)]
             parts.append(f"{word} for {len(grades[word])} ({' to '.join(dict.fromkeys(found))})")
-    return f"Coverage of the {len(rows)} kinds of intervals, nominally 95 %, is {listing(parts)}."
+    return (
+        f"Coverage of {what}, nominally 95 %, is {listing(parts)} of {len(rows)} estimators and "
+        "rates."
+    )
 
 
 def keep_sentence(metrics, settings):
@@ -374,6 +402,8 @@ def ranking_view(metrics, study, settings):
         mine = own[own["source"] == method["id"]]
         means = mine.groupby(["metric", "item"], sort=False)["value"].mean()
         for item in mine.loc[mine["metric"] == "auc_bias", "item"].unique():
+            if item == "positives l=1.0":
+                continue
             bias = by_repeat(own, study, method["id"], "general", "auc_bias", item)
             mean, low, high = paired_interval(bias, settings["test_share"])
             coverage = means.get(("auc_covered", item), np.nan)

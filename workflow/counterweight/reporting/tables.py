@@ -15,8 +15,9 @@ LAYOUT = (
 )  # fmt: skip
 VALUE_LAYOUT = (
     "study", "target", "method", "label", "estimator", "keep_rate", "value", "low", "high",
-    "truth", "truth_low", "truth_high", "bias", "bias_low", "bias_high", "spread", "coverage",
-    "rows", "effective_rows", "largest_weight", "n", "status", "reason",
+    "typical", "typical_low", "typical_high", "truth", "truth_low", "truth_high", "bias",
+    "bias_low", "bias_high", "spread", "coverage", "coverage_whole", "missing", "rows",
+    "effective_rows", "largest_weight", "n", "status", "reason",
 )  # fmt: skip
 
 
@@ -215,12 +216,15 @@ def value_table(metrics, plan, study, target="general", failures=()):
     -------
     pandas.DataFrame
         Columns `VALUE_LAYOUT`. ``value`` with ``low`` and ``high`` is the estimate from
-        the whole log, ``truth`` the value that it should find, with its own 95 %
-        interval (of width 0 where it is known by construction). ``bias`` is the mean
-        over resamplings of estimate minus truth with the t interval of that mean,
-        ``spread`` the sd of the estimates, ``coverage`` the share of their intervals that
-        hold the truth, ``n`` the number of resamplings; ``rows`` counts the rows that the
-        whole-log estimate used. A failed method keeps one row, with ``reason``.
+        the whole log where it was made at this rate, ``typical`` the mean over resamplings
+        with the normal 95 % interval of their root mean square standard error, ``truth``
+        the value that they should find, with its own 95 % interval (of width 0 where it is
+        known by construction). ``bias`` is the mean over resamplings of estimate minus
+        truth with the t interval of that mean, ``spread`` the sd of the estimates,
+        ``coverage`` the share of their intervals that hold the truth, ``coverage_whole``
+        the share that hold the value of the whole log (of a bootstrap), ``missing`` the
+        number of resamplings without an estimate, ``n`` those with one; ``rows`` is the mean
+        number of rows used. A failed method keeps one row, with ``reason``.
 
     Raises
     ------
@@ -265,10 +269,13 @@ def _value_row(parts, estimator, rate, test_share):
         rows = parts.get(name)
         if rows is None:
             return pd.DataFrame(columns=["repeat", "value", "standard_error", "rows"])
-        return rows[[split_item(item) == (estimator, rate) for item in rows["item"]]]
+        items = [item for item in rows["item"].unique() if split_item(item) == (estimator, rate)]
+        return rows[rows["item"].isin(items)]
 
     def single(name):
         rows = rows_of(name)
+        if rows.empty and rate == 1 and name in parts:
+            rows = parts[name][parts[name]["item"] == estimator]
         return float(rows["value"].iloc[0]) if len(rows) else np.nan
 
     truth = parts.get("truth", pd.DataFrame(columns=["value", "standard_error"]))
@@ -278,16 +285,22 @@ def _value_row(parts, estimator, rate, test_share):
     truth_low, truth_high = normal_interval(known, error) if error == error else (known, known)
     values, errors = (rows_of(name)["value"] for name in ("value", "error"))
     bias, bias_low, bias_high = paired_interval(errors, test_share)
-    covered, whole = rows_of("covered")["value"], rows_of("whole_value")
-    used = whole["rows"] if len(whole) and whole["rows"].iloc[0] else rows_of("value")["rows"]
+    rows = rows_of("value")
+    typical = float(values.mean()) if len(values) else np.nan
+    typical_error = float(np.sqrt((rows["standard_error"].astype(float) ** 2).mean()))
+    typical_low, typical_high = normal_interval(typical, typical_error)
+    covered, whole = (rows_of(name)["value"] for name in ("covered", "covered_whole"))
     return {
         "estimator": estimator, "keep_rate": rate,
         "value": single("whole_value"), "low": single("whole_low"), "high": single("whole_high"),
+        "typical": typical, "typical_low": typical_low, "typical_high": typical_high,
         "truth": known, "truth_low": truth_low, "truth_high": truth_high,
         "bias": bias, "bias_low": bias_low, "bias_high": bias_high,
         "spread": float(values.std(ddof=1)) if len(values) > 1 else np.nan,
         "coverage": float(covered.mean()) if len(covered) else np.nan,
-        "rows": float(used.mean()) if len(used) else np.nan,
+        "coverage_whole": float(whole.mean()) if len(whole) else np.nan,
+        "missing": single("values_missing"),
+        "rows": float(rows["rows"].mean()) if len(rows) else np.nan,
         "effective_rows": single("effective_rows"), "largest_weight": single("largest_weight"),
         "n": len(errors),
     }  # fmt: skip

@@ -5,10 +5,11 @@ from counterweight.reporting.tables import value_table
 from counterweight.reporting.wording import estimator_name
 
 CAPTION = (
-    "Value of a policy estimated from the whole log of another one, with 95 % intervals, against "
-    "the rate l at which rows of reward zero were kept; one panel for each policy, one colour for "
-    "each estimator. The line is the value that should be found; its band is a 95 % interval, "
-    "where it was measured and not known by construction."
+    "Value of a policy estimated from the log of another one, against the rate l at which rows of "
+    "reward zero were kept: mean over resamplings of the log with the 95 % interval of a typical "
+    "one. One panel for each policy, one colour for each estimator. The line is the value that "
+    "should be found; its band is a 95 % interval, where it was measured and not known by "
+    "construction."
 )
 _COLOURS = {
     "ips": style.BLUE, "ips_lost": style.SKY, "snips": style.ORANGE, "dr": style.GREEN,
@@ -30,14 +31,14 @@ def draw(study):
     matplotlib.figure.Figure
     """
     table = value_table(study.metrics, {"studies": {study.name: study.plan}}, study.name)
-    table = table[(table["status"] == "ok") & table["value"].notna()]
+    table = table[(table["status"] == "ok") & table["typical"].notna()]
     if table.empty:
         return style.blank("No value of a policy was measured in this study.")
     names = list(dict.fromkeys(table["estimator"]))
     others = dict(zip([n for n in names if n not in _COLOURS], _OTHERS * 9, strict=False))
     colours = _COLOURS | others
     methods = list(dict.fromkeys(table["method"]))
-    scale = 100 if table["value"].abs().max() <= 0.2 else 1
+    scale = 100 if table["typical"].abs().max() <= 0.2 else 1
     with style.look():
         figure, axes = style.panels(1, len(methods), height=_HEIGHT)
         for ax, method in zip(axes[0], methods, strict=True):
@@ -57,7 +58,7 @@ def _panel(ax, rows, names, colours, scale):
         ax.axhline(truth["truth"], color=style.INK, linewidth=0.9)
     for place, name in enumerate(names):
         own = rows[rows["estimator"] == name]
-        numbers = scale * own[["value", "low", "high"]]
+        numbers = scale * own[["typical", "typical_low", "typical_high"]]
         points = list(zip(own["keep_rate"], *(numbers[c] for c in numbers), strict=True))
         shift = 1.09 ** ((len(names) - 1) / 2 - place)
         style.interval_line(ax, points, colours[name], shift=shift, line=False)
@@ -67,7 +68,7 @@ def _panel(ax, rows, names, colours, scale):
 
 def _labels(ax, rows, names, colours, scale):
     """Names of the estimators and of the truth, at the height of their last points."""
-    last = rows[rows["keep_rate"] == rows["keep_rate"].min()].set_index("estimator")["value"]
+    last = rows[rows["keep_rate"] == rows["keep_rate"].min()].set_index("estimator")["typical"]
     ends = [
         (scale * last[name], estimator_name(name), colours[name])
         for name in names

@@ -42,11 +42,15 @@ def batches(path, columns=None, size=BATCH, *, categories=(), threads=False):
     """
     columns = None if columns is None else list(columns)
     with _opened(path, columns, read_dictionary=list(categories)) as file:
-        for batch in file.iter_batches(int(size), columns=columns, use_threads=threads):
-            yield {
-                name: _array(column, name in categories)
-                for name, column in zip(batch.schema.names, batch.columns, strict=True)
-            }
+        # One row group at a time: asked for all, pyarrow holds every one until the end.
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(
+                int(size), row_groups=[group], columns=columns, use_threads=threads
+            ):
+                yield {
+                    name: _array(column, name in categories)
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                }
 
 
 def _array(column, category):

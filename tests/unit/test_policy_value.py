@@ -1,0 +1,294 @@
+"""The protocol policy_value: records, identities, both resamplings, files read in step."""
+
+import inspect
+
+import numpy as np
+import pytest
+from counterweight import streams, tables
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.log_resamples import ShortLogs
+from counterweight.evaluation.policy_value import OPTIONS, policy_value
+from counterweight.evaluation.value import PolicyValue
+
+TRUTH = (
+    ("policy", "string"),
+    ("value", "float64"),
+    ("standard_error", "float64"),
+    ("rows", "int64"),
+)
+ROWS = 12_000
+VALUE = 0.05
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A log of 12,000 rows among which 1,000 on-policy rows stand scattered."""
+    folder = tmp_path_factory.mktemp("study")
+    rng = np.random.default_rng(0)
+    n = ROWS + 1000
+    role = np.full(n, "log", object)
+    role[rng.choice(n, 1000, replace=False)] = "on_policy"
+    x = rng.random(n)
+    propensity = np.where(rng.random(n) < 0.5, 0.5, 0.25)
+    target = np.where(propensity == 0.5, 0.3, 0.35)
+    labels = {
+        "row": np.arange(n, dtype="int32") * 3,
+        "role": role,
+        "keep_rate": np.ones(n),
+        "action": np.zeros(n, "int32"),
+        "propensity": propensity,
+        "reward": (rng.random(n) < 0.02 + 0.06 * x).astype(float),
+    }
+    predictions = {"row": labels["row"], "p": target, "q": np.full(n, 0.04), "v": 0.02 + 0.06 * x}
+    tables.write_table(folder / "labels.parquet", labels)
+    tables.write_table(folder / "predictions.parquet", predictions)
+    lines = {"policy": ["", "fixed"], "value": [VALUE, 0.06], "standard_error": [0.01, 0.0],
+             "rows": [1000, 0]}  # fmt: skip
+    tables.write_table(folder / "truth.parquet", lines, TRUTH)
+    return folder
+
+
+def run(folder, **options):
+    options = {"seed": 1, "stream": "study", "resamplings": 12} | options
+    names = ("labels.parquet", "predictions.parquet", "truth.parquet")
+    return policy_value(*(folder / name for name in names), **options)
+
+
+@pytest.fixture(scope="module", params=["bootstrap", "split"])
+def records(study, request):
+    return request.param, run(study, resample=request.param)
+
+
+def values(records, metric, item=None):
+    return np.array(
+        [r["value"] for r in records if r["metric"] == metric and item in (None, r.get("item", ""))]
+    )
+
+
+def log_columns(folder):
+    labels = tables.read_columns(folder / "labels.parquet")
+    predictions = tables.read_columns(folder / "predictions.parquet")
+    used = labels["role"] == "log"
+    return {
+        "reward": labels["reward"][used],
+        "propensity": labels["propensity"][used],
+        "target": predictions["p"][used],
+        "q": predictions["q"][used],
+        "v": predictions["v"][used],
+    }
+
+
+def test_options_are_those_of_the_function():
+    parameters = inspect.signature(policy_value).parameters
+    for name, schema in OPTIONS.items():
+        default = parameters[name].default
+        assert schema["default"] == (list(default) if isinstance(default, tuple) else default)
+        assert schema["description"]
+    given = {"policy", "seed", "stream"}
+    assert set(parameters) - set(OPTIONS) - given == {"labels", "predictions", "truth"}
+
+
+def test_every_metric_of_the_protocol_is_there(records):
+    kind, found = records
+    estimators, rates = ("ips", "ips_lost", "snips", "dr"), ("1.0", "0.5", "0.1", "0.01")
+    items = {f"{name} l={rate}" for name in estimators for rate in rates}
+    for metric in ("value", "error", "covered", "subsampling_error"):
+        assert {r["item"] for r in found if r["metric"] == metric} == items
+        assert len(values(found, metric)) == 16 * 12
+        assert {r["repeat"] for r in found if r["metric"] == metric} == set(range(12))
+    for metric in ("whole_value", "whole_low", "whole_high", "effective_rows", "largest_weight"):
+        assert {r["item"] for r in found if r["metric"] == metric} == set(estimators)
+    assert len(values(found, "truth")) == 1
+    assert len(values(found, "ratio_bias", "n=250")) == 20
+    assert (len(values(found, "covered_whole")) > 0) == (kind == "bootstrap")
+    assert all(r["target"] == "general" for r in found)
+    table = tables.metrics_table("study", "method", found)
+    assert table.num_rows == len(found) and table.column("value").null_count == 0
+
+
+def test_dropping_or_altering_zero_rows_changes_nothing_at_all(records):
+    _, found = records
+    for metric in ("drop_zero_change", "zero_details_change"):
+        assert values(found, metric).tolist() == [0.0] * 12
+    assert (values(found, "subsampling_error", "ips l=0.01") == 0).all()
+    assert (values(found, "subsampling_error", "dr l=1.0") == 0).all()
+
+
+def test_the_whole_log_is_that_of_its_rows(study, records):
+    _, found = records
+    log = PolicyValue().update(**log_columns(study))
+    assert log.rows == ROWS
+    for name in ("ips", "snips", "dr"):
+        estimate = getattr(log, name)()
+        assert values(found, "whole_value", name) == pytest.approx(estimate.value, rel=1e-13)
+        assert values(found, "whole_low", name) == pytest.approx(estimate.low, rel=1e-9)
+
+
+def test_split_parts_are_consecutive_and_equal(study):
+    found = run(study, resample="split", resamplings=10)
+    rows = log_columns(study)
+    for r in range(10):
+        part = {name: v[r * 1200 : (r + 1) * 1200] for name, v in rows.items()}
+        expected = PolicyValue().update(**part)
+        for name in ("ips", "snips", "dr"):
+            value = getattr(expected, name)().value
+            assert values(found, "value", f"{name} l=1.0")[r] == pytest.approx(value, rel=1e-12)
+    # Rows are rejected by their key: another number of parts keeps the same rows.
+    per_row = values(found, "rows_per_nonzero", "l=0.1")
+    other = run(study, resample="split", resamplings=5)
+    assert values(other, "rows_per_nonzero", "l=0.1").tolist() == per_row.tolist()
+
+
+def test_errors_and_coverage_are_against_the_truth(records):
+    _, found = records
+    for item in ("ips l=1.0", "dr l=0.1"):
+        np.testing.assert_allclose(
+            values(found, "error", item), values(found, "value", item) - VALUE, atol=1e-15
+        )
+    assert 0.5 < values(found, "covered").mean() <= 1
+    (truth,) = (r for r in found if r["metric"] == "truth")
+    assert (truth["value"], truth["standard_error"], truth["rows"]) == (VALUE, 0.01, 1000)
+
+
+def test_a_policy_has_its_own_line_of_truth_or_the_common_one(study):
+    assert values(run(study, policy="fixed", resamplings=2), "truth") == 0.06
+    assert values(run(study, policy="another", resamplings=2), "truth") == VALUE
+
+
+def test_rates_are_nested_and_rows_per_nonzero_follow_them(records):
+    _, found = records
+    per = {
+        rate: values(found, "rows_per_nonzero", f"l={rate}")[0] for rate in (1.0, 0.5, 0.1, 0.01)
+    }
+    assert per[1.0] > per[0.5] > per[0.1] > per[0.01] > 1
+    for rate in (0.5, 0.1):
+        assert per[rate] == pytest.approx(1 + rate * (per[1.0] - 1), rel=0.05)
+    assert values(found, "rows_per_nonzero", "dropped") == 1
+
+
+def test_identity_gaps_average_to_zero(study):
+    found = run(study, resamplings=100)
+    for name in ("reward", "importance"):
+        for rate in (0.5, 0.1):
+            gaps = values(found, "identity_gap", f"{name} l={rate}")
+            # The weighted mean of a rejected log is a ratio: it has a bias of its own, of the
+            # order of its variance.
+            slack = 2 * gaps.var() + 4 * gaps.std() / np.sqrt(len(gaps))
+            assert abs(gaps.mean()) < slack
+            assert gaps.std() > 0
+        assert (values(found, "identity_gap", f"{name} l=1.0") == 0).all()
+
+
+def test_ratio_bias_times_n_does_not_depend_on_n(records):
+    _, found = records
+    sizes = (250, 500, 1000, 2000)
+    means, errors = [], []
+    for n in sizes:
+        scaled = values(found, "ratio_bias_times_n", f"n={n}")
+        np.testing.assert_allclose(scaled, n * values(found, "ratio_bias", f"n={n}"), rtol=1e-12)
+        means.append(scaled.mean())
+        errors.append(scaled.std(ddof=1) / np.sqrt(20))
+    # (1 - l) / l times the share of zero rows, plus terms of the order 1/n.
+    for n, mean, error in zip(sizes, means, errors, strict=True):
+        assert abs(mean - 9 * 0.95) < 4 * error + 9 * 0.05 + 250 / n
+
+
+def test_short_logs_do_not_depend_on_the_batches(study):
+    rows = log_columns(study)
+    whole, parts = ShortLogs(), ShortLogs()
+    whole.add(rows)
+    for index in np.array_split(np.arange(ROWS), 17):
+        parts.add({name: v[index] for name, v in rows.items()})
+    for size in (250, 1000):
+        total, nonzero = whole.of(size)
+        assert len(total) == ROWS // size
+        np.testing.assert_allclose(parts.of(size), (total, nonzero), rtol=1e-12)
+        assert nonzero.sum() == (rows["reward"] != 0).sum()
+
+
+def test_without_a_reward_model_there_is_no_doubly_robust_value(study, tmp_path):
+    few = tables.read_columns(study / "predictions.parquet", ["row", "p"])
+    tables.write_table(tmp_path / "predictions.parquet", few)
+    found = policy_value(
+        study / "labels.parquet", tmp_path / "predictions.parquet", study / "truth.parquet",
+        resamplings=2,
+    )  # fmt: skip
+    assert {r["item"] for r in found if r["metric"] == "whole_value"} == {
+        "ips",
+        "ips_lost",
+        "snips",
+    }
+
+
+def test_the_same_call_gives_the_same_records_and_seeds_differ(study):
+    first = run(study, resample="split")
+    assert first == run(study, resample="split")
+    other = run(study, resample="split", seed=2)
+    for item, same in (("dr l=0.1", False), ("dr l=1.0", True)):
+        found = values(first, "value", item).tolist()
+        assert (found == values(other, "value", item).tolist()) is same
+
+
+def altered(study, tmp_path, name, **columns):
+    found = tables.read_columns(study / f"{name}.parquet")
+    tables.write_table(tmp_path / f"{name}.parquet", found | columns)
+    other = "predictions" if name == "labels" else "labels"
+    (tmp_path / f"{other}.parquet").write_bytes((study / f"{other}.parquet").read_bytes())
+    (tmp_path / "truth.parquet").write_bytes((study / "truth.parquet").read_bytes())
+    return tmp_path
+
+
+def test_predictions_of_other_rows_are_refused(study, tmp_path):
+    rows = tables.read_columns(study / "predictions.parquet")["row"].copy()
+    rows[700] += 1
+    with pytest.raises(CounterweightError, match="line 700 has the row id 2101, not 2100"):
+        run(altered(study, tmp_path, "predictions", row=rows))
+    short = tables.read_columns(study / "predictions.parquet")
+    tables.write_table(tmp_path / "predictions.parquet", {k: v[:-1] for k, v in short.items()})
+    with pytest.raises(CounterweightError, match="13000 rows but .* has 12999"):
+        run(tmp_path)
+
+
+def test_logs_that_cannot_be_evaluated_are_refused(study, tmp_path):
+    n = ROWS + 1000
+    empty = altered(study, tmp_path, "labels", role=np.full(n, "on_policy", object))
+    with pytest.raises(CounterweightError, match="log is empty"):
+        run(empty)
+    rejected = altered(study, tmp_path, "labels", keep_rate=np.full(n, 0.1))
+    with pytest.raises(CounterweightError, match="already rejected"):
+        run(rejected)
+    with pytest.raises(CounterweightError, match="too short for 7000 parts"):
+        run(study, resample="split", resamplings=7000)
+    bad = altered(study, tmp_path, "predictions", p=np.full(n, 1.5))
+    with pytest.raises(CounterweightError, match="column p .*between 0 and 1"):
+        run(bad)
+
+
+def test_estimates_that_do_not_exist_are_counted(study, tmp_path):
+    labels = tables.read_columns(study / "labels.parquet")
+    useful = np.flatnonzero((labels["role"] == "log") & (labels["reward"] == 0))[:50]
+    p = np.zeros(len(labels["row"]))
+    p[useful] = 0.5
+    found = run(altered(study, tmp_path, "predictions", p=p), resample="split")
+    assert values(found, "values_missing", "snips l=1.0") == 11
+    assert len(values(found, "value", "snips l=1.0")) == 1
+    assert values(found, "values_missing", "ips l=0.1") == 0
+    assert values(found, "rows_unsupported") == ROWS - 50
+    never = altered(study, tmp_path, "predictions", p=np.zeros(len(p)))
+    with pytest.raises(CounterweightError, match="All 12000 importance weights are 0"):
+        run(never)
+
+
+def test_files_are_read_in_step_whatever_their_row_groups(study, tmp_path):
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(study / "predictions.parquet")
+    pq.write_table(table, tmp_path / "predictions.parquet", row_group_size=777)
+    sources = (
+        (study / "labels.parquet", ("row", "role"), ("role",)),
+        (tmp_path / "predictions.parquet", ("row", "p"), ()),
+    )
+    parts = list(streams.together(sources, 1000))
+    assert sum(len(ours["row"]) for ours, _ in parts) == ROWS + 1000
+    assert all(np.array_equal(ours["row"], theirs["row"]) for ours, theirs in parts)
+    assert all(len(ours["role"][0]) == len(ours["row"]) for ours, _ in parts)

@@ -6,13 +6,14 @@ and method of each study; stages read the plan only.
 """
 
 import copy
-import difflib
 import tempfile
 from pathlib import Path
 
 import yaml
 
 from counterweight import components
+from counterweight.config_methods import add_starts, method_id, options_of, resolved_method
+from counterweight.config_sentences import nearest, told
 from counterweight.errors import CounterweightError, listed
 
 SCHEMA = components.schema_path("config.schema.yaml")
@@ -20,9 +21,6 @@ SCHEMA = components.schema_path("config.schema.yaml")
 
 #: Kinds of studies, in words.
 TASKS = {"classification": "studies of classifiers", "log": "studies of logged actions"}
-
-#: Words for types that config writers use where JSON schema has others.
-TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (nothing)"}
 
 
 def schema():
@@ -62,7 +60,7 @@ def check(config):
     from jsonschema import Draft202012Validator
 
     full = schema()
-    mistakes = _told(Draft202012Validator(full), config, ())
+    mistakes = told(Draft202012Validator(full), config, ())
     if not mistakes:
         for path, value, node in _with_options(config, full):
             kind, key = node["x-component-with-options"]
@@ -74,13 +72,13 @@ def check(config):
                 if "default" not in option
             ]  # fmt: skip
             allowed["required"] = [key, *needed]
-            mistakes += _told(Draft202012Validator(allowed), value, path)
+            mistakes += told(Draft202012Validator(allowed), value, path)
         for model, options in (config.get("model_defaults") or {}).items():
             allowed = {
                 "type": "object", "properties": components.options("model", model),
                 "additionalProperties": False,
             }  # fmt: skip
-            mistakes += _told(Draft202012Validator(allowed), options, ("model_defaults", model))
+            mistakes += told(Draft202012Validator(allowed), options, ("model_defaults", model))
     if mistakes:
         raise CounterweightError("\n".join(mistakes))
 
@@ -117,76 +115,6 @@ def check_folders(plan):
             ) from error
 
 
-def _where(path):
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else str(part))
-    return text or "the config"
-
-
-def _nearest(word, allowed):
-    close = difflib.get_close_matches(str(word), [str(item) for item in allowed], n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
-def _told(validator, value, path):
-    """Sentences for the mistakes of one part of the config."""
-    found = []
-    for error in sorted(
-        validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path))
-    ):
-        place = (*path, *error.absolute_path)
-        where = _where(place)
-        if error.validator == "additionalProperties":
-            allowed = list(error.schema.get("properties", {}))
-            unknown = [key for key in error.instance if key not in allowed]
-            found += [
-                f"Unknown key {_where((*place, key))}{_nearest(key, allowed) or '.'} "
-                f"Allowed here: {', '.join(allowed)}."
-                for key in unknown
-            ]
-        elif error.validator == "enum":
-            allowed = error.validator_value
-            found.append(
-                f"{where} is {error.instance!r}, which is not a choice"
-                f"{_nearest(error.instance, allowed) or '.'} Choose one of: "
-                f"{', '.join(map(str, allowed)) or 'nothing is registered'}."
-            )
-        elif error.validator == "required":
-            missing = error.message.split("'")[1]
-            described = error.schema.get("properties", {}).get(missing, {}).get("description", "")
-            found.append(f"{where} lacks the key {missing!r}. {described}".strip())
-        elif error.validator == "type":
-            hint = ""
-            if isinstance(error.instance, str) and _looks_numeric(error.instance):
-                hint = " YAML reads 1e-7 as text: write 1.0e-7, without quotes."
-            wanted = error.validator_value
-            wanted = wanted if isinstance(wanted, list) else [wanted]
-            wanted = " or ".join(TYPES.get(name, name) for name in wanted)
-            found.append(
-                f"{where} must be of type {wanted}, not {_kind(error.instance)} "
-                f"({error.instance!r}).{hint}"
-            )
-        else:
-            found.append(f"{where} is {error.instance!r}: {error.message}.")
-    return found
-
-
-def _kind(value):
-    if value is None:
-        return "empty"
-    names = {bool: "boolean", int: "integer", float: "number", str: "text", list: "list"}
-    return names.get(type(value), "mapping")
-
-
-def _looks_numeric(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def resolve(config):
     """Check a config and spell it out.
 
@@ -221,7 +149,7 @@ def resolve(config):
         if other not in studies or other == name:
             raise CounterweightError(
                 f"studies.{name}.paired_with is {other!r}, which is no other study"
-                f"{_nearest(other, studies) or '.'} Studies: {', '.join(studies)}."
+                f"{nearest(other, studies) or '.'} Studies: {', '.join(studies)}."
             )
         for key in ("dataset", "test_share"):
             if studies[other][key] != study[key]:
@@ -275,12 +203,6 @@ def _with_defaults(value, node):
     return filled
 
 
-def _options(kind, name, given):
-    """All options of a component: given ones, else defaults."""
-    declared = components.options(kind, name)
-    return {option: given.get(option, node.get("default")) for option, node in declared.items()}
-
-
 def _resolved_dataset(name, plan):
     simulated = components.declared("dataset", name, "SIMULATED", False)
     source = "simulated" if simulated else plan["data_source"]
@@ -300,7 +222,7 @@ def _resolved_study(name, study, plan):
         ("evaluation", "protocol", "protocol"),
     ):
         chosen = study[part][key]
-        study[part] = {key: chosen, "options": _options(kind, chosen, study[part])}
+        study[part] = {key: chosen, "options": options_of(kind, chosen, study[part])}
     study = {
         "title": name, "paired_with": None,
         "repeats": plan["repeats"], "test_share": plan["test_share"],
@@ -319,7 +241,7 @@ def _resolved_study(name, study, plan):
             "calibration": item.get("calibration", "isotonic"),
             "folds": item.get("folds", 5),
             "oracle": components.declared("selector", item["selector"], "ORACLE", False),
-            "options": _options("selector", item["selector"], item),
+            "options": options_of("selector", item["selector"], item),
         }
     weightings = {}
     listed_weightings = study.pop("weighting")
@@ -337,7 +259,7 @@ def _resolved_study(name, study, plan):
                 "selector": selector,
                 "max_weight": item.get("max_weight", 50.0),
                 "target": components.declared("weighting", item["weighting"], "TARGET"),
-                "options": _options("weighting", item["weighting"], item),
+                "options": options_of("weighting", item["weighting"], item),
             }
     study["selectors"], study["weightings"] = selectors, weightings
     study["methods"] = methods = {}
@@ -349,9 +271,9 @@ def _resolved_study(name, study, plan):
             raise CounterweightError(
                 f"{where} is a second method called {identity!r}: give it a name of its own."
             )
-        methods[identity] = _resolved_method(where, item, study, plan)
+        methods[identity] = resolved_method(where, item, study, plan)
     for index, (identity, item) in enumerate(zip(list(methods), listed_methods, strict=True)):
-        _add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
+        add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
     reported = [identity for identity, method in methods.items() if method["reported"]]
     if "baseline" not in study:
         plain = [identity for identity in reported if not methods[identity]["sweep"]]
@@ -359,7 +281,7 @@ def _resolved_study(name, study, plan):
     if study["baseline"] not in reported:
         raise CounterweightError(
             f"studies.{name}.baseline is {study['baseline']!r}, which is none of its methods"
-            f"{_nearest(study['baseline'], reported) or '.'} Methods: {', '.join(reported)}."
+            f"{nearest(study['baseline'], reported) or '.'} Methods: {', '.join(reported)}."
         )
     if methods[study["baseline"]]["sweep"]:
         raise CounterweightError(
@@ -414,116 +336,3 @@ def _check_task(name, study, plan):
             f"studies.{name}.keep_rate cannot be combined with the protocol "
             f"{study['evaluation']['protocol']}, which rejects rows itself: leave one of them out."
         )
-
-
-def _resolved_method(where, item, study, plan):
-    given = plan["model_defaults"].get(item["model"], {}) | item
-    method = {
-        "model": item["model"],
-        "weights": None,
-        "oracle": item.get("oracle", False),
-        "repeats": min(item.get("repeats", study["repeats"]), study["repeats"]),
-        "sweep": item.get("sweep"),
-        "options": _options("model", item["model"], given),
-        "reported": True,
-        "starts": {},
-    }
-    starts = components.declared("model", item["model"], "STARTS")
-    if starts and (item.get("weights") or item.get("oracle")):
-        raise CounterweightError(
-            f"{where}: the model {item['model']} takes no weights and no oracle, since it begins "
-            "from fitted models that have them: leave the keys out."
-        )
-    if item.get("oracle") and item.get("weights"):
-        raise CounterweightError(
-            f"{where} is an oracle with weights: an oracle learns from the target population "
-            "itself, so leave out one of the two keys."
-        )
-    for option in method["sweep"] or {}:
-        allowed = components.options("model", item["model"])
-        if option not in allowed:
-            raise CounterweightError(
-                f"{where}.sweep varies {option!r}, which is no option of {item['model']}"
-                f"{_nearest(option, allowed) or '.'} Options: {', '.join(allowed)}."
-            )
-        _check_sweep(where, option, allowed[option], method["sweep"][option])
-    if item.get("selector") and not (item.get("weights") or starts):
-        raise CounterweightError(
-            f"{where} names a selector but no weights: add weights, or drop it."
-        )
-    if item.get("weights"):
-        method["weights"] = _weighting(where, item["weights"], item.get("selector"), study)
-    return method
-
-
-def _check_sweep(where, option, node, values):
-    from jsonschema import Draft202012Validator
-
-    mistakes = []
-    for index, value in enumerate(values):
-        mistakes += _told(Draft202012Validator(node), value, (where, "sweep", option, index))
-    if mistakes:
-        raise CounterweightError("\n".join(mistakes))
-
-
-def _weighting(where, weights, selector, study):
-    if not study["selectors"]:
-        raise CounterweightError(
-            f"{where} has weights, but its study has no selection model: add one under selection."
-        )
-    selector = selector or next(iter(study["selectors"]))
-    if selector not in study["selectors"]:
-        known = list(study["selectors"])
-        raise CounterweightError(
-            f"{where}.selector is {selector!r}, which the study does not fit"
-            f"{_nearest(selector, known) or '.'} Its selection models: {', '.join(known)}."
-        )
-    identity = f"{weights}-{selector}"
-    if identity not in study["weightings"]:
-        raise CounterweightError(
-            f"{where} uses the weighting {weights!r}, which the study does not compute: add "
-            f"{{weighting: {weights}}} under weighting."
-        )
-    return identity
-
-
-def method_id(item, study):
-    """Name of a method: model, weights, selector unless the first, oracle."""
-    parts = [item["model"]]
-    if item.get("weights"):
-        parts.append(item["weights"])
-        if item.get("selector") and item["selector"] != next(iter(study["selectors"])):
-            parts.append(item["selector"])
-    if item.get("oracle"):
-        parts.append("oracle")
-    return "-".join(parts)
-
-
-def _add_starts(where, identity, item, study, plan):
-    """Find or add the fitted models that a method begins from."""
-    methods = study["methods"]
-    method = methods[identity]
-    starts = components.declared("model", method["model"], "STARTS") or {}
-    for role, start in starts.items():
-        if start.get("weights") and item.get("selector"):
-            start = start | {"selector": item["selector"]}
-        try:
-            begun = _resolved_method(where, start, study, plan) | {"repeats": method["repeats"]}
-        except CounterweightError as error:
-            raise CounterweightError(
-                f"{where}: the model {method['model']} begins from a {start['model']} model with "
-                f"{start.get('weights', 'no')} weights. {error}"
-            ) from error
-        found = next((other for other, known in methods.items() if _same_fit(known, begun)), None)
-        if found is None:
-            found = method_id(start, study)
-            if found in methods:
-                found = f"{found}-start-of-{identity}"
-            methods[found] = begun | {"reported": False}
-        method["starts"][role] = found
-
-
-def _same_fit(one, other):
-    """Whether `one` is the same fit as `other`, in at least as many repeats."""
-    keys = ("model", "weights", "oracle", "sweep", "options")
-    return one["repeats"] >= other["repeats"] and all(one[key] == other[key] for key in keys)

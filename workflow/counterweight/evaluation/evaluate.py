@@ -23,6 +23,9 @@ FITTED = {
     "rows_bought": "rows_bought",
     "chosen_share": "chosen_share",
     "budget_excess": "budget_excess",
+    "constant_model": "constant_model",
+    "rows_without_policy": "rows_without_policy",
+    "actions_unseen": "actions_unseen",
 }
 OPTIONS = {
     "reliability": {

@@ -1,0 +1,90 @@
+"""Mistakes in the config, told as a person would: key, nearest word, what is allowed."""
+
+import difflib
+
+#: Words for types that config writers use where JSON schema has others.
+TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (nothing)"}
+
+
+def where_in(path):
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else str(part))
+    return text or "the config"
+
+
+def nearest(word, allowed):
+    """A hint at the allowed word that comes closest to `word`; "" where none does."""
+    close = difflib.get_close_matches(str(word), [str(item) for item in allowed], n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def told(validator, value, path):
+    """Sentences for the mistakes of one part of the config.
+
+    Parameters
+    ----------
+    validator : jsonschema validator
+    value
+        The part.
+    path : tuple of str and int
+        Where in the config it stands.
+
+    Returns
+    -------
+    list of str
+    """
+    found = []
+    for error in sorted(
+        validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path))
+    ):
+        place = (*path, *error.absolute_path)
+        where = where_in(place)
+        if error.validator == "additionalProperties":
+            allowed = list(error.schema.get("properties", {}))
+            unknown = [key for key in error.instance if key not in allowed]
+            found += [
+                f"Unknown key {where_in((*place, key))}{nearest(key, allowed) or '.'} "
+                f"Allowed here: {', '.join(allowed)}."
+                for key in unknown
+            ]
+        elif error.validator == "enum":
+            allowed = error.validator_value
+            found.append(
+                f"{where} is {error.instance!r}, which is not a choice"
+                f"{nearest(error.instance, allowed) or '.'} Choose one of: "
+                f"{', '.join(map(str, allowed)) or 'nothing is registered'}."
+            )
+        elif error.validator == "required":
+            missing = error.message.split("'")[1]
+            described = error.schema.get("properties", {}).get(missing, {}).get("description", "")
+            found.append(f"{where} lacks the key {missing!r}. {described}".strip())
+        elif error.validator == "type":
+            hint = ""
+            if isinstance(error.instance, str) and _looks_numeric(error.instance):
+                hint = " YAML reads 1e-7 as text: write 1.0e-7, without quotes."
+            wanted = error.validator_value
+            wanted = wanted if isinstance(wanted, list) else [wanted]
+            wanted = " or ".join(TYPES.get(name, name) for name in wanted)
+            found.append(
+                f"{where} must be of type {wanted}, not {_kind(error.instance)} "
+                f"({error.instance!r}).{hint}"
+            )
+        else:
+            found.append(f"{where} is {error.instance!r}: {error.message}.")
+    return found
+
+
+def _kind(value):
+    if value is None:
+        return "empty"
+    names = {bool: "boolean", int: "integer", float: "number", str: "text", list: "list"}
+    return names.get(type(value), "mapping")
+
+
+def _looks_numeric(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -12,6 +12,7 @@ from counterweight.reporting.claims import decide, load_claims
 from counterweight.reporting.report import build_report
 from counterweight.reporting.subsampled import (
     budget_sentences,
+    counts_told,
     coverage_grade,
     keep_sentence,
     ranking_view,
@@ -228,6 +229,27 @@ def test_the_least_bad_way_is_named_with_what_it_costs(swept):
     assert "No way stays within 1 % of all rows" in text
     assert view["rows"][0]["cells"] == [{"text": "+20.0 %", "grade": "poor"}]
     assert sweep_view(metrics.iloc[:0], "sweep", plan["studies"]["sweep"]) is None
+
+
+def test_safe_means_safe_at_all_milder_rates():
+    settings = subsampled.swept_study("A sweep", test_share=0.0)
+    values = {1.0: 0.1, 0.1: 0.2, 0.01: 0.1, 0.001: 0.1}
+    records = [
+        one
+        for rate, value in values.items()
+        for one in at("brier", [value] * 2, f"keep_rate={rate}")
+    ]
+    metrics = measured("s", sgd__weights=records)
+    text = " ".join(sweep_view(metrics, "s", settings)["sentences"])
+    assert "No way stays within 1 % of all rows" in text
+
+
+def test_counts_are_told_with_their_methods():
+    settings = subsampled.swept_study("A sweep")
+    metrics = measured("s", sgd__weights=at("predictions_out_of_range", [3.0, 4.0]),
+                       sgd__none=at("predictions_out_of_range", [0.0, 0.0]))  # fmt: skip
+    (text,) = counts_told(metrics, settings)
+    assert text.startswith("7 predictions outside") and "(SGD regression, weighted)" in text
 
 
 def test_budgets_are_judged_by_their_differences():

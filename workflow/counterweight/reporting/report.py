@@ -285,7 +285,8 @@ def _study_view(name, settings, plan, metrics, claims, failures, figures, printe
         "test": summaries.selection_test(own, name, settings),
         "weights": summaries.weight_rows(own, settings),
         "selection": summaries.selection_rows(own, settings),
-        "notes": summaries.fitting_notes(own, settings),
+        "notes": summaries.fitting_notes(own, settings)
+        + list(subsampled.counts_told(own, settings)),
         "failures": failures_of(failures, name, settings.get("dataset")),
     }
 

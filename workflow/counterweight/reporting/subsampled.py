@@ -14,6 +14,7 @@ from counterweight.reporting.wording import (
     interval,
     learner_name,
     listing,
+    method_label,
     metric_name,
     number,
     parts_of,
@@ -192,6 +193,26 @@ def _coverage_sentence(rows):
     )
 
 
+def counts_told(metrics, settings):
+    """Counts of studies on subsampled rows that must not be hidden, as sentences."""
+    for metric, text in (
+        (
+            "predictions_out_of_range",
+            "predictions outside 0 and 1 were moved to the nearer of them",
+        ),
+        ("resamples_redrawn", "resamples that kept no row of a class were drawn again"),
+        ("rows_unsupported", "logged actions are outside the support of a policy that was valued"),
+    ):
+        rows = metrics[metrics["metric"] == metric]
+        if rows.empty:
+            continue
+        total = rows["value"].sum()
+        some = rows.loc[rows["value"] > 0, "source"].unique()
+        labels = {one["id"]: method_label(one) for one in settings["methods"]}
+        names = listing(labels.get(name, name) for name in some) if len(some) else ""
+        yield f"{number(total, 0)} {text}{f' ({names})' if names else ''}."
+
+
 def keep_sentence(metrics, settings):
     """That test rows were subsampled, and what is left of them; "" where all were kept."""
     rate = settings.get("keep_rate") or 1.0
@@ -308,7 +329,8 @@ def _sweep_sentences(table, metric, rates):
         )
     safe = {}
     for (learner, way), part in table.groupby(["learner", "correction"], sort=False):
-        good = part[(part["keep_rate"] < 1) & (part["relative"] <= LOSS_RISE[0])]
+        part = part[part["keep_rate"] < 1].sort_values("keep_rate", ascending=False)
+        good = part[(part["relative"] <= LOSS_RISE[0]).cummin()]
         if way != "none" and len(good):
             safe.setdefault(way, []).append(
                 f"{good['keep_rate'].min():g} ({learner_name(learner)})"

@@ -44,18 +44,20 @@ def power_sums(y, z):
     return np.array(sums)
 
 
-def zero_sums(y):
+def zero_sums(y, squares=None):
     """Sums of y, y^2, y^3 and y^4: what rows with z = 0 add.
 
     Parameters
     ----------
     y : array (n,)
+    squares : array (n,), optional
+        Room for y^2.
 
     Returns
     -------
     array (4,)
     """
-    y2 = y * y
+    y2 = np.multiply(y, y, out=squares)
     first, second = y.sum(), y2.sum()
     return np.array([first, second, np.einsum("i,i->", y2, y), np.einsum("i,i->", y2, y2)])
 

@@ -99,6 +99,7 @@ class PolicyValue:
         self._shifts = {}
         self._largest = [0.0, 0.0]
         self._with_model = None
+        self._scratch = np.empty((2, 0))
 
     def update(self, reward, propensity, target, *, keep_rate=None, q=None, v=None):
         """Add rows.
@@ -178,7 +179,11 @@ class PolicyValue:
 
     def _add_weighted(self, reward, propensity, target, keep, where, q, v):
         """Sums that need the weight of every row, those of reward 0 included."""
-        w = np.divide(target, propensity, dtype=float)
+        # Kept between batches: fresh memory costs more than the arithmetic.
+        if self._scratch.shape[1] < len(target):
+            self._scratch = np.empty((2, len(target)))
+        w, squares = self._scratch[:, : len(target)]
+        np.divide(target, propensity, out=w)
         if "dr" in self.estimators:
             self._add_robust(reward, w, keep, where, q, v)
         w[where] = 0
@@ -188,7 +193,7 @@ class PolicyValue:
             w /= keep
             w[where] = 0
             scale = 1.0
-        self._keep_weight.add(zero_sums(w) * scale**_ORDERS)
+        self._keep_weight.add(zero_sums(w, squares) * scale**_ORDERS)
         self._largest[1] = max(self._largest[1], float(w.max()) * scale)
 
     def _add_robust(self, reward, w, keep, where, q, v):

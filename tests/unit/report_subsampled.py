@@ -71,7 +71,7 @@ def ranking_study(title, **changes):
 def studies(source="download"):
     kept = [example.method("logistic", repeats=5)]
     weighted = [example.method("logistic-lemma1", repeats=5)]
-    plain = [example.method("boosting-plain", model="subsampled", repeats=5)]
+    plain = [example.method("sgd-plain", model="subsampled", repeats=5)]
     made = {"source": source}
     generated = {"source": "simulated", "dataset": "rare_clicks"}
     return {

@@ -156,6 +156,16 @@ def test_the_uncorrected_line_does_not_flatten_the_others(drawn_from, made):
         assert low < spread.min() and high < spread.max() + 2 * (spread.max() - spread.min())
 
 
+def test_losses_that_grow_many_times_get_a_logarithmic_axis(made):
+    plan, metrics = made
+    worse = metrics.copy()
+    grown = worse["item"].eq("keep_rate=0.001") & worse["source"].str.endswith("weights")
+    worse.loc[grown & (worse["metric"] == "brier"), "value"] *= 6
+    figure = load("figure", "keep_rates")(results("bank_subsampled", plan, worse, "."))
+    assert {ax.get_yscale() for ax in figure.axes} == {"log"}
+    assert all(ax.get_ylim()[1] > 0.6 for ax in figure.axes)
+
+
 def test_curves_are_sorted_along_their_option(drawn_from):
     points = drawn_from("keep_rates").curve("sgd-weights", "brier", "keep_rate")
     assert [point[0] for point in points] == [0.001, 0.01, 0.1, 1.0]

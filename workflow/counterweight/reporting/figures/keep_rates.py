@@ -9,10 +9,12 @@ CAPTION = (
     "at the rate l, one panel for each learner, mean over splits with 95 % intervals: weights 1/l, "
     "calibration by a spline with weighted control points, the closed-form prior correction, and "
     "nothing at all. The dashed line is the same learner trained on all rows. Panels have their "
-    "own scales; where the uncorrected loss is far above, its line leaves the panel."
+    "own scales, logarithmic where losses grow to many times the least; on the others the "
+    "uncorrected loss leaves the panel where it is far above."
 )
 WAYS = {"weights": style.ORANGE, "spline": style.BLUE, "prior": style.GREEN, "none": style.GREY}
 _HEIGHT = 2.6
+_MANY_TIMES = 3.0
 
 
 def learners(study):
@@ -70,8 +72,15 @@ def _panel(ax, lines):
         shift = 1.08 ** ((len(lines) - 1) / 2 - place)
         style.interval_line(ax, points, WAYS[way], shift=shift, markersize=3)
     style.rate_axis(ax, {point[0] for points in lines.values() for point in points})
-    low, high = _limits(lines)
-    ax.set_ylim(low, high)
+    means = [point[1] for points in lines.values() for point in points]
+    corrected = [p[1] for way, points in lines.items() if way != "none" for p in points] or means
+    if min(means) > 0 and max(corrected) > _MANY_TIMES * min(means):
+        ax.set_yscale("log")
+        ax.set_ylim(min(means) / 1.4, max(means) * 1.4)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.minorticks_off()
+    else:
+        ax.set_ylim(*_limits(lines))
 
 
 def _limits(lines):

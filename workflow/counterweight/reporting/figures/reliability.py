@@ -1,7 +1,6 @@
 """Reliability curves: what is predicted against what is observed, with and without correction."""
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
 from counterweight.reporting import style
 from counterweight.reporting.figures.keep_rates import WAYS, learners
@@ -9,11 +8,12 @@ from counterweight.reporting.wording import CORRECTIONS, learner_name, parts_of
 
 CAPTION = (
     "Share of positives among test rows of about the same predicted probability, against that "
-    "probability, in bins of equal weight, mean over splits; on the grey diagonal a model is "
-    "calibrated. Top: trained on all rows; bottom: on a fraction of the zero rows. Where "
-    "uncorrected probabilities are far too high, their curve leaves the panel on the right."
+    "probability, in bins of equal weight, mean over splits, on logarithmic axes; on the grey "
+    "diagonal a model is calibrated, below it predictions are too high. Top: trained on all rows; "
+    "bottom: on a fraction of the zero rows. Bins without positives are left out."
 )
-_BEST = 0.01
+_BEST, _LEAST = 0.01, 1e-4
+_TICKS = (0.001, 0.01, 0.1)
 
 
 def draw(study):
@@ -38,12 +38,15 @@ def draw(study):
     low = min(rates, key=lambda rate: (abs(np.log(rate / _BEST)), rate))
     rates = list(dict.fromkeys([max(rates), low]))
     columns = list(dict.fromkeys(learner for learner, _, _ in curves))
+    values = np.concatenate([np.ravel(points) for points in curves.values()])
+    lowest = max(np.min(values[values > 0], initial=0.1) / 1.5, _LEAST)
     with style.look():
-        figure, axes = style.panels(len(rates), len(columns), height=0.6 + 1.8 * len(rates))
+        figure, axes = style.panels(len(rates), len(columns), height=0.6 + 1.8 * len(rates),
+                                    sharex=True, sharey=True)  # fmt: skip
         for row, rate in enumerate(rates):
             for column, learner in enumerate(columns):
                 lines = {way: curves.get((learner, rate, way)) for way in WAYS}
-                _panel(axes[row, column], {w: p for w, p in lines.items() if p is not None})
+                _panel(axes[row, column], {w: p for w, p in lines.items() if p is not None}, lowest)
                 axes[row, column].set_title(f"{learner_name(learner)}, l = {rate:g}")
             axes[row, 0].set_ylabel("Observed share")
         figure.supxlabel("Predicted probability", fontsize=8.5)
@@ -68,14 +71,15 @@ def _curves(study, source):
     return {rate: np.array(sorted(points))[:, 1:].T for rate, points in bins.items()}
 
 
-def _panel(ax, lines):
-    corrected = [points for way, points in lines.items() if way != "none"] or list(lines.values())
-    top = 1.08 * max([0.01, *(np.nanmax(points) for points in corrected)])
-    ax.plot([0, top], [0, top], color=style.PALE, linewidth=1)
+def _panel(ax, lines, low):
+    ax.plot([low, 1], [low, 1], color=style.PALE, linewidth=1)
     for way, (predicted, observed) in lines.items():
-        order = np.argsort(predicted)
-        ax.plot(predicted[order], observed[order], "o-", color=WAYS[way], markersize=2.5,
-                linewidth=1.1)  # fmt: skip
-    ax.set(xlim=(-0.02 * top, top), ylim=(-0.02 * top, top))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(4))
+        shown = (predicted > 0) & (observed > 0)
+        order = np.argsort(predicted[shown])
+        ax.plot(predicted[shown][order], observed[shown][order], "o-", color=WAYS[way],
+                markersize=2.5, linewidth=1.1)  # fmt: skip
+    ax.set(xscale="log", yscale="log", xlim=(low, 1.15), ylim=(low, 1.15))
+    ax.minorticks_off()
+    ticks = [tick for tick in _TICKS if tick > 1.4 * low]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_yticks([*ticks, 1], [f"{tick:g}" for tick in (*ticks, 1)])

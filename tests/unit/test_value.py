@@ -24,11 +24,8 @@ from scipy import stats
 SLOPES = np.array([-0.6, -0.2, 0.2, 0.6])
 
 
-def log(rng, n, rate=0.05, deterministic=False):
-    """Logged rows of four actions whose true value is known given the contexts.
-
-    Returns the columns ``reward, propensity, target, q, v`` and the value.
-    """
+def population(rng, n, rate=0.05, deterministic=False):
+    """Contexts with their probabilities and mean rewards of four actions, and the value."""
     x = rng.normal(size=n)
     logging = np.exp(np.outer(x, SLOPES) + [0.5, 0, 0, -0.5])
     logging /= logging.sum(axis=1, keepdims=True)
@@ -37,16 +34,27 @@ def log(rng, n, rate=0.05, deterministic=False):
         target = (target == target.max(axis=1, keepdims=True)).astype(float)
     target /= target.sum(axis=1, keepdims=True)
     reward = np.minimum(rate * np.exp(0.3 * x[:, None] + [-0.3, 0, 0.2, 0.4]), 1)
-    action = (logging.cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1)
-    i = np.arange(n)
-    rows = {
-        "reward": (rng.random(n) < reward[i, action]).astype(float),
-        "propensity": logging[i, action],
-        "target": target[i, action],
-        "q": 0.7 * reward[i, action] + 0.02,
-        "v": 0.7 * (target * reward).sum(axis=1) + 0.02,
+    means = (target * reward).sum(axis=1)
+    return logging, logging.cumsum(axis=1), target, reward, means
+
+
+def drawn(contexts, where, rng):
+    """Logged rows in the given contexts: reward, propensity, target and a wrong model's q, v."""
+    logging, cumulated, target, reward, means = contexts
+    action = (cumulated[where, :3] < rng.random(len(where))[:, None]).sum(axis=1)
+    chance = reward[where, action]
+    return {
+        "reward": (rng.random(len(where)) < chance).astype(float),
+        "propensity": logging[where, action],
+        "target": target[where, action],
+        "q": 0.7 * chance + 0.02,
+        "v": 0.7 * means[where] + 0.02,
     }
-    return rows, (target * reward).sum(axis=1).mean()
+
+
+def log(rng, n, rate=0.05, deterministic=False):
+    """Logged rows of new contexts."""
+    return drawn(population(rng, n, rate, deterministic), np.arange(n), rng)
 
 
 def some(rows, where):
@@ -67,7 +75,7 @@ def close(estimate, other, rtol=1e-9):
 @pytest.mark.parametrize("seed", range(20))
 def test_dropping_zero_rows_changes_the_ips_value_by_exactly_zero(seed):
     rng = np.random.default_rng(seed)
-    rows, _ = log(rng, int(rng.integers(50, 5000)), rng.choice([0.02, 0.3]))
+    rows = log(rng, int(rng.integers(50, 5000)), rng.choice([0.02, 0.3]))
     rows["reward"] *= rng.normal(size=len(rows["reward"]))
     n = len(rows["reward"])
     whole, few = PolicyValue(), PolicyValue(("ips",))
@@ -80,7 +88,7 @@ def test_dropping_zero_rows_changes_the_ips_value_by_exactly_zero(seed):
 
 def test_details_of_zero_rows_change_the_ips_value_by_exactly_zero():
     rng = np.random.default_rng(0)
-    rows, _ = log(rng, 3000)
+    rows = log(rng, 3000)
     zero = rows["reward"] == 0
     altered = dict(rows)
     altered["propensity"] = np.where(zero, rng.uniform(0.01, 1, 3000), rows["propensity"])
@@ -91,7 +99,7 @@ def test_details_of_zero_rows_change_the_ips_value_by_exactly_zero():
 
 def test_batches_and_order_change_nothing():
     rng = np.random.default_rng(1)
-    rows, _ = log(rng, 4000)
+    rows = log(rng, 4000)
     rows["reward"] *= np.exp(rng.normal(size=4000))
     rows["keep_rate"] = rng.choice([0.1, 0.5, 1.0], 4000)
     whole = PolicyValue().update(**rows)
@@ -131,7 +139,7 @@ def test_running_sum_carries_what_is_rounded_away():
 @pytest.mark.parametrize("rate", [None, 0.1, "by row"])
 def test_every_estimator_is_its_formula(rate):
     rng = np.random.default_rng(3)
-    rows, _ = log(rng, 3000)
+    rows = log(rng, 3000)
     if rate == "by row":
         rate = np.where(rows["reward"] == 0, rng.choice([0.1, 0.4, 1.0], 3000), np.nan)
     found = PolicyValue().update(**rows, keep_rate=rate)
@@ -167,7 +175,7 @@ def test_moments_keep_their_digits_when_rewards_are_large_and_alike():
 
 
 def test_functions_on_arrays_are_those_of_the_stream():
-    rows, _ = log(np.random.default_rng(5), 1000)
+    rows = log(np.random.default_rng(5), 1000)
     three = rows["reward"], rows["propensity"], rows["target"]
     found = PolicyValue().update(**rows)
     assert ips(*three) == found.ips()
@@ -178,7 +186,7 @@ def test_functions_on_arrays_are_those_of_the_stream():
 
 
 def test_doubly_robust_without_a_model_is_ips():
-    rows, _ = log(np.random.default_rng(6), 2000)
+    rows = log(np.random.default_rng(6), 2000)
     rows["q"] = rows["v"] = np.zeros(2000)
     found = PolicyValue().update(**rows)
     close(found.dr(), found.ips(), 1e-12)
@@ -232,15 +240,16 @@ def test_the_bias_of_the_ratio_estimator_falls_like_one_over_n():
 
 @pytest.mark.parametrize(
     "n, rate, deterministic",
-    [(4000, 0.1, False), (10_000, 0.015, False), (8000, 0.1, True)],
+    [(8000, 0.1, False), (20_000, 0.01, False), (15_000, 0.1, True)],
     ids=["short", "rare", "deterministic"],
 )
 def test_intervals_cover_the_value_in_93_to_97_percent_of_1000_logs(n, rate, deterministic):
-    truth = log(np.random.default_rng(10**6), 2_000_000, rate, deterministic)[1]
-    held = {}
-    errors = {}
+    contexts = population(np.random.default_rng(0), 50_000, rate, deterministic)
+    truth = contexts[-1].mean()
+    held, errors = {}, {}
     for seed in range(1000):
-        rows, _ = log(np.random.default_rng([seed, n]), n, rate, deterministic)
+        rng = np.random.default_rng([seed, n])
+        rows = drawn(contexts, rng.integers(50_000, size=n), rng)
         for keep in (1.0, 0.1, 0.01):
             kept = kept_rows(rows["reward"], np.arange(n), keep, seed)
             found = PolicyValue().update(**some(rows, kept), keep_rate=keep)
@@ -257,7 +266,7 @@ def test_intervals_cover_the_value_in_93_to_97_percent_of_1000_logs(n, rate, det
 
 
 def test_a_parquet_log_gives_what_its_arrays_give(tmp_path):
-    rows, _ = log(np.random.default_rng(9), 200_000)
+    rows = log(np.random.default_rng(9), 200_000)
     rows["rate"] = np.full(200_000, 0.5)
     rows["reward"] = rows["reward"].astype("int8")
     rows["other"] = np.zeros(200_000)
@@ -284,7 +293,7 @@ def test_a_parquet_log_gives_what_its_arrays_give(tmp_path):
 
 
 def test_actions_outside_the_policys_support_are_counted_and_said():
-    rows, _ = log(np.random.default_rng(10), 500, deterministic=True)
+    rows = log(np.random.default_rng(10), 500, deterministic=True)
     found = PolicyValue().update(**rows)
     never = int((rows["target"] == 0).sum())
     assert 0 < never == found.rows_unsupported

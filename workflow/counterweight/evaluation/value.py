@@ -70,6 +70,12 @@ class PolicyValue:
     -----
     The value by IPS is an exact sum of r w over the non-zero rows, rounded once, over the
     number of rows: no batch size, no order and no zero-reward row changes a bit of it.
+
+    Intervals come from the first four moments of the linearised estimate. In simulations
+    (nominal 95 %) they hold the value in 93-97 % of the logs where some 50 non-zero rows match
+    the policy and some 80 zero-reward rows are left. With fewer zero rows, as at l = 0.01 in a
+    log of 4,000, those of ``dr`` fell to 92 % and those of ``snips`` held up to 99 %; with
+    about ten weighted rewards anything from 70 to 99 % was seen.
     """
 
     def __init__(
@@ -263,10 +269,13 @@ class PolicyValue:
     def snips(self, rows=None):
         """Self-normalised IPS, sum k w r / sum k w with k = [r=0]/l + [r!=0].
 
+        Every zero-reward row must be there, or a sample with its keep rates. Where they were
+        dropped the rows at hand do not show it: give their number to have that checked.
+
         Parameters
         ----------
         rows : int, optional
-            Number of rows before any was dropped, if it is known.
+            Number of rows before any was dropped, if it is known; only compared.
 
         Returns
         -------
@@ -294,12 +303,12 @@ class PolicyValue:
         """Doubly robust value, sum k (v + w (r - q)) / sum k with k = [r=0]/l + [r!=0].
 
         Unbiased (up to the ratio) for any q that was not fitted on these rows. Its standard
-        error takes q as given.
+        error takes q as given. For the rows that must be there see `snips`.
 
         Parameters
         ----------
         rows : int, optional
-            Number of rows before any was dropped, if it is known.
+            As in `snips`.
 
         Returns
         -------

@@ -21,6 +21,7 @@ from counterweight.reporting.subsampled import (
     value_rows,
     value_sentences,
 )
+from counterweight.reporting.summaries import sizes
 from counterweight.reporting.tables import (
     VALUE_LAYOUT,
     all_tables,
@@ -72,6 +73,7 @@ def logged():
         records += at("values_missing", [2.0 * (rate == "0.1")], item)
         records += at("error", [value - 0.5 for value in values], item)
         records += at("covered", map(float, covered), item)
+        records += at("subsampling_error", [0.5 * (rate == "0.1")] * 3, item)
     return plan, measured("log", policy=records)
 
 
@@ -134,6 +136,7 @@ def test_a_value_table_holds_what_was_measured(logged, tmp_path):
     assert first["spread"] == pytest.approx(0.02)
     half = T_THREE * 0.02 / 3**0.5
     assert first["bias_high"] - first["bias"] == pytest.approx(half)
+    assert last["shift"] == last["shift_low"] == last["shift_high"] == 0.5
     assert first["coverage"] == 1.0 and last["coverage"] == pytest.approx(2 / 3)
     assert (first["rows"], first["effective_rows"], first["largest_weight"]) == (1000, 800, 20)
     assert first["n"] == 3
@@ -167,7 +170,10 @@ def test_a_bootstrap_is_judged_by_the_log_that_it_resamples(logged):
     table = value_table(pd.concat([metrics, whole]), plan, "log")
     text = " ".join(value_sentences(table))
     assert "value of the log that is resampled, nominally 95 %, is good for 2 (95.0 %)" in text
+    assert "by the rejection of zero rows, relative to the truth: IPS 100.0 %" in text
     assert [row["coverage_grade"] for row in value_rows(table)] == ["", ""]
+    assert [row["bias_grade"] for row in value_rows(table)] == ["", ""]
+    assert [row["shift_grade"] for row in value_rows(table)] == ["good", "poor"]
     assert [row["coverage_whole_grade"] for row in value_rows(table)] == ["good", "good"]
 
 
@@ -244,6 +250,12 @@ def test_safe_means_safe_at_all_milder_rates():
     assert "No way stays within 1 % of all rows" in text
 
 
+def test_where_everybody_is_labeled_the_labeled_rows_are_for_training():
+    rows = at("rows_labeled", [60.0]) + at("rows_unlabeled", [0.0]) + at("rows_test", [40.0])
+    names = [one["name"] for one in sizes(measured("s", labels=rows), "s", ())]
+    assert names == ["for training", "test"]
+
+
 def test_counts_are_told_with_their_methods():
     settings = subsampled.swept_study("A sweep")
     metrics = measured("s", sgd__weights=at("predictions_out_of_range", [3.0, 4.0]),
@@ -265,7 +277,7 @@ def test_budgets_are_judged_by_their_differences():
     assert "AUC +5.00 points [5.00, 5.00], better" in text
     assert "no different beyond the interval" in text
     assert "chose on average 40 % positives" in text
-    assert "an AUC of \N{MINUS SIGN}1.00 points" in text and "(fair)" in text
+    assert "its AUC is \N{MINUS SIGN}1.00 points" in text and "(fair)" in text
     assert "more than its budget in 1 of 3 fits" in text
 
 

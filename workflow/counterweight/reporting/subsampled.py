@@ -69,7 +69,7 @@ def value_rows(table):
         inside = ""
         if not np.isnan([truth, low, high]).any():
             inside = "yes" if low <= truth <= high else "no"
-        relative = row.bias / truth if truth else np.nan
+        relative, shift = (part / truth if truth else np.nan for part in (row.bias, row.shift))
         yield {
             "label": row.label,
             "group": row.label if labels and row.label != before else "",
@@ -83,10 +83,11 @@ def value_rows(table):
             "typical_interval": interval(row.typical_low, row.typical_high, places),
             "inside": inside,
             "bias": "–" if np.isnan(relative) else number(100 * relative, 1, sign=True) + " %",
-            "bias_interval": interval(100 * row.bias_low / truth, 100 * row.bias_high / truth, 1)
-            if truth
-            else "",
-            "bias_grade": small(relative, VALUE_BIAS),
+            "bias_interval": _relative_interval(row.bias_low, row.bias_high, truth),
+            "bias_grade": small(relative, VALUE_BIAS) if np.isnan(row.coverage_whole) else "",
+            "shift": "–" if np.isnan(shift) else number(100 * shift, 1, sign=True) + " %",
+            "shift_interval": _relative_interval(row.shift_low, row.shift_high, truth),
+            "shift_grade": small(shift, VALUE_BIAS),
             "spread": number(row.spread, fine),
             "coverage": percent(row.coverage),
             "coverage_grade": coverage_grade(row.coverage) if np.isnan(row.coverage_whole) else "",
@@ -97,6 +98,13 @@ def value_rows(table):
             "largest": number(row.largest_weight, 1),
         }
         before = row.label
+
+
+def _relative_interval(low, high, truth):
+    """An interval in per cent of the truth."""
+    if not truth:
+        return ""
+    return interval(*sorted((100 * low / truth, 100 * high / truth)), 1)
 
 
 def _rates(rates):
@@ -157,18 +165,22 @@ def _held(rows, truth, low, high, origin):
 
 
 def _bias_sentence(rows, truth):
-    rows = rows[rows["bias"].notna()]
+    """The worst mean error of each estimator; of a bootstrap, what rejection adds to it."""
+    column, what = "bias", "mean error over resamplings"
+    if rows["coverage_whole"].notna().any():
+        column, what = "shift", "mean change by the rejection of zero rows"
+    rows = rows[rows[column].notna() & ((column == "bias") | (rows["keep_rate"] < 1))]
     if rows.empty or not truth:
         return ""
     parts = []
     for name, part in rows.groupby("estimator", sort=False):
-        worst = part.loc[part["bias"].abs().idxmax()]
-        share = worst["bias"] / truth
+        worst = part.loc[part[column].abs().idxmax()]
+        share = worst[column] / truth
         parts.append(
             f"{estimator_name(name)} {percent(share)} at l = {worst['keep_rate']:g} "
             f"({small(share, VALUE_BIAS)})"
         )
-    return f"Largest mean error over resamplings, relative to the truth: {'; '.join(parts)}. "
+    return f"Largest {what}, relative to the truth: {'; '.join(parts)}. "
 
 
 def _coverage_sentence(rows):
@@ -404,7 +416,7 @@ def _progressive(metrics, study, settings, learner):
             bounds = interval(100 * low, 100 * high)
             change = number(100 * mean, 2, sign=True)
             text += (
-                f"{' and' if len(chosen) else ''} came to an AUC of {change} points {bounds} from "
+                f"{';' if len(chosen) else ':'} its AUC is {change} points {bounds} from that of "
                 f"the better of natural and balanced ({small(min(mean, 0.0), AUC_BIAS)})"
             )
     if len(excess):

@@ -320,12 +320,17 @@ def sizes(metrics, study, printed):
         if entry["study"] == study and entry["source"] == "labels"
     }
     rows = []
+    everyone = _mean(metrics, "labels", "rows_unlabeled") == 0
     for metric, name in (
         ("rows_labeled", "labeled"), ("rows_unlabeled", "unlabeled"), ("rows_test", "test"),
         ("rows_all", "all"), ("rows_log", "in the log"),
         ("rows_on_policy", "logged by the policy itself"), ("rows_nonzero", "of non-zero reward"),
     ):  # fmt: skip
         value = _mean(metrics, "labels", metric)
+        if everyone and metric == "rows_unlabeled":
+            continue
+        if everyone and metric == "rows_labeled":
+            name = "for training"
         if not np.isnan(value):
             shown = number(in_print[metric], 0) if metric in in_print else ""
             rows.append({"name": name, "value": number(value, 0), "printed": shown})

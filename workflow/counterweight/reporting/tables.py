@@ -16,8 +16,9 @@ LAYOUT = (
 VALUE_LAYOUT = (
     "study", "target", "method", "label", "estimator", "keep_rate", "value", "low", "high",
     "typical", "typical_low", "typical_high", "truth", "truth_low", "truth_high", "bias",
-    "bias_low", "bias_high", "spread", "coverage", "coverage_whole", "missing", "rows",
-    "effective_rows", "largest_weight", "n", "status", "reason",
+    "bias_low", "bias_high", "shift", "shift_low", "shift_high", "spread", "coverage",
+    "coverage_whole", "missing", "rows", "effective_rows", "largest_weight", "n", "status",
+    "reason",
 )  # fmt: skip
 
 
@@ -220,7 +221,8 @@ def value_table(metrics, plan, study, target="general", failures=()):
         with the normal 95 % interval of their root mean square standard error, ``truth``
         the value that they should find, with its own 95 % interval (of width 0 where it is
         known by construction). ``bias`` is the mean over resamplings of estimate minus
-        truth with the t interval of that mean, ``spread`` the sd of the estimates,
+        truth with the t interval of that mean, ``shift`` that of estimate minus estimate from
+        all rows of the same resampling, ``spread`` the sd of the estimates,
         ``coverage`` the share of their intervals that hold the truth, ``coverage_whole``
         the share that hold the value of the whole log (of a bootstrap), ``missing`` the
         number of resamplings without an estimate, ``n`` those with one; ``rows`` is the mean
@@ -289,6 +291,8 @@ def _value_row(parts, estimator, rate, test_share):
     typical = float(values.mean()) if len(values) else np.nan
     typical_error = float(np.sqrt((rows["standard_error"].astype(float) ** 2).mean()))
     typical_low, typical_high = normal_interval(typical, typical_error)
+    moved = rows_of("subsampling_error")["value"]
+    shift, shift_low, shift_high = paired_interval(moved, test_share)
     covered, whole = (rows_of(name)["value"] for name in ("covered", "covered_whole"))
     return {
         "estimator": estimator, "keep_rate": rate,
@@ -296,6 +300,7 @@ def _value_row(parts, estimator, rate, test_share):
         "typical": typical, "typical_low": typical_low, "typical_high": typical_high,
         "truth": known, "truth_low": truth_low, "truth_high": truth_high,
         "bias": bias, "bias_low": bias_low, "bias_high": bias_high,
+        "shift": shift, "shift_low": shift_low, "shift_high": shift_high,
         "spread": float(values.std(ddof=1)) if len(values) > 1 else np.nan,
         "coverage": float(covered.mean()) if len(covered) else np.nan,
         "coverage_whole": float(whole.mean()) if len(whole) else np.nan,

@@ -77,7 +77,7 @@ _SHARES_OF_BUDGET = {
     "oversampled": "positives oversampled", "all": "all rows", "shares": "fixed share",
     "plain": "all rows", "error": "by error",
 }  # fmt: skip
-_OPTIONS = {"keep_rate": "l", "share": "share of positives"}
+_OPTIONS = {"keep_rate": "l", "share": "positives"}
 
 
 def unit(metric):

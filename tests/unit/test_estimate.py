@@ -92,6 +92,19 @@ def test_the_interval_ends_solve_halls_cubic():
     assert bent == pytest.approx([quantile, -quantile])
 
 
+def test_on_the_root_scale_the_ends_solve_the_cubic_of_the_roots():
+    from scipy.stats import t
+
+    low, high = mean_interval(2.0, 0.3, 1.5, 50, bounds=(1.0, None), kurtosis=6.0)
+    # T of the square root of (mean - 1), whose standard error is .3 / 2.
+    T = (1.0 - np.sqrt(np.array([low, high]) - 1)) / 0.15
+    bend = 0.5 / np.sqrt(50) - 0.3 / 4
+    bent = T + bend * T**2 + bend**2 * T**3 / 3 + 0.25 / np.sqrt(50)
+    assert bent == pytest.approx(np.array([1, -1]) * t.ppf(0.975, 20))
+    plain = mean_interval(2.0, 0.3, 1.5, 50, bounds=(1.0, None), kurtosis=6.0, scale="plain")
+    assert plain == pytest.approx((low, high), abs=0.05) and plain != (low, high)
+
+
 def test_values_all_alike_get_no_interval_of_width_0():
     found = ratio_mean(np.zeros(50), bounds=(0.0, 1.0))
     assert (found.value, found.standard_error, found.low) == (0.0, 0.0, 0.0)
@@ -125,6 +138,8 @@ def test_what_has_no_mean_is_told(values, weights, message):
 def test_a_level_out_of_range_is_told():
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
         mean_interval(0.0, 1.0, 0.0, 10, level=95)
+    with pytest.raises(ValueError, match="scale must be root or plain"):
+        mean_interval(0.0, 1.0, 0.0, 10, scale="log")
 
 
 def test_the_ratio_estimator_is_biased_like_one_over_n():

@@ -57,7 +57,7 @@ class Shape:
     kurtosis: float = 3.0
 
 
-def ratio_mean(values, weights=None, *, level=0.95, bounds=None):
+def ratio_mean(values, weights=None, *, level=0.95, bounds=None, scale="root"):
     """Weighted mean ``sum w f / sum w`` with linearised standard error and interval.
 
     This is the Hajek estimator: the sum of the weights stands for the number of rows
@@ -76,6 +76,8 @@ def ratio_mean(values, weights=None, *, level=0.95, bounds=None):
     bounds : (float, float), optional
         Smallest and largest value that the mean can have; either may be None. See
         `mean_interval`.
+    scale : {"root", "plain"}
+        See `mean_interval`.
 
     Returns
     -------
@@ -99,16 +101,16 @@ def ratio_mean(values, weights=None, *, level=0.95, bounds=None):
         )
     if weights is None:
         mean = float(values.mean())
-        return _estimate(mean, values - mean, None, len(values), level, bounds)
+        return _estimate(mean, values - mean, None, len(values), level, bounds, scale)
     weights = checked_weights(weights, len(values))
     used = weights > 0
     if not used.all():
         values, weights = values[used], weights[used]
     mean = float(np.dot(weights, values) / weights.sum())
-    return _estimate(mean, weights * (values - mean), weights, len(values), level, bounds)
+    return _estimate(mean, weights * (values - mean), weights, len(values), level, bounds, scale)
 
 
-def _estimate(value, influence, weights, rows, level, bounds):
+def _estimate(value, influence, weights, rows, level, bounds, scale):
     """Estimate from the rows' influence values, up to their common factor ``1 / sum w``."""
     total = float(rows) if weights is None else float(weights.sum())
     squares = influence * influence
@@ -132,6 +134,7 @@ def _estimate(value, influence, weights, rows, level, bounds):
         largest_weight=1.0 if weights is None else float(weights.max()),
         level=level,
         bounds=bounds,
+        scale=scale,
     )
 
 
@@ -158,7 +161,17 @@ def shape_of(rows, total, second, third, fourth, pull=0.0):
 
 
 def from_moments(
-    value, second, shape, *, rows, total, effective_rows, largest_weight, level=0.95, bounds=None
+    value,
+    second,
+    shape,
+    *,
+    rows,
+    total,
+    effective_rows,
+    largest_weight,
+    level=0.95,
+    bounds=None,
+    scale="root",
 ):
     """Estimate from sums that were gathered in one pass over a long table.
 
@@ -174,7 +187,7 @@ def from_moments(
         Rows of positive weight.
     total : float
         sum w; the known number of rows where the sum is divided by that.
-    effective_rows, largest_weight, level, bounds
+    effective_rows, largest_weight, level, bounds, scale
         As in `Estimate` and `ratio_mean`.
     """
     error = float(np.sqrt(second * rows / (rows - 1)) / total) if rows > 1 else float("nan")
@@ -189,6 +202,7 @@ def from_moments(
         bounds,
         pull=shape.pull,
         kurtosis=shape.kurtosis,
+        scale=scale,
     )
     return Estimate(
         float(value),
@@ -203,7 +217,16 @@ def from_moments(
 
 
 def mean_interval(
-    value, standard_error, skewness, rows, level=0.95, bounds=None, *, pull=0.0, kurtosis=3.0
+    value,
+    standard_error,
+    skewness,
+    rows,
+    level=0.95,
+    bounds=None,
+    *,
+    pull=0.0,
+    kurtosis=3.0,
+    scale="root",
 ):
     """Interval for a mean or a ratio of means, by Hall's transformation and t quantiles.
 
@@ -211,20 +234,24 @@ def mean_interval(
     ``g(T) = T + a T^2 + a^2 T^3 / 3 + b`` is closer to normal than T (Hall 1992, *J. R.
     Statist. Soc. B* 54, section 2), with a = skewness / 3 and b = skewness / 6, both over
     n^(1/2), for a mean. For a ratio the error of the ratio moves its own variance; from the
-    same expansion, with s = skewness - 2 pull: a = (3 s - skewness) / 6, b = s / 2 - a. The
-    quantiles are those of t with ``2 n / (kurtosis - 1)`` degrees of freedom (at least 1),
-    which is how well the variance itself is known. An end beyond one of the `bounds` is moved
-    to it.
+    same expansion, with s = skewness - 2 pull: a = (3 s - skewness) / 6, b = s / 2 - a. On
+    the scale "root" T is that of the square root of the distance from the lower bound, which
+    takes SE / (4 distance) from a and keeps the cubic from bending far where few rows carry
+    the estimate. The quantiles are those of t with ``2 n / (kurtosis - 1)`` degrees of freedom
+    (at least 1), which is how well the variance itself is known. An end beyond one of the
+    `bounds` is moved to it.
 
-    What was seen in simulation (nominal 95 %; logs of 2,000 to 20,000 rows with 0.5 to 17 %
-    positives, zero rows kept at 1, .1 and .01; 1,000 logs each). Log loss and Brier score, 40
-    settings: this rule covers in 93-98 % of the logs, and in more than 97 % only where about
-    20 zero rows were left. Without the ratio's correction 90-94 % is common at .01 (down to 88 %),
-    with the t quantiles alone and the normal ones down to 89 %, on the log scale down to 91 %.
-    Values of policies with importance weights and 20 to 150 weighted clicks: 93.6-98 %, against
-    82-94 % for normal intervals. What no rule can mend is what the rows do not hold: with
-    fewer than about 20 clicks that match the policy, or a share of zero rows whose large
-    loss none of the few rows left happens to show, coverage can be anything.
+    What was seen in simulation (nominal 95 %; 600 to 1,000 logs of 2,000 to 20,000 rows for
+    each setting, zero rows kept at 1, .1 and .01). Importance-weighted values with 30 to
+    150 clicks, 54 settings, scale "root": 93.8-97 % in 50; 98-99 % in the four
+    self-normalised ones with about 10 zero rows that match the policy. There the scale
+    "plain" covers in 94-100 % (more than 97 % in 22 settings), the log scale in 93.5-98 %,
+    normal intervals in 89-96 % (below 93 % in 36). Log loss and Brier score, 60 settings with
+    .9 to 17 % positives, scale "plain": 93.5-97 % in all, against 92-96 % without the t
+    quantiles, 86-96 % without the ratio's correction, 88-96 % for normal intervals and
+    92.6 % at worst on the scale "root". What no rule can mend is what the rows do not hold:
+    with fewer than about 20 clicks that match the policy, or a share of zero rows whose
+    large loss none of the few rows left happens to show, coverage can be anything.
 
     Parameters
     ----------
@@ -240,6 +267,10 @@ def mean_interval(
         may be None.
     pull, kurtosis : float
         See `Shape`; the defaults are those of weights all alike and of normal values.
+    scale : {"root", "plain"}
+        "root", for values of rewards, works on the square root of the distance from the lower
+        bound if there is one and the value lies above it, else as "plain", which is for
+        losses and shares.
 
     Returns
     -------
@@ -252,8 +283,10 @@ def mean_interval(
     Raises
     ------
     ValueError
-        For a level out of range.
+        For a level out of range or an unknown scale.
     """
+    if scale not in ("root", "plain"):
+        raise ValueError(f"scale must be root or plain, not {scale!r}")
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")
     bottom, top = (None, None) if bounds is None else bounds
@@ -272,9 +305,18 @@ def mean_interval(
     bend = (3 * of_variance - skewness) / 6 / root
     shift = of_variance / 2 / root - bend
     quantile = stdtrit(max(2 * rows / max(kurtosis - 1, 1e-12), 1.0), 0.5 + level / 2)
-    low, high = (
-        float(value - standard_error * _unbend(end - shift, bend)) for end in (quantile, -quantile)
-    )
+    if scale == "root" and bottom is not None and value > bottom:
+        distance = value - bottom
+        bend -= standard_error / (4 * distance)
+        low, high = (
+            float(bottom + distance * max(1 - standard_error * T / (2 * distance), 0.0) ** 2)
+            for T in (_unbend(end - shift, bend) for end in (quantile, -quantile))
+        )
+    else:
+        low, high = (
+            float(value - standard_error * _unbend(end - shift, bend))
+            for end in (quantile, -quantile)
+        )
     if bottom is not None:
         low = max(low, float(bottom))
     if top is not None:

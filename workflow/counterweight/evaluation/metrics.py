@@ -139,8 +139,9 @@ def metric_estimate(name, y, p, weight=None, level=0.95):
     Returns
     -------
     Estimate
-        Intervals by ``estimate.mean_interval`` (accuracy, balanced accuracy, Brier score,
-        calibration error within [0, 1]; losses from 0 up) and ``ranking.auc_interval``.
+        Intervals by ``estimate.mean_interval`` on its plain scale (accuracy, balanced accuracy,
+        Brier score and calibration error within [0, 1]; losses from 0 up) and
+        ``ranking.auc_interval``.
 
     Raises
     ------
@@ -153,7 +154,7 @@ def metric_estimate(name, y, p, weight=None, level=0.95):
         return auc_estimate(y, p, weight, level)
     if name == "squared_loss":
         values = _real(p, "prediction") - _real(y, "reward", np.shape(p))
-        return ratio_mean(values * values, weight, level=level, bounds=(0.0, None))
+        return ratio_mean(values * values, weight, level=level, bounds=(0.0, None), scale="plain")
     if name not in _ESTIMATES:
         known = ", ".join(sorted([*_ESTIMATES, "auc", "squared_loss"]))
         raise CounterweightError(f"There is no metric {name!r}; choose one of {known}.")
@@ -172,17 +173,17 @@ def midranks(values):
 
 
 def _accuracy(positive, p, weight, level):
-    return ratio_mean((p >= 0.5) == positive, weight, level=level, bounds=(0.0, 1.0))
+    return ratio_mean((p >= 0.5) == positive, weight, level=level, bounds=(0.0, 1.0), scale="plain")
 
 
 def _log_loss(positive, p, weight, level):
     p = np.clip(p, CLIP, 1 - CLIP)
     losses = -np.where(positive, np.log(p), np.log1p(-p))
-    return ratio_mean(losses, weight, level=level, bounds=(0.0, -np.log(CLIP)))
+    return ratio_mean(losses, weight, level=level, bounds=(0.0, -np.log(CLIP)), scale="plain")
 
 
 def _brier(positive, p, weight, level):
-    return ratio_mean((p - positive) ** 2, weight, level=level, bounds=(0.0, 1.0))
+    return ratio_mean((p - positive) ** 2, weight, level=level, bounds=(0.0, 1.0), scale="plain")
 
 
 def _calibration_error(positive, p, weight, level):
@@ -190,7 +191,9 @@ def _calibration_error(positive, p, weight, level):
     difference = p - positive
     weighted = difference if weight is None else weight * difference
     sign = np.where(np.bincount(place, weighted, BINS) < 0, -1.0, 1.0)
-    return ratio_mean(sign[place] * difference, weight, level=level, bounds=(0.0, 1.0))
+    return ratio_mean(
+        sign[place] * difference, weight, level=level, bounds=(0.0, 1.0), scale="plain"
+    )
 
 
 def _balanced_accuracy(positive, p, weight, level):
@@ -222,6 +225,7 @@ def _balanced_accuracy(positive, p, weight, level):
         largest_weight=float(weights.max()),
         level=level,
         bounds=(0.0, 1.0),
+        scale="plain",
     )
 
 

@@ -213,7 +213,9 @@ def counts_told(metrics, settings):
             "predictions outside 0 and 1 were moved to the nearer of them",
         ),
         ("resamples_redrawn", "resamples that kept no row of a class were drawn again"),
+        ("constant_model", "fits had training rows of one class only and predict a constant"),
         ("rows_unsupported", "logged actions are outside the support of a policy that was valued"),
+        ("rows_without_policy", "logged rows are of a context in which the policy was never seen"),
     ):
         rows = metrics[metrics["metric"] == metric]
         if rows.empty:

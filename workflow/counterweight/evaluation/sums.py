@@ -7,6 +7,9 @@ fourth moments of e about any V, in closed form and without storing rows; the sh
 z, keeps the digits when z varies little. Rows where z is exactly 0 need only the sums of y^a.
 """
 
+import math
+from fractions import Fraction
+
 import numpy as np
 
 from counterweight.evaluation.estimate import mean_interval
@@ -35,6 +38,10 @@ def power_sums(y, z):
         third, fourth = (z2 * z).sum(), np.multiply(z2, z2, out=z2).sum()
         moments = (n, first, second, third, fourth)
         return np.array([moments[j] for _, j in POWERS])
+    if not z.any():
+        # All rewards alike, as clicks are: only the powers of y are left.
+        alone = zero_sums(y)
+        return np.array([0.0 if j else alone[a - 1] for a, j in POWERS])
     u = y * z
     y2, yu, u2 = y * y, y * u, u * u
     pairs = (y2, yu, u2)
@@ -148,40 +155,33 @@ def value_interval(moments, rows, level=0.95, reward_range=None, *, weighted=Fal
 
 
 class ExactSum:
-    """Sum of floats without any rounding before the end.
+    """Sum of floats without any rounding before the end: the same in any order and batches.
 
-    Mantissas are added as whole numbers, one sum for each exponent, so the result is the
-    same in any order and in any batches.
+    Each pass cuts from all values the digits above one common place; these add up without
+    rounding in whatever order numpy takes them, and what is left goes to the next pass
+    (Rump, Ogita & Oishi 2008, "Accurate floating-point summation", part I).
     """
 
     def __init__(self):
-        self._parts = {}
+        self._sum = Fraction(0)
 
     def add(self, values):
         """Add finite numbers, an array (n,) of float64."""
-        if not len(values):
-            return
-        mantissa, exponent = np.frexp(values)
-        whole = (mantissa * 2.0**53).astype(np.int64)
-        low = int(exponent.min())
-        place = exponent - low
-        # Two halves: a float64 holds the sum of 2^26 of them exactly.
-        for bits, half in ((27, whole >> 27), (0, whole & ((1 << 27) - 1))):
-            for step in range(0, len(half), 1 << 25):
-                found = np.bincount(place[step : step + (1 << 25)], half[step : step + (1 << 25)])
-                for i in np.flatnonzero(found).tolist():
-                    key = low + i - 53 + bits
-                    self._parts[key] = self._parts.get(key, 0) + int(found[i])
+        spare = math.ceil(math.log2(len(values) + 2))
+        while len(values) and (most := max(float(values.max()), -float(values.min()))):
+            exponent = spare + math.frexp(most)[1]
+            if exponent > 1023:
+                self._sum += sum(map(Fraction, values.tolist()))
+                return
+            place = math.ldexp(1.0, exponent)
+            high = values + place
+            high -= place
+            self._sum += Fraction(float(high.sum()))
+            values = np.subtract(values, high, out=high)
 
     def value(self):
         """The sum, rounded once."""
-        from fractions import Fraction
-
-        if not self._parts:
-            return 0.0
-        least = min(self._parts)
-        whole = sum(count << (key - least) for key, count in self._parts.items())
-        return float(Fraction(whole) * Fraction(2) ** least)
+        return float(self._sum)
 
 
 class RunningSum:

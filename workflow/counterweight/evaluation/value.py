@@ -87,9 +87,7 @@ class PolicyValue:
             raise CounterweightError(
                 f"There is no value estimator {listed(unknown)}; choose of {listed(ESTIMATORS)}."
             )
-        self.estimators = tuple(estimators)
-        self.reward_range = reward_range
-        self.level = level
+        self.estimators, self.reward_range, self.level = tuple(estimators), reward_range, level
         names = {"target": "target probability"} | (names or {})
         self._checks = RowChecks(names, reward_range)
         self.rows = self.nonzero = self.rows_unsupported = 0

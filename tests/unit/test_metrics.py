@@ -60,10 +60,6 @@ def test_one_class_has_no_auc():
         metrics.auc(np.ones(3), np.zeros(3))
 
 
-def test_midranks_share_ties():
-    assert metrics.midranks(np.array([3.0, 1, 3, 2])).tolist() == [3.5, 1, 3.5, 2]
-
-
 @pytest.mark.parametrize("name", ["accuracy", "balanced_accuracy", "auc", "log_loss", "brier"])
 @pytest.mark.parametrize(
     ("y", "p", "message"),

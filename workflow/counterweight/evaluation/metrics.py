@@ -161,17 +161,6 @@ def metric_estimate(name, y, p, weight=None, level=0.95):
     return _ESTIMATES[name](*_checked(y, p, weight), level)
 
 
-def midranks(values):
-    """Ranks from 1, ties sharing their mean rank."""
-    order = np.argsort(values, kind="stable")
-    ordered = values[order]
-    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    last = np.r_[first[1:], len(values)]
-    ranks = np.empty(len(values))
-    ranks[order] = np.repeat((first + last + 1) / 2, last - first)
-    return ranks
-
-
 def _accuracy(positive, p, weight, level):
     return ratio_mean((p >= 0.5) == positive, weight, level=level, bounds=(0.0, 1.0), scale="plain")
 

@@ -19,9 +19,10 @@ def auc_estimate(y, score, weight=None, level=0.95):
 
     Each score is sorted once, within its class; the classes are then compared by looking
     up the rarer one's distinct scores in the other. Where the weights are the same
-    within each class, no order of rows is needed, only the sorted scores. Memory beyond
-    the arguments: a copy of the scores and about 9 numbers for each distinct score of the rarer
-    class; with weights that vary within a class also 3 numbers for each row.
+    within each class, no order of rows is needed, only the sorted scores. Memory
+    beyond the arguments is a copy of the scores and some numbers for each distinct score of
+    the rarer class: 10 to 20 bytes a row with 5 % positives, 34 to 54 with half of each,
+    and 30 more where weights vary within a class (scikit-learn's AUC: 70 to 90).
 
     Parameters
     ----------

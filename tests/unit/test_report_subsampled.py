@@ -9,19 +9,17 @@ import pytest
 import report_example as example
 import report_subsampled as subsampled
 from counterweight.reporting.claims import decide, load_claims
+from counterweight.reporting.policy_values import value_rows, value_sentences
 from counterweight.reporting.report import build_report
 from counterweight.reporting.subsampled import (
     budget_sentences,
     counts_told,
-    coverage_grade,
     keep_sentence,
     ranking_view,
     sweep_table,
     sweep_view,
-    value_rows,
-    value_sentences,
 )
-from counterweight.reporting.summaries import sizes
+from counterweight.reporting.summaries import coverage_grade, sizes
 from counterweight.reporting.tables import (
     VALUE_LAYOUT,
     all_tables,

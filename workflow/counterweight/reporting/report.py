@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.components import declared
-from counterweight.reporting import subsampled, summaries
+from counterweight.reporting import policy_values, subsampled, summaries
 from counterweight.reporting.claims import OUTCOMES, VERDICTS, conditions
 from counterweight.reporting.tables import (
     best_of,
@@ -240,8 +240,8 @@ def _value_view(own, name, plan, target, title, claims, failures):
         "kind": "value",
         "title": title,
         "caption": "Value of each policy",
-        "sentences": [*subsampled.value_sentences(table), summaries.claims_sentence(found)],
-        "rows": list(subsampled.value_rows(table)),
+        "sentences": [*policy_values.value_sentences(table), summaries.claims_sentence(found)],
+        "rows": list(policy_values.value_rows(table)),
         "long": "",
         "resamplings": count(int(table["n"].max()), *_RESAMPLINGS.get(resample, ("resampling",))),
         "whole": bool(table["coverage_whole"].notna().any()),
@@ -376,7 +376,7 @@ def build_report(plan, metrics, claims, failures=(), figures=None, printed=()):
             name: [number(100 * value, 1 if round(1000 * value) % 10 else 0) for value in bounds]
             for name, bounds in (
                 ("loss", subsampled.LOSS_RISE),
-                ("value", subsampled.VALUE_BIAS),
+                ("value", policy_values.VALUE_BIAS),
                 ("auc", subsampled.AUC_BIAS),
             )
         },

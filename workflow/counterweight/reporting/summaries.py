@@ -211,6 +211,25 @@ def grade(value, good, fair=None):
     return "fair" if fair is not None and value >= fair else "poor"
 
 
+def coverage_grade(coverage):
+    """Good from 93 to 97 %, fair from 90 to 99 %, for intervals meant to cover 95 %."""
+    if np.isnan(coverage):
+        return ""
+    if 0.93 <= coverage <= 0.97:
+        return "good"
+    return "fair" if 0.9 <= coverage <= 0.99 else "poor"
+
+
+def small(value, bounds):
+    """Good, fair or poor for what should be near 0."""
+    return grade(-abs(value), -bounds[0], -bounds[1])
+
+
+def rises(value, bounds):
+    """Good, fair or poor for what should not be above 0."""
+    return grade(-value, -bounds[0], -bounds[1])
+
+
 def weight_rows(metrics, settings):
     """One row of diagnostics for each weighting that was measured.
 

@@ -91,3 +91,27 @@ def test_a_missing_file_or_column_is_told_in_a_sentence(tmp_path):
         streams.writing(tmp_path / "u.parquet", LAYOUT) as writer,
     ):
         writer.write({"row": [1]})
+
+
+def test_reading_ahead_changes_neither_items_nor_errors(tmp_path):
+    assert list(streams.ahead(range(100))) == list(range(100))
+    assert list(streams.ahead([])) == []
+    assert next(streams.ahead(iter([None, 1]))) is None
+    with pytest.raises(CounterweightError, match="is not there"):
+        list(streams.ahead(streams.batches(tmp_path / "none.parquet")))
+
+
+def test_memory_does_not_grow_with_the_rows(tmp_path):
+    import pyarrow as pa
+
+    layout = (("x", "float64"),)
+    values = np.random.default_rng(0).random(tables.ROW_GROUP)
+    held = []
+    for groups in (2, 24):
+        with streams.writing(tmp_path / "t.parquet", layout) as writer:
+            for _ in range(groups):
+                writer.write({"x": values})
+        held.append(
+            max(pa.total_allocated_bytes() for _ in streams.batches(tmp_path / "t.parquet"))
+        )
+    assert held[1] < 1.5 * held[0]

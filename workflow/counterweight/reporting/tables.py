@@ -94,7 +94,7 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
     """One table of results: methods in plan order, one row for each method and metric.
 
     The metrics are the study's ``columns``. A swept method has a row for each of its
-    settings, but where the study draws the sensitivity figure, which shows them all.
+    settings (one row if it failed), but where the study draws the sensitivity figure, which shows them all.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
             shown.append((method, ""))
         elif "sensitivity" not in (settings.get("figures") or ()):
             items = own.loc[own["source"] == method["id"], "item"].unique()
-            shown += [(method, item) for item in items]
+            shown += [(method, item) for item in items] or [(method, "")]
     for method, item in shown:
         values = {metric: measured.get((method["id"], item, metric), nothing) for metric in columns}
         status, reason = "ok", ""

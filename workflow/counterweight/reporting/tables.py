@@ -94,7 +94,8 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
     """One table of results: methods in plan order, one row for each method and metric.
 
     The metrics are the study's ``columns``. A swept method has a row for each of its
-    settings (one row if it failed), but where the study draws the sensitivity figure, which shows them all.
+    settings (one row if it failed), but where the study draws the sensitivity figure, which
+    shows them all.
 
     Parameters
     ----------

@@ -7,8 +7,6 @@ Studies of logged actions have a rule of their own, which streams.
 
 
 rule evaluate:
-    wildcard_constraints:
-        study=any_of("classification"),
     input:
         predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
         model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
@@ -24,6 +22,8 @@ rule evaluate:
         f"{RESULTS}/logs/evaluate/{{study}}/{{method}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/evaluate/{{study}}/{{method}}.tsv"
+    wildcard_constraints:
+        study=any_of("classification"),
     conda:
         ENVIRONMENT
     threads: 1
@@ -32,9 +32,7 @@ rule evaluate:
         runtime=20,
     params:
         metrics=PLAN["metrics"],
-        protocol=lambda wildcards: chosen(
-            study_of(wildcards)["evaluation"], "protocol"
-        ),
+        protocol=lambda wildcards: chosen(study_of(wildcards)["evaluation"], "protocol"),
         seed=PLAN["seed"],
         stream=lambda wildcards: study_of(wildcards)["stream"],
         code=lambda wildcards: code(
@@ -47,8 +45,6 @@ rule evaluate:
 
 
 rule evaluate_log:
-    wildcard_constraints:
-        study=any_of("log"),
     input:
         predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
         model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
@@ -60,6 +56,8 @@ rule evaluate_log:
         f"{RESULTS}/logs/evaluate/{{study}}/{{method}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/evaluate/{{study}}/{{method}}.tsv"
+    wildcard_constraints:
+        study=any_of("log"),
     conda:
         ENVIRONMENT
     threads: 1
@@ -67,9 +65,7 @@ rule evaluate_log:
         mem_mb=1000,
         runtime=30,
     params:
-        protocol=lambda wildcards: chosen(
-            study_of(wildcards)["evaluation"], "protocol"
-        ),
+        protocol=lambda wildcards: chosen(study_of(wildcards)["evaluation"], "protocol"),
         policy=lambda wildcards: method_of(wildcards)["options"].get("probability", ""),
         seed=PLAN["seed"],
         stream=lambda wildcards: study_of(wildcards)["stream"],

@@ -8,8 +8,6 @@ their own, which streams: who logged each row takes the place of who is labeled.
 
 
 rule label:
-    wildcard_constraints:
-        study=any_of("classification"),
     input:
         table=lambda wildcards: prepared(study_of(wildcards)["dataset"]),
         known=lambda wildcards: known_truth(study_of(wildcards)["dataset"]),
@@ -22,6 +20,8 @@ rule label:
         f"{RESULTS}/logs/label/{{study}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/label/{{study}}.tsv"
+    wildcard_constraints:
+        study=any_of("classification"),
     conda:
         ENVIRONMENT
     threads: 1
@@ -53,8 +53,6 @@ rule label:
 
 
 rule label_log:
-    wildcard_constraints:
-        study=any_of("log"),
     input:
         table=lambda wildcards: prepared(study_of(wildcards)["dataset"]),
         known=lambda wildcards: known_truth(study_of(wildcards)["dataset"]),
@@ -67,6 +65,8 @@ rule label_log:
         f"{RESULTS}/logs/label/{{study}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/label/{{study}}.tsv"
+    wildcard_constraints:
+        study=any_of("log"),
     conda:
         ENVIRONMENT
     threads: 1

@@ -8,8 +8,6 @@ the action that was logged.
 
 
 rule train:
-    wildcard_constraints:
-        study=any_of("classification"),
     input:
         features=f"{RESULTS}/{{study}}/features.parquet",
         labels=f"{RESULTS}/{{study}}/labels.parquet",
@@ -27,6 +25,8 @@ rule train:
         f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/train/{{study}}/{{method}}.tsv"
+    wildcard_constraints:
+        study=any_of("classification"),
     conda:
         ENVIRONMENT
     threads: 1
@@ -50,8 +50,6 @@ rule train:
 
 
 rule train_policy:
-    wildcard_constraints:
-        study=any_of("log"),
     input:
         table=lambda wildcards: prepared(study_of(wildcards)["dataset"]),
         features=f"{RESULTS}/{{study}}/features.parquet",
@@ -63,6 +61,8 @@ rule train_policy:
         f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/train/{{study}}/{{method}}.tsv"
+    wildcard_constraints:
+        study=any_of("log"),
     conda:
         ENVIRONMENT
     threads: 1

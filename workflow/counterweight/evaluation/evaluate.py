@@ -91,7 +91,8 @@ def evaluate_predictions(
         if rates is not None:
             weight = 1.0 / _rates(rates[repeat], predictions["row"][part])
             records += [
-                place | {"metric": "effective_rows", "value": weight.sum() ** 2 / (weight @ weight)},
+                place
+                | {"metric": "effective_rows", "value": weight.sum() ** 2 / (weight @ weight)},
                 place | {"metric": "largest_keep_weight", "value": weight.max()},
             ]
         for name, metric in metrics.items():

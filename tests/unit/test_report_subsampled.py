@@ -266,14 +266,19 @@ def test_budgets_are_judged_by_their_differences():
     settings = subsampled.budget_study("A budget", test_share=0.0)
     metrics = measured(
         "b",
-        tree__natural=at("auc", [0.70, 0.71, 0.72]) + at("accuracy", [0.90, 0.91, 0.92]),
-        tree__balanced=at("auc", [0.75, 0.76, 0.77]) + at("accuracy", [0.80, 0.91, 0.97]),
+        tree__natural=at("auc", [0.70, 0.71, 0.72]) + at("accuracy", [0.90, 0.91, 0.92])
+        + at("rows_bought", [1000.0] * 3),
+        tree__balanced=at("auc", [0.75, 0.76, 0.77]) + at("accuracy", [0.80, 0.91, 0.97])
+        + at("rows_bought", [200.0, 220.0, 240.0]),
         tree__progressive=at("auc", [0.74, 0.75, 0.76]) + at("chosen_share", [0.3, 0.4, 0.5])
         + at("budget_excess", [0.0, -3.0, 2.0]),
     )  # fmt: skip
     text = " ".join(budget_sentences(metrics, "b", settings))
     assert "AUC +5.00 points [5.00, 5.00], better" in text
     assert "no different beyond the interval" in text
+    assert (
+        "balanced trees had 220 rows on average, natural ones 1\N{NARROW NO-BREAK SPACE}000" in text
+    )
     assert "chose on average 40 % positives" in text
     assert "its AUC is \N{MINUS SIGN}1.00 points" in text and "(fair)" in text
     assert "more than its budget in 1 of 3 fits" in text

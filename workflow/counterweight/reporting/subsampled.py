@@ -217,6 +217,13 @@ def _balanced(metrics, study, settings, learner):
         parts.append(f"{metric_name(metric)} {change} points {bounds}".strip() + f", {word}")
     if parts:
         yield f"Balanced against natural training rows, same budget: {'; '.join(parts)}."
+    bought = metrics[(metrics["metric"] == "rows_bought")].groupby("source")["value"].mean()
+    balanced, natural = (bought.get(f"{learner}-{way}", np.nan) for way in ("balanced", "natural"))
+    if balanced < 0.99 * natural:
+        yield (
+            f"There were too few positives to fill the budget with equal shares: balanced trees "
+            f"had {number(balanced, 0)} rows on average, natural ones {number(natural, 0)}."
+        )
 
 
 def _progressive(metrics, study, settings, learner):

@@ -25,7 +25,6 @@ def value_rows(table):
         From `counterweight.reporting.tables.value_table`.
     """
     places = places_for([table["value"].abs().max(), table["truth"].abs().max()], 3)
-    fine = min(places + 1, 6)
     labels = table["method"].nunique() > 1
     before = None
     for row in table.itertuples():
@@ -55,7 +54,7 @@ def value_rows(table):
             "shift": "–" if np.isnan(shift) else number(100 * shift, 1, sign=True) + " %",
             "shift_interval": _relative_interval(row.shift_low, row.shift_high, truth),
             "shift_grade": small(shift, VALUE_BIAS),
-            "spread": number(row.spread, fine),
+            "spread": number(row.spread, places),
             "coverage": percent(row.coverage),
             "coverage_grade": coverage_grade(row.coverage) if np.isnan(row.coverage_whole) else "",
             "coverage_whole": "" if np.isnan(row.coverage_whole) else percent(row.coverage_whole),

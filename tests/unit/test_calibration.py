@@ -127,6 +127,17 @@ def test_flat_ends_follow_the_outer_control_points():
     assert np.allclose(ranged.predict([0.0, 2.0, 4.0]), [0, 10, 100])
 
 
+def test_a_frequent_score_does_not_swallow_those_above_it():
+    few = SplineCalibrator(2, UNIT).fit([0.1] * 6 + [0.2] * 4, [0] * 6 + [1, 1, 0, 0])
+    assert few.n_bins_ == 2
+    assert np.allclose(few.control_scores_, [0, 0.1, 0.2, 1])
+    assert np.allclose(few.control_rewards_, [0, 0, 0.5, 1])
+    # A descent whose predictions are cut off at 0 leaves most scores there.
+    score = np.r_[np.zeros(970), np.linspace(0.1, 0.9, 30)]
+    clipped = SplineCalibrator(20, UNIT).fit(score, (score > 0.5).astype(float))
+    assert clipped.predict([0.0])[0] == 0 and clipped.n_bins_ == 2
+
+
 def test_one_score_gives_the_weighted_mean():
     spline = SplineCalibrator(5).fit(np.full(11, 2.5), [1.0] + [0.0] * 10, keep_rate=0.1)
     assert np.allclose(spline.predict([2.5, -10, 10]), 1 / 101)
@@ -253,13 +264,42 @@ def test_the_regressor_finds_the_mean_reward():
     [
         CalibratedSubsampleClassifier(LogisticRegression(), 0.9, random_state=0),
         CalibratedSubsampleRegressor(LinearRegression(), 0.9, random_state=0),
+        CalibratedSubsampleClassifier(LinearSVC()),
+        CalibratedSubsampleRegressor(HistGradientBoostingRegressor(max_iter=5)),
     ],
-    ids=["classifier", "regressor"],
+    ids=["classifier", "regressor", "by default", "missing values"],
 )
 def test_scikit_learn_accepts_the_estimators(model):
     reason = "rows are held out one by one, so a row of weight 2 is not two rows"
-    names = ("check_sample_weight_equivalence_on_dense_data",)
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
     check_estimator(model, on_skip=None, expected_failed_checks=dict.fromkeys(names, reason))
+
+
+def test_missing_values_and_categories_reach_an_estimator_that_takes_them():
+    X, y, _ = _logistic(3000, seed=7)
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    table = pd.DataFrame({"a": holes[:, 0], "b": pd.Categorical(np.where(X[:, 1] > 0, "u", "v"))})
+    trees = HistGradientBoostingClassifier(max_iter=5, categorical_features="from_dtype")
+    for rows in (holes, table):
+        model = CalibratedSubsampleClassifier(trees, 0.5, random_state=0).fit(rows, y)
+        assert abs(model.predict_proba(rows)[:, 1].mean() - y.mean()) < 0.05
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    inner = GridSearchCV(make_pipeline(SimpleImputer(), LogisticRegression()), {})
+    CalibratedSubsampleClassifier(inner, 0.5, random_state=0).fit(holes, y).predict(holes)
+    reward = y * X[:, 0]
+    regressor = CalibratedSubsampleRegressor(HistGradientBoostingRegressor(max_iter=5), 0.5)
+    assert np.isfinite(regressor.fit(holes, reward).predict(holes)).all()
+    with pytest.raises(ValueError, match="contains NaN"):
+        CalibratedSubsampleClassifier(LogisticRegression(), 0.5).fit(holes, y)
+
+
+def test_tables_and_sparse_rows_give_the_same_fit_as_arrays():
+    X, y, _ = _logistic(2000, seed=8)
+    model = CalibratedSubsampleClassifier(LogisticRegression(), 0.5, random_state=0)
+    p = clone(model).fit(X, y).predict_proba(X)
+    table = pd.DataFrame(X).add_prefix("x").set_index(np.arange(2000) + 7)
+    assert np.array_equal(clone(model).fit(table, y).predict_proba(table), p)
+    assert np.allclose(clone(model).fit(csc_array(X), y).predict_proba(csc_array(X)), p)
 
 
 def test_estimators_refuse_what_they_cannot_honour():

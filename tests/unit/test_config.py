@@ -181,12 +181,56 @@ def test_the_selector_of_a_shifted_mixture_reaches_its_start():
         ({"weighting": [{"weighting": "lemma2"}] * 2}, "lists 'lemma2' twice"),
         ({"weighting": [{"weighting": "lemma1"}]}, "begins from a generative model with lemma2"),
         ({"dataset": "adult", "figures": ["boundary"]}, "boundary"),
+        ({"labeling": {"rule": "logged"}}, "which is for studies of classifiers; .* logged makes"),
+        ({"models": [{"model": "uniform_policy"}]}, "which is for studies of logged actions"),
+        ({"evaluation": {"protocol": "policy_value"}}, "choose one of metrics"),
+        ({"labeling": {"rule": "everyone"}}, r"no unlabeled population: set targets: \[general\]"),
+        ({"columns": ["brier", "accurcy"]}, "did you mean 'accuracy'"),
+        ({"keep_rate": 0.0}, "keep_rate is 0.0"),
+        ({"keep_rate": 1.5}, "keep_rate is 1.5"),
+        ({"keep_rate": 0.5, "evaluation": {"protocol": "ranking_resamples"}}, "rejects rows itself"),
+        ({"evaluation": {"protocol": "metrics", "resamples": 3}}, "Unknown key .*resamples"),
     ],
 )
 def test_studies_that_cannot_work_are_told(change, message):
     made = copy.deepcopy(SMALL)
     made["studies"]["one"] |= change
     with pytest.raises(CounterweightError, match=message):
+        config.resolve(made)
+
+
+LOG = {
+    "dataset": "logged_clicks",
+    "features": {"recipe": "as_is"},
+    "outcome": {"rule": "reward", "column": "reward"},
+    "labeling": {"rule": "logged"},
+    "evaluation": {"protocol": "policy_value"},
+    "models": [{"model": "uniform_policy"}],
+}
+
+
+def test_a_study_of_logged_actions_has_one_target_and_no_split():
+    study = config.resolve({"studies": {"one": LOG}})["studies"]["one"]
+    assert (study["task"], study["targets"], study["repeats"]) == ("log", ["general"], 1)
+    assert (study["test_share"], study["columns"]) == (0.0, ["value"])
+    assert study["baseline"] == "uniform_policy"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"keep_rate": 0.5}, {"selection": [{"selector": "logistic"}]}],
+    ids=["keep_rate", "selection"],
+)
+def test_what_has_no_meaning_for_logged_actions_is_refused(change):
+    with pytest.raises(CounterweightError, match="has no meaning for studies of logged actions"):
+        config.resolve({"studies": {"one": LOG | change}})
+
+
+def test_columns_have_to_be_measured():
+    made = copy.deepcopy(SMALL) | {"metrics": ["auc", "accuracy"]}
+    assert config.resolve(made)["studies"]["one"]["columns"] == ["accuracy", "auc"]
+    made["studies"]["one"]["columns"] = ["brier"]
+    with pytest.raises(CounterweightError, match="shows brier, which metrics does not list"):
         config.resolve(made)
 
 

@@ -42,16 +42,58 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
     logistic = {"logistic", "logistic-lemma1", "logistic-lemma2", "logistic-oracle"}
     expected = {"fit_selection twin logistic"}
     expected |= {f"compute_weights twin {weights} logistic" for weights in ("lemma1", "lemma2")}
-    for study, methods in (("twin", logistic), ("curved", {"logistic", "logistic-lemma1"})):
+    for study, methods in (
+        ("twin", logistic), ("twin_kept", {"logistic"}),
+        ("curved", {"logistic", "logistic-lemma1"}), ("ranking", {"logistic"}),
+        ("clicks", {"logistic", "logistic-spline", "tree-progressive"}),
+    ):  # fmt: skip
         expected |= {f"{rule} {study} {name}" for rule in ("train", "evaluate") for name in methods}
-    assert again.plan() == expected | LEMMA2 | {"draw_curved"}
+    drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking")}
+    assert again.plan() == expected | LEMMA2 | drawn
 
 
 def test_edited_evaluation_recomputes_metrics_only(again):
     again.append("workflow/counterweight/evaluation/evaluate.py", "# edited\n")
     jobs = again.plan()
-    assert {job.split()[0] for job in jobs} == {"evaluate", "draw_twin", "draw_curved", "report"}
-    assert len([job for job in jobs if job.startswith("evaluate")]) == 9
+    assert {job.split()[0] for job in jobs} == {
+        "evaluate", "evaluate_log", "report",
+        *(f"draw_{study}" for study in ("twin", "curved", "clicks", "ranking", "log")),
+    }  # fmt: skip
+    assert len([job for job in jobs if job.startswith("evaluate ")]) == 14
+
+
+def test_an_edited_value_estimator_recomputes_the_values_of_logs_only(again):
+    again.append("workflow/counterweight/evaluation/value.py", "# edited\n")
+    assert again.plan() == {"evaluate_log log stochastic", "draw_log", "report"}
+
+
+def test_an_edited_calibrator_recomputes_what_calibrates(again):
+    again.append("workflow/counterweight/models/calibrated_subsample.py", "# edited\n")
+    assert again.plan() == set(), "the workflow's own models do not use the wrapper"
+    again.append("workflow/counterweight/models/subsampled.py", "# edited\n")
+    assert again.plan() == {
+        "train clicks logistic-spline", "evaluate clicks logistic-spline", "draw_clicks", "report",
+    }  # fmt: skip
+
+
+def test_another_keep_rate_recomputes_that_study_only(again):
+    config = again.config
+    config["studies"]["twin_kept"]["keep_rate"] = 0.5
+    again.config = config
+    assert again.plan() == {
+        "label twin_kept", "train twin_kept logistic", "evaluate twin_kept logistic", "report",
+    }  # fmt: skip
+
+
+def test_other_resamples_recompute_the_evaluation_only(again):
+    config = again.config
+    config["studies"]["ranking"]["evaluation"]["resamples"] = 41
+    config["studies"]["log"]["evaluation"]["keep_rates"] = [1.0, 0.2]
+    again.config = config
+    assert again.plan() == {
+        "evaluate ranking logistic", "draw_ranking", "evaluate_log log stochastic", "draw_log",
+        "report",
+    }  # fmt: skip
 
 
 def test_a_new_registry_entry_recomputes_nothing(again):

@@ -24,6 +24,27 @@ def test_the_report_marks_every_study_without_real_data(finished):
     assert re.search("simulated|generated points", found["curved"], flags=re.IGNORECASE)
 
 
+def test_metrics_of_kept_rows_agree_with_those_of_all_rows(finished):
+    metrics = {
+        study: pd.read_parquet(finished.results / study / "metrics" / "logistic.parquet")
+        for study in ("twin", "twin_kept")
+    }
+    keys = ["repeat", "target", "metric", "item"]
+    both = metrics["twin"].merge(metrics["twin_kept"], on=keys, suffixes=("", "_kept"))
+    both = both[both["standard_error_kept"].notna()]
+    assert set(both["metric"]) >= {"accuracy", "balanced_accuracy", "auc", "log_loss", "brier"}
+    assert (both["rows_kept"] < both["rows"]).all()
+    gap = (both["value"] - both["value_kept"]).abs()
+    assert (gap <= 3 * both["standard_error_kept"]).all(), both[gap > 0]
+
+
+def test_dropping_zero_rows_changes_no_value_of_a_policy(finished):
+    metrics = pd.read_parquet(finished.results / "log" / "metrics" / "stochastic.parquet")
+    changes = metrics[metrics["metric"].isin(["drop_zero_change", "zero_details_change"])]
+    assert len(changes) == 40
+    assert (changes["value"] == 0.0).all()
+
+
 def test_a_run_leaves_no_temporary_files(finished):
     files = [path for top in ("data", "results") for path in (finished.folder / top).rglob("*")]
     assert files
@@ -47,9 +68,13 @@ def test_a_moved_folder_has_nothing_to_do(again):
 def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
     copy = copied(shipped)
     jobs = copy.plan(*(["--configfile", overlay] if overlay else []))
-    expected = {f"label {study}" for study in shipped["studies"]} | {"report"}
+    expected = {"report"}
+    for study, parts in shipped["studies"].items():
+        rule = "label_log" if parts["labeling"]["rule"] == "logged" else "label"
+        expected.add(f"{rule} {study}")
     first = "generate" if overlay and "demo" in overlay else "download"
-    expected |= {f"{first}_{name}" for name in ("adult", "ca_housing")}
+    real = ("adult", "ca_housing", "bank_marketing", "open_bandit")
+    expected |= {f"{first}_{name}" for name in real}
     assert expected <= jobs
 
 

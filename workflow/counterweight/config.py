@@ -19,6 +19,8 @@ from counterweight.errors import CounterweightError, listed
 SCHEMA = components.schema_path("config.schema.yaml")
 
 
+#: Metrics that a results table shows unless told otherwise.
+COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
 #: Kinds of studies, in words.
 TASKS = {"classification": "studies of classifiers", "log": "studies of logged actions"}
 
@@ -311,6 +313,7 @@ def _check_task(name, study, plan):
                 f"studies.{name}.{where} is {part!r}, which is for {TASKS[own]}; the labeling rule "
                 f"{rule} makes {TASKS[task]}: choose one of {listed(fitting)}."
             )
+    study.setdefault("columns", [metric for metric in COLUMNS if metric in plan["metrics"]])
     absent = [metric for metric in study["columns"] if metric not in plan["metrics"]]
     if task == "log":
         extra = [key for key in ("selection", "weighting") if study[key]]

@@ -42,6 +42,8 @@ test: lint
 
 bench: env
 	$(BIN)/python tests/benchmarks/bench_mixture.py
+	$(BIN)/python tests/benchmarks/bench_auc.py
+	$(BIN)/python tests/benchmarks/bench_value.py
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -242,16 +243,39 @@ def test_the_study_of_the_readme_is_valid():
 
 
 def test_the_python_of_the_readme_runs():
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    given = """
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert len(blocks) == 2
+    selection = """
 import numpy as np
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 2))
 s = (rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
 y = (X[s == 1, 1] > 0).astype(int)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", given + block + "\nprint(model.predict_proba(X).shape)"],
-        cwd=ROOT / "workflow", capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.stdout.strip() == "(400, 2)", done.stderr
+    log = """
+import os, tempfile
+import numpy as np
+from counterweight.tables import write_table
+rng = np.random.default_rng(0)
+n = 4000
+X, row_ids = rng.normal(size=(n, 2)), np.arange(n)
+score = 1 / (1 + np.exp(2 - X[:, 0]))
+reward = (rng.random(n) < score).astype(int)
+propensity, target = rng.uniform(0.1, 0.9, n), rng.random(n)
+os.chdir(tempfile.mkdtemp())
+columns = dict(reward=reward, propensity=propensity, target=target)
+write_table("log.parquet", columns)
+"""
+    after = [
+        "print(model.predict_proba(X).shape)",
+        "print(model.predict_proba(X).shape, value.low < value.value < value.high, "
+        "loss.largest_weight, auc.rows == kept.sum(), streamed['ips'].rows)",
+    ]
+    shown = ["(400, 2)", "(4000, 2) True 10.0 True 4000"]
+    for given, block, end, expected in zip((selection, log), blocks, after, shown, strict=True):
+        done = subprocess.run(
+            [sys.executable, "-c", given + block + "\n" + end],
+            cwd=ROOT / "workflow", capture_output=True, text=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
+        )  # fmt: skip
+        assert done.stdout.strip() == expected, done.stderr

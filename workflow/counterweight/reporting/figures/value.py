@@ -6,8 +6,8 @@ from counterweight.reporting.wording import estimator_name
 
 CAPTION = (
     "Value of a policy estimated from the log of another one, against the rate l at which rows of "
-    "reward zero were kept: mean over resamplings of the log with the 95 % interval of a typical "
-    "one. One panel for each policy, one colour for each estimator. The line is the value that "
+    "reward zero were kept: the whole log's estimate with its 95 % interval (where that was not made, "
+    "the mean over resamplings with the interval of a typical one). One panel for each policy, one colour for each estimator. The line is the value that "
     "should be found; its band is a 95 % interval, where it was measured and not known by "
     "construction."
 )
@@ -31,14 +31,20 @@ def draw(study):
     matplotlib.figure.Figure
     """
     table = value_table(study.metrics, {"studies": {study.name: study.plan}}, study.name)
-    table = table[(table["status"] == "ok") & table["typical"].notna()]
+    table = table.assign(
+        **{
+            f"shown{end}": table[whole].fillna(table[f"typical{end}"])
+            for end, whole in (("", "value"), ("_low", "low"), ("_high", "high"))
+        }
+    )
+    table = table[(table["status"] == "ok") & table["shown"].notna()]
     if table.empty:
         return style.blank("No value of a policy was measured in this study.")
     names = list(dict.fromkeys(table["estimator"]))
     others = dict(zip([n for n in names if n not in _COLOURS], _OTHERS * 9, strict=False))
     colours = _COLOURS | others
     methods = list(dict.fromkeys(table["method"]))
-    scale = 100 if table["typical"].abs().max() <= 0.2 else 1
+    scale = 100 if table["shown"].abs().max() <= 0.2 else 1
     with style.look():
         figure, axes = style.panels(1, len(methods), height=_HEIGHT)
         for ax, method in zip(axes[0], methods, strict=True):
@@ -58,7 +64,7 @@ def _panel(ax, rows, names, colours, scale):
         ax.axhline(truth["truth"], color=style.INK, linewidth=0.9)
     for place, name in enumerate(names):
         own = rows[rows["estimator"] == name]
-        numbers = scale * own[["typical", "typical_low", "typical_high"]]
+        numbers = scale * own[["shown", "shown_low", "shown_high"]]
         points = list(zip(own["keep_rate"], *(numbers[c] for c in numbers), strict=True))
         shift = 1.09 ** ((len(names) - 1) / 2 - place)
         style.interval_line(ax, points, colours[name], shift=shift, line=False)
@@ -68,7 +74,7 @@ def _panel(ax, rows, names, colours, scale):
 
 def _labels(ax, rows, names, colours, scale):
     """Names of the estimators and of the truth, at the height of their last points."""
-    last = rows[rows["keep_rate"] == rows["keep_rate"].min()].set_index("estimator")["typical"]
+    last = rows[rows["keep_rate"] == rows["keep_rate"].min()].set_index("estimator")["shown"]
     ends = [
         (scale * last[name], estimator_name(name), colours[name])
         for name in names

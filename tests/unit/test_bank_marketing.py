@@ -138,6 +138,8 @@ def test_text_in_a_number_column_is_told(tmp_path, word):
 def test_empty_text_is_told(tmp_path, word):
     text = refusal(write(tmp_path, NEW, KNOWN.replace('"admin."', word)))
     assert "line 3, column job: '' where some text is expected" in text
+    text = refusal(write(tmp_path, NEW, KNOWN.replace('"admin."', '" "')))
+    assert "line 3, column job: ' ' where some text is expected" in text
 
 
 @pytest.mark.parametrize("word", ["maybe", "unknown", "1"])
@@ -174,9 +176,9 @@ def test_stray_carriage_return_is_told(tmp_path, at):
 def test_packed_bytes_in_place_of_the_table_are_told(tmp_path):
     for seed in range(20):
         (tmp_path / "bank-full.csv").write_bytes(np.random.default_rng(seed).bytes(20000))
-        assert "bank-full.csv, line 1" in refusal(tmp_path)
+        assert "bank-full.csv is not text" in refusal(tmp_path)
     write(tmp_path, end="\r")
-    assert "bank-full.csv, line 1" in refusal(tmp_path)
+    assert "bank-full.csv is not text" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", HEADER.encode(), HEADER.encode() + b"\n\n"])
@@ -190,7 +192,23 @@ def test_absent_file_and_bytes_that_are_no_text_are_told(tmp_path):
     write(tmp_path)
     path = tmp_path / "bank-full.csv"
     path.write_bytes(path.read_bytes().replace(b"admin.", b"adm\xff"))
-    assert "bank-full.csv is not text" in refusal(tmp_path)
+    assert "bank-full.csv is not text (byte 0xff in line 3)" in refusal(tmp_path)
+
+
+def test_bytes_0_and_other_encodings_are_told(tmp_path):
+    path = write(tmp_path, NEW, KNOWN) / "bank-full.csv"
+    good = path.read_bytes()
+    path.write_bytes(good.replace(b"married", b"mar\0ried", 1))
+    assert "is not text (byte 0x00 in line 2)" in refusal(tmp_path)
+    path.write_bytes(good.decode().encode("utf-16"))
+    assert "is not text (byte 0xff in line 1)" in refusal(tmp_path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
+    path = write(tmp_path, NEW, KNOWN) / "bank-full.csv"
+    frame = BankMarketing.read(tmp_path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert BankMarketing.read(tmp_path).equals(frame)
 
 
 def test_reading_costs_little_more_than_the_parser_alone(twin):

@@ -1,6 +1,7 @@
 """Spline calibration, prior correction, and the estimators that use them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.zero_rejection import keep_weights, kept_rows
@@ -13,8 +14,14 @@ from counterweight.models.calibration import (
     inverse_prior_correction,
     prior_correction,
 )
+from scipy.sparse import csc_array
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -168,8 +175,15 @@ def test_monotone_pools_what_falls():
 def test_bad_calibration_rows_are_refused_in_a_sentence(arguments, message):
     with pytest.raises(CounterweightError, match=message):
         SplineCalibrator(5, UNIT).fit(*arguments)
-    with pytest.raises(CounterweightError, match="bins is 0"):
-        SplineCalibrator(0).fit([0.1], [1])
+    for bins in (0, "x", None, 2.5, float("nan")):
+        with pytest.raises(CounterweightError, match="bins is"):
+            SplineCalibrator(bins).fit([0.1], [1])
+    with pytest.raises(CounterweightError, match="scores must be numbers"):
+        SplineCalibrator(2).fit(["a", "b"], [0, 1])
+    with pytest.raises(CounterweightError, match="bounds of the scores are 1"):
+        SplineCalibrator(2, (1, 2)).fit([0.1, 0.2], [0, 1])
+    with pytest.raises(NotFittedError):
+        SplineCalibrator(2).predict([0.1])
 
 
 def test_prior_correction_is_exact_by_bayes():
@@ -298,7 +312,7 @@ def test_tables_and_sparse_rows_give_the_same_fit_as_arrays():
     model = CalibratedSubsampleClassifier(LogisticRegression(), 0.5, random_state=0)
     p = clone(model).fit(X, y).predict_proba(X)
     table = pd.DataFrame(X).add_prefix("x").set_index(np.arange(2000) + 7)
-    assert np.array_equal(clone(model).fit(table, y).predict_proba(table), p)
+    assert np.allclose(clone(model).fit(table, y).predict_proba(table), p)
     assert np.allclose(clone(model).fit(csc_array(X), y).predict_proba(csc_array(X)), p)
 
 

@@ -170,6 +170,14 @@ def test_names_that_are_taken_stay_apart():
     assert pooled["word=other"].sum() == 3 and pooled["word=other_"].sum() == 3
 
 
+@pytest.mark.parametrize("names", [["word", "word=a"], ["word=a", "word"]])
+def test_a_column_named_as_a_category_keeps_both_features(names):
+    columns = {"word": ["a", "b", "a"], "word=a": [7.0, 8.0, 9.0]}
+    features = encoded(table(**{name: columns[name] for name in names}))
+    assert features["word=a"].tolist() == [7, 8, 9]
+    assert features["word=a_"].tolist() == [1, 0, 1] and features["word=b"].tolist() == [0, 1, 0]
+
+
 def test_booleans_are_numbers():
     features = encoded(table(flag=[True, False, True], y=[0, 1, 0]), outcome="y")
     assert features["flag"].tolist() == [1.0, 0.0, 1.0]
@@ -197,6 +205,8 @@ def test_defaults_are_those_of_the_options():
         (SMALL.assign(x=[1, np.inf, -np.inf, 2]), {}, "'x' is infinite in 2 rows .first: row 1"),
         (SMALL.assign(when=pd.Timestamp(0)), {}, "'when' is of type datetime64"),
         (SMALL.assign(mixed=["a", 1, 2, "b"]), {}, "'mixed' is of type object"),
+        (SMALL.assign(wave=[1j, 1, 2, 3]), {}, "'wave' is of type complex"),
+        (SMALL[:0], {}, "no row"),
     ],
 )
 def test_tables_that_cannot_be_encoded_are_told(frame, chosen, message):

@@ -1,5 +1,6 @@
 """Read text tables of the data sets, with errors that name the place."""
 
+import codecs
 import csv
 from pathlib import Path
 
@@ -59,6 +60,9 @@ def read_fields(
         ) from error
     except OSError as error:
         raise CounterweightError(f"{path} cannot be read ({error.strerror}).") from error
+    if content.startswith(codecs.BOM_UTF8):
+        content = content.replace(codecs.BOM_UTF8, b"   ", 1)
+    _check_text(path, content)
     skip = 1 if comment and content.startswith(comment.encode()) else 0
     if header:
         _check_header(path, content, list(kinds), skip, separator, quotes)
@@ -77,10 +81,6 @@ def read_fields(
             frame = pd.read_csv(
                 path, dtype={name: dtypes[kind] for name, kind in kinds.items()}, **options
             )
-    except UnicodeDecodeError as error:
-        raise CounterweightError(
-            f"{path} is not text (byte {error.start}): it may be packed or damaged; fetch it anew."
-        ) from error
     except (ValueError, OverflowError, TypeError) as error:
         _explain(path, pd.read_csv(path, dtype="str", **options), kinds, lines, missing)
         raise CounterweightError(f"{path} cannot be read: {error}") from error
@@ -89,7 +89,7 @@ def read_fields(
         # The parser makes empty fields, and words such as nan, null: look at the text.
         _explain(path, pd.read_csv(path, dtype="str", **options), kinds, lines, missing)
     for name in frame.columns.difference(numeric.columns, sort=False):
-        refuse(path, name, frame[name].to_numpy() == "", frame[name], lines, "some text")
+        refuse(path, name, frame[name].str.strip() == "", frame[name], lines, "some text")
     return frame, lines
 
 
@@ -138,6 +138,21 @@ def _explain(path, frame, kinds, lines, missing):
             wrong |= numbers.notna() & ((numbers % 1 != 0) | (numbers.abs() >= 2.0**63))
         expected = "a whole number" if kind == "integer" else "a number"
         refuse(path, name, wrong, frame[name], lines, expected)
+
+
+def _check_text(path, content):
+    """Refuse bytes that are not UTF-8 text."""
+    at = content.find(b"\0")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        at = error.start if at < 0 else min(at, error.start)
+    if at >= 0:
+        line = content.count(b"\n", 0, at) + 1
+        raise CounterweightError(
+            f"{path} is not text (byte {content[at]:#04x} in line {line}): it may be packed, "
+            "damaged or in another encoding than UTF-8; fetch it anew."
+        )
 
 
 def _check_header(path, content, columns, skip, separator, quotes):

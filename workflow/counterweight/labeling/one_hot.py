@@ -65,23 +65,26 @@ def one_hot(frame, rng, *, outcome=None, drop=(), max_categories=50, noise=0.0):
     Raises
     ------
     CounterweightError
-        When a column to drop is missing, a column is neither number nor text, a number is
-        infinite, or no feature is left.
+        When there is no row, a column to drop is missing, a column is neither number nor
+        text, a number is infinite, or no feature is left.
     """
     require(frame, ["row", *drop], "features recipe one_hot")
     if "row" in drop:
         raise CounterweightError(
             "features.drop names row, which is the row id and no feature: take it out of the list."
         )
+    if not len(frame):
+        raise CounterweightError("The data set has no row to make features of.")
     features, flat = {}, []
     for name in frame.columns:
         if name in ("row", outcome) or name in drop:
             continue
         values = frame[name]
-        if pd.api.types.is_numeric_dtype(values):
-            made = _filled(name, values, set(frame.columns) | set(features))
+        taken = set(frame.columns) | set(features)
+        if pd.api.types.is_numeric_dtype(values) and values.dtype.kind != "c":
+            made = _filled(name, values, taken)
         elif _is_text(values):
-            made = _indicators(name, values, max_categories)
+            made = _indicators(name, values, max_categories, taken)
         else:
             raise CounterweightError(
                 f"Column {name!r} is of type {values.dtype}, and the recipe one_hot takes numbers "
@@ -136,7 +139,7 @@ def _filled(name, values, taken):
     }
 
 
-def _indicators(name, values, max_categories):
+def _indicators(name, values, max_categories, taken):
     """One 0/1 feature for each category."""
     codes, categories = pd.factorize(values.astype("str"), sort=True)
     categories = list(categories)
@@ -157,4 +160,7 @@ def _indicators(name, values, max_categories):
         place = np.append(place, len(categories))
         categories.append(_free("missing", categories))
     at = place[codes]
-    return {f"{name}={word}": (at == i).astype(float) for i, word in enumerate(categories)}
+    made = {}
+    for i, word in enumerate(categories):
+        made[_free(f"{name}={word}", taken | set(made))] = (at == i).astype(float)
+    return made

@@ -14,7 +14,7 @@ from sklearn.base import (
     RegressorMixin,
     clone,
 )
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
@@ -23,6 +23,9 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.zero_rejection import checked_rates, kept_rows, row_uniforms
 from counterweight.models.calibration import SplineCalibrator
 from counterweight.models.subsampled import key_order
+
+#: Arrays go to the estimator as they are; only sparse ones in a form that has rows.
+PASSED_ON = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
 
 
 class SubsampleError(CounterweightError, ValueError):
@@ -33,7 +36,7 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
     def __init__(
         self,
         estimator,
-        keep_rate=0.1,
+        keep_rate=1.0,
         bins=20,
         calibration_share=0.5,
         random_state=None,
@@ -43,6 +46,27 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
         self.bins = bins
         self.calibration_share = calibration_share
         self.random_state = random_state
+
+    def _checked(self, X, y, **checks):
+        """X and y of a fit; what X may hold is for the estimator to say."""
+        if not hasattr(X, "columns") or y is None:
+            checks |= PASSED_ON
+            return validate_data(self, X, y, ensure_min_samples=2, **checks)
+        y = validate_data(self, y=y, **checks)
+        check_consistent_length(X, y)
+        return validate_data(self, X, skip_check_array=True), y
+
+    def _checked_new(self, X):
+        if hasattr(X, "columns"):
+            return validate_data(self, X, reset=False, skip_check_array=True)
+        return validate_data(self, X, reset=False, **PASSED_ON)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        for name in ("allow_nan", "categorical", "sparse", "string"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
 
     def _fit(self, *arguments):
         try:
@@ -69,7 +93,7 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
         weight = checked_weights(sample_weight, rows)
         keys = np.arange(rows) if keys is None else np.asarray(keys)
         order = key_order(keys, rows)
-        X, y, reward, keys, weight = (part[order] for part in (X, y, reward, keys, weight))
+        y, reward, keys, weight = (part[order] for part in (y, reward, keys, weight))
         if np.ndim(row_keep_rate):
             row_keep_rate = np.asarray(row_keep_rate)
             if len(row_keep_rate) != rows:
@@ -105,9 +129,11 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
             )
         self._check_parts(y, train, aside)
         weighted = {} if sample_weight is None else {"sample_weight": weight[train]}
-        self.estimator_ = clone(self.estimator).fit(X[train], y[train], **weighted)
+        self.estimator_ = clone(self.estimator).fit(
+            _safe_indexing(X, order[train]), y[train], **weighted
+        )
         self.calibrator_ = SplineCalibrator(self.bins, self._bounds()).fit(
-            self._raw(X[aside]), reward[aside], rate[aside], weight[aside]
+            self._raw(_safe_indexing(X, order[aside])), reward[aside], rate[aside], weight[aside]
         )
         self.n_rows_kept_ = int(kept.sum())
         self.n_rows_trained_ = int(train.sum())
@@ -159,7 +185,8 @@ class CalibratedSubsampleClassifier(ClassifierMixin, _CalibratedSubsample):
 
         Parameters
         ----------
-        X : array (n, d)
+        X : array, sparse matrix or table (n, d)
+            What the estimator takes; missing values, categories and text reach it as they are.
         y : array (n,)
             Two classes.
         keys : array (n,) of integers, optional
@@ -175,7 +202,7 @@ class CalibratedSubsampleClassifier(ClassifierMixin, _CalibratedSubsample):
         CounterweightError
             For bad rates or weights, and where rejection leaves too few rows of a class.
         """
-        X, y = validate_data(self, X, y, ensure_min_samples=2)
+        X, y = self._checked(X, y)
         check_classification_targets(y)
         kind = type_of_target(y)
         if kind != "binary":
@@ -210,7 +237,7 @@ class CalibratedSubsampleClassifier(ClassifierMixin, _CalibratedSubsample):
     def predict_proba(self, X):
         """Class probabilities of the population before rejection, (n, 2)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False)
+        X = self._checked_new(X)
         positive = self.calibrator_.predict(self._raw(X))
         return np.column_stack([1 - positive, positive])
 
@@ -256,7 +283,7 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
     def __init__(
         self,
         estimator,
-        keep_rate=0.1,
+        keep_rate=1.0,
         bins=20,
         calibration_share=0.5,
         random_state=None,
@@ -267,7 +294,7 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
 
     def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
         """Reject zeros, train, calibrate; see `CalibratedSubsampleClassifier.fit`."""
-        X, y = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
+        X, y = self._checked(X, y, y_numeric=True)
         y = np.asarray(y, dtype=float)
         return self._fit(X, y, y, keys, row_keep_rate, sample_weight)
 
@@ -280,7 +307,7 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
     def predict(self, X):
         """Expected reward in the population before rejection, (n,)."""
         check_is_fitted(self)
-        return self.calibrator_.predict(self._raw(validate_data(self, X, reset=False)))
+        return self.calibrator_.predict(self._raw(self._checked_new(X)))
 
 
 def _held_out(nonzero, kept, keys, share, seed):

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from counterweight.checks import checked_weights
 from counterweight.errors import CounterweightError
@@ -57,11 +58,12 @@ class SplineCalibrator(BaseEstimator):
     """Linear spline from a raw score to the expected reward (Mineiro 2010).
 
     The calibration rows are cut by score into bins of equal count, half-open, the last
-    closed. Each bin gives a control point: the weighted means of score and reward. With
-    the two ends (least score, least reward) and (greatest score, greatest reward) the
-    points define a linear spline. On rows whose zeros were rejected, a row of reward 0
-    weighs 1 / l, so the control points are those of all rows up to chance, also when the
-    score itself was learned without weights.
+    closed; above a score that fills a bin alone, the next score begins one. Each bin gives
+    a control point: the weighted means of score and reward. With the two ends (least score,
+    least reward) and (greatest score, greatest reward) the points define a linear spline.
+    On rows whose zeros were rejected, a row of reward 0 weighs 1 / l, so the control points
+    are those of all rows up to chance, also when the score itself was learned without
+    weights.
 
     It assumes that the rows were not used to learn the score, and that zeros were
     rejected by a known rate: with a wrong rate the spline is biased by its odds.
@@ -109,8 +111,8 @@ class SplineCalibrator(BaseEstimator):
             For no rows, values that are not finite, values outside of `bounds`, rates
             outside (0, 1] or unusable weights.
         """
-        if isinstance(self.bins, bool) or int(self.bins) != self.bins or self.bins < 1:
-            raise CounterweightError(f"bins is {self.bins}; it must be a whole number from 1 up.")
+        if not isinstance(self.bins, (int, np.integer)) or self.bins is True or self.bins < 1:
+            raise CounterweightError(f"bins is {self.bins!r}; it must be a whole number from 1 up.")
         score, reward = _numbers(score, "scores"), _numbers(reward, "rewards")
         if len(score) != len(reward):
             raise CounterweightError(
@@ -132,7 +134,7 @@ class SplineCalibrator(BaseEstimator):
 
         rows = len(score)
         first = (np.arange(1, self.bins) * rows) // self.bins
-        cuts = np.unique(score[first[first > 0]])
+        cuts = _distinct_cuts(score, score[first[first > 0]])
         member = np.searchsorted(cuts, score, side="right")
         mass, x, r = (
             np.bincount(member, weights=values, minlength=len(cuts) + 1)
@@ -160,18 +162,30 @@ class SplineCalibrator(BaseEstimator):
         CounterweightError
             For scores that are not finite, or outside of score bounds that were given.
         """
+        check_is_fitted(self)
         score = _numbers(score, "scores")
         if self.bounds is not None and self.bounds[0] is not None:
             _inside(score, self.bounds[0], "scores")
         return np.interp(score, self.control_scores_, self.control_rewards_)
 
 
+def _distinct_cuts(score, cuts):
+    """Lower bounds of the bins after the first, ascending, none of which is empty.
+
+    Where ties make a bound equal to the one before, the next greater score takes its place:
+    else one frequent score would swallow all above it.
+    """
+    again = cuts[np.diff(cuts, prepend=score[0]) == 0]
+    after = np.searchsorted(score, np.unique(again), side="right")
+    return np.unique(np.r_[cuts[cuts > score[0]], score[after[after < len(score)]]])
+
+
 def _end_points(values, pair, what):
     if pair is None:
         return values.min(), values.max()
-    if not (np.isfinite(pair).all() and pair[0] < pair[1]):
+    if np.shape(pair) != (2,) or not (np.isfinite(pair).all() and pair[0] < pair[1]):
         raise CounterweightError(
-            f"The bounds of the {what} are {tuple(pair)}; give the least and the greatest."
+            f"The bounds of the {what} are {pair!r}; give the least and the greatest."
         )
     _inside(values, pair, what)
     return pair
@@ -198,7 +212,10 @@ def _merged(x, r, mass, monotone):
 
 
 def _numbers(values, what):
-    values = np.asarray(values, dtype=float)
+    try:
+        values = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {what} must be numbers: {error}.") from error
     if values.ndim != 1:
         raise CounterweightError(f"The {what} must be one number a row, got {values.shape}.")
     bad = np.flatnonzero(~np.isfinite(values))
@@ -215,7 +232,7 @@ def _inside(values, pair, what):
     if len(bad):
         raise CounterweightError(
             f"{len(bad)} of {len(values)} {what} lie outside of the bounds {pair[0]} to {pair[1]} "
-            f"(first: row {bad[0]}, {values[bad[0]]!r}): correct the bounds or the {what}."
+            f"(first: row {bad[0]}, {values[bad[0]]:g}): correct the bounds or the {what}."
         )
 
 

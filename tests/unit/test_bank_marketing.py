@@ -178,7 +178,7 @@ def test_packed_bytes_in_place_of_the_table_are_told(tmp_path):
         (tmp_path / "bank-full.csv").write_bytes(np.random.default_rng(seed).bytes(20000))
         assert "bank-full.csv is not text" in refusal(tmp_path)
     write(tmp_path, end="\r")
-    assert "bank-full.csv is not text" in refusal(tmp_path)
+    assert "bank-full.csv, line 1" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", HEADER.encode(), HEADER.encode() + b"\n\n"])

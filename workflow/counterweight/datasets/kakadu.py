@@ -1,0 +1,255 @@
+"""Kakadu (what 1,827 Australians would pay for a national park, 1990): file, typed table, twin."""
+
+import logging
+from pathlib import Path
+
+from counterweight.datasets.bids import drawn, named_index, write_fields
+from counterweight.datasets.reading import read_fields, refuse
+from counterweight.errors import CounterweightError
+from counterweight.tables import write_table
+
+log = logging.getLogger("counterweight")
+
+TITLE = "Kakadu survey"
+LICENCE = "GPL-2 or later (R package Ecdat); Werner (1999)"
+ROWS = 4000
+FILES = {"Kakadu.csv": "a63f2a087bfb7df81495bf9c34bd35f7ab4d584595f4a86d530f47d13e47139c"}
+SOURCES = [
+    {
+        "url": "https://vincentarelbundock.github.io/Rdatasets/csv/Ecdat/Kakadu.csv",
+        "file": "Kakadu.csv",
+    },
+]
+COLUMNS = {
+    "rownames": "integer", "lower": "integer", "upper": "integer", "answer": "text",
+    "recparks": "integer", "jobs": "integer", "lowrisk": "integer", "wildlife": "integer",
+    "future": "integer", "aboriginal": "integer", "finben": "integer", "mineparks": "integer",
+    "moreparks": "integer", "gov": "integer", "envcon": "text", "vparks": "text",
+    "tvenv": "integer", "conservation": "text", "sex": "text", "age": "integer",
+    "schooling": "integer", "income": "integer", "major": "text",
+}  # fmt: skip
+SCALES = (
+    "recparks", "jobs", "lowrisk", "wildlife", "future", "aboriginal", "finben", "mineparks",
+    "moreparks",
+)  # fmt: skip
+WORDS = ("envcon", "vparks", "conservation", "major")
+NONE_REFUSED = 999
+#: First bid, bid after yes, bid after no, in dollars a year.
+DESIGNS = ((100, 250, 50), (50, 100, 20), (20, 50, 5), (5, 20, 2))
+
+#: Of the twin: share, dollars that half of a segment would pay, slope per dollar.
+SEGMENTS = ((0.30, 3.0, 0.15), (0.25, 60.0, 0.05), (0.45, 220.0, 0.02))
+#: Means of the attitude scales in each segment before rounding to 1 ... 5; deviation 1.1.
+ATTITUDES = {
+    "recparks": (3.7, 3.9, 3.7), "jobs": (3.4, 2.6, 1.8), "lowrisk": (4.0, 2.7, 1.9),
+    "wildlife": (4.9, 5.5, 5.8), "future": (4.2, 4.8, 5.1), "aboriginal": (3.1, 3.7, 4.0),
+    "finben": (4.0, 2.9, 2.1), "mineparks": (2.5, 3.8, 4.5), "moreparks": (3.2, 4.1, 4.5),
+}  # fmt: skip
+#: Shares of yes in each segment; of ``sex``, of female.
+YES = {
+    "envcon": (0.41, 0.52, 0.65), "vparks": (0.65, 0.69, 0.78),
+    "conservation": (0.03, 0.07, 0.09), "major": (0.42, 0.54, 0.54), "sex": (0.40, 0.56, 0.51),
+}  # fmt: skip
+#: Values, and their shares in each segment.
+CLASSES = {
+    "gov": ((1, 2, 3, 4), ((0.90, 0.09, 0.005, 0.005), (0.93, 0.065, 0.004, 0.001))),
+    "tvenv": (
+        (1, 2, 3, 4, 5, 6, 7, 9),
+        ((0.52, 0.27, 0.06, 0.08, 0.01, 0.02, 0.039, 0.001),
+         (0.63, 0.23, 0.05, 0.06, 0.01, 0.01, 0.01, 0.0)),
+    ),
+    "age": (
+        (21, 27, 32, 37, 42, 47, 52, 70),
+        ((0.07, 0.08, 0.10, 0.10, 0.10, 0.10, 0.17, 0.28),
+         (0.15, 0.15, 0.13, 0.13, 0.12, 0.08, 0.10, 0.14)),
+    ),
+    "schooling": (
+        (0, 1, 2, 3, 4, 5, 6, 8),
+        ((0.07, 0.07, 0.15, 0.27, 0.15, 0.10, 0.187, 0.003),
+         (0.04, 0.05, 0.12, 0.23, 0.18, 0.13, 0.247, 0.003)),
+    ),
+    "income": (
+        (3, 9, 16, 25, 35, 45, 60, 85, 100),
+        ((0.11, 0.24, 0.19, 0.24, 0.12, 0.05, 0.03, 0.01, 0.01),
+         (0.12, 0.23, 0.19, 0.24, 0.13, 0.05, 0.03, 0.005, 0.005)),
+    ),
+}  # fmt: skip
+
+
+class Kakadu:
+    """Yes/no answers to a yearly payment for keeping Kakadu free of mining.
+
+    Each person was asked about a first bid, drawn from the four `DESIGNS`, and then about a
+    second one that depended on the first answer. The file does not say which bid came
+    first, only the highest bid accepted and the lowest refused.
+
+    The unit of analysis is the person, the offer the first bid and the answer that to it: it
+    alone was drawn without regard to what the person thinks. Both bids as two rows would
+    make the offer depend on the person's own answer, and two rows of a person are not
+    independent. The first bid follows from the bounds for everybody but those with one yes
+    and one no whose bounds are 5 and 20, 20 and 50, or 50 and 100: either the lower bid came
+    first (and was accepted) or the upper one (and was refused). Leaving them out would select
+    on the answer: of those asked 20 first it would drop whoever would pay 5 to 50, keep
+    the rest, and bend every response curve. Whoever would pay 5 to 20 meets both bids,
+    whether 5 or 20 is asked first, so with the four designs equally likely each order has
+    probability one half. So, of the people with the same bounds, in file order, every
+    second one beginning with the first is taken to have been asked the lower bid first, the
+    others the upper one: the shares of yes are then right on average for answers that agree
+    with one willingness to pay. ``first_known`` is 0 for those people (208 of the 1,827
+    published), so that a study can leave them out all the same.
+    """
+
+    @staticmethod
+    def read(folder):
+        """Typed table in file order.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Holds ``Kakadu.csv``. Its first column, which numbers the rows, may have any name.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``row`` (int32 from 0); the attitudes ``recparks`` ... ``moreparks`` (1 to 5; one
+            published ``future`` is 9, which is undocumented and kept), ``gov`` (1 to 4),
+            ``envcon``, ``vparks``, ``conservation``, ``major`` (1 for yes), ``tvenv`` (1 to
+            9), ``female`` (0 or 1), ``age``, ``schooling`` and ``income`` (thousands), all
+            Int64; ``offer`` and ``answer`` (1 for yes), see `Kakadu`; ``first_known`` (0 or 1);
+            ``accepted``, the highest bid accepted, and ``refused``, the lowest bid refused,
+            null for none. Bids are floats, in dollars.
+
+        Raises
+        ------
+        CounterweightError
+            When the file is missing or malformed: names file, line and column.
+        """
+        import numpy as np
+        import pandas as pd
+
+        path = Path(folder) / "Kakadu.csv"
+        frame, lines = read_fields(path, named_index(path, COLUMNS), header=True, quotes=True)
+        answers = frame["answer"]
+        refuse(path, "answer", ~answers.isin(["nn", "ny", "yy"]), answers, lines, "nn, ny or yy")
+        bounds = list(zip(answers, frame["lower"], frame["upper"], strict=True))
+        possible = _first_bids()
+        refuse(
+            path, "upper", [place not in possible for place in bounds], frame["upper"], lines,
+            "with this answer and this lower bound, a bid of the four designs (or 999 after yy)",
+        )  # fmt: skip
+        limits = dict.fromkeys(SCALES, (1, 5)) | {
+            "future": (1, 9), "gov": (1, 4), "tvenv": (1, 9), "age": (0, 120),
+            "schooling": (0, 99), "income": (0, 999),
+        }  # fmt: skip
+        for name, (low, high) in limits.items():
+            wrong = ~frame[name].between(low, high)
+            refuse(path, name, wrong, frame[name], lines, f"a number from {low} to {high}")
+        for name in WORDS:
+            refuse(path, name, ~frame[name].isin(["yes", "no"]), frame[name], lines, "yes or no")
+        sex = frame["sex"]
+        refuse(path, "sex", ~sex.isin(["female", "male"]), sex, lines, "female or male")
+
+        firsts = [possible[place] for place in bounds]
+        known = np.array([len(first) == 1 for first in firsts])
+        # Two candidates: by turns, among people with the same bounds.
+        turn = frame.groupby(["lower", "upper"]).cumcount().to_numpy() % 2
+        offer, answer = np.array(
+            [first[0 if sure else t] for first, sure, t in zip(firsts, known, turn, strict=True)]
+        ).T
+        log.info(
+            "first bid known for %d of %d people, halved for the other %d",
+            known.sum(), len(known), (~known).sum(),
+        )  # fmt: skip
+        columns = {"row": np.arange(len(frame), dtype=np.int32)}
+        for name in list(COLUMNS)[4:]:
+            if name == "sex":
+                columns["female"] = (sex == "female").astype("Int64")
+            elif name in WORDS:
+                columns[name] = (frame[name] == "yes").astype("Int64")
+            else:
+                columns[name] = frame[name]
+        lower, upper = frame["lower"].astype(float), frame["upper"].astype(float)
+        return pd.DataFrame(
+            columns
+            | {
+                "offer": offer.astype(float),
+                "answer": pd.array(answer, dtype="Int64"),
+                "first_known": pd.array(known.astype(int), dtype="Int64"),
+                "accepted": lower.where(lower > 0),
+                "refused": upper.where(upper < NONE_REFUSED),
+            }
+        )
+
+    @staticmethod
+    def generate(folder, rows, rng):
+        """Write a twin: the file in the upstream format, and the truth.
+
+        A person belongs to one of `SEGMENTS`; all else about the person is independent given
+        the segment (`ATTITUDES`, `YES`, `CLASSES`; the last two segments share those of
+        `CLASSES`). What the person would pay is logistic: at least d with probability
+        logistic(k (eta - d)). The first bid is one of the four with equal probability, and
+        both answers follow from what the person would pay.
+
+        ``truth.parquet`` has ``row``, ``component`` (from 0), ``eta`` (dollars) and ``k`` (per
+        dollar) of the segment, ``first``, the bid that came first, ``p``, the probability of
+        yes to it, and ``worth``, what the person would pay.
+
+        Parameters
+        ----------
+        folder : str or Path
+        rows : int
+        rng : numpy.random.Generator
+
+        Raises
+        ------
+        CounterweightError
+            When `rows` is less than 3 or the folder cannot be written.
+        """
+        import numpy as np
+        from scipy.special import expit
+
+        if rows < 3:
+            raise CounterweightError(f"A twin of Kakadu needs at least 3 rows, not {rows}.")
+        shares, eta, k = np.array(SEGMENTS).T
+        component = rng.choice(len(SEGMENTS), rows, p=shares)
+        worth = eta[component] + rng.logistic(size=rows) / k[component]
+        first, high, low = np.array(DESIGNS)[rng.integers(len(DESIGNS), size=rows)].T
+        yes = worth >= first
+        again = worth >= np.where(yes, high, low)
+        columns = {
+            "rownames": np.arange(1, rows + 1),
+            "lower": np.select([yes & again, yes, again], [high, first, low], 0),
+            "upper": np.select([~yes & ~again, ~yes, ~again], [low, first, high], NONE_REFUSED),
+            "answer": np.select([yes & again, ~yes & ~again], ["yy", "nn"], "ny"),
+        }
+        for name, means in ATTITUDES.items():
+            level = rng.normal(np.array(means)[component], 1.1)
+            columns[name] = np.rint(level).clip(1, 5).astype(int)
+        for name, share in YES.items():
+            words = ("female", "male") if name == "sex" else ("yes", "no")
+            columns[name] = np.where(rng.random(rows) < np.array(share)[component], *words)
+        for name, (values, table) in CLASSES.items():
+            codes = drawn(np.array(table), np.minimum(component, 1), rng)
+            columns[name] = np.array(values)[codes]
+        write_fields(Path(folder) / "Kakadu.csv", COLUMNS, [columns[name] for name in COLUMNS])
+        eta, k = eta[component], k[component]
+        truth = {
+            "row": np.arange(rows, dtype=np.int32), "component": component.astype(np.int16),
+            "eta": eta, "k": k, "first": first.astype(float), "p": expit(k * (eta - first)),
+            "worth": worth,
+        }  # fmt: skip
+        write_table(Path(folder) / "truth.parquet", truth)
+
+
+def _first_bids():
+    """First bids and their answers that lead to (answer, lower, upper), lower bid first."""
+    found = {}
+    for first, high, low in sorted(DESIGNS):
+        for place, answer in (
+            (("nn", 0, low), 0),
+            (("ny", low, first), 0),
+            (("ny", first, high), 1),
+            (("yy", high, NONE_REFUSED), 1),
+        ):
+            found.setdefault(place, []).append((first, answer))
+    return found

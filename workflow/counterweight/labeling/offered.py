@@ -1,0 +1,463 @@
+"""Offers and yes/no answers: scaled offers, who trains and who is tested, what is true."""
+
+import numpy as np
+import pandas as pd
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.columns import require
+from counterweight.labeling.split import check_features
+from counterweight.seeds import generator
+from counterweight.study_data import check_row_ids
+
+#: Studies with this labeling rule are about offers, not about classes.
+TASK = "offers"
+OPTIONS = {
+    "offer": {
+        "type": "string", "default": "offer",
+        "description": "Column of the offer that was made, in its own units.",
+    },
+    "low": {
+        "type": "number", "default": 0.0,
+        "description": "Least offer that can be made, in its own units.",
+    },
+    "high": {
+        "type": "number", "default": 1.0,
+        "description": "Largest offer that can be made, in its own units.",
+    },
+    "direction": {
+        "enum": ["up", "down"], "default": "up",
+        "description": "up where acceptance rises with the offer (a discount, aid), down where it "
+        "falls (a price, a fee).",
+    },
+    "revenue": {
+        "type": ["object", "null"], "default": None, "additionalProperties": False,
+        "required": ["intercept", "slope"],
+        "properties": {"intercept": {"type": "number"}, "slope": {"type": "number"}},
+        "description": "Revenue of an accepted offer d: intercept + slope d. null for the part of "
+        "the range that is not given away (up), or for d itself (down).",
+    },
+    "where": {
+        "type": "object", "default": {},
+        "description": "Column and value of the rows to use; {} for all.",
+    },
+    "world": {
+        "type": "string", "default": "world",
+        "description": "Column that numbers independent worlds from 0: each is a repeat. Of no "
+        "effect where the table has no such column.",
+    },
+    "part": {
+        "type": "string", "default": "part",
+        "description": "Column that says train or test. Of no effect where the table has no such "
+        "column.",
+    },
+    "eta": {
+        "type": "string", "default": "eta",
+        "description": "Column of the true threshold, where the truth is known.",
+    },
+}  # fmt: skip
+LABELS = (
+    ("repeat", "int16"),
+    ("row", "int32"),
+    ("role", "string"),
+    ("offer", "float64"),
+    ("t", "float64"),
+    ("answer", "int8"),
+)
+#: Those after ``answer`` stand only in tables whose truth is known.
+TRUTH = (
+    ("repeat", "int16"),
+    ("row", "int32"),
+    ("answer", "int8"),
+    ("component", "int16"),
+    ("eta", "float64"),
+    ("k", "float64"),
+    ("p", "float64"),
+)
+
+
+class OfferScale:
+    """Offers between the user's units and [0, 1], where acceptance rises.
+
+    Parameters
+    ----------
+    low, high : float
+        The range of offers, in the user's units.
+    direction : str
+        ``"up"``: t = (d - low) / (high - low). ``"down"``: t = (high - d) / (high - low).
+    revenue : mapping, optional
+        ``intercept`` and ``slope`` of the revenue of an accepted offer, in the user's
+        units. Without it the revenue is 1 - t (up) or d (down).
+
+    Raises
+    ------
+    CounterweightError
+        When low is not below high, or a number is not finite.
+    """
+
+    def __init__(self, low=0.0, high=1.0, direction="up", revenue=None):
+        if direction not in ("up", "down"):
+            raise CounterweightError(
+                f"The direction of offers is {direction!r}: choose up or down."
+            )
+        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            raise CounterweightError(
+                f"The offers are declared to lie from {low:g} to {high:g}: low must be below high, "
+                "both finite; correct labeling.low and labeling.high."
+            )
+        self.low, self.high, self.direction = float(low), float(high), direction
+        self.width = self.high - self.low
+        if revenue is not None:
+            found = [revenue.get("intercept"), revenue.get("slope")]
+        else:
+            found = [self.high / self.width, -1 / self.width] if direction == "up" else [0.0, 1.0]
+        if not all(isinstance(value, (int, float)) and np.isfinite(value) for value in found):
+            raise CounterweightError(
+                f"The revenue is {revenue}: it needs the finite numbers intercept and slope."
+            )
+        self.intercept, self.slope = map(float, found)
+
+    def scaled(self, offers):
+        """Offers t in [0, 1] from offers in the user's units."""
+        offers = np.asarray(offers, dtype=float)
+        above = offers - self.low if self.direction == "up" else self.high - offers
+        return above / self.width
+
+    def offers(self, t):
+        """Offers in the user's units from t in [0, 1]."""
+        t = np.asarray(t, dtype=float)
+        return self.low + t * self.width if self.direction == "up" else self.high - t * self.width
+
+    def revenue(self, offers):
+        """Revenue of accepted offers in the user's units."""
+        return self.intercept + self.slope * np.asarray(offers, dtype=float)
+
+    def scaled_revenue(self):
+        """``(a, b)`` with revenue a + b t of an accepted offer."""
+        at_zero, at_one = self.revenue(self.offers([0.0, 1.0])).tolist()
+        return at_zero, at_one - at_zero
+
+    def scaled_choice(self, eta, k):
+        """Threshold and slope on [0, 1] of acceptance logistic(+-k (d - eta)) in the user's units.
+
+        The sign is + for ``"up"`` and - for ``"down"``, so that k is not negative.
+        """
+        return self.scaled(eta), np.asarray(k, dtype=float) * self.width
+
+
+def offered(
+    frame, *, offer="offer", low=0.0, high=1.0, direction="up", revenue=None, where=(),
+    world="world", part="part", eta="eta",
+):  # fmt: skip
+    """Offers of a table, the rows that count, and their parts.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows, with ``row``.
+    offer : str
+        Column.
+    low, high, direction, revenue
+        See `OfferScale`.
+    where : mapping of str to value
+        The rows to use have all of these values.
+    world, part : str
+        Columns, used where the table has them; empty for none.
+    eta : str
+        Column of the truth.
+
+    Returns
+    -------
+    dict
+        ``scale`` (`OfferScale`), ``kept`` (array of bool), ``offer`` (array, in the user's
+        units), ``world`` (array of int or None), ``test`` (array of bool or None), ``eta``.
+
+    Raises
+    ------
+    CounterweightError
+        When a column is missing or is text; an offer that counts is missing or outside
+        [low, high]; a world is no whole number from 0; a part is neither train nor test; no
+        row is left.
+    """
+    scale = OfferScale(low, high, direction, revenue)
+    where, what = dict(where), "labeling rule offered"
+    require(frame, [offer, *where], what)
+    rows, kept = frame["row"].to_numpy(), np.ones(len(frame), bool)
+    for column, value in where.items():
+        kept &= (frame[column] == value).fillna(False).to_numpy(dtype=bool)
+    if not kept.any():
+        asked = " and ".join(f"{column} = {value}" for column, value in where.items())
+        raise CounterweightError(
+            f"None of {len(frame)} rows is to be used ({asked or 'the table is empty'}): correct "
+            "labeling.where or the data."
+        )
+    values = _numbers(frame, offer, "offer")
+    for wrong, text, remedy in (
+        (~np.isfinite(values), "is missing or infinite", "leave those rows out"),
+        (
+            (values < low) | (values > high),
+            f"is outside the declared range from {low:g} to {high:g}",
+            "correct labeling.low and labeling.high, or those rows",
+        ),
+    ):
+        wrong &= kept
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise CounterweightError(
+                f"The offer {offer!r} {text} in {int(wrong.sum())} of {int(kept.sum())} rows "
+                f"(first: {values[first]:g} in row {rows[first]}): {remedy}."
+            )
+    worlds = tested = None
+    if world and world in frame.columns:
+        worlds = _numbers(frame, world, "world")
+        _refuse(~((worlds >= 0) & (worlds % 1 == 0)) & kept, world, "a number from 0 up", frame)
+        worlds = np.where(kept, worlds, -1).astype(int)
+    if part and part in frame.columns:
+        _refuse(
+            ~frame[part].isin(["train", "test"]).to_numpy() & kept, part, "train or test", frame
+        )
+        tested = (frame[part] == "test").fillna(False).to_numpy(dtype=bool)
+    return {
+        "scale": scale, "kept": kept, "offer": values, "world": worlds, "test": tested,
+        "eta": eta, "columns": {"offer": offer, "world": world, "part": part},
+    }  # fmt: skip
+
+
+def _numbers(frame, column, what):
+    if not pd.api.types.is_numeric_dtype(frame[column]):
+        example = frame[column].dropna().astype(str)
+        example = f" (first: {example.iloc[0]!r})" if len(example) else ""
+        raise CounterweightError(
+            f"The {what} column {column!r} holds no numbers{example}: choose another column, or "
+            "write its values as plain numbers."
+        )
+    return frame[column].to_numpy(dtype=float, na_value=np.nan)
+
+
+def _refuse(wrong, column, expected, frame):
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise CounterweightError(
+            f"The column {column!r} is {frame[column].iloc[first]!r} in row "
+            f"{frame['row'].iloc[first]} ({int(wrong.sum())} such rows) where {expected} is "
+            f"expected: correct it, or name another column in the labeling options."
+        )
+
+
+def label_offers(
+    frame, features, known, rule, outcome, *, seed, study, repeats, test_share, answer=None
+):  # fmt: skip
+    """Offers and answers to learn from, and what is hidden, in every repeat.
+
+    Where the table has worlds, repeat r is world r and holds its rows alone; its test rows
+    are those of the part ``test``, and without parts all rows train (the paper's first
+    experiment predicts the rows that it learned from). Otherwise every repeat holds all rows:
+    parted as the table says, or by random splits.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared table, with ``row``.
+    features : pandas.DataFrame
+        Rows kept by the recipe, with ``row``.
+    known : pandas.DataFrame or None
+        What is known of a generated data set, by ``row``: ``component``, and threshold and
+        slope ``eta``, ``k`` in the user's units (see `OfferScale.scaled_choice`), as far as
+        there.
+    rule : callable
+        `offered` with its options.
+    outcome : callable
+        ``outcome(frame, population) -> 0/1``.
+    seed : int
+    study : str
+        Name that the random streams go by.
+    repeats : int
+        At most the number of worlds, if the table has worlds.
+    test_share : float
+        Share of the rows tested in random splits; 0 for none. Not used where the table has
+        worlds or parts.
+    answer : str, optional
+        Column of the answers, which must be no feature.
+
+    Returns
+    -------
+    labels, truth : pandas.DataFrame
+        `labels` has the layout `LABELS`; ``answer`` (Int8) is null on test rows. `truth` has
+        ``repeat, row, answer`` and, where known, ``component``, ``eta``, ``k`` on the scale of
+        t, and ``p``, the true acceptance of the offer that was made.
+
+    Raises
+    ------
+    CounterweightError
+        When fewer worlds are there than repeats; a split leaves no row to train or to test;
+        the training answers are all equal, or so are the training offers; the offer, the
+        answer, the world or the part is among the features; and whatever the rules refuse.
+    """
+    check_features(features)
+    check_row_ids(features["row"])
+    check_row_ids(frame["row"])
+    found = rule(frame)
+    at = np.flatnonzero(found["kept"] & frame["row"].isin(features["row"]).to_numpy())
+    if not len(at):
+        raise CounterweightError(
+            "The feature recipe leaves out every row that labeling.where asks for: choose another "
+            "recipe or other rows."
+        )
+    part = frame.iloc[at].reset_index(drop=True)
+    rows = part["row"].to_numpy("int32")
+    answers = np.asarray(outcome(part, np.ones(len(part), bool)), dtype=np.int8)
+    _check_leaks(features, rows, answers, [*found["columns"].values(), answer])
+    offers, scale = found["offer"][at], found["scale"]
+    truth = _known(known, rows, scale, found["eta"], scale.scaled(offers))
+    labels, hidden = [], []
+    for repeat in range(repeats):
+        mine, test = _roles(found, at, repeat, repeats, test_share, seed, study)
+        _check_training(answers[mine & ~test], offers[mine & ~test], repeat)
+        held = {"repeat": np.full(int(mine.sum()), repeat, "int16"), "row": rows[mine]}
+        seen = pd.array(answers[mine], dtype="Int8")
+        seen[test[mine]] = pd.NA
+        labels.append(
+            pd.DataFrame(
+                held | {
+                    "role": np.where(test[mine], "test", "train").astype(object),
+                    "offer": offers[mine], "t": scale.scaled(offers[mine]), "answer": seen,
+                }
+            )
+        )  # fmt: skip
+        facts = {name: values[mine] for name, values in truth.items()}
+        hidden.append(
+            pd.DataFrame(held | {"answer": pd.array(answers[mine], dtype="Int8")} | facts)
+        )
+    return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
+
+
+def _roles(found, at, repeat, repeats, test_share, seed, study):
+    """Which rows a repeat holds, and which of all rows it tests."""
+    mine, test = np.ones(len(at), bool), np.zeros(len(at), bool)
+    worlds, parts = found["world"], found["test"]
+    if worlds is not None:
+        mine = worlds[at] == repeat
+        if not mine.any():
+            there = np.unique(worlds[at])
+            raise CounterweightError(
+                f"The table has {len(there)} worlds ({listed(there)}) and the study {repeats} "
+                f"repeats, but repeat {repeat} needs a world {repeat}: set repeats to at most the "
+                "number of worlds, numbered from 0."
+            )
+    if parts is not None:
+        test = parts[at]
+    elif worlds is None:
+        tested = int(test_share * len(at))
+        if test_share and not 0 < tested < len(at):
+            raise CounterweightError(
+                f"test_share {test_share} leaves {tested} of {len(at)} rows for the test: choose a "
+                "share that leaves rows on both sides, or 0 for no test."
+            )
+        test[generator(seed, study, repeat, "split").permutation(len(at))[:tested]] = True
+    if not (mine & ~test).any():
+        raise CounterweightError(
+            f"Repeat {repeat} has no row to train on: all {int(mine.sum())} are of the part test."
+        )
+    return mine, mine & test
+
+
+def _check_training(answers, offers, repeat):
+    if np.ptp(answers) == 0:
+        word = "accepted" if answers[0] else "refused"
+        raise CounterweightError(
+            f"All {len(answers)} training offers of repeat {repeat} were {word}, so nothing can be "
+            "learned of who accepts: use a table with both answers, or correct the outcome."
+        )
+    if np.ptp(offers) == 0:
+        raise CounterweightError(
+            f"All {len(offers)} training offers of repeat {repeat} are {offers[0]:g}, so nothing "
+            "can be learned of how acceptance changes with the offer: use a table with at least "
+            "two different offers."
+        )
+
+
+def _check_leaks(features, rows, answers, columns):
+    wrong = [name for name in columns if name and name in features.columns]
+    made = features.set_index("row").loc[rows]
+    wrong += [
+        name for name in made.columns if name not in wrong
+        and (np.array_equal(made[name], answers) or np.array_equal(made[name], 1 - answers))
+    ]  # fmt: skip
+    if wrong:
+        raise CounterweightError(
+            f"The column {listed(wrong)} is among the features, and says the offer, the answer or "
+            "the split itself: name the features in features.columns (as_is), or leave it out with "
+            "features.drop (one_hot)."
+        )
+
+
+def _known(known, rows, scale, eta, t):
+    """What is known of the rows, thresholds and slopes on the scale of t."""
+    from scipy.special import expit
+
+    if known is None:
+        return {}
+    absent = [name for name in (eta,) if eta != "eta" and name not in known.columns]
+    if absent:
+        raise CounterweightError(
+            f"The truth of the data set has no column {listed(absent)}; it has "
+            f"{listed(known.columns)}: correct labeling.eta."
+        )
+    known = known.set_index("row").loc[rows]
+    facts = {}
+    if "component" in known:
+        facts["component"] = known["component"].to_numpy("int16")
+    if eta in known and "k" in known:
+        facts["eta"], facts["k"] = scale.scaled_choice(known[eta].to_numpy(), known["k"].to_numpy())
+        facts["p"] = expit(facts["k"] * (t - facts["eta"]))
+    return facts
+
+
+def describe_offers(labels, truth, dropped):
+    """Sizes, shares of acceptance and spread of the offers of each repeat, as metric records.
+
+    Parameters
+    ----------
+    labels, truth : pandas.DataFrame
+        From `label_offers`.
+    dropped : int
+        Rows of the table that no repeat can hold: the recipe or ``where`` left them out.
+
+    Returns
+    -------
+    list of dict
+        ``rows_train``, ``rows_test``, ``rows_all``, ``rows_dropped``; by role (``item``)
+        ``accept_share`` (with its standard error), ``accept_true`` (the mean of p, where
+        known), ``offer_mean``, ``offer_spread`` (the standard deviation on the scale of t),
+        ``offer_least``, ``offer_largest``, ``offers_distinct``.
+    """
+    records = []
+    for repeat, part in labels.groupby("repeat"):
+        hidden = truth.loc[part.index]
+        sizes = {f"rows_{role}": int((part["role"] == role).sum()) for role in ("train", "test")}
+        sizes |= {"rows_all": len(part), "rows_dropped": dropped}
+        records += [
+            {"repeat": repeat, "metric": name, "value": value, "rows": len(part)}
+            for name, value in sizes.items()
+        ]
+        for role in ("train", "test"):
+            mask = (part["role"] == role).to_numpy()
+            if not mask.any():
+                continue
+            offers, share = (
+                part["offer"].to_numpy()[mask],
+                hidden["answer"].to_numpy(float)[mask].mean(),
+            )
+            place = {"repeat": repeat, "target": "general", "item": role, "rows": int(mask.sum())}
+            measured = {
+                "offer_mean": offers.mean(), "offer_spread": part["t"].to_numpy()[mask].std(),
+                "offer_least": offers.min(), "offer_largest": offers.max(),
+                "offers_distinct": len(np.unique(offers)),
+            }  # fmt: skip
+            if "p" in hidden:
+                measured["accept_true"] = hidden["p"].to_numpy()[mask].mean()
+            error = np.sqrt(share * (1 - share) / mask.sum())
+            records.append(
+                place | {"metric": "accept_share", "value": share, "standard_error": error}
+            )
+            records += [place | {"metric": name, "value": v} for name, v in measured.items()]
+    return records

@@ -1,0 +1,260 @@
+"""Acceptance curves, expected revenue and the offers that maximise it.
+
+Offers t are on the scale of the model: from 0 to 1, and acceptance rises with t
+(f(t) = logistic(k (t - eta)), Noor et al. 2014, equation 3). The revenue of an accepted offer is
+linear, a + b t; a refused one earns nothing.
+"""
+
+import numpy as np
+from scipy.special import expit, wrightomega
+
+from counterweight.errors import CounterweightError
+
+#: Points of the first grid of the soft search: steps far below the width of the steepest curve.
+GRID = 257
+#: Local maxima of a row that the soft search refines.
+MODES = 3
+#: Values (rows x segments x modes) treated at a time.
+CHUNK = 1 << 20
+
+
+def acceptance(t, eta, k):
+    """Probability that an offer is accepted.
+
+    Parameters
+    ----------
+    t : array
+        Offers; broadcast against the others.
+    eta : array
+        Offer that half of the segment accepts.
+    k : array
+        Slope, 0 or more.
+
+    Returns
+    -------
+    ndarray
+        logistic(k (t - eta)), equation 3.
+    """
+    t, eta, k = (np.asarray(values, dtype=float) for values in (t, eta, k))
+    return expit(k * (t - eta))
+
+
+def expected_revenue(t, eta, k, revenue=(1.0, -1.0)):
+    """Acceptance times the revenue a + b t of an accepted offer, equation 2.
+
+    Parameters
+    ----------
+    t, eta, k : array
+        See `acceptance`.
+    revenue : tuple (a, b)
+
+    Returns
+    -------
+    ndarray
+    """
+    a, b = checked_revenue(revenue)
+    return acceptance(t, eta, k) * (a + b * np.asarray(t, dtype=float))
+
+
+def optimal_offer(eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None):
+    """Offer that maximises expected revenue for one curve, in closed form.
+
+    With b < 0 and r = -a/b, the offer at which nothing is earned, the maximum of f(t)(r - t)
+    is r - (1 + omega)/k, omega being Wright's omega of k (r - eta) - 1. It is Lambert's W
+    of the exponential of that number, as in equation 14, but cannot overflow. The
+    function rises before its only maximum and falls after it, so a maximum outside the bounds
+    moves to the nearer bound. With b >= 0 the best offer is one of the bounds.
+
+    Parameters
+    ----------
+    eta, k : array
+        Broadcast against each other; finite, k at least 0.
+    low, high : float
+        Bounds of the offer.
+    revenue : tuple (a, b)
+        Revenue a + b t of an accepted offer.
+    grid : array (g,), optional
+        The only offers that can be made; those outside the bounds are left out.
+
+    Returns
+    -------
+    ndarray
+        A tie goes to the lower offer.
+
+    Raises
+    ------
+    CounterweightError
+        For bounds, curves or a grid that make no sense.
+
+    References
+    ----------
+    Noor et al. (2014), section 3.6.
+    """
+    a, b = checked_revenue(revenue)
+    low, high = checked_bounds(low, high)
+    eta, k = np.broadcast_arrays(np.asarray(eta, dtype=float), np.asarray(k, dtype=float))
+    if not (np.isfinite(eta).all() and np.isfinite(k).all() and (k >= 0).all()):
+        raise CounterweightError(
+            "Optimal offers need finite curves with slopes of at least 0: check eta and k."
+        )
+    if grid is not None:
+        grid = feasible(grid, low, high)
+        best = np.zeros(eta.shape, dtype=int)
+        value = expected_revenue(grid[0], eta, k, revenue)
+        for number, offer in enumerate(grid[1:], 1):
+            other = expected_revenue(offer, eta, k, revenue)
+            best = np.where(other > value, number, best)
+            value = np.maximum(other, value)
+        return grid[best]
+    if b < 0:
+        reach = -a / b
+        slope = np.where(k > 0, k, 1.0)
+        offer = reach - (1.0 + wrightomega(slope * (reach - eta) - 1.0)) / slope
+        return np.where(k > 0, np.clip(offer, low, high), low)
+    ends = [expected_revenue(end, eta, k, revenue) for end in (low, high)]
+    return np.where(ends[1] > ends[0], high, low)
+
+
+def soft_optimal_offer(
+    weights, eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None, points=GRID
+):
+    """Offer that maximises the expected revenue of a mixture of curves, row by row.
+
+    sum_j w_ij f_j(t) (a + b t) can have several maxima. It is computed on a fine grid, and
+    the best `MODES` local maxima of each row are refined by Newton's method, kept between
+    the neighbouring grid points.
+
+    Parameters
+    ----------
+    weights : array (n, J)
+        p(j | x_i).
+    eta, k : array (J,)
+    low, high, revenue, grid
+        See `optimal_offer`.
+    points : int
+        Of the first grid.
+
+    Returns
+    -------
+    offers : ndarray (n,)
+    """
+    a, b = checked_revenue(revenue)
+    low, high = checked_bounds(low, high)
+    weights = np.atleast_2d(np.asarray(weights, dtype=float))
+    eta, k = np.asarray(eta, dtype=float), np.asarray(k, dtype=float)
+    offers = np.linspace(low, high, points) if grid is None else feasible(grid, low, high)
+    values = expected_revenue(offers, eta[:, None], k[:, None], revenue)
+    result = np.empty(len(weights))
+    rows = max(CHUNK // max(MODES * len(eta), len(offers)), 1)
+    for start in range(0, len(weights), rows):
+        part = weights[start : start + rows]
+        if grid is not None or high == low:
+            result[start : start + rows] = offers[np.argmax(part @ values, axis=1)]
+        else:
+            result[start : start + rows] = _refined(part, eta, k, a, b, offers, part @ values)
+    return result
+
+
+def soft_revenue(weights, t, eta, k, revenue=(1.0, -1.0)):
+    """Expected revenue (n,) of offers t (n,) under a mixture of curves (n, J)."""
+    a, b = checked_revenue(revenue)
+    t = np.asarray(t, dtype=float)
+    return (np.asarray(weights) * acceptance(t[:, None], eta, k)).sum(axis=1) * (a + b * t)
+
+
+def _refined(weights, eta, k, a, b, offers, values):
+    step = offers[1] - offers[0]
+    walls = np.full((len(values), 1), -np.inf)
+    wide = np.hstack([walls, values, walls])
+    peaks = (values >= wide[:, :-2]) & (values >= wide[:, 2:])
+    heights = np.where(peaks, values, -np.inf)
+    modes = min(MODES, values.shape[1])
+    top = np.argpartition(-heights, modes - 1, axis=1)[:, :modes]
+    # A row with fewer maxima refines its best one again.
+    best = np.argmax(values, axis=1)[:, None]
+    top = np.where(np.take_along_axis(peaks, top, axis=1), top, best)
+    t = offers[top]
+    lower = np.maximum(t - step, offers[0])
+    upper = np.minimum(t + step, offers[-1])
+    weights = weights[:, None, :]
+
+    def parts(t):
+        f = expit(k * (t[..., None] - eta))
+        first = weights * k * f * (1 - f)
+        second = (first * k * (1 - 2 * f)).sum(-1)
+        return (weights * f).sum(-1), first.sum(-1), second
+
+    kept = t
+    for _ in range(12):
+        f, first, second = parts(t)
+        slope = first * (a + b * t) + b * f
+        bend = second * (a + b * t) + 2 * b * first
+        lower = np.where(slope > 0, t, lower)
+        upper = np.where(slope < 0, t, upper)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            newton = t - slope / bend
+        inside = (bend < 0) & (newton >= lower) & (newton <= upper)
+        after = np.where(inside, newton, 0.5 * (lower + upper))
+        after = np.where(slope == 0, t, after)
+        if np.abs(after - t).max() < 1e-13:
+            t = after
+            break
+        t = after
+    # Both the refined points and the grid's own (a bound may be best) are candidates.
+    candidates = np.concatenate([t, kept], axis=1)
+    found = parts(candidates)[0] * (a + b * candidates)
+    return np.take_along_axis(candidates, np.argmax(found, axis=1)[:, None], axis=1)[:, 0]
+
+
+def checked_revenue(revenue):
+    """Intercept and slope of a linear revenue.
+
+    Raises
+    ------
+    CounterweightError
+        Unless there are two finite numbers.
+    """
+    try:
+        a, b = (float(value) for value in revenue)
+    except (TypeError, ValueError):
+        a = b = np.nan
+    if not (np.isfinite(a) and np.isfinite(b)):
+        raise CounterweightError(
+            f"The revenue of an accepted offer must be two numbers, intercept and slope, "
+            f"not {revenue}."
+        )
+    return a, b
+
+
+def checked_bounds(low, high):
+    """Least and largest offer as floats.
+
+    Raises
+    ------
+    CounterweightError
+        Unless both are finite and in order.
+    """
+    low, high = float(low), float(high)
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise CounterweightError(
+            f"Offers must have finite bounds in order, got {low} to {high}: check low and high."
+        )
+    return low, high
+
+
+def feasible(grid, low, high):
+    """The offers of a grid within the bounds, sorted.
+
+    Raises
+    ------
+    CounterweightError
+        When none is left or one is not a number.
+    """
+    grid = np.unique(np.asarray(grid, dtype=float))
+    kept = grid[(grid >= low) & (grid <= high)]
+    if not np.isfinite(grid).all() or not len(kept):
+        raise CounterweightError(
+            f"No feasible offer: of {len(grid)} offers in the grid none lies between {low:g} and "
+            f"{high:g}, or one is not a number."
+        )
+    return kept

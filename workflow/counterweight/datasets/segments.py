@@ -371,20 +371,19 @@ def _free_place(means, covariances, chain, placed, rng):
     """The place for a group nearest the middle, of 24 directions, that is far enough away."""
     import numpy as np
 
-    best = None
-    for angle in rng.uniform(0, 2 * np.pi, 24):
-        direction = np.array([np.cos(angle), np.sin(angle)])
-        radius = 0.0
-        while best is None or radius < best[0]:
-            shift = radius * direction
-            most = max(
-                bhattacharyya(
-                    means[j] + shift, covariances[j], means[placed], covariances[placed]
-                ).max()
-                for j in chain
+    angles = rng.uniform(0, 2 * np.pi, 24)
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    steps = (np.arange(400) * 0.1)[None, :, None] * directions[:, None]
+    free = np.ones(steps.shape[:2], bool)
+    for j in chain:
+        for other in placed:
+            middle = (covariances[j] + covariances[other]) / 2
+            gap = means[j] - means[other] + steps
+            distance = np.einsum("...i,ij,...j->...", gap, np.linalg.inv(middle), gap) / 8
+            most = bhattacharyya(
+                np.zeros(2), covariances[j], np.zeros((1, 2)), covariances[[other]]
             )
-            if most <= APART:
-                best = (radius, shift)
-                break
-            radius += 0.1
-    return best[1]
+            free &= np.exp(-distance) * most[0] <= APART
+    first = np.where(free.any(axis=1), free.argmax(axis=1), free.shape[1])
+    best = int(first.argmin())
+    return steps[best, first[best]]

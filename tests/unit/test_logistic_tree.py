@@ -1,0 +1,143 @@
+"""Logistic model trees: splits, growing, pruning."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from counterweight.models.logistic_tree import (
+    LogisticModelTree,
+    best_split,
+    grow,
+    leaf_log_odds,
+    leaves,
+)
+from counterweight.models.logitboost import boosted
+
+
+def crossed(rows=1200, seed=0):
+    """Acceptance rises with t for one half of the people and later for the other."""
+    rng = np.random.default_rng(seed)
+    X, t = rng.normal(size=(rows, 2)), rng.random(rows)
+    p = expit(12 * (t - np.where(X[:, 0] > 0, 0.2, 0.8)))
+    return X, t, (rng.random(rows) < p).astype(int), p
+
+
+def test_the_best_split_is_that_of_an_exhaustive_search():
+    rng = np.random.default_rng(1)
+    Z = np.round(rng.normal(size=(60, 3)), 1)
+    y = (Z[:, 1] + 0.5 * rng.normal(size=60) > 0.4).astype(int)
+
+    def entropy(labels):
+        shares = np.bincount(labels, minlength=2) / len(labels)
+        return -sum(s * np.log2(s) for s in shares if s)
+
+    best = (0.0, None, None)
+    for column in range(3):
+        values = np.unique(Z[:, column])
+        for low, high in zip(values[:-1], values[1:], strict=True):
+            left = Z[:, column] <= low
+            if min(left.sum(), (~left).sum()) < 2:
+                continue
+            after = (left.sum() * entropy(y[left]) + (~left).sum() * entropy(y[~left])) / 60
+            worth = entropy(y) - after - np.log2(len(values) - 1) / 60
+            if worth > best[0] + 1e-12:
+                best = (worth, column, (low + high) / 2)
+    column, threshold, worth = best_split(Z, y)
+    assert (column, threshold) == (best[1], pytest.approx(best[2]))
+    assert worth == pytest.approx(best[0])
+
+
+def test_increasing_transformations_leave_the_groups_of_a_split():
+    X, t, y, _ = crossed(400)
+    Z = np.column_stack([X, t])
+    column, threshold, worth = best_split(Z, y)
+    bent = np.column_stack([np.exp(Z[:, 0]), Z[:, 1] ** 3, 1 / (2 - Z[:, 2])])
+    column_2, threshold_2, worth_2 = best_split(bent, y)
+    assert column == column_2 and worth == pytest.approx(worth_2)
+    assert np.array_equal(Z[:, column] <= threshold, bent[:, column] <= threshold_2)
+
+
+def test_no_split_for_constant_rows_or_too_small_sides():
+    y = np.array([0, 1] * 10)
+    assert best_split(np.ones((20, 2)), y) is None
+    assert best_split(np.arange(4.0)[:, None], np.array([0, 0, 1, 1]), smallest_leaf=3) is None
+
+
+def test_a_tree_without_split_is_its_root_model():
+    X, t, y, _ = crossed(300)
+    model = LogisticModelTree(smallest_split=10**6)
+    model.fit(X, t, y, rng=np.random.default_rng(0))
+    Z = np.column_stack([X, t])
+    tree = model.models_[0]
+    _, _, log_odds, _ = boosted(Z, y, tree["iterations"])
+    assert tree["leaves"] == 1 and np.array_equal(tree["column"], [-1])
+    assert np.allclose(model.predict_acceptance(X, t), expit(log_odds))
+
+
+def test_a_leaf_goes_on_from_its_parent():
+    X, t, y, _ = crossed(600)
+    Z = np.column_stack([X, t])
+    arrays = grow(Z, y, 4).arrays()
+    assert arrays["column"][0] >= 0
+    root = boosted(Z, y, 4)
+    left = Z[:, arrays["column"][0]] <= arrays["threshold"][0]
+    child = boosted(Z[left], y[left], 4, root[0], root[1])
+    number = arrays["left"][0]
+    assert np.allclose(arrays["coef"][number], child[0])
+    assert np.isclose(arrays["intercept"][number], child[1])
+
+
+def test_rows_fall_into_the_leaf_that_their_values_say():
+    X, t, y, _ = crossed(600)
+    Z = np.column_stack([X, t])
+    arrays = grow(Z, y, 3).arrays()
+    at = leaves(arrays, Z)
+    assert (arrays["column"][at] == -1).all()
+    for row in (0, 17, 599):
+        node = 0
+        while arrays["column"][node] >= 0:
+            goes_left = Z[row, arrays["column"][node]] <= arrays["threshold"][node]
+            node = arrays["left" if goes_left else "right"][node]
+        assert node == at[row]
+    expected = np.sum(Z * arrays["coef"][at], axis=1) + arrays["intercept"][at]
+    assert np.allclose(leaf_log_odds(arrays, Z), expected)
+
+
+def test_pruning_is_nested_and_each_subtree_is_best_at_its_charge():
+    X, t, y, _ = crossed(800)
+    Z = np.column_stack([X, t])
+    tree = grow(Z, y, 2)
+    alphas, subtrees = tree.weakest_links()
+    assert (np.diff(alphas) > 0).all() and len(alphas) == len(subtrees) > 2
+    sizes, risks = [], []
+    for kept in subtrees:
+        arrays = tree.arrays(kept)
+        log_odds = leaf_log_odds(arrays, Z)
+        risks.append(np.mean(np.logaddexp(0, log_odds) - y * log_odds))
+        sizes.append((arrays["column"] < 0).sum())
+    assert (np.diff(sizes) < 0).all() and sizes[-1] == 1
+    for alpha, at in zip(alphas, range(len(alphas)), strict=True):
+        cost = np.array(risks) + alpha * np.array(sizes)
+        assert cost[at] <= cost.min() + 1e-9
+
+
+def test_two_kinds_of_people_are_told_apart_and_noise_is_pruned():
+    X, t, y, p = crossed()
+    model = LogisticModelTree().fit(X, t, y, rng=np.random.default_rng(0))
+    line = LogisticModelTree(smallest_split=10**6).fit(X, t, y, rng=np.random.default_rng(0))
+    errors = [np.sqrt(np.mean((m.predict_acceptance(X, t) - p) ** 2)) for m in (model, line)]
+    assert errors[0] < 0.5 * errors[1]
+    rng = np.random.default_rng(2)
+    y = (rng.random(len(t)) < expit(4 * (t - 0.5))).astype(int)
+    assert LogisticModelTree().fit(X, t, y, rng=rng).models_[0]["leaves"] <= 2
+
+
+def test_units_do_not_matter_and_the_same_generator_gives_the_same_tree():
+    X, t, y, _ = crossed(500)
+    first, second, third = (
+        LogisticModelTree().fit(rows, t, y, rng=np.random.default_rng(3))
+        for rows in (X, X, X * 1000 + 5)
+    )
+    p = first.predict_acceptance(X, t)
+    assert np.array_equal(p, second.predict_acceptance(X, t))
+    assert np.allclose(p, third.predict_acceptance(X * 1000 + 5, t), atol=1e-6)

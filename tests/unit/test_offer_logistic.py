@@ -1,0 +1,124 @@
+"""The baselines' design, and logistic regression with and without interactions."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from counterweight.errors import CounterweightError
+from counterweight.linear import fit_logistic
+from counterweight.models.logistic_tree import LogisticModelTree
+from counterweight.models.logitboost import LogitBoost
+from counterweight.models.offer_logistic import OPTIONS, OfferLogistic
+
+MODELS = (OfferLogistic, LogitBoost, LogisticModelTree)
+
+
+def drawn(rows=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    X, t = rng.normal(size=(rows, 2)), rng.random(rows)
+    p = expit(6 * (t - 0.5) + X[:, 0])
+    component = rng.integers(2, size=rows)
+    return X, t, (rng.random(rows) < p).astype(int), p, component
+
+
+def test_without_interactions_it_is_logistic_regression_on_x_and_t():
+    X, t, y, _, _ = drawn()
+    model = OfferLogistic().fit(X, t, y)
+    coef, intercept, _, _ = fit_logistic(np.column_stack([X, t]), y)
+    expected = expit(np.column_stack([X, t]) @ coef + intercept)
+    assert np.allclose(model.predict_acceptance(X, t), expected, atol=1e-12)
+
+
+def test_slopes_differ_between_people_only_with_interactions():
+    X, t, y, _, _ = drawn()
+    zero, one = np.zeros(len(t)), np.ones(len(t))
+    spread = []
+    for interactions in (False, True):
+        model = OfferLogistic(interactions=interactions).fit(X, t, y)
+        slope = logit(model.predict_acceptance(X, one)) - logit(model.predict_acceptance(X, zero))
+        spread.append(np.ptp(slope))
+    assert spread[0] < 1e-8 and spread[1] > 0.1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_an_oracle_is_one_model_for_each_component(model):
+    X, t, y, _, component = drawn(600)
+    options = {"iterations": 5} if model is LogitBoost else {}
+    both = model(per_component=True, **options)
+    both.fit(X, t, y, rng=np.random.default_rng(1), component=component)
+    p = both.predict_acceptance(X, t, component=component)
+    rows = component == 0
+    alone = model(**options).fit(X[rows], t[rows], y[rows], rng=np.random.default_rng(1))
+    assert np.allclose(p[rows], alone.predict_acceptance(X[rows], t[rows]), atol=1e-8)
+    with pytest.raises(CounterweightError, match="does not know"):
+        both.predict_acceptance(X, t)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("oracle", [False, True])
+def test_a_stored_model_predicts_the_same(model, oracle):
+    from counterweight.tables import model_arrays, model_table
+
+    X, t, y, _, component = drawn(600)
+    X[::7, 1] = np.nan
+    asked = {"component": component} if oracle else {}
+    fitted = model(interactions=True, per_component=oracle).fit(X, t, y, **asked)
+    stored = model_arrays(model_table(fitted.to_arrays(), 0, "general").to_pandas())
+    again = model.from_arrays(stored)
+    p = fitted.predict_acceptance(X, t, **asked)
+    assert np.array_equal(p, again.predict_acceptance(X, t, **asked))
+    assert np.isfinite(p).all() and fitted.design_.cells_filled_ == len(X[::7])
+
+
+def test_a_missing_value_has_a_coefficient_of_its_own():
+    rng = np.random.default_rng(3)
+    X, t = rng.normal(size=(20000, 1)), rng.random(20000)
+    gone = rng.random(20000) < 0.3
+    p = np.where(gone, 0.8, 0.3)
+    y = (rng.random(20000) < p).astype(int)
+    X[gone] = np.nan
+    said = OfferLogistic().fit(X, t, y).predict_acceptance(X, t)
+    assert abs(said[gone].mean() - 0.8) < 0.02 and abs(said[~gone].mean() - 0.3) < 0.02
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_one_kind_of_answer_is_counted_and_gives_a_finite_probability(model, caplog):
+    X, t, y, _, component = drawn(300)
+    y[component == 1] = 1
+    fitted = model(per_component=True).fit(X, t, y, component=component)
+    p = fitted.predict_acceptance(X, t, component=component)
+    count = (component == 1).sum()
+    assert fitted.one_answer_models_ == 1 and "one kind of answer" in caplog.text
+    assert np.allclose(p[component == 1], (count + 0.5) / (count + 1))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_of_an_unseen_component_are_counted(model):
+    X, t, y, _, component = drawn(300)
+    fitted = model(per_component=True).fit(X, t, y, component=component)
+    p = fitted.predict_acceptance(X[:3], t[:3], component=np.full(3, 9))
+    assert fitted.rows_unseen_component_ == 3
+    assert np.allclose(p, (y.sum() + 0.5) / (len(y) + 1))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_defaults_are_those_of_the_options(model):
+    import importlib
+    import inspect
+
+    options = importlib.import_module(model.__module__).OPTIONS
+    defaults = {
+        name: parameter.default for name, parameter in inspect.signature(model).parameters.items()
+    }
+    assert defaults == {name: option["default"] for name, option in options.items()}
+
+
+def test_bad_input_is_told():
+    X, t, y, _, _ = drawn(50)
+    with pytest.raises(CounterweightError, match="not between 0 and 1"):
+        OfferLogistic().fit(X, t + 1, y)
+    with pytest.raises(CounterweightError, match="Infinite values in feature number 0"):
+        OfferLogistic().fit(np.where(X == X[0, 0], np.inf, X), t, y)
+    with pytest.raises(CounterweightError, match="has|have 2 features|fitted with"):
+        OfferLogistic().fit(X, t, y).predict_acceptance(X[:, :1], t)
+    assert OPTIONS["ridge"]["default"] == 1e-6

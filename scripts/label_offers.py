@@ -2,7 +2,7 @@ from functools import partial
 
 from counterweight import jobs
 from counterweight.components import load
-from counterweight.labeling.offered import describe_offers, label_offers
+from counterweight.labeling.offered import LABELS, describe_offers, label_offers
 from counterweight.seeds import generator
 from counterweight.tables import METRICS, metrics_table, read_table, write_table
 
@@ -31,7 +31,7 @@ def main(job):
     records = describe_offers(labels, truth, dropped)
     jobs.log.info("%d rows with offers and answers, %d left out", len(frame) - dropped, dropped)
     write_table(job.output.features, features)
-    write_table(job.output.labels, labels)
+    write_table(job.output.labels, labels, LABELS)
     write_table(job.output.truth, truth)
     write_table(job.output.metrics, metrics_table(job.wildcards.study, "labels", records), METRICS)
 

@@ -38,7 +38,7 @@ NONE_REFUSED = 999
 DESIGNS = ((100, 250, 50), (50, 100, 20), (20, 50, 5), (5, 20, 2))
 
 #: Of the twin: share, dollars that half of a segment would pay, slope per dollar.
-SEGMENTS = ((0.30, 3.0, 0.15), (0.25, 60.0, 0.05), (0.45, 220.0, 0.02))
+SEGMENTS = ((0.30, 3.0, 0.10), (0.25, 60.0, 0.05), (0.45, 220.0, 0.02))
 #: Means of the attitude scales in each segment before rounding to 1 ... 5; deviation 1.1.
 ATTITUDES = {
     "recparks": (3.7, 3.9, 3.7), "jobs": (3.4, 2.6, 1.8), "lowrisk": (4.0, 2.7, 1.9),

@@ -27,7 +27,7 @@ DESIGNS = ((6, 18, 3), (12, 24, 6), (24, 48, 12), (48, 120, 24))
 #: Of the twin: share, euros that half of a segment would pay, slope per euro; share of women;
 #: shares of the 6 classes of age and of the 8 classes of income.
 SEGMENTS = (
-    (0.35, 2.0, 0.35, 0.60,
+    (0.35, 2.0, 0.22, 0.60,
      (0.10, 0.10, 0.20, 0.25, 0.18, 0.17), (0.34, 0.38, 0.20, 0.05, 0.03, 0.0, 0.0, 0.0)),
     (0.30, 20.0, 0.15, 0.55,
      (0.25, 0.20, 0.25, 0.20, 0.06, 0.04), (0.18, 0.38, 0.30, 0.09, 0.03, 0.01, 0.0, 0.01)),

@@ -268,6 +268,7 @@ class UniformPolicy(_TablePolicy):
 class ImitatedPolicy(_TablePolicy):
     """The shares of the actions among the rows that the policy logged itself, by cell.
 
+    Rows of reward 0 count 1 / keep rate, so that shares are those before the rejection.
     It stands in for the policy that logged them as far as that one depends on the features
     in `by`; what it does by anything else (time, other features) is averaged, so its value
     may differ from the mean reward of those rows. A row of the log in a cell without
@@ -293,7 +294,9 @@ class ImitatedPolicy(_TablePolicy):
 
     def _look(self, part):
         at = self._counts.meet(self._columns(part, self.by, "by"))
-        self._counts.add(at, part["logged"].astype(int), np.ones(len(part["row"])))
+        # A kept row of reward 0 stands for the 1 / rate rows that took its action.
+        weight = keep_weights(part["reward"], part["keep_rate"])
+        self._counts.add(at, part["logged"].astype(int), np.where(part["logged"], 1.0, weight))
 
     def _finish(self):
         if not self.rows_on_policy_:
@@ -319,7 +322,7 @@ class ImitatedPolicy(_TablePolicy):
         )
 
     def to_arrays(self):
-        """See `_LogPolicy.to_arrays`; ``policy`` is by cell and action."""
+        """See `_LogPolicy.to_arrays`; ``policy`` is by cell and action, ``policy_rows`` weighted."""
         arrays = super().to_arrays() | {
             "policy": self.probabilities_,
             "policy_rows": self.policy_rows_,

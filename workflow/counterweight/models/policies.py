@@ -322,7 +322,7 @@ class ImitatedPolicy(_TablePolicy):
         )
 
     def to_arrays(self):
-        """See `_LogPolicy.to_arrays`; ``policy`` is by cell and action, ``policy_rows`` weighted."""
+        """See `_LogPolicy.to_arrays`; ``policy`` is by cell and action, its rows weighted."""
         arrays = super().to_arrays() | {
             "policy": self.probabilities_,
             "policy_rows": self.policy_rows_,

@@ -236,7 +236,7 @@ def test_reward_bounds_are_declared(tmp_path):
 
 
 def test_empty_log_is_told(tmp_path):
-    assert "none of 0 rows has the values" in refusal(tmp_path, table()[:0])
+    assert "table.parquet has no row" in refusal(tmp_path, table()[:0])
 
 
 def test_recipe_that_leaves_rows_out_is_told(tmp_path):

@@ -312,6 +312,13 @@ def test_wrong_probabilities_are_counted(tmp_path):
         policy.fit(rows(policy.columns))
 
 
+def test_actions_of_a_policy_that_are_missing_are_told(tmp_path):
+    frame = table(600).astype({"taken": float})
+    frame.loc[[7, 30], "taken"] = np.nan
+    with pytest.raises(CounterweightError, match="'taken' is missing .* 2 of 600 rows .*row 7"):
+        fitted(ColumnPolicy(probability="p", action="taken"), labeled(tmp_path, frame))
+
+
 def test_too_many_cells_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr(cells, "MOST_CELLS", 11)
     rows = labeled(tmp_path, table())
@@ -324,7 +331,7 @@ def test_too_many_cells_are_told(tmp_path, monkeypatch):
 def test_a_log_of_one_row_is_too_small(tmp_path):
     frame = table(10)
     frame["policy"] = np.where(frame["row"] == 0, "a", "b")
-    with pytest.raises(CounterweightError, match="1 rows, all in one half"):
+    with pytest.raises(CounterweightError, match="1. are in one half"):
         UniformPolicy().fit(labeled(tmp_path, frame, **AB)())
 
 

@@ -101,7 +101,7 @@ def logged(
 def _matches(frame, values):
     wanted = np.ones(len(frame), bool)
     for column, value in values.items():
-        wanted &= (frame[column] == value).to_numpy()
+        wanted &= (frame[column] == value).fillna(False).to_numpy(bool)
     return wanted
 
 
@@ -191,6 +191,8 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
             for number, total in enumerate(sums):
                 total.add(part, part["role"] == number)
         problems.tell()
+        if last < 0:
+            raise CounterweightError(f"{table} has no row: a log needs some.")
         if not sums[0].rows:
             raise CounterweightError(
                 f"No row belongs to the log: none of {sums[1].rows + dropped} rows has the values "

@@ -130,7 +130,7 @@ class _LogPolicy:
         every = count.sum(axis=(1, 2))
         if not every.all():
             raise CounterweightError(
-                f"The log has {self.rows_log_} rows, all in one half: cross-fitting the reward "
+                f"All rows of the log ({self.rows_log_}) are in one half: cross-fitting the reward "
                 "model needs rows in both; use a larger log."
             )
         self.reward_rows_ = count.sum(axis=0)
@@ -370,7 +370,7 @@ class ColumnPolicy(_LogPolicy):
         return super().layout if self.action else super().layout[:2]
 
     def _start(self):
-        self._bad = None
+        self._bad = {}
         self._taken = np.empty(0)
 
     def _look(self, part):
@@ -381,21 +381,25 @@ class ColumnPolicy(_LogPolicy):
                     "column."
                 )
         p = part["table"][self.probability]
-        bad = ~((p >= 0) & (p <= 1))
-        if bad.any():
-            first = int(np.argmax(bad))
-            count, *where = self._bad or (0, p[first], part["row"][first])
-            self._bad = (count + int(bad.sum()), *where)
+        self._note(self.probability, ~((p >= 0) & (p <= 1)), p, part)
         if self.action:
-            self._taken = np.union1d(self._taken, part["table"][self.action])
+            taken = part["table"][self.action]
+            self._note(self.action, np.isnan(taken), taken, part)
+            self._taken = np.union1d(self._taken, taken)
+
+    def _note(self, column, wrong, values, part):
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            count, *where = self._bad.get(column, (0, values[first], part["row"][first]))
+            self._bad[column] = (count + int(wrong.sum()), *where)
 
     def _finish(self):
-        if self._bad:
-            count, value, row = self._bad
+        for column, (count, value, row) in self._bad.items():
+            needed = "probability from 0 to 1" if column == self.probability else "action"
             raise CounterweightError(
-                f"The column {self.probability!r} is missing or no probability from 0 to 1 in "
-                f"{count} of {self.rows_log_ + self.rows_on_policy_} rows (first: {value:g} in row "
-                f"{row}): correct it, or choose another column."
+                f"The column {column!r} is missing or no {needed} in {count} of "
+                f"{self.rows_log_ + self.rows_on_policy_} rows (first: {value:g} in row {row}): "
+                "correct it, or choose another column."
             )
         unseen = np.setdiff1d(self._taken, self._rewards.levels[-1])
         self.actions_unseen_ = len(unseen)

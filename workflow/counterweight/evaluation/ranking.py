@@ -118,8 +118,8 @@ def auc_interval(moments, level=0.95):
     up to .9; 86-94 % for an AUC of .97 with 20 to 50 rows of one class whose scores spread wider
     than the other's, since such a log often holds none of those that score far out. (Tried on
     them: shrinking the variance to that of Hanley & McNeil, 80-92 %; Hall's correction for
-    skewness with t quantiles, 90-95 %, but up to 98.5 % for mixed scores.) The logit with normal quantiles covered in 84-97 %, the plain
-    normal interval in 76-96 %.
+    skewness with t quantiles, 90-95 %, but up to 98.5 % for mixed scores.) The logit with normal
+    quantiles covered in 84-97 %, the plain normal interval in 76-96 %.
 
     Parameters
     ----------

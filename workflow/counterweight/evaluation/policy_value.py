@@ -187,8 +187,9 @@ class LogReader:
             used = _is_log(ours.pop("role"))
             if "keep_rate" in ours and (ours.pop("keep_rate")[used] < 1).any():
                 raise CounterweightError(
-                    f"{self.labels} holds a log whose zero-reward rows were already rejected: the "
-                    "protocol rejects them itself; set the study's keep_rate to 1."
+                    f"{self.labels} holds a log whose zero-reward rows were already rejected "
+                    "(labeling.keep_rate), and this protocol rejects rows of whole logs itself: "
+                    "estimate the value of such a log with evaluation.value.value_from_parquet."
                 )
             batch = ours | {"target": theirs["p"]}
             batch |= {name: theirs[name] for name in ("q", "v") if name in theirs}

@@ -27,7 +27,8 @@ def main(job):
                 generator(job.params.seed, job.params.stream, repeat, "selection"),
                 calibration=spec["calibration"], n_folds=spec["folds"],
             )  # fmt: skip
-        records = describe_selection(p[test], labels["selected"][test])
+        weight = 1.0 / labels["keep_rate"][test]
+        records = describe_selection(p[test], labels["selected"][test], weight)
         records += [
             {"metric": "converged", "value": float(converged)},
             {"metric": "isotonic_share", "value": share},

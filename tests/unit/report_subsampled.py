@@ -13,7 +13,8 @@ RESAMPLINGS = 12
 LEARNERS = ("sgd", "logistic", "boosting")
 CORRECTIONS = ("weights", "spline", "prior", "none")
 BUDGET = (
-    "natural", "balanced", "progressive", "progressive-error", "oversampled", "all",
+    "natural", "balanced", "balanced-odds", "progressive", "progressive-error", "oversampled",
+    "all",
 )  # fmt: skip
 SHARES = (0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 0.875)
 COLUMNS = ["brier", "calibration_error", "log_loss", "auc"]

@@ -92,8 +92,9 @@ def test_bad_inner_archives_are_told(folder):
         (nested(inner, **{"/evil": b"x"}), "unsafe path: '/evil'"),
         (nested(zip_of({"deep/a.data/": b""})), "has no member deep/a.data"),
     ]:
-        with pytest.raises(SourceFailed, match=answer):
+        with pytest.raises(SourceFailed, match=answer) as caught:
             get_nested(folder, packed)
+        assert "\n" not in str(caught.value)
         assert left_behind(folder) == []
 
 

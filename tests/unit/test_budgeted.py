@@ -220,8 +220,11 @@ def test_swept_numbers_are_stored():
         ({"share": "some"}, "share is 'some'"),
         ({"criterion": "loss"}, "criterion is 'loss'"),
         ({"correction": "some"}, "choose counts or odds"),
-        ({"budget": 2}, "at least 4 rows"),
+        ({"budget": 2}, "at least 4"),
+        ({"budget": 10.5}, "budget is 10.5; give a whole number"),
+        ({"budget": "x"}, "budget is 'x'"),
         ({"folds": 1}, "folds is 1"),
+        ({"min_leaf": 0}, "min_leaf is 0"),
         ({"keys": np.zeros(100, int)}, "more than once"),
     ],
 )

@@ -189,7 +189,10 @@ def test_the_selector_of_a_shifted_mixture_reaches_its_start():
         ({"columns": ["brier", "accurcy"]}, "did you mean 'accuracy'"),
         ({"keep_rate": 0.0}, "keep_rate is 0.0"),
         ({"keep_rate": 1.5}, "keep_rate is 1.5"),
-        ({"keep_rate": 0.5, "evaluation": {"protocol": "ranking_resamples"}}, "rejects rows itself"),
+        (
+            {"keep_rate": 0.5, "evaluation": {"protocol": "ranking_resamples"}},
+            "rejects rows itself",
+        ),
         ({"evaluation": {"protocol": "metrics", "resamples": 3}}, "Unknown key .*resamples"),
     ],
 )

@@ -175,3 +175,18 @@ def test_intervals_of_a_policy_value_cover(rate, normalised):
         found = ratio_mean(values, weights, bounds=(0.0, None))
         covered += found.low <= truth <= found.high
     assert 930 <= covered <= 970
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_weights_of_any_size_give_the_same_estimate(weighted, factor, recwarn):
+    values, weights = weighted
+    found, expected = ratio_mean(values, weights * factor), ratio_mean(values, weights)
+    for name in ("value", "standard_error", "low", "high", "effective_rows"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+    assert found.largest_weight == pytest.approx(expected.largest_weight * factor)
+    assert not recwarn.list
+
+
+def test_text_has_no_mean():
+    with pytest.raises(CounterweightError, match="values must be numbers, not text"):
+        ratio_mean(["a", "b"])

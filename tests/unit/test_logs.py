@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from counterweight import streams
 from counterweight.errors import CounterweightError
+from counterweight.labeling.above_median import above_median
 from counterweight.labeling.as_is import as_is
 from counterweight.labeling.logs import LABELS, TRUTH, label_log, logged
+from counterweight.labeling.one_hot import one_hot
 from counterweight.labeling.reward import reward
 from counterweight.tables import write_table
 
@@ -236,7 +238,35 @@ def test_reward_bounds_are_declared(tmp_path):
 
 
 def test_empty_log_is_told(tmp_path):
-    assert "none of 0 rows has the values" in refusal(tmp_path, table()[:0])
+    assert "table.parquet has no row" in refusal(tmp_path, table()[:0])
+
+
+def test_rules_that_look_at_all_rows_are_refused(tmp_path):
+    write_table(tmp_path / "t.parquet", table())
+    outputs = {name: tmp_path / name for name in ("features", "labels", "truth")}
+    plain, outcome = partial(as_is, columns=["x"]), partial(reward, column="reward")
+    for recipe, made in ((partial(one_hot, drop=["z"]), outcome), (plain, above_median)):
+        with pytest.raises(CounterweightError, match="looks at all rows"):
+            label_log(
+                tmp_path / "t.parquet", None, outputs,
+                recipe=recipe, outcome=made, rule=logged, rng=None,
+            )  # fmt: skip
+
+
+def test_features_that_change_on_the_way_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("counterweight.tables.ROW_GROUP", 100)
+    write_table(tmp_path / "t.parquet", table())
+    outputs = {name: tmp_path / name for name in ("features", "labels", "truth")}
+
+    def recipe(frame, rng, outcome):
+        name = "x" if frame["row"].iloc[0] == 0 else "z"
+        return frame[["row", name]]
+
+    with pytest.raises(CounterweightError, match="other features .*first .x, z"):
+        label_log(
+            tmp_path / "t.parquet", None, outputs,
+            recipe=recipe, outcome=partial(reward, column="reward"), rule=logged, rng=None,
+        )  # fmt: skip
 
 
 def test_recipe_that_leaves_rows_out_is_told(tmp_path):

@@ -203,3 +203,14 @@ def test_a_metric_that_is_none_is_told(scored):
         metrics.reliability_curve(*scored, bins=0)
     with pytest.raises(CounterweightError, match="1 of 2 rewards are not finite"):
         metrics.squared_loss([0.0, np.nan], [0.0, 1.0])
+
+
+@pytest.mark.parametrize("name", ["brier", "squared_loss", "auc"])
+def test_text_is_told(name):
+    with pytest.raises(CounterweightError, match="predictions must be numbers, not text"):
+        metrics.metric_estimate(name, [0, 1], ["a", "b"])
+
+
+def test_a_prediction_out_of_range_is_shown_as_a_number():
+    with pytest.raises(CounterweightError, match=r"first: 2\.0\)"):
+        metrics.metric_estimate("brier", [0, 1], [0.1, 2])

@@ -123,6 +123,22 @@ def test_reward_model_and_its_mean_over_the_policy_by_direct_sums(tmp_path):
         np.testing.assert_allclose(found["v"], (pi * q).sum(axis=1), rtol=0, atol=1e-12)
 
 
+def test_imitated_shares_are_those_before_zeros_were_rejected(tmp_path):
+    whole = table(20_000)
+    rate = np.where(whole["action"] == 0, 0.1, 0.8)
+    kept = (whole["reward"] > 0) | (np.random.default_rng(1).random(len(whole)) < rate)
+    frame = whole.assign(rate=np.where(whole["reward"] > 0, np.nan, rate))[kept]
+    policy = ImitatedPolicy(by=["z"])
+    fitted(policy, labeled(tmp_path, frame, keep_rate="rate", **AB))
+    own = frame[frame["policy"] == "b"]
+    weight = 1 / own["rate"].fillna(1.0)
+    share = weight.groupby([own["z"], own["action"]]).sum().unstack()
+    np.testing.assert_allclose(
+        policy.probabilities_, share.div(share.sum(axis=1), axis=0), atol=1e-12
+    )
+    assert np.abs(policy.probabilities_ - 0.25).max() < 0.04
+
+
 def test_imitated_shares_sum_to_one_and_survive_their_file(tmp_path):
     frame = table()
     policy = ImitatedPolicy(by=["x", "z"])
@@ -296,6 +312,13 @@ def test_wrong_probabilities_are_counted(tmp_path):
         policy.fit(rows(policy.columns))
 
 
+def test_actions_of_a_policy_that_are_missing_are_told(tmp_path):
+    frame = table(600).astype({"taken": float})
+    frame.loc[[7, 30], "taken"] = np.nan
+    with pytest.raises(CounterweightError, match="'taken' is missing .* 2 of 600 rows .*row 7"):
+        fitted(ColumnPolicy(probability="p", action="taken"), labeled(tmp_path, frame))
+
+
 def test_too_many_cells_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr(cells, "MOST_CELLS", 11)
     rows = labeled(tmp_path, table())
@@ -308,7 +331,7 @@ def test_too_many_cells_are_told(tmp_path, monkeypatch):
 def test_a_log_of_one_row_is_too_small(tmp_path):
     frame = table(10)
     frame["policy"] = np.where(frame["row"] == 0, "a", "b")
-    with pytest.raises(CounterweightError, match="1 rows, all in one half"):
+    with pytest.raises(CounterweightError, match="1. are in one half"):
         UniformPolicy().fit(labeled(tmp_path, frame, **AB)())
 
 

@@ -97,7 +97,7 @@ def test_every_metric_of_the_protocol_is_there(records):
         assert len(values(found, metric)) == 16 * 12
         assert {r["repeat"] for r in found if r["metric"] == metric} == set(range(12))
     for metric in ("whole_value", "whole_low", "whole_high", "effective_rows", "largest_weight"):
-        assert {r["item"] for r in found if r["metric"] == metric} == set(estimators)
+        assert {r["item"] for r in found if r["metric"] == metric} == items | set(estimators)
     assert len(values(found, "truth")) == 1
     assert len(values(found, "ratio_bias", "n=250")) == 20
     assert (len(values(found, "covered_whole")) > 0) == (kind == "bootstrap")
@@ -122,6 +122,28 @@ def test_the_whole_log_is_that_of_its_rows(study, records):
         estimate = getattr(log, name)()
         assert values(found, "whole_value", name) == pytest.approx(estimate.value, rel=1e-13)
         assert values(found, "whole_low", name) == pytest.approx(estimate.low, rel=1e-9)
+
+
+def test_the_whole_log_at_a_rate_holds_what_its_rejection_leaves(study, records):
+    _, found = records
+    count = {r["item"]: r["rows"] for r in found if r["metric"] == "whole_value"}
+    zero = (log_columns(study)["reward"] == 0).sum()
+    for rate in (0.5, 0.1, 0.01):
+        kept = count[f"snips l={rate}"] - (ROWS - zero)
+        assert abs(kept - rate * zero) < 5 * np.sqrt(zero * rate * (1 - rate))
+    for name in ("ips", "ips_lost", "snips", "dr"):
+        assert values(found, "whole_value", f"{name} l=1.0") == values(found, "whole_value", name)
+    # With the count of all rows known, rejection changes neither the value nor its interval.
+    for metric in ("whole_value", "whole_low", "whole_high"):
+        same = {float(values(found, metric, f"ips l={rate}")[0]) for rate in (1.0, 0.1, 0.01)}
+        assert max(same) - min(same) <= 1e-12 * abs(max(same))
+
+
+def test_a_log_without_any_zero_row_left_has_no_value_that_needs_one(study):
+    found = run(study, resample="split", resamplings=40, keep_rates=(1.0, 0.0001))
+    missing = {r["item"]: r["value"] for r in found if r["metric"] == "values_missing"}
+    assert missing["snips l=0.0001"] > 0
+    assert missing["ips l=0.0001"] == 0
 
 
 def test_split_parts_are_consecutive_and_equal(study):
@@ -213,11 +235,8 @@ def test_without_a_reward_model_there_is_no_doubly_robust_value(study, tmp_path)
         study / "labels.parquet", tmp_path / "predictions.parquet", study / "truth.parquet",
         resamplings=2,
     )  # fmt: skip
-    assert {r["item"] for r in found if r["metric"] == "whole_value"} == {
-        "ips",
-        "ips_lost",
-        "snips",
-    }
+    items = {r["item"].split()[0] for r in found if r["metric"] == "whole_value"}
+    assert items == {"ips", "ips_lost", "snips"}
 
 
 def test_the_same_call_gives_the_same_records_and_seeds_differ(study):

@@ -169,3 +169,21 @@ def test_a_bound_without_rows_or_probability_is_told():
         agarwal_bound(0, 5)
     with pytest.raises(CounterweightError, match="delta must lie between 0 and 1"):
         agarwal_bound(5, 5, 0)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_weights_of_any_size_have_an_error_and_no_warnings(factor, recwarn):
+    rng = np.random.default_rng(3)
+    y, score, weight = rng.integers(0, 2, 50), rng.normal(size=50), rng.random(50)
+    found, expected = auc_estimate(y, score, weight * factor), auc_estimate(y, score, weight)
+    assert found.largest_weight == pytest.approx(expected.largest_weight * factor)
+    for name in ("value", "standard_error", "low", "high", "effective_rows"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+    by_class = auc_estimate(y, score, np.where(y == 1, 1 / factor, factor) * weight)
+    assert by_class.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
+    assert not recwarn.list
+
+
+def test_text_is_no_score():
+    with pytest.raises(CounterweightError, match="predictions must be numbers, not text"):
+        auc_estimate([0, 1], ["a", "b"])

@@ -106,6 +106,7 @@ def test_diagnostics_of_a_perfectly_calibrated_model():
     p = rng.random(50_000)
     s = (rng.random(50_000) < p).astype(int)
     records = describe_selection(p, s)
+    assert describe_selection(p, s, np.ones(len(p))) == records
     by = {(r["metric"], r.get("item", "")): r for r in records}
     for k in range(10):
         observed = by["calibration_observed", str(k)]
@@ -126,3 +127,25 @@ def test_unknown_calibrations_and_labels_are_told():
         given = {"s": s, "X_new": X[:0], "rng": np.random.default_rng(0)} | changes
         with pytest.raises(CounterweightError, match=message):
             selection_probabilities(LogisticSelector(), X, **given)
+
+
+def test_diagnostics_of_kept_rows_are_those_of_all_rows():
+    rng = np.random.default_rng(4)
+    p = rng.random(40_000)
+    s = (rng.random(len(p)) < p).astype(int)
+    outcome = rng.random(len(p)) < 0.1 + 0.5 * s
+    rate = np.where(outcome, 1.0, 0.1)
+    kept = rng.random(len(p)) < rate
+    full = describe_selection(p, s)
+    found = describe_selection(p[kept], s[kept], 1 / rate[kept])
+    bare = describe_selection(p[kept], s[kept])
+
+    def gap(records):
+        curves = [
+            [r["value"] for r in records if r["metric"] == f"calibration_{which}"]
+            for which in ("predicted", "observed")
+        ]
+        return np.abs(np.subtract(*curves)).mean()
+
+    assert gap(found) < 0.03 < gap(bare), "rejection is not mistaken for miscalibration"
+    assert abs(found[0]["value"] - full[0]["value"]) < 4 * found[0]["standard_error"]

@@ -168,12 +168,15 @@ def test_leaves_of_the_tree_are_laplace_smoothed():
     assert np.allclose(twice.score(np.array([[0.0], [1.0]])), [3 / 10, 13 / 14])
 
 
-def test_boosting_does_not_depend_on_threads():
-    X, y, _ = _rows(12_000)
+@pytest.mark.parametrize("learner", ["sgd", "logistic", "boosting"])
+def test_learners_do_not_depend_on_threads(learner):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(15_000, 57))
+    y = (rng.random(len(X)) < 1 / (1 + np.exp(3 - X[:, 0]))).astype(float)
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            model = Boosting().fit(X, y, None, np.random.default_rng(0))
+            model = new_learner(learner).fit(X, y, None, np.random.default_rng(0))
             found.append(model.score(X))
     assert np.array_equal(*found)
 
@@ -197,6 +200,7 @@ def test_one_class_left_gives_a_constant_that_says_so(caplog):
         ({"keep_rate": "half"}, "or balanced"),
         ({"correction": "both"}, "correction is 'both'"),
         ({"learner": "forest"}, "no learner 'forest'"),
+        ({"min_leaf": 0}, "min_leaf is 0"),
         ({"calibration_share": 1}, "calibration_share is 1"),
         ({"keys": np.zeros(100, int)}, "99 keys stand more than once"),
         ({"keys": np.arange(99)}, "100 rows but 99 keys"),

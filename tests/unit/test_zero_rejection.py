@@ -137,3 +137,11 @@ def test_missing_rewards_text_keys_and_wrong_lengths_are_refused():
         rate_for_share(1.0, 1, 1)
     with pytest.raises(CounterweightError, match="reward 0"):
         rate_for_share(0.5, 0, 10)
+
+
+@pytest.mark.parametrize("reward", [["a", "b"], [0, None]])
+def test_rewards_that_are_no_numbers_are_refused(reward):
+    with pytest.raises(CounterweightError, match="Rewards must be numbers"):
+        keep_weights(reward, 0.5)
+    with pytest.raises(CounterweightError, match="Rewards must be numbers"):
+        kept_rows(reward, [0, 1], 0.5, 1)

@@ -1,11 +1,13 @@
 """Parquet files too large for memory: read and written a batch of rows at a time."""
 
 import contextlib
+import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.tables import ROW_GROUP, _arrow_schema, _opened, replacing
 
 #: Rows a batch: a row group of ours.
@@ -53,9 +55,61 @@ def batches(path, columns=None, size=BATCH, *, categories=(), threads=False):
                 }
 
 
+def log_batches(paths, columns, size=BATCH):
+    """Columns of a log of the user's, in one file or several, batch after batch.
+
+    Parameters
+    ----------
+    paths : str or Path, or sequence of these
+        Parquet files, or folders whose ``.parquet`` files are read in order of their names.
+    columns : sequence of str
+    size : int
+
+    Yields
+    ------
+    dict of str to numpy.ndarray
+        See `batches`.
+
+    Raises
+    ------
+    CounterweightError
+        When there is no file, one cannot be read or it lacks a column.
+    """
+    if int(size) != size or size < 1:
+        raise CounterweightError(f"A batch must be of a whole number of rows from 1, not {size}.")
+    files = []
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        path = Path(path)
+        parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not parts:
+            raise CounterweightError(f"There is no .parquet file in the folder {path}.")
+        files += parts
+    if not files:
+        raise CounterweightError("The log is empty: no file was named.")
+    for path in files:
+        # Whoever made the log wants it mended, not made anew.
+        try:
+            names = column_names(path)
+        except CounterweightError as error:
+            problem = "is not there" if not path.exists() else "is not a readable Parquet file"
+            raise CounterweightError(f"{path} {problem}: check the path of the log.") from error
+        missing = [name for name in columns if name not in names]
+        if missing:
+            raise CounterweightError(
+                f"{path} has no column {listed(missing)}; it has {listed(names)}: say which of "
+                "these hold the reward, the propensity and the target probability."
+            )
+    for path in files:
+        yield from batches(path, columns, size, threads=True)
+
+
 def _array(column, category):
     if category:
         return column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
+    kind = str(column.type)
+    if kind.startswith("decimal") or (kind == "bool" and column.null_count):
+        # As objects their rows would be walked one by one.
+        column = (column.cast("int8") if kind == "bool" else column).cast("float64")
     return column.to_numpy(zero_copy_only=False)
 
 

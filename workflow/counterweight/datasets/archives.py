@@ -70,7 +70,9 @@ def _unpack(stream, members, files, folder, scratch, spent):
             raise
         stream.seek(0)
         page = ", but an HTML page" if b"<html" in stream.read(1024).lower() else ""
-        raise SourceFailed(f"not a readable archive{page} ({error})") from error
+        # tarfile lists what each of its packers says, on a line each.
+        reason = str(error).partition("\n")[0].rstrip(":")
+        raise SourceFailed(f"not a readable archive{page} ({reason})") from error
 
 
 def _sorted_out(members, found):

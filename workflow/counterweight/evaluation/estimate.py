@@ -1,6 +1,6 @@
 """Weighted means with a standard error and an interval that allows for skewness."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,7 +90,7 @@ def ratio_mean(values, weights=None, *, level=0.95, bounds=None, scale="root"):
         For no rows, values that are not finite, or weights that are negative, not finite,
         too few or all 0.
     """
-    values = np.asarray(values, dtype=float)
+    values = as_numbers(values, "values")
     if values.ndim != 1 or not len(values):
         raise CounterweightError(f"There is nothing to average: values of shape {values.shape}.")
     bad = ~np.isfinite(values)
@@ -106,8 +106,36 @@ def ratio_mean(values, weights=None, *, level=0.95, bounds=None, scale="root"):
     used = weights > 0
     if not used.all():
         values, weights = values[used], weights[used]
+    largest, weights = float(weights.max()), scaled_weights(weights)
     mean = float(np.dot(weights, values) / weights.sum())
-    return _estimate(mean, weights * (values - mean), weights, len(values), level, bounds, scale)
+    found = _estimate(mean, weights * (values - mean), weights, len(values), level, bounds, scale)
+    return replace(found, largest_weight=largest)
+
+
+def as_numbers(values, what):
+    """Values as an array of float64.
+
+    Raises
+    ------
+    CounterweightError
+        When they are text or other than numbers.
+    """
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {what} must be numbers, not text: {error}.") from error
+
+
+def scaled_weights(weights):
+    """Weights over the power of two that brings the largest near 1: no digit changes.
+
+    Their fourth powers then neither overflow nor vanish for all rows, as they would for
+    weights such as 1e100 or 1e-100. Ordinary weights are returned as they are.
+    """
+    largest = float(weights.max())
+    if 1e-30 < largest < 1e30:
+        return weights
+    return np.ldexp(weights, 1 - np.frexp(largest)[1])
 
 
 def _estimate(value, influence, weights, rows, level, bounds, scale):

@@ -38,7 +38,7 @@ def split(log, rates, resamplings, level, truth, seed, stream):
 
     Returns
     -------
-    whole : PolicyValue
+    whole : LogAtRates
     short : ShortLogs
     records : list of dict
 
@@ -54,15 +54,15 @@ def split(log, rates, resamplings, level, truth, seed, stream):
             "resamplings, or for a bootstrap."
         )
     key = int(generator(seed, stream, 0, "zero rejection").integers(2**63))
-    whole, short, counts = _value(log, level), ShortLogs(), _Counts(rates)
+    whole, short, counts = LogAtRates(log.estimators, rates, level), ShortLogs(), _Counts(rates)
     records = []
     part, repeat, room = Resampling(log.estimators, rates, level), 0, size
     for batch in log:
         ids = batch["row"]
         rows = {name: values for name, values in batch.items() if name != "row"}
-        whole.update(**rows)
-        short.add(rows)
         draws = row_uniforms(ids, key)
+        whole.update(rows, draws)
+        short.add(rows)
         start = 0
         while start < len(ids) and repeat < resamplings:
             stop = min(start + room, len(ids))
@@ -84,15 +84,18 @@ def bootstrap(log, rates, resamplings, level, truth, seed, stream):
     parameters, returns and errors see `split`.
     """
     _checked_count(log)
-    parts = [{k: v for k, v in batch.items() if k != "row"} for batch in log]
+    parts = list(log)
     rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    whole, short, counts = _value(log, level).update(**rows), ShortLogs(), _Counts(rates)
+    key = int(generator(seed, stream, 0, "zero rejection").integers(2**63))
+    draws = row_uniforms(rows.pop("row"), key)
+    whole, short, counts = LogAtRates(log.estimators, rates, level), ShortLogs(), _Counts(rates)
+    whole.update(rows, draws)
     short.add(rows)
-    population = {name: getattr(whole, name)().value for name in log.estimators}
+    population = {name: getattr(whole.all_rows, name)().value for name in log.estimators}
     records = []
     for repeat in range(resamplings):
         rng = generator(seed, stream, repeat, "bootstrap of the log")
-        drawn = np.sort(rng.integers(whole.rows, size=whole.rows))
+        drawn = np.sort(rng.integers(len(draws), size=len(draws)))
         part = Resampling(log.estimators, rates, level)
         part.update({name: values[drawn] for name, values in rows.items()}, rng.random(len(drawn)))
         records += part.records(repeat, truth, population)
@@ -100,8 +103,8 @@ def bootstrap(log, rates, resamplings, level, truth, seed, stream):
     return whole, short, records + counts.records()
 
 
-class Resampling:
-    """One resampling of a log at every keep rate.
+class LogAtRates:
+    """A log at every keep rate.
 
     Parameters
     ----------
@@ -113,22 +116,47 @@ class Resampling:
 
     def __init__(self, estimators, rates, level):
         self.estimators = tuple(estimators)
-        self.at_rate = {rate: PolicyValue(estimators, level=level) for rate in rates}
-        self.all_rows = self.at_rate.get(1.0) or PolicyValue(estimators, level=level)
-        self.dropped = PolicyValue(("ips",), level=level)
-        self.altered = PolicyValue(("ips",), level=level)
-        self.missing = {f"{name} l={rate}": 0 for rate in rates for name in estimators}
+        named = {"names": {"target": "p"}}
+        self.at_rate = {rate: PolicyValue(estimators, level=level, **named) for rate in rates}
+        self.all_rows = self.at_rate.get(1.0) or PolicyValue(estimators, level=level, **named)
 
     def update(self, rows, draws):
         """Add rows, and for each the number in [0, 1) that decides whether it is kept."""
-        reward = rows["reward"]
-        zero = reward == 0
+        zero = rows["reward"] == 0
         for rate, log in self.at_rate.items():
             if rate < 1:
                 kept = np.flatnonzero(~zero | (draws < rate))
                 part = {name: values[kept] for name, values in rows.items()}
                 log.update(**part, keep_rate=rate)
         self.all_rows.update(**rows)
+
+    def estimate(self, log, name):
+        """An estimate of one of the logs; None where it does not exist."""
+        if name == "ips":
+            return log.ips(self.all_rows.rows)
+        if not log.rows or (name == "snips" and not log.totals()["importance"] > 0):
+            return None
+        if name == "ips_lost":
+            return log.ips_lost()
+        if log.nonzero == log.rows < self.all_rows.rows:
+            return None  # no zero row happened to be kept, and these need them
+        return getattr(log, name)(self.all_rows.rows)
+
+
+class Resampling(LogAtRates):
+    """One resampling of a log at every keep rate, with the checks that go with it."""
+
+    def __init__(self, estimators, rates, level):
+        super().__init__(estimators, rates, level)
+        self.dropped = PolicyValue(("ips",), level=level)
+        self.altered = PolicyValue(("ips",), level=level)
+        self.missing = {f"{name} l={rate}": 0 for rate in rates for name in estimators}
+
+    def update(self, rows, draws):
+        """Add rows as `LogAtRates.update`."""
+        super().update(rows, draws)
+        reward = rows["reward"]
+        zero = reward == 0
         some = np.flatnonzero(~zero)
         propensity, target = rows["propensity"], rows["target"]
         self.dropped.update(reward[some], propensity[some], target[some])
@@ -149,11 +177,11 @@ class Resampling:
             Value of the log that the rows were drawn from, by estimator.
         """
         records = []
-        base = {name: self._estimate(self.all_rows, name) for name in self.estimators}
+        base = {name: self.estimate(self.all_rows, name) for name in self.estimators}
         for rate, log in self.at_rate.items():
             for name in self.estimators:
                 place = {"repeat": repeat, "item": f"{name} l={rate}", "rows": log.rows}
-                found = self._estimate(log, name)
+                found = self.estimate(log, name)
                 if found is None:
                     self.missing[place["item"]] += 1
                     continue
@@ -174,16 +202,6 @@ class Resampling:
             place = {"repeat": repeat, "rows": self.all_rows.rows}
             records.append(place | {"metric": metric, "value": value})
         return records
-
-    def _estimate(self, log, name):
-        """An estimate; None where it does not exist."""
-        if name == "ips":
-            return log.ips(self.all_rows.rows)
-        if not log.rows or (name == "snips" and not log.totals()["importance"] > 0):
-            return None
-        if name == "ips_lost":
-            return log.ips_lost()
-        return getattr(log, name)(self.all_rows.rows)
 
     def _gaps(self, repeat, rate, log):
         """How far the weighted means of the kept rows are from the means of all rows."""
@@ -289,10 +307,6 @@ def ratio_bias(short, whole, seed, stream, rate=BIAS_RATE):
             records.append(place | {"metric": "ratio_bias", "value": bias})
             records.append(place | {"metric": "ratio_bias_times_n", "value": bias * size})
     return records
-
-
-def _value(log, level):
-    return PolicyValue(log.estimators, level=level, names={"target": "p"})
 
 
 def _checked_count(log):

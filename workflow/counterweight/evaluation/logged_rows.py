@@ -1,5 +1,7 @@
 """Checks of logged rows: one sentence for each mistake, with column, rows and what to do."""
 
+import contextlib
+
 import numpy as np
 
 from counterweight.errors import CounterweightError
@@ -12,6 +14,10 @@ _MEANING = {
     "q": "missing or not finite: the reward model failed in these rows",
     "reward": "missing or not finite: fill in or drop these rows",
 }
+
+
+#: Importance weights, and these times rewards, must be smaller: fourth powers are summed.
+LARGEST = 1e70
 
 
 class RowChecks:
@@ -46,7 +52,7 @@ class RowChecks:
         for name, values in columns.items():
             if values is None:
                 continue
-            found[name] = values = np.asarray(values)
+            found[name] = values = _numbers(values)
             first = next(iter(found.values()))
             if values.ndim != 1 or values.shape != first.shape:
                 raise CounterweightError(
@@ -99,8 +105,31 @@ class RowChecks:
 
     def finite(self, name, values, start):
         """Refuse values that are missing or infinite."""
-        if not np.isfinite(values.sum()):
+        if not np.isfinite(values.sum(dtype=float)) and not np.isfinite(values).all():
             self.refuse(name, values, ~np.isfinite(values), start, _MEANING["q"])
+
+    def products(self, reward, propensity, weight, where, start):
+        """Refuse rewards and importance weights whose fourth powers no float holds.
+
+        Parameters
+        ----------
+        reward, propensity : array (n,)
+        weight : array (m,)
+            Importance weights of the rows `where`.
+        where : array of int (m,)
+        start : int
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            rewards = weight * np.abs(reward[where])
+        for name, values, size, problem in (
+            ("propensity", propensity, weight, "too small to divide by"),
+            ("reward", reward, rewards, "too large to be squared: rescale them"),
+        ):
+            far = np.flatnonzero(~(size < LARGEST))
+            if len(far):
+                bad = np.zeros(len(values), bool)
+                bad[where[far]] = True
+                self.refuse(name, values, bad, start, problem)
 
     def refuse(self, name, values, bad, start, problem=None):
         """Raise the sentence on the bad values of a column."""
@@ -113,3 +142,15 @@ class RowChecks:
 
     def _named(self, name):
         return self.names.get(name, name)
+
+
+def _numbers(values):
+    """An array that can be computed with: whole numbers would wrap, halves overflow."""
+    values = np.asarray(values)
+    if values.dtype.kind in "biu" or values.dtype == np.float16:
+        return values.astype(float)
+    if values.dtype == object and not any(isinstance(value, str) for value in values.flat):
+        # Decimals, and numbers with missing ones among them.
+        with contextlib.suppress(TypeError, ValueError):
+            return values.astype(float)
+    return values

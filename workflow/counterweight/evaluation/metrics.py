@@ -8,7 +8,7 @@ import numpy as np
 
 from counterweight.checks import checked_labels, checked_weights
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.estimate import from_moments, ratio_mean, shape_of
+from counterweight.evaluation.estimate import as_numbers, from_moments, ratio_mean, shape_of
 from counterweight.evaluation.ranking import auc_estimate, both_classes
 
 #: Probabilities nearer to 0 or 1 than this are moved there for the log loss, and counted.
@@ -240,21 +240,22 @@ def _bins(p, weight, bins):
 
 def _checked(y, p, weight):
     """``(y == 1, p, weight)``; refuse what is no label, no probability or no weight."""
-    p = np.asarray(p, dtype=float)
+    p = as_numbers(p, "predictions")
     if p.ndim != 1 or not len(p):
         raise CounterweightError(f"There is nothing to evaluate: predictions of shape {p.shape}.")
     positive = checked_labels(y, len(p), "true label") == 1
     bad = ~((p >= 0) & (p <= 1))
     if bad.any():
+        first = float(p[np.argmax(bad)])
         raise CounterweightError(
             f"{int(bad.sum())} of {len(p)} predictions are not between 0 and 1 (first: "
-            f"{p[np.flatnonzero(bad)[0]]!r}): the model failed, or these are no probabilities."
+            f"{first!r}): the model failed, or these are no probabilities."
         )
     return positive, p, None if weight is None else checked_weights(weight, len(p))
 
 
 def _real(values, what, shape=None):
-    values = np.asarray(values, dtype=float)
+    values = as_numbers(values, f"{what}s")
     if values.ndim != 1 or not len(values) or (shape is not None and values.shape != shape):
         raise CounterweightError(
             f"There must be one {what} for each row, got the shape {values.shape}"

@@ -105,35 +105,40 @@ def policy_value(
     run = split if resample == "split" else bootstrap
     whole, short, records = run(log, rates, resamplings, level, known["value"], seed, stream)
     records += whole_records(whole, known)
-    records += ratio_bias(short, whole.ips().value, seed, stream)
+    records += ratio_bias(short, whole.all_rows.ips().value, seed, stream)
     return [{"target": "general"} | record for record in records]
 
 
 def whole_records(whole, known):
-    """Records of the whole log, at repeat 0.
+    """Records of the whole log, at repeat 0: with all its rows, and at each keep rate.
 
     Parameters
     ----------
-    whole : PolicyValue
+    whole : LogAtRates
     known : mapping
         ``value``, ``standard_error`` and ``rows`` of the truth.
     """
+    full = whole.all_rows
     records = [
         {"metric": "truth", "value": known["value"], "rows": known["rows"],
          "standard_error": known["standard_error"]},
-        {"metric": "rows_unsupported", "value": whole.rows_unsupported, "rows": whole.rows},
+        {"metric": "rows_unsupported", "value": full.rows_unsupported, "rows": full.rows},
     ]  # fmt: skip
-    for name in whole.estimators:
-        estimate = getattr(whole, name)()
-        place = {"item": name, "rows": whole.rows}
-        error = {"standard_error": estimate.standard_error}
-        records.append(place | error | {"metric": "whole_value", "value": estimate.value})
-        for metric, value in (
-            ("whole_low", estimate.low), ("whole_high", estimate.high),
-            ("effective_rows", estimate.effective_rows),
-            ("largest_weight", estimate.largest_weight),
-        ):  # fmt: skip
-            records.append(place | {"metric": metric, "value": value})
+    logs = {"": full} | {f" l={rate}": log for rate, log in whole.at_rate.items()}
+    for ending, log in logs.items():
+        for name in whole.estimators:
+            estimate = whole.estimate(log, name)
+            if estimate is None:
+                continue
+            place = {"item": name + ending, "rows": log.rows}
+            error = {"standard_error": estimate.standard_error}
+            records.append(place | error | {"metric": "whole_value", "value": estimate.value})
+            for metric, value in (
+                ("whole_low", estimate.low), ("whole_high", estimate.high),
+                ("effective_rows", estimate.effective_rows),
+                ("largest_weight", estimate.largest_weight),
+            ):  # fmt: skip
+                records.append(place | {"metric": metric, "value": value})
     return records
 
 
@@ -182,8 +187,9 @@ class LogReader:
             used = _is_log(ours.pop("role"))
             if "keep_rate" in ours and (ours.pop("keep_rate")[used] < 1).any():
                 raise CounterweightError(
-                    f"{self.labels} holds a log whose zero-reward rows were already rejected: the "
-                    "protocol rejects them itself; set the study's keep_rate to 1."
+                    f"{self.labels} holds a log whose zero-reward rows were already rejected "
+                    "(labeling.keep_rate), and this protocol rejects rows of whole logs itself: "
+                    "estimate the value of such a log with evaluation.value.value_from_parquet."
                 )
             batch = ours | {"target": theirs["p"]}
             batch |= {name: theirs[name] for name in ("q", "v") if name in theirs}

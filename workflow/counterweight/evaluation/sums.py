@@ -34,9 +34,7 @@ def power_sums(y, z):
     """
     if y is None:
         z2 = z * z
-        n, first, second = len(z), z.sum(), z2.sum()
-        third, fourth = (z2 * z).sum(), np.multiply(z2, z2, out=z2).sum()
-        moments = (n, first, second, third, fourth)
+        moments = (len(z), z.sum(), z2.sum(), _dot(z2, z), _dot(z2, z2))
         return np.array([moments[j] for _, j in POWERS])
     if not z.any():
         # All rewards alike, as clicks are: only the powers of y are left.
@@ -46,9 +44,14 @@ def power_sums(y, z):
     y2, yu, u2 = y * y, y * u, u * u
     pairs = (y2, yu, u2)
     sums = [y.sum(), u.sum(), *(part.sum() for part in pairs)]
-    sums += [(part * y).sum() for part in pairs] + [(u2 * u).sum()]
-    sums += [(part * y2).sum() for part in pairs] + [(u2 * yu).sum(), (u2 * u2).sum()]
+    sums += [_dot(part, y) for part in pairs] + [_dot(u2, u)]
+    sums += [_dot(part, y2) for part in pairs] + [_dot(u2, yu), _dot(u2, u2)]
     return np.array(sums)
+
+
+def _dot(a, b):
+    """Sum of products on one thread, without the products in memory."""
+    return np.einsum("i,i->", a, b)
 
 
 def zero_sums(y, squares=None):
@@ -66,7 +69,7 @@ def zero_sums(y, squares=None):
     """
     y2 = np.multiply(y, y, out=squares)
     first, second = y.sum(), y2.sum()
-    return np.array([first, second, np.einsum("i,i->", y2, y), np.einsum("i,i->", y2, y2)])
+    return np.array([first, second, _dot(y2, y), _dot(y2, y2)])
 
 
 def ratio_moments(sums, zero, shift, rows, total=None):

@@ -35,3 +35,7 @@ def above_median(frame, population, *, column):
             "population is empty; loosen the labeling rule."
         )
     return (values > np.median(values[population])).astype("int8")
+
+
+#: The median is that of all rows, so rows cannot be labeled batch by batch.
+above_median.whole_table = True

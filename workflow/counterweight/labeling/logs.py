@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import require
 
 #: Studies with this labeling rule are about a log, not about classes.
@@ -101,7 +101,7 @@ def logged(
 def _matches(frame, values):
     wanted = np.ones(len(frame), bool)
     for column, value in values.items():
-        wanted &= (frame[column] == value).to_numpy()
+        wanted &= (frame[column] == value).fillna(False).to_numpy(bool)
     return wanted
 
 
@@ -159,6 +159,13 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
     from counterweight.streams import batches, writing
     from counterweight.tables import ROW_GROUP, write_table
 
+    for part, other in ((recipe, "as_is"), (outcome, "reward")):
+        made = getattr(part, "func", part)
+        if getattr(made, "whole_table", False):
+            raise CounterweightError(
+                f"The rule {made.__name__} looks at all rows, and those of a log are read in "
+                f"batches: choose another, e.g. {other}."
+            )
     sums = [_Sums() for _ in ROLES]
     problems, dropped, last = _Problems(), 0, -1
     with contextlib.ExitStack() as stack:
@@ -184,6 +191,12 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
                 layout = [("row", "int32")]
                 layout += [(name, "float64") for name in features.columns if name != "row"]
                 out["features"] = stack.enter_context(writing(outputs["features"], layout))
+            elif list(features.columns) != [name for name, _ in layout]:
+                changed = set(features.columns) ^ {name for name, _ in layout}
+                raise CounterweightError(
+                    "The feature recipe makes other features of some rows of the log than of its "
+                    f"first ({listed(sorted(changed))}): choose another, e.g. as_is."
+                )
             if problems.found:
                 continue  # the rest is only read to count
             out["features"].write({name: features[name].to_numpy() for name in features})
@@ -191,6 +204,8 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
             for number, total in enumerate(sums):
                 total.add(part, part["role"] == number)
         problems.tell()
+        if last < 0:
+            raise CounterweightError(f"{table} has no row: a log needs some.")
         if not sums[0].rows:
             raise CounterweightError(
                 f"No row belongs to the log: none of {sums[1].rows + dropped} rows has the values "

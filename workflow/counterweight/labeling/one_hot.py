@@ -104,6 +104,10 @@ def one_hot(frame, rng, *, outcome=None, drop=(), max_categories=50, noise=0.0):
     return add_noise(made, noise, list(features), rng)
 
 
+#: Categories and medians are those of all rows, so rows cannot be encoded batch by batch.
+one_hot.whole_table = True
+
+
 def _is_text(values):
     kind = values.dtype
     if isinstance(kind, pd.CategoricalDtype):

@@ -222,6 +222,11 @@ def rate_for_share(share, nonzero, zero):
 
 
 def _no_missing(reward):
+    if reward.dtype.kind not in "biuf":
+        raise CounterweightError(
+            f"Rewards must be numbers, got values of type {reward.dtype}: recode them, and fill in "
+            "or drop rows where they are missing."
+        )
     if reward.dtype.kind == "f" and reward.size and np.isnan(reward.min()):
         missing = np.isnan(reward)
         raise CounterweightError(

@@ -243,10 +243,12 @@ class BudgetedClassifier:
             raise CounterweightError(f"criterion is {self.criterion!r}; choose auc or error.")
         if self.correction not in OPTIONS["correction"]["enum"]:
             raise CounterweightError(f"correction is {self.correction!r}; choose counts or odds.")
-        if not self.budget >= 4:
-            raise CounterweightError(f"budget is {self.budget}; at least 4 rows must be bought.")
-        if not self.folds >= 2:
-            raise CounterweightError(f"folds is {self.folds}; give at least 2.")
+        for name in ("budget", "folds", "min_leaf"):
+            value, least = getattr(self, name), OPTIONS[name]["minimum"]
+            if not isinstance(value, (int, np.integer)) or value < least:
+                raise CounterweightError(
+                    f"{name} is {value!r}; give a whole number, at least {least}."
+                )
 
     def _learned(self, X, y, rows, seed):
         """The learner on `rows` of the pool; a constant where they are of one class."""

@@ -77,9 +77,10 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
     def _fitted(self, X, y, reward, keys, row_keep_rate, sample_weight):
         """Reject, train and calibrate; `y` is for the estimator, `reward` for the spline."""
         rows = len(reward)
-        if not 0 < self.calibration_share < 1:
+        share = self.calibration_share
+        if not isinstance(share, (int, float)) or not 0 < share < 1:
             raise CounterweightError(
-                f"calibration_share is {self.calibration_share}; give a number between 0 and 1."
+                f"calibration_share is {share!r}; give a number between 0 and 1."
             )
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise CounterweightError(
@@ -232,6 +233,11 @@ class CalibratedSubsampleClassifier(ClassifierMixin, _CalibratedSubsample):
     def _raw(self, X):
         if hasattr(self.estimator_, "predict_proba"):
             return self.estimator_.predict_proba(X)[:, 1]
+        if not hasattr(self.estimator_, "decision_function"):
+            raise CounterweightError(
+                f"{type(self.estimator).__name__} has neither predict_proba nor decision_function: "
+                "wrap a classifier, or use CalibratedSubsampleRegressor."
+            )
         return self.estimator_.decision_function(X)
 
     def predict_proba(self, X):

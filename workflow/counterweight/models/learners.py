@@ -95,7 +95,8 @@ class StochasticGradient:
 
     def raw(self, X):
         """Predictions as they are, also outside [0, 1]."""
-        return X @ self.coef_ + self.intercept_
+        with _one_thread():
+            return X @ self.coef_ + self.intercept_
 
     def score(self, X):
         return np.clip(self.raw(X), 0.0, 1.0)
@@ -110,14 +111,19 @@ class StochasticGradient:
 
 
 class Logistic:
-    """Batch logistic regression (`counterweight.linear.fit_logistic`)."""
+    """Batch logistic regression (`counterweight.linear.fit_logistic`), on one thread.
+
+    The products of several threads are added in another order.
+    """
 
     def fit(self, X, y, weight, rng):
-        self.coef_, self.intercept_, _, self.converged_ = fit_logistic(X, y, weight)
+        with _one_thread():
+            self.coef_, self.intercept_, _, self.converged_ = fit_logistic(X, y, weight)
         return self
 
     def score(self, X):
-        return logistic_probability(X, self.coef_, self.intercept_)
+        with _one_thread():
+            return logistic_probability(X, self.coef_, self.intercept_)
 
     def out_of_range(self, X):
         return 0.0

@@ -130,7 +130,7 @@ class _LogPolicy:
         every = count.sum(axis=(1, 2))
         if not every.all():
             raise CounterweightError(
-                f"The log has {self.rows_log_} rows, all in one half: cross-fitting the reward "
+                f"All rows of the log ({self.rows_log_}) are in one half: cross-fitting the reward "
                 "model needs rows in both; use a larger log."
             )
         self.reward_rows_ = count.sum(axis=0)
@@ -268,6 +268,7 @@ class UniformPolicy(_TablePolicy):
 class ImitatedPolicy(_TablePolicy):
     """The shares of the actions among the rows that the policy logged itself, by cell.
 
+    Rows of reward 0 count 1 / keep rate, so that shares are those before the rejection.
     It stands in for the policy that logged them as far as that one depends on the features
     in `by`; what it does by anything else (time, other features) is averaged, so its value
     may differ from the mean reward of those rows. A row of the log in a cell without
@@ -293,7 +294,9 @@ class ImitatedPolicy(_TablePolicy):
 
     def _look(self, part):
         at = self._counts.meet(self._columns(part, self.by, "by"))
-        self._counts.add(at, part["logged"].astype(int), np.ones(len(part["row"])))
+        # A kept row of reward 0 stands for the 1 / rate rows that took its action.
+        weight = keep_weights(part["reward"], part["keep_rate"])
+        self._counts.add(at, part["logged"].astype(int), np.where(part["logged"], 1.0, weight))
 
     def _finish(self):
         if not self.rows_on_policy_:
@@ -319,7 +322,7 @@ class ImitatedPolicy(_TablePolicy):
         )
 
     def to_arrays(self):
-        """See `_LogPolicy.to_arrays`; ``policy`` is by cell and action."""
+        """See `_LogPolicy.to_arrays`; ``policy`` is by cell and action, its rows weighted."""
         arrays = super().to_arrays() | {
             "policy": self.probabilities_,
             "policy_rows": self.policy_rows_,
@@ -367,7 +370,7 @@ class ColumnPolicy(_LogPolicy):
         return super().layout if self.action else super().layout[:2]
 
     def _start(self):
-        self._bad = None
+        self._bad = {}
         self._taken = np.empty(0)
 
     def _look(self, part):
@@ -378,21 +381,25 @@ class ColumnPolicy(_LogPolicy):
                     "column."
                 )
         p = part["table"][self.probability]
-        bad = ~((p >= 0) & (p <= 1))
-        if bad.any():
-            first = int(np.argmax(bad))
-            count, *where = self._bad or (0, p[first], part["row"][first])
-            self._bad = (count + int(bad.sum()), *where)
+        self._note(self.probability, ~((p >= 0) & (p <= 1)), p, part)
         if self.action:
-            self._taken = np.union1d(self._taken, part["table"][self.action])
+            taken = part["table"][self.action]
+            self._note(self.action, np.isnan(taken), taken, part)
+            self._taken = np.union1d(self._taken, taken)
+
+    def _note(self, column, wrong, values, part):
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            count, *where = self._bad.get(column, (0, values[first], part["row"][first]))
+            self._bad[column] = (count + int(wrong.sum()), *where)
 
     def _finish(self):
-        if self._bad:
-            count, value, row = self._bad
+        for column, (count, value, row) in self._bad.items():
+            needed = "probability from 0 to 1" if column == self.probability else "action"
             raise CounterweightError(
-                f"The column {self.probability!r} is missing or no probability from 0 to 1 in "
-                f"{count} of {self.rows_log_ + self.rows_on_policy_} rows (first: {value:g} in row "
-                f"{row}): correct it, or choose another column."
+                f"The column {column!r} is missing or no {needed} in {count} of "
+                f"{self.rows_log_ + self.rows_on_policy_} rows (first: {value:g} in row {row}): "
+                "correct it, or choose another column."
             )
         unseen = np.setdiff1d(self._taken, self._rewards.levels[-1])
         self.actions_unseen_ = len(unseen)

@@ -202,6 +202,9 @@ class SubsampledClassifier:
                 f"calibration_share is {self.calibration_share}; give a number between 0 and 1."
             )
 
+        if not isinstance(self.min_leaf, (int, np.integer)) or self.min_leaf < 1:
+            raise CounterweightError(f"min_leaf is {self.min_leaf!r}; give a whole number above 0.")
+
     def _calibrate(self, X, y, outer, kept):
         score = self.learner_.score(X)
         bounds = ((0.0, 1.0), (0.0, 1.0))

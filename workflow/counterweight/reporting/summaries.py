@@ -343,9 +343,11 @@ def sizes(metrics, study, printed):
     for metric, name in (
         ("rows_labeled", "labeled"), ("rows_unlabeled", "unlabeled"), ("rows_test", "test"),
         ("rows_all", "all"), ("rows_log", "in the log"),
-        ("rows_on_policy", "logged by the policy itself"), ("rows_nonzero", "of non-zero reward"),
+        ("rows_on_policy", "logged by the policy itself"),
+        ("rows_nonzero", "of non-zero reward in the log"),
     ):  # fmt: skip
-        value = _mean(metrics, "labels", metric)
+        own = metrics if metric != "rows_nonzero" else metrics[metrics["item"] == "log"]
+        value = _mean(own, "labels", metric)
         if everyone and metric == "rows_unlabeled":
             continue
         if everyone and metric == "rows_labeled":

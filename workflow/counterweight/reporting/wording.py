@@ -75,7 +75,7 @@ _MARKS = {"lemma1": "Lemma 1", "lemma2": "Lemma 2"}
 _SHARES_OF_BUDGET = {
     "natural": "natural share", "balanced": "balanced", "progressive": "progressive sampling",
     "oversampled": "positives oversampled", "all": "all rows", "shares": "fixed share",
-    "plain": "all rows", "error": "by error",
+    "plain": "all rows", "error": "by error", "odds": "corrected by odds",
 }  # fmt: skip
 _OPTIONS = {"keep_rate": "l", "share": "positives"}
 

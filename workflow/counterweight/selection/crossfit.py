@@ -122,7 +122,7 @@ def _isotonic_share(score, s, fold):
     return 1.0
 
 
-def describe_selection(p, s):
+def describe_selection(p, s, weight=None):
     """How well p predicts s, and where the two groups overlap, as metric records.
 
     Parameters
@@ -130,6 +130,8 @@ def describe_selection(p, s):
     p : array, shape (n,)
         Probabilities of rows that the model has not seen.
     s : array of 0/1, shape (n,)
+    weight : array, shape (n,), optional
+        How many rows each stands for, where rows were rejected: 1 / keep rate.
 
     Returns
     -------
@@ -140,25 +142,32 @@ def describe_selection(p, s):
     from counterweight.evaluation.metrics import auc
 
     p, s = np.asarray(p, dtype=float), np.asarray(s, dtype=float)
-    value, error = auc(s, p)
+    value, error = auc(s, p, weight)
+    weight = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=float)
     records = [
         {"metric": "auc", "value": value, "standard_error": error, "rows": len(p)},
-        {"metric": "share_extreme", "value": float((p < 0.01).mean()), "rows": len(p)},
+        {
+            "metric": "share_extreme",
+            "value": float(np.average(p < 0.01, weights=weight)),
+            "rows": len(p),
+        },
     ]
     order = np.argsort(p, kind="stable")
     for k, part in enumerate(np.array_split(order, 10)):
         if len(part) == 0:
             continue
-        observed = s[part].mean()
-        error = np.sqrt(observed * (1 - observed) / len(part))
+        own = weight[part]
+        observed = np.average(s[part], weights=own)
+        error = np.sqrt(((own * (s[part] - observed)) ** 2).sum()) / own.sum()
         records += [
-            {"metric": "calibration_predicted", "item": str(k), "value": p[part].mean(),
-             "rows": len(part)},
+            {"metric": "calibration_predicted", "item": str(k),
+             "value": np.average(p[part], weights=own), "rows": len(part)},
             {"metric": "calibration_observed", "item": str(k), "value": observed,
              "standard_error": error, "rows": len(part)},
         ]  # fmt: skip
     for group, name in ((s == 1, "overlap_labeled"), (s == 0, "overlap_unlabeled")):
-        counts = np.histogram(p[group], bins=20, range=(0, 1))[0] / max(group.sum(), 1)
+        counts = np.histogram(p[group], bins=20, range=(0, 1), weights=weight[group])[0]
+        counts = counts / max(weight[group].sum(), 1.0)
         records += [
             {"metric": name, "item": str(k), "value": share, "rows": int(group.sum())}
             for k, share in enumerate(counts)

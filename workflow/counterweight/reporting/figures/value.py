@@ -6,10 +6,10 @@ from counterweight.reporting.wording import estimator_name
 
 CAPTION = (
     "Value of a policy estimated from the log of another one, against the rate l at which rows of "
-    "reward zero were kept: the whole log's estimate with its 95 % interval (where that was not made, "
-    "the mean over resamplings with the interval of a typical one). One panel for each policy, one colour for each estimator. The line is the value that "
-    "should be found; its band is a 95 % interval, where it was measured and not known by "
-    "construction."
+    "reward zero were kept: the whole log's estimate with its 95 % interval (where that was not "
+    "made, the mean over resamplings with the interval of a typical one). One panel for each "
+    "policy, one colour for each estimator. The line is the value that should be found; its band "
+    "is a 95 % interval, where it was measured and not known by construction."
 )
 _COLOURS = {
     "ips": style.BLUE, "ips_lost": style.SKY, "snips": style.ORANGE, "dr": style.GREEN,

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
-
 from counterweight.models.logistic_tree import (
     LogisticModelTree,
     best_split,
@@ -12,6 +10,7 @@ from counterweight.models.logistic_tree import (
     leaves,
 )
 from counterweight.models.logitboost import boosted
+from scipy.special import expit
 
 
 def crossed(rows=1200, seed=0):

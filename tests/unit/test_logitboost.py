@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
-
 from counterweight.linear import fit_logistic
 from counterweight.models.logitboost import (
     Boost,
@@ -12,6 +10,7 @@ from counterweight.models.logitboost import (
     cross_validated_iterations,
     fold_numbers,
 )
+from scipy.special import expit
 
 
 def drawn(rows=1500, seed=0):
@@ -47,7 +46,9 @@ def test_the_first_step_is_the_regression_of_the_best_column():
     column, slope, level = Boost(Z, y).step()
     # At p = 1/2 all weights are alike and z = 4 (y - 1/2), within the limit.
     fits = [np.polyfit(z, 4 * (y - 0.5), 1) for z in Z.T]
-    errors = [np.sum((4 * (y - 0.5) - np.polyval(fit, z)) ** 2) for fit, z in zip(fits, Z.T)]
+    errors = [
+        np.sum((4 * (y - 0.5) - np.polyval(fit, z)) ** 2) for fit, z in zip(fits, Z.T, strict=True)
+    ]
     assert column == np.argmin(errors)
     assert np.allclose([slope, level], fits[column])
 

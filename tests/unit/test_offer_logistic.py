@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
-
 from counterweight.errors import CounterweightError
 from counterweight.linear import fit_logistic
 from counterweight.models.logistic_tree import LogisticModelTree
 from counterweight.models.logitboost import LogitBoost
 from counterweight.models.offer_logistic import OPTIONS, OfferLogistic
+from scipy.special import expit, logit
 
 MODELS = (OfferLogistic, LogitBoost, LogisticModelTree)
 
@@ -118,7 +117,7 @@ def test_bad_input_is_told():
     with pytest.raises(CounterweightError, match="not between 0 and 1"):
         OfferLogistic().fit(X, t + 1, y)
     with pytest.raises(CounterweightError, match="Infinite values in feature number 0"):
-        OfferLogistic().fit(np.where(X == X[0, 0], np.inf, X), t, y)
-    with pytest.raises(CounterweightError, match="has|have 2 features|fitted with"):
+        OfferLogistic().fit(np.where(X[0, 0] == X, np.inf, X), t, y)
+    with pytest.raises(CounterweightError, match="fitted with 2"):
         OfferLogistic().fit(X, t, y).predict_acceptance(X[:, :1], t)
     assert OPTIONS["ridge"]["default"] == 1e-6

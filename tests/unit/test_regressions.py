@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.regressions import (
     PRINTED_REGRESSIONS,

@@ -21,8 +21,8 @@ log = logging.getLogger("counterweight")
 MOST_LEVELS = 30
 #: Least probability of a logged offer near the policy's: below it a row has no support.
 LEAST_PROBABILITY = 0.01
-#: Forest of the estimated density.
-TREES, LEAF = 100, 20
+#: Forests for the estimated density: trees of each, and rows that a leaf must have.
+TREES, LEAVES = 50, (20, 60, 200)
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,11 @@ def offer_density(X, t, kind="estimated", bins=10, seed=0):
     kind : {"estimated", "uniform"}
         uniform: known to be uniform on [0, 1] for everyone (on the levels, where there are few).
         estimated: bins of equal counts (or the levels), and the probabilities of a person's
-        bin by a random forest of 100 trees with leaves of 20 rows or more, each row by the
-        trees that did not see it. A forest smooths over people: an offer that is a sharp
-        function of x comes out wider than it is.
+        bin by a random forest, each row by the trees that did not see it. Of forests with
+        leaves of at least 20, 60 and 200 rows and the shares among all rows, the one with the
+        least log loss on such rows is taken, so noise does not pass for a policy. A forest
+        smooths over people: an offer that is a sharp function of x comes out wider than it
+        is.
     bins : int
     seed : int
         Of the forest.
@@ -109,19 +111,29 @@ def _forest(X, bins, count, seed):
 
     from sklearn.ensemble import RandomForestClassifier
 
-    forest = RandomForestClassifier(
-        TREES, min_samples_leaf=min(LEAF, max(len(X) // 10, 1)), oob_score=True, random_state=seed
-    )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
-        forest.fit(X, bins)
-    found = forest.oob_decision_function_
-    probability = np.zeros((len(X), count))
-    probability[:, forest.classes_.astype(int)] = found
-    # A row that every tree saw (a very small log) gets the shares of all rows.
-    unseen = ~np.isfinite(found).all(axis=1) | (found.sum(axis=1) <= 0)
-    probability[unseen] = np.bincount(bins, minlength=count) / len(bins)
-    return probability
+    rows = np.arange(len(bins))
+    shares = np.bincount(bins, minlength=count)
+    # A row's own offer is not in the shares that it is judged by.
+    best = np.tile(shares / len(bins), (len(bins), 1))
+    least = -np.mean(np.log(np.maximum((shares[bins] - 1) / max(len(bins) - 1, 1), 1e-3)))
+    for leaf in LEAVES:
+        if leaf > len(X) // 3:
+            break
+        forest = RandomForestClassifier(
+            TREES, min_samples_leaf=leaf, oob_score=True, random_state=seed
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+            forest.fit(X, bins)
+        found = np.zeros_like(best)
+        found[:, forest.classes_.astype(int)] = forest.oob_decision_function_
+        # A row that every tree saw gets the shares of all rows.
+        unseen = ~np.isfinite(found).all(axis=1) | (found.sum(axis=1) <= 0)
+        found[unseen] = shares / len(bins)
+        loss = -np.mean(np.log(np.maximum(found[rows, bins], 1e-3)))
+        if loss < least:
+            best, least = found, loss
+    return best
 
 
 @dataclass(frozen=True)

@@ -217,6 +217,11 @@ class Repeat:
             return None
         component = self.truth["component"].astype(int)
         J = len(self.mixture.weights)
+        if component.min() < 0 or component.max() >= J:
+            raise CounterweightError(
+                f"The truth has a component {component.max()}, but the mixture that drew the rows "
+                f"has {J}, numbered from 0: prepare the data set anew."
+            )
         curves = np.zeros((J, 2))
         for j in np.unique(component):
             first = int(np.argmax(component == j))

@@ -1,0 +1,139 @@
+"""Off-policy value of offers: against known truths."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.offer_value import (
+    OfferDensity,
+    offer_density,
+    offer_value,
+    window_rule,
+)
+from scipy.special import expit
+
+ETA, K = (0.35, 0.65), 8.0
+
+
+def logged(seed, rows=1500, policy="uniform"):
+    """Two kinds of people, logged offers, and a policy with its true value."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 2))
+    t = rng.random(rows)
+    if policy == "biased":
+        t = expit(X[:, 0] + rng.normal(size=rows))
+    elif policy == "levels":
+        t = rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], size=rows)
+    eta = np.where(X[:, 1] > 0, *ETA)
+    answer = (rng.random(rows) < expit(K * (t - eta))).astype(int)
+    asked = np.clip(0.55 + 0.1 * X[:, 1], 0.1, 0.9)
+    if policy == "levels":
+        asked = np.round((asked - 0.1) / 0.2) * 0.2 + 0.1
+    return X, t, answer, asked, float(np.mean(expit(K * (asked - eta)) * (1 - asked)))
+
+
+@pytest.mark.parametrize("estimator", ["kernel", "binned"])
+def test_intervals_cover_the_true_value_of_uniform_logs(estimator):
+    covered = {"ips": [], "snips": []}
+    gaps, smoothing = [], []
+    for seed in range(60):
+        X, t, answer, policy, truth = logged(seed)
+        value = offer_value(t, answer, policy, offer_density(X, t, "uniform"), estimator=estimator)
+        for name, hits in covered.items():
+            estimate = getattr(value, name)
+            hits.append(estimate.low <= truth <= estimate.high)
+        gaps.append((value.snips.value - truth, value.snips.standard_error))
+        smoothing.append(value.smoothing)
+    assert all(np.mean(hits) >= 0.88 for hits in covered.values())
+    bias, error = np.mean(gaps, axis=0)
+    # What the window does to the value is small beside the standard error, and is told.
+    assert abs(bias) < 0.5 * error
+    if estimator == "kernel":
+        assert 0 < np.mean(smoothing) < 0.5 * error
+
+
+@pytest.mark.parametrize("policy", ["uniform", "biased", "levels"])
+def test_an_estimated_density_finds_the_value(policy):
+    found = []
+    for seed in range(6):
+        X, t, answer, asked, truth = logged(seed, 2000, policy)
+        value = offer_value(t, answer, asked, offer_density(X, t))
+        found.append((value.ips.value / truth, value.snips.value / truth))
+        assert value.rows_unsupported < 0.02 * len(t)
+    assert np.abs(np.mean(found, axis=0) - 1).max() < 0.08
+
+
+def test_acceptance_that_does_not_depend_on_the_offer_is_found_without_bias():
+    """Then smoothing does nothing, and SNIPS of answers all alike is exact."""
+    X, t, _, policy, _ = logged(0)
+    value = offer_value(t, np.ones(len(t), int), policy, offer_density(X, t, "uniform"),
+                        revenue=(1.0, 0.0))  # fmt: skip
+    assert value.snips.value == pytest.approx(1.0) and value.smoothing == pytest.approx(0.0)
+    assert value.ips.value == pytest.approx(1.0, abs=4 * value.ips.standard_error)
+
+
+def test_the_window_is_cut_at_the_ends_of_the_range():
+    density = OfferDensity(np.linspace(0, 1, 11), None, np.full((3, 10), 0.1))
+    low, high = np.array([-0.1, 0.2, 0.95]), np.array([0.1, 0.4, 1.2])
+    assert np.allclose(density.between(low, high), [0.1, 0.2, 0.05])
+
+
+def test_levels_count_as_such_and_uniform_ones_have_equal_probability():
+    X, t, answer, policy, _ = logged(1, policy="levels")
+    density = offer_density(X, t, "uniform")
+    assert np.allclose(density.levels, [0.1, 0.3, 0.5, 0.7, 0.9])
+    assert (density.probability == 0.2).all()
+    value = offer_value(t, answer, policy, density)
+    match = np.isclose(t, policy)
+    assert value.rows_matched == match.sum() and value.bandwidth == 0
+    assert value.ips.value == pytest.approx(np.mean(5 * match * answer * (1 - policy)))
+
+
+def test_offers_that_hardly_vary_give_no_support_and_are_told(caplog):
+    X, _, _, _, _ = logged(2)
+    t = np.clip(0.3 + 0.1 * X[:, 0], 0, 1)
+    answer = (np.random.default_rng(0).random(len(t)) < t).astype(int)
+    value = offer_value(t, answer, np.full(len(t), 0.9), offer_density(X, t))
+    assert value.rows_unsupported > 0.95 * len(t)
+    assert "cannot be learned from this log" in caplog.text
+    constant = np.full(len(t), 0.4)
+    value = offer_value(constant, answer, constant + 0.3, offer_density(X, constant))
+    assert value.ips is None and value.snips is None and value.rows_matched == 0
+    assert value.rows_unsupported == len(t)
+    same = offer_value(constant, answer, constant, offer_density(X, constant))
+    assert same.snips.value == pytest.approx(0.6 * answer.mean())
+
+
+def test_noise_does_not_pass_for_a_policy_but_a_policy_is_found():
+    X, t, *_ = logged(3)
+    by_chance = offer_density(X, t)
+    assert by_chance.probability.std(axis=0).max() < 0.03
+    followed = offer_density(X, expit(2 * X[:, 0]))
+    own = followed.in_bin(followed.bins(expit(2 * X[:, 0])))
+    assert np.median(own) > 0.6
+    assert np.allclose(followed.probability.sum(axis=1), 1)
+
+
+def test_the_same_log_gives_the_same_density():
+    X, t, *_ = logged(4, 400)
+    X[::9, 0] = np.nan
+    first, second = offer_density(X, t), offer_density(X, t)
+    assert np.array_equal(first.probability, second.probability)
+    assert np.isfinite(first.probability).all()
+
+
+def test_the_window_narrows_with_the_rows():
+    rng = np.random.default_rng(0)
+    small, large = rng.random(1000), rng.random(32000)
+    assert window_rule(small) / window_rule(large) == pytest.approx(2, rel=0.05)
+    assert window_rule(small) == pytest.approx(1.06 * small.std() / 1000**0.2)
+
+
+def test_what_does_not_fit_together_is_told():
+    X, t, answer, policy, _ = logged(5, 100)
+    density = offer_density(X, t, "uniform")
+    with pytest.raises(CounterweightError, match="same rows"):
+        offer_value(t[:9], answer[:9], policy[:9], density)
+    with pytest.raises(CounterweightError, match="finite"):
+        offer_value(t, answer, np.where(policy > 0.5, np.nan, policy), density)
+    with pytest.raises(CounterweightError, match="kernel or binned"):
+        offer_value(t, answer, policy, density, estimator="tree")

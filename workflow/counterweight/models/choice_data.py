@@ -9,9 +9,6 @@ from counterweight.errors import CounterweightError, listed
 
 log = logging.getLogger("counterweight")
 
-#: Features with at most this many values, each taken by ten rows, count as rounded.
-FEW_VALUES = 100
-
 
 def checked_offers(t, rows):
     """Offers as floats within [0, 1]; rounding errors beyond an end go to it.
@@ -68,8 +65,8 @@ def used_features(X, row_weights, floor, feature_names=None):
     """Which features are used, and their centre and scale.
 
     Constant features and linear functions of one other are left out. The scale is the
-    standard deviation; that of a feature with few values is stretched so that a variance at
-    the floor is that of rounding to its median step h, h^2 / 12.
+    standard deviation. That of a feature with few values is stretched, so that the floor is
+    its `least_variance`; without this, segments shrink to single values.
 
     Parameters
     ----------
@@ -122,8 +119,39 @@ def used_features(X, row_weights, floor, feature_names=None):
             log.warning("Left out as %s: feature %s.", what, listed(named(found, feature_names)))
     scale = deviation[used]
     for place, feature in enumerate(used):
-        values = np.unique(X[seen[:, feature], feature])
-        if len(values) <= min(FEW_VALUES, present[~twice][place] / 10):
-            rounding = np.median(np.diff(values)) ** 2 / 12 / scale[place] ** 2
-            scale[place] *= np.sqrt(max(rounding / floor, 1.0))
+        _, values = np.unique(X[seen[:, feature], feature], return_inverse=True)
+        shares = np.bincount(values, row_weights[seen[:, feature]])
+        scale[place] *= np.sqrt(max(least_variance(shares) / floor, 1.0))
     return used, centre[used], scale, constant, duplicated
+
+
+def least_variance(shares):
+    """Variance, in units of the whole one, below which segments would shrink to single values.
+
+    Of a feature with two values, p of the rarer, it is the least variance at which no mixture is
+    likelier than one Gaussian, so that a category alone makes no segments. One Gaussian of
+    variance v is the best mixture with this variance exactly if E exp(s x) is at most
+    exp(s^2 v / 2) for all s, and the least such v of a Bernoulli variable is
+    (1 - 2p) / (2 log((1 - p)/p)) (Kearns & Saul 1998); that is the variance itself if p = 1/2.
+
+    With more values of entropy H it is exp(1 - 2H), or 1/(2H) if H is below 1/2: there, one
+    narrow Gaussian for each value is no likelier than one for all. It is near 0 for many
+    different values.
+
+    Parameters
+    ----------
+    shares : array
+        Rows, by weight, of each value.
+
+    Returns
+    -------
+    float
+    """
+    shares = shares[shares > 0] / shares.sum()
+    if len(shares) == 2:
+        p = shares.min()
+        if p > 0.5 - 1e-6:
+            return 1.0
+        return float((1 - 2 * p) / (2 * np.log((1 - p) / p)) / (p * (1 - p)))
+    entropy = -(shares * np.log(shares)).sum()
+    return float(np.exp(1 - 2 * entropy) if entropy >= 0.5 else 0.5 / max(entropy, 1e-12))

@@ -115,7 +115,7 @@ class Search:
         """Run starts of j segments; True when one beats the best so far."""
         if j == 1:
             # One segment has one optimum.
-            starts = starts.restarts(slice(0, 1))
+            starts, origin = starts.restarts(slice(0, 1)), ["random"]
         origin = np.array(origin if origin is not None else [name] * starts.weights.shape[1])
         rule = self.rule | {"tolerance": 0.0}
         paths = np.empty((0, len(origin)))
@@ -149,7 +149,8 @@ class Search:
             self.found[j] = Found(
                 run.parameters.restarts([index]), float(run.last[index]),
                 float(statistics.log_likelihood[index]), score, path[~np.isnan(path)],
-                max(int((~np.isnan(path)).sum()) - 1, 0), bool(run.converged[index]), int(run.held[index]),
+                max(int((~np.isnan(path)).sum()) - 1, 0), bool(run.converged[index]),
+                int(run.held[index]),
                 str(origin[index]),
             )  # fmt: skip
             better = True

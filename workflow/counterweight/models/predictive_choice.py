@@ -58,12 +58,17 @@ OPTIONS = {
     },
     "covariance_floor": {
         "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 1e-3,
-        "description": "Least variance of a segment, as a share of the variance of a feature. For "
-        "features of few values at least that of rounding to their steps.",
+        "description": "Least variance of a segment, as a share of that of a feature. It is "
+        "larger for features of few values, which segments would shrink to otherwise.",
     },
     "prior": {
         "enum": ["none", "pooled"], "default": "none",
         "description": "pooled: normal prior of each response curve around that of all rows.",
+    },
+    "prior_slope": {
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "description": "Mean of the slope k under the prior; null: the slope of all rows. Give one "
+        "where past offers were made by segment, since the slope of all rows is then none.",
     },
     "prior_position_deviation": {
         "type": "number", "exclusiveMinimum": 0, "default": 2.0,
@@ -118,14 +123,14 @@ class PredictiveChoiceModel:
     Missing features (NaN) are integrated out, in training and for new cases, which is right
     if they are missing at random; the rows are counted. Categories have to be coded as
     numbers (0/1 columns). Features without variation, and those that are a linear function of
-    one other, are left out and counted. For features with few values the variance of a
-    segment cannot fall below that of rounding to their median step, squared over 12:
-    otherwise segments would shrink to single values.
+    one other, are left out and counted. For features with few values the least variance of a
+    segment is larger (`choice_data.least_variance`): otherwise segments would shrink to single
+    values.
 
     Parameters
     ----------
     components, most_components, restarts, tolerance, iterations, covariance_floor, prior, \
-prior_position_deviation, prior_slope_deviation, selection, moves, assignment
+prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, assignment
         See `OPTIONS`.
 
     Attributes
@@ -166,7 +171,7 @@ prior_position_deviation, prior_slope_deviation, selection, moves, assignment
 
     def __init__(
         self, components=None, most_components=10, restarts=10, tolerance=1e-6, iterations=1000,
-        covariance_floor=1e-3, prior="none", prior_position_deviation=2.0,
+        covariance_floor=1e-3, prior="none", prior_slope=None, prior_position_deviation=2.0,
         prior_slope_deviation=5.0, selection="observed", moves=True, assignment="soft",
     ):  # fmt: skip
         self.components = components
@@ -176,6 +181,7 @@ prior_position_deviation, prior_slope_deviation, selection, moves, assignment
         self.iterations = iterations
         self.covariance_floor = covariance_floor
         self.prior = prior
+        self.prior_slope = prior_slope
         self.prior_position_deviation = prior_position_deviation
         self.prior_slope_deviation = prior_slope_deviation
         self.selection = selection
@@ -273,8 +279,8 @@ prior_position_deviation, prior_slope_deviation, selection, moves, assignment
                 f"tolerance must be from 0 to below 1 and covariance_floor between 0 and 1, not "
                 f"{self.tolerance} and {self.covariance_floor}."
             )
-        for name in ("prior_position_deviation", "prior_slope_deviation"):
-            if not getattr(self, name) > 0:
+        for name in ("prior_slope", "prior_position_deviation", "prior_slope_deviation"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise CounterweightError(f"{name} must be above 0, not {getattr(self, name)}.")
 
     def _scaled(self, X):
@@ -282,7 +288,7 @@ prior_position_deviation, prior_slope_deviation, selection, moves, assignment
 
     def _most_components(self, data):
         rows = float(data.total)
-        largest = int((rows - 1) // (self.n_parameters(1) + 1))
+        largest = int(rows // (self.n_parameters(1) + 1)) + 1
         while largest > 0 and self.n_parameters(largest) >= rows:
             largest -= 1
         wanted = self.most_components if self.components is None else self.components
@@ -310,6 +316,8 @@ prior_position_deviation, prior_slope_deviation, selection, moves, assignment
             return None
         deviations = np.array([self.prior_position_deviation, self.prior_slope_deviation])
         pooled = fit_curves(data.t, data.y, data.row_weights)[0]
+        if self.prior_slope is not None:
+            pooled[1] = self.prior_slope
         return Prior(pooled, 1.0 / deviations**2)
 
     def _finish(self, data, found, jacobian):

@@ -237,8 +237,10 @@ def test_prior_centres_slopes_that_the_data_do_not_show():
     p = expit(K[component] * (fixed - ETA[component]))
     y = (rng.random(len(X)) < p).astype(int)
     free = fitted(X, fixed, y, components=3)
-    held = fitted(X, fixed, y, components=3, prior="pooled", prior_slope=8.0)
-    assert (np.abs(held.k_ - 8) < 2).all()
+    held = fitted(
+        X, fixed, y, components=3, prior="pooled", prior_slope=8.0, prior_position_deviation=100
+    )
+    assert (np.abs(held.k_ - 8) < 0.5).all()
     assert (np.abs(free.k_ - held.k_) > 1).any()
     assert (held.offer_deviation_ < 0.25).all()
 

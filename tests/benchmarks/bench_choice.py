@@ -1,0 +1,91 @@
+"""Speed and memory of the predictive choice model, on one thread.
+
+Algorithm 1 of Noor et al. (2014) on 18 simulated segments (9,000 rows, J = 1 to 25, 10 random
+starts for each J, tolerance 1e-6 for a row) must take less than 90 s, and EM with 10 segments
+must grow no faster than the rows, from 10^4 to 10^6: time and memory per row at most 1.5 times
+those at the smallest size that is not dominated by fixed costs (10^5 rows for memory).
+Exits with status 1 when beyond a limit. Times are CPU times.
+
+Call: python tests/benchmarks/bench_choice.py [seed]
+"""
+
+import sys
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
+
+from counterweight.datasets.segments import EighteenSegments  # noqa: E402
+from counterweight.models.choice_search import Search  # noqa: E402
+from counterweight.models.choice_steps import ChoiceRows, climb  # noqa: E402
+from counterweight.models.predictive_choice import PredictiveChoiceModel  # noqa: E402
+
+SECONDS = 90.0
+GROWTH = 1.5
+STEPS = 10
+SEGMENTS = 10
+
+
+def algorithm_one(seed):
+    """Seconds of Algorithm 1, and the number of segments found."""
+    table, _ = EighteenSegments.simulate(9000, np.random.default_rng(seed))
+    X = table[["x1", "x2"]].to_numpy()
+    model = PredictiveChoiceModel(most_components=25, restarts=10, tolerance=1e-6)
+    clock = time.process_time()
+    model.fit(X, table.offer_uniform, table.answer_uniform, rng=np.random.default_rng(seed))
+    return time.process_time() - clock, model.n_components_
+
+
+def rows_of(n, rng):
+    """Rows of 18 segments, `n` of them, standardised, with offers and answers."""
+    table, _ = EighteenSegments.simulate(9000, rng)
+    chosen = rng.integers(len(table), size=n)
+    X = table[["x1", "x2"]].to_numpy()[chosen] + rng.normal(0, 0.1, (n, 2))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, table.offer_uniform.to_numpy()[chosen], table.answer_uniform.to_numpy()[chosen]
+
+
+def fixed_steps(n, seed):
+    """Seconds of a fixed number of EM steps with the data laid out anew, and peak bytes."""
+    rng = np.random.default_rng(seed)
+    X, t, y = rows_of(n, rng)
+    rule = {"floor": 1e-3, "minimum_rows": 4.0, "tolerance": 0.0, "iterations": STEPS}
+    search = Search(ChoiceRows(X[:5000], t[:5000], y[:5000]), rng, restarts=1, **rule)
+    start = search.random(SEGMENTS)
+    clock = time.process_time()
+    climb(ChoiceRows(X, t, y), start, **rule)
+    seconds = time.process_time() - clock
+    tracemalloc.start()
+    climb(ChoiceRows(X, t, y), start, **(rule | {"iterations": 1}))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return seconds, peak
+
+
+def main(seed):
+    """Run all, print the table, and return the exit status."""
+    fixed_steps(1000, seed)
+    table = [(n, *fixed_steps(n, seed)) for n in (10**4, 10**5, 10**6)]
+    print(f"EM, {SEGMENTS} segments, {STEPS} steps")
+    print(f"{'rows':>9} {'seconds':>9} {'us/row':>9} {'MB':>9} {'bytes/row':>10}")
+    for n, seconds, peak in table:
+        print(f"{n:9d} {seconds:9.3f} {seconds / n * 1e6:9.3f} {peak / 1e6:9.1f} {peak / n:10.0f}")
+    time_growth = max(row[1] / row[0] for row in table) / (table[0][1] / table[0][0])
+    memory_growth = (table[2][2] / table[2][0]) / (table[1][2] / table[1][0])
+    print(
+        f"time per row grows {time_growth:.2f} times, memory {memory_growth:.2f} (limit {GROWTH})"
+    )
+    seconds, found = algorithm_one(seed)
+    print(f"Algorithm 1: {seconds:.1f} s (limit {SECONDS:.0f}), {found} segments of 18 found")
+    fine = time_growth <= GROWTH and memory_growth <= GROWTH and seconds <= SECONDS
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    with threadpool_limits(limits=1):
+        status = main(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
+    sys.exit(status)

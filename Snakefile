@@ -26,6 +26,7 @@ rule all:
     default_target: True
     input:
         rules.report.output,
+        offers_to_write(),
 
 
 onsuccess:

@@ -1,14 +1,13 @@
 from counterweight import jobs
-from counterweight.models.offer_training import OfferData, offers_table, train_offers_repeat
+from counterweight.models.offer_training import OfferData, train_offers_repeat
 from counterweight.tables import MODEL, model_table, read_columns, stacked, write_table
 
 
 def main(job):
     params = job.params
-    labels = read_columns(job.input.labels)
     data = OfferData(
         read_columns(job.input.features),
-        labels,
+        read_columns(job.input.labels),
         read_columns(job.input.truth) if job.input.truth else None,
     )
     method = {"model": params.model, "options": params.options}
@@ -22,11 +21,8 @@ def main(job):
         return model_table(arrays, repeat, "general"), predictions
 
     done = jobs.over_repeats(one, range(params.repeats), job.threads)
-    predictions = stacked([table for _, table in done])
     write_table(job.output.model, stacked([table for table, _ in done]), MODEL)
-    write_table(job.output.predictions, predictions)
-    if offers := getattr(job.output, "offers", None):
-        write_table(offers, offers_table(predictions, labels, params.offer))
+    write_table(job.output.predictions, stacked([table for _, table in done]))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,11 @@ SCHEMA = components.schema_path("config.schema.yaml")
 #: Metrics that a results table shows unless told otherwise.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
 #: Kinds of studies, in words.
-TASKS = {"classification": "studies of classifiers", "log": "studies of logged actions"}
+TASKS = {
+    "classification": "studies of classifiers",
+    "log": "studies of logged actions",
+    "offers": "studies of offers and answers",
+}
 
 
 def schema():
@@ -208,10 +212,24 @@ def _with_defaults(value, node):
 def _resolved_dataset(name, plan):
     simulated = components.declared("dataset", name, "SIMULATED", False)
     source = "simulated" if simulated else plan["data_source"]
-    rows = plan["datasets"].get(name, {}).get("rows")
+    given = plan["datasets"].get(name, {})
+    rows, path = given.get("rows"), given.get("path")
+    if name == "own_table":
+        if not path:
+            raise CounterweightError(
+                "A study uses the data set own_table, but no file is named: set "
+                "datasets.own_table.path to a CSV or Parquet file."
+            )
+        source = "own"
+    elif path:
+        raise CounterweightError(
+            f"datasets.{name}.path names a file, and only own_table is read from one: use the data "
+            "set own_table in the study."
+        )
     return {
+        "path": path,
         "source": source,
-        "rows": rows or components.declared("dataset", name, "ROWS"),
+        "rows": rows or components.declared("dataset", name, "ROWS", 0),
         "files": components.declared("dataset", name, "FILES", {}),
     }
 
@@ -324,6 +342,14 @@ def _check_task(name, study, plan):
                 "of such a study stand in evaluation.keep_rates)."
             )
         study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
+    elif task == "offers":
+        extra = [key for key in ("selection", "weighting") if study[key]]
+        if extra or study["keep_rate"] < 1:
+            raise CounterweightError(
+                f"studies.{name}.{(extra or ['keep_rate'])[0]} has no meaning for "
+                f"{TASKS['offers']}: leave it out."
+            )
+        study |= {"targets": ["general"], "columns": ["rmse"]}
     elif absent:
         raise CounterweightError(
             f"studies.{name}.columns shows {listed(absent)}, which metrics does not list: add it "

@@ -81,6 +81,23 @@ def weights_of(wildcards):
     return f"{RESULTS}/{wildcards.study}/weights/{weights}.parquet" if weights else []
 
 
+def offering(study):
+    """Predictions of the method whose offers a study gives away: its first choice model."""
+    for method, spec in STUDIES[study]["methods"].items():
+        if spec["model"] == "predictive_choice":
+            return f"{RESULTS}/{study}/predictions/{method}.parquet"
+    return []
+
+
+def offers_to_write():
+    """The tables of offers of all studies that make some."""
+    return [
+        f"{RESULTS}/{study}/offers.parquet"
+        for study, parts in STUDIES.items()
+        if parts["task"] == "offers" and offering(study)
+    ]
+
+
 def starts_of(wildcards):
     return [
         f"{RESULTS}/{wildcards.study}/models/{start}.parquet"
@@ -213,6 +230,8 @@ def dataset_steps(dataset):
     source, logs = PLAN["datasets"][dataset]["source"], f"{RESULTS}/logs"
     whose = {"study": "", "source": dataset}
     table = {"outputs": [prepared(dataset)]} | whose
+    if source == "own":
+        return [{"stage": "prepare", "log": f"{logs}/prepare/{dataset}.log"} | table]
     if source == "simulated":
         return [{"stage": "simulate", "log": f"{logs}/simulate/{dataset}.log"} | table]
     first = "download" if source == "download" else "generate"

@@ -75,3 +75,67 @@ rule evaluate_log:
         ),
     script:
         "../../scripts/evaluate_log.py"
+
+
+rule evaluate_offers:
+    input:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        truth=f"{RESULTS}/{{study}}/truth.parquet",
+        model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
+        predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
+    output:
+        f"{RESULTS}/{{study}}/metrics/{{method}}.parquet",
+    log:
+        f"{RESULTS}/logs/evaluate/{{study}}/{{method}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/evaluate/{{study}}/{{method}}.tsv"
+    wildcard_constraints:
+        study=any_of("offers"),
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=20,
+    params:
+        protocol=lambda wildcards: chosen(study_of(wildcards)["evaluation"], "protocol"),
+        offer=lambda wildcards: study_of(wildcards)["labeling"]["options"],
+        dataset=lambda wildcards: (
+            study_of(wildcards)["dataset"]
+            if study_of(wildcards)["source"] == "simulated"
+            else ""
+        ),
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code(
+            "evaluate_offers.py",
+            ("protocol", study_of(wildcards)["evaluation"]["protocol"]),
+        ),
+    script:
+        "../../scripts/evaluate_offers.py"
+
+
+rule write_offers:
+    input:
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        predictions=lambda wildcards: offering(wildcards.study),
+    output:
+        f"{RESULTS}/{{study}}/offers.parquet",
+    log:
+        f"{RESULTS}/logs/offers/{{study}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/offers/{{study}}.tsv"
+    wildcard_constraints:
+        study=any_of("offers"),
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        offer=lambda wildcards: study_of(wildcards)["labeling"]["options"],
+        code=code("write_offers.py"),
+    script:
+        "../../scripts/write_offers.py"

@@ -87,3 +87,42 @@ rule label_log:
         ),
     script:
         "../../scripts/label_log.py"
+
+
+rule label_offers:
+    input:
+        table=lambda wildcards: prepared(study_of(wildcards)["dataset"]),
+        known=lambda wildcards: known_truth(study_of(wildcards)["dataset"]),
+    output:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        truth=f"{RESULTS}/{{study}}/truth.parquet",
+        metrics=f"{RESULTS}/{{study}}/metrics/labels.parquet",
+    log:
+        f"{RESULTS}/logs/label/{{study}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/label/{{study}}.tsv"
+    wildcard_constraints:
+        study=any_of("offers"),
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        features=lambda wildcards: chosen(study_of(wildcards)["features"], "recipe"),
+        outcome=lambda wildcards: chosen(study_of(wildcards)["outcome"], "rule"),
+        labeling=lambda wildcards: chosen(study_of(wildcards)["labeling"], "rule"),
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        repeats=lambda wildcards: study_of(wildcards)["repeats"],
+        test_share=lambda wildcards: study_of(wildcards)["test_share"],
+        code=lambda wildcards: code(
+            "label_offers.py",
+            ("features", study_of(wildcards)["features"]["recipe"]),
+            ("outcome", study_of(wildcards)["outcome"]["rule"]),
+            ("labeling", study_of(wildcards)["labeling"]["rule"]),
+        ),
+    script:
+        "../../scripts/label_offers.py"

@@ -31,6 +31,31 @@ for dataset_name, dataset_plan in PLAN["datasets"].items():
             script:
                 "../../scripts/simulate.py"
 
+    elif dataset_plan["source"] == "own":
+
+        rule:
+            name:
+                f"prepare_{dataset_name}"
+            input:
+                dataset_plan["path"],
+            output:
+                table=prepared(dataset_name),
+            log:
+                f"{RESULTS}/logs/prepare/{dataset_name}.log",
+            benchmark:
+                f"{RESULTS}/benchmarks/prepare/{dataset_name}.tsv"
+            conda:
+                ENVIRONMENT
+            threads: 1
+            resources:
+                mem_mb=2000,
+                runtime=20,
+            params:
+                dataset=dataset_name,
+                code=code("prepare_own.py", ("dataset", dataset_name)),
+            script:
+                "../../scripts/prepare_own.py"
+
     else:
 
         rule:

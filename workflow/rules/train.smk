@@ -79,3 +79,42 @@ rule train_policy:
         ),
     script:
         "../../scripts/train_policy.py"
+
+
+rule train_offers:
+    input:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        truth=branch(
+            lambda wildcards: method_of(wildcards)["options"].get("per_component"),
+            then=f"{RESULTS}/{{study}}/truth.parquet",
+            otherwise=[],
+        ),
+    output:
+        model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
+        predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
+    log:
+        f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/train/{{study}}/{{method}}.tsv"
+    wildcard_constraints:
+        study=any_of("offers"),
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=60,
+    params:
+        model=lambda wildcards: method_of(wildcards)["model"],
+        options=lambda wildcards: method_of(wildcards)["options"],
+        repeats=lambda wildcards: method_of(wildcards)["repeats"],
+        offer=lambda wildcards: study_of(wildcards)["labeling"]["options"],
+        bootstrap=lambda wildcards: study_of(wildcards)["bootstrap"],
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code(
+            "train_offers.py", ("model", method_of(wildcards)["model"])
+        ),
+    script:
+        "../../scripts/train_offers.py"

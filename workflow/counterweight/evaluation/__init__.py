@@ -13,4 +13,5 @@ PROTOCOLS = {
     "metrics": "counterweight.evaluation.evaluate:evaluate_predictions",
     "ranking_resamples": "counterweight.evaluation.ranking_resamples:ranking_resamples",
     "policy_value": "counterweight.evaluation.policy_value:policy_value",
+    "offers": "counterweight.evaluation.offers:evaluate_offers",
 }

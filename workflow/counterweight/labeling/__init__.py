@@ -11,6 +11,7 @@ OUTCOMES = {
     "equals": "counterweight.labeling.equals:equals",
     "above_median": "counterweight.labeling.above_median:above_median",
     "reward": "counterweight.labeling.reward:reward",
+    "accepts": "counterweight.labeling.accepts:accepts",
 }
 
 LABELINGS = {
@@ -19,4 +20,5 @@ LABELINGS = {
     "known_propensity": "counterweight.labeling.known_propensity:known_propensity",
     "everyone": "counterweight.labeling.everyone:everyone",
     "logged": "counterweight.labeling.logs:logged",
+    "offered": "counterweight.labeling.offered:offered",
 }

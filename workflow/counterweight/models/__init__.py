@@ -9,4 +9,8 @@ MODELS = {
     "uniform_policy": "counterweight.models.policies:UniformPolicy",
     "imitated_policy": "counterweight.models.policies:ImitatedPolicy",
     "column_policy": "counterweight.models.policies:ColumnPolicy",
+    "predictive_choice": "counterweight.models.predictive_choice:PredictiveChoiceModel",
+    "offer_logistic": "counterweight.models.offer_logistic:OfferLogistic",
+    "logitboost": "counterweight.models.logitboost:LogitBoost",
+    "logistic_tree": "counterweight.models.logistic_tree:LogisticTree",
 }

@@ -13,4 +13,8 @@ FIGURES = {
     "keep_rates": "counterweight.reporting.figures.keep_rates:draw",
     "reliability": "counterweight.reporting.figures.reliability:draw",
     "shares": "counterweight.reporting.figures.shares:draw",
+    "segments": "counterweight.reporting.figures.segments:draw",
+    "curves": "counterweight.reporting.figures.curves:draw",
+    "model_order": "counterweight.reporting.figures.model_order:draw",
+    "enrolment": "counterweight.reporting.figures.enrolment:draw",
 }

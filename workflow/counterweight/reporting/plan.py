@@ -34,6 +34,9 @@ def study_plan(study):
             "baseline", "figures", "task", "columns", "keep_rate",
         )
     }  # fmt: skip
+    if study["task"] == "offers":
+        options = study["labeling"]["options"]
+        shown["offer"] = {key: options[key] for key in ("low", "high", "direction", "revenue")}
     shown["protocol"] = {
         "name": study["evaluation"]["protocol"], "options": study["evaluation"]["options"]
     }  # fmt: skip

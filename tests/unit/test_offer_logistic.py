@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.linear import fit_logistic
-from counterweight.models.logistic_tree import LogisticModelTree
+from counterweight.models.logistic_tree import LogisticTree
 from counterweight.models.logitboost import LogitBoost
 from counterweight.models.offer_logistic import OPTIONS, OfferLogistic
 from scipy.special import expit, logit
 
-MODELS = (OfferLogistic, LogitBoost, LogisticModelTree)
+MODELS = (OfferLogistic, LogitBoost, LogisticTree)
 
 
 def drawn(rows=2000, seed=0):

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models import offer_training
-from counterweight.models.logistic_tree import LogisticModelTree
+from counterweight.models.logistic_tree import LogisticTree
 from counterweight.models.logitboost import LogitBoost
 from counterweight.models.offer_logistic import OfferLogistic
 from counterweight.models.offer_training import (
@@ -50,7 +50,7 @@ class TwoSegments:
 
 METHODS = {
     "segments": TwoSegments, "offer_logistic": OfferLogistic, "logitboost": LogitBoost,
-    "logistic_tree": LogisticModelTree,
+    "logistic_tree": LogisticTree,
 }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ MOST_LEVELS = 30
 LEAST_PROBABILITY = 0.01
 #: Forests for the estimated density: trees of each, and rows that a leaf must have.
 TREES, LEAVES = 50, (20, 60, 200)
+#: Rows that a tree is grown on, at most: then the time is linear in the rows.
+MOST_SAMPLED = 10_000
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,9 @@ def _forest(X, bins, count, seed):
         if leaf > len(X) // 3:
             break
         forest = RandomForestClassifier(
-            TREES, min_samples_leaf=leaf, oob_score=True, random_state=seed
-        )
+            TREES, min_samples_leaf=leaf, oob_score=True, random_state=seed,
+            max_samples=min(len(X), MOST_SAMPLED),
+        )  # fmt: skip
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
             forest.fit(X, bins)

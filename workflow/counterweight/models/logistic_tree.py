@@ -254,7 +254,7 @@ def leaf_log_odds(arrays, Z):
     return np.einsum("np,np->n", Z, arrays["coef"][at]) + arrays["intercept"][at]
 
 
-class LogisticModelTree(OfferBaseline):
+class LogisticTree(OfferBaseline):
     """Logistic model tree on features and offer.
 
     As in Landwehr, Hall & Frank (2005): LogitBoost models in the nodes, a child's grown from

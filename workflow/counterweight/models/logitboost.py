@@ -51,7 +51,8 @@ OPTIONS = {
         "default": "log_loss",
         "description": (
             "What cross-validation minimises. misclassification is the default of Weka's "
-            "SimpleLogistic; where few accept, it may choose no step at all: p = 1/2 for everyone."
+            "SimpleLogistic; where nobody is likelier than not to accept, it takes no step: p = "
+            "1/2 for everyone."
         ),
     },
 }
@@ -240,8 +241,8 @@ class LogitBoost(OfferBaseline):
     and their number minimises a cross-validated loss, here log loss (there the number of
     misclassified rows, which is the other choice of `criterion`). Early stopping both selects
     and shrinks features. Before the first step p = 1/2 for everyone, and with
-    "misclassification" that may be the choice where less than half accept anywhere: no step
-    can then lower the number of errors.
+    "misclassification" that is the choice where less than half accept everywhere: no step can
+    then lower the number of errors.
 
     Parameters
     ----------

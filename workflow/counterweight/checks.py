@@ -92,3 +92,17 @@ def checked_weights(sample_weight, rows):
             "the target population; check the selection model."
         )
     return weights
+
+
+def checked_new_rows(X, d):
+    """Rows to predict, as floats.
+
+    Raises
+    ------
+    CounterweightError
+        When they hold NaN or infinite values or have another number of features than `d`.
+    """
+    X = checked_rows(X)
+    if X.shape[1] != d:
+        raise CounterweightError(f"The model has {d} features, the rows to predict {X.shape[1]}.")
+    return X

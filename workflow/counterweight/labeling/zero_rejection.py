@@ -233,3 +233,23 @@ def _no_missing(reward):
             f"The reward is missing in {int(missing.sum())} of {reward.size} rows (first: row "
             f"{int(np.argmax(missing))}): fill in or drop these rows."
         )
+
+
+def key_order(keys, rows):
+    """Order by key, so that sums and passes do not depend on the order of the rows.
+
+    Raises
+    ------
+    CounterweightError
+        When there is not one key for each row, or a key stands twice.
+    """
+    if keys.shape != (rows,):
+        raise CounterweightError(f"There are {rows} rows but {keys.size} keys: give one for each.")
+    order = np.argsort(keys, kind="stable")
+    same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    if len(same):
+        raise CounterweightError(
+            f"{len(same)} keys stand more than once (first: {keys[order][same[0]]}): rows are "
+            "drawn by key, so each needs its own."
+        )
+    return order

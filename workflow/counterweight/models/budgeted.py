@@ -4,13 +4,11 @@ import logging
 
 import numpy as np
 
-from counterweight.checks import checked_labels, checked_rows
+from counterweight.checks import checked_labels, checked_new_rows, checked_rows
 from counterweight.errors import CounterweightError
-from counterweight.labeling.zero_rejection import row_uniforms
+from counterweight.labeling.zero_rejection import key_order, row_uniforms
 from counterweight.models.calibration import shifted_odds
-from counterweight.models.generative import checked_new_rows
 from counterweight.models.learners import ConstantModel, Tree, new_learner
-from counterweight.models.subsampled import key_order
 
 log = logging.getLogger("counterweight")
 

@@ -20,9 +20,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from counterweight.checks import checked_weights
 from counterweight.errors import CounterweightError
-from counterweight.labeling.zero_rejection import checked_rates, kept_rows, row_uniforms
+from counterweight.labeling.zero_rejection import (
+    checked_rates,
+    kept_rows,
+    key_order,
+    row_uniforms,
+)
 from counterweight.models.calibration import SplineCalibrator
-from counterweight.models.subsampled import key_order
 
 #: Arrays go to the estimator as they are; only sparse ones in a form that has rows.
 PASSED_ON = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from counterweight.checks import checked_labels, checked_rows, checked_weights
+from counterweight.checks import (
+    checked_labels,
+    checked_new_rows,
+    checked_rows,
+    checked_weights,
+)
 from counterweight.errors import CounterweightError
 from counterweight.models.gaussian_mixture import (
     fit_mixture,
@@ -68,20 +73,6 @@ def class_log_joint(X, prior, weights, means, covariances):
 def posterior(joint):
     """Class probabilities (n, 2) from log joint densities (n, 2)."""
     return np.exp(joint - log_sum_exp(joint)[:, None])
-
-
-def checked_new_rows(X, d):
-    """Rows to predict, as floats.
-
-    Raises
-    ------
-    CounterweightError
-        When they hold NaN or infinite values or have another number of features than `d`.
-    """
-    X = checked_rows(X)
-    if X.shape[1] != d:
-        raise CounterweightError(f"The model has {d} features, the rows to predict {X.shape[1]}.")
-    return X
 
 
 class GenerativeClassifier:

@@ -7,11 +7,11 @@ import logging
 
 import numpy as np
 
+from counterweight.checks import checked_new_rows
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.gaussian_mixture import Standardised
 from counterweight.models.generative import (
     GenerativeClassifier,
-    checked_new_rows,
     class_log_joint,
     posterior,
 )

@@ -4,16 +4,21 @@ import logging
 
 import numpy as np
 
-from counterweight.checks import checked_labels, checked_rows, checked_weights
+from counterweight.checks import (
+    checked_labels,
+    checked_new_rows,
+    checked_rows,
+    checked_weights,
+)
 from counterweight.errors import CounterweightError
 from counterweight.labeling.zero_rejection import (
     keep_weights,
     kept_rows,
+    key_order,
     rate_for_share,
     row_uniforms,
 )
 from counterweight.models.calibration import SplineCalibrator, prior_correction
-from counterweight.models.generative import checked_new_rows
 from counterweight.models.learners import ConstantModel, new_learner, stored_learner
 
 log = logging.getLogger("counterweight")
@@ -278,23 +283,3 @@ class SubsampledClassifier:
             model.calibrator_.control_scores_ = number["control_scores"]
             model.calibrator_.control_rewards_ = number["control_rewards"]
         return model
-
-
-def key_order(keys, rows):
-    """Order by key, so that sums and passes do not depend on the order of the rows.
-
-    Raises
-    ------
-    CounterweightError
-        When there is not one key for each row, or a key stands twice.
-    """
-    if keys.shape != (rows,):
-        raise CounterweightError(f"There are {rows} rows but {keys.size} keys: give one for each.")
-    order = np.argsort(keys, kind="stable")
-    same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-    if len(same):
-        raise CounterweightError(
-            f"{len(same)} keys stand more than once (first: {keys[order][same[0]]}): rows are "
-            "drawn by key, so each needs its own."
-        )
-    return order

@@ -106,11 +106,16 @@ def test_pruning_is_nested_and_each_subtree_is_best_at_its_charge():
     X, t, y, _ = crossed(800)
     Z = np.column_stack([X, t])
     tree = grow(Z, y, 2)
-    alphas, subtrees = tree.weakest_links()
-    assert (np.diff(alphas) > 0).all() and len(alphas) == len(subtrees) > 2
+    other = crossed(300, seed=9)
+    Z_other = np.column_stack(other[:2])
+    alphas, last, held = tree.weakest_links(tree.held_losses(Z_other, other[2], "log_loss"))
+    assert (np.diff(alphas) > 0).all() and len(alphas) == len(held) == last.max() + 2 > 2
     sizes, risks = [], []
-    for kept in subtrees:
-        arrays = tree.arrays(kept)
+    for number in range(len(alphas)):
+        arrays = tree.arrays(last >= number)
+        elsewhere = leaf_log_odds(arrays, Z_other)
+        losses = np.logaddexp(0, elsewhere) - other[2] * elsewhere
+        assert held[number] == pytest.approx(losses.sum())
         log_odds = leaf_log_odds(arrays, Z)
         risks.append(np.mean(np.logaddexp(0, log_odds) - y * log_odds))
         sizes.append((arrays["column"] < 0).sum())

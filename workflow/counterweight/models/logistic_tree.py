@@ -85,31 +85,30 @@ def best_split(Z, y, smallest_leaf=2):
     (column, threshold, gain) or None
         Rows with a value at or below the threshold go left.
     """
-    count = len(y)
-    whole = _entropy(y.sum(), count)
-    best = None
-    for column in range(Z.shape[1]):
-        order = np.argsort(Z[:, column], kind="stable")
-        values = Z[order, column]
-        left = np.arange(1, count)
-        allowed = values[1:] > values[:-1]
-        candidates = int(allowed.sum())
-        allowed &= (left >= smallest_leaf) & (count - left >= smallest_leaf)
-        if not allowed.any():
-            continue
-        positive = np.cumsum(y[order])[:-1]
-        after = (
-            left * _entropy(positive, left)
-            + (count - left) * _entropy(y.sum() - positive, count - left)
-        ) / count
-        gain = np.where(allowed, whole - after, -np.inf)
-        at = int(np.argmax(gain))
-        worth = gain[at] - np.log2(candidates) / count
-        if worth > 1e-12 and (best is None or worth > best[2] + 1e-12):
-            low, high = values[at], values[at + 1]
-            middle = low + (high - low) / 2
-            best = (column, float(middle if low <= middle < high else low), float(worth))
-    return best
+    count, total = len(y), y.sum()
+    order = np.argsort(Z, axis=0, kind="stable")
+    values = np.take_along_axis(Z, order, axis=0)
+    allowed = values[1:] > values[:-1]
+    candidates = allowed.sum(axis=0)
+    left = np.arange(1, count)[:, None]
+    allowed &= (left >= smallest_leaf) & (count - left >= smallest_leaf)
+    columns = np.flatnonzero(allowed.any(axis=0))
+    if not len(columns):
+        return None
+    positive = np.cumsum(y[order[:, columns]], axis=0)[:-1]
+    after = left * _entropy(positive, left)
+    after += (count - left) * _entropy(total - positive, count - left)
+    gain = np.where(allowed[:, columns], _entropy(total, count) - after / count, -np.inf)
+    at = gain.argmax(axis=0)
+    worth = gain[at, np.arange(len(columns))] - np.log2(candidates[columns]) / count
+    # Rounding must not choose between columns that are equally good: the first one wins.
+    best = int(np.argmax(worth >= worth.max() - 1e-12))
+    if worth[best] <= 1e-12:
+        return None
+    column, place = int(columns[best]), int(at[best])
+    low, high = values[place, column], values[place + 1, column]
+    middle = low + (high - low) / 2
+    return column, float(middle if low <= middle < high else low), float(worth[best])
 
 
 class _Tree:
@@ -156,47 +155,75 @@ class _Tree:
             "intercept": np.array([self.intercept[node] for node in order]),
         }  # fmt: skip
 
-    def weakest_links(self):
-        """CART's sequence of subtrees.
+    def weakest_links(self, held=None):
+        """CART's sequence of subtrees, from the whole tree to its root alone.
+
+        Parameters
+        ----------
+        held : ndarray (nodes,), optional
+            Anything that adds up over leaves, such as the loss of held-out rows in each node.
 
         Returns
         -------
-        alphas : ndarray
+        alphas : ndarray (s,)
             Ascending from 0: the charge for each leaf from which on a subtree is the best.
-        kept : list of ndarray of bool
-            Which nodes are split in each subtree; the last one is the root alone.
+        last : ndarray of int (nodes,)
+            The last subtree in which a node is split; -1 for leaves. Subtree number s is
+            ``arrays(last >= s)``.
+        totals : ndarray (s,)
+            Sum of `held` over the leaves of each subtree.
         """
-        kept = np.array(self.column) >= 0
-        alphas, subtrees = [0.0], []
-        while True:
-            # Children come after their parents, so one pass backwards sums whole branches.
-            risk, leaves = np.array(self.risk, dtype=float), np.ones(len(kept))
-            for node in np.flatnonzero(kept)[::-1]:
-                children = [self.left[node], self.right[node]]
-                risk[node], leaves[node] = risk[children].sum(), leaves[children].sum()
-            alive = self._alive(kept)
-            if not alive.any():
-                subtrees.append(kept)
-                return np.array(alphas), subtrees
+        alive = np.array(self.column) >= 0
+        risk, held = np.array(self.risk), np.zeros(len(alive)) if held is None else held
+        # Sums over the leaves below each node: risk, number, held.
+        below = np.column_stack([risk, np.ones(len(alive)), held])
+        parent = np.full(len(alive), -1)
+        # Children come after their parents, so one pass backwards sums whole branches.
+        for node in np.flatnonzero(alive)[::-1]:
+            children = [self.left[node], self.right[node]]
+            below[node], parent[children] = below[children].sum(axis=0), node
+        last = np.full(len(alive), -1)
+        alphas, totals = [0.0], []
+        while alive.any():
             inner = np.flatnonzero(alive)
-            link = (np.array(self.risk)[inner] - risk[inner]) / (leaves[inner] - 1)
+            link = (risk[inner] - below[inner, 0]) / (below[inner, 1] - 1)
             weakest = link.min()
             if weakest > alphas[-1] + 1e-12:
-                subtrees.append(kept)
+                totals.append(below[0, 2])
                 alphas.append(float(weakest))
-            kept = alive.copy()
-            kept[inner[link <= weakest + 1e-12]] = False
+            for node in inner[link <= weakest + 1e-12]:
+                if alive[node]:
+                    self._cut(node, alive, last, len(alphas) - 2)
+                    change = np.array([risk[node], 1.0, held[node]]) - below[node]
+                    while node >= 0:
+                        below[node] += change
+                        node = parent[node]
+        totals.append(below[0, 2])
+        return np.array(alphas), last, np.array(totals)
 
-    def _alive(self, kept):
-        """Split nodes whose ancestors are all split."""
-        alive = np.zeros(len(kept), bool)
-        queue = [0]
+    def _cut(self, node, alive, last, number):
+        """Make a node a leaf; `number` is the last subtree in which it was none."""
+        queue = [node]
         while queue:
             node = queue.pop()
-            if kept[node]:
-                alive[node] = True
+            if alive[node]:
+                alive[node], last[node] = False, number
                 queue += [self.left[node], self.right[node]]
-        return alive
+
+    def held_losses(self, Z, y, criterion):
+        """Summed loss of rows in each node that they pass, by that node's model."""
+        sums = np.zeros(len(self.column))
+        stack = [(0, np.arange(len(y)))]
+        while stack:
+            node, rows = stack.pop()
+            if len(rows):
+                log_odds = Z[rows] @ self.coef[node] + self.intercept[node]
+                sums[node] = loss(criterion, log_odds, y[rows]) * len(rows)
+                if self.column[node] >= 0:
+                    goes_left = Z[rows, self.column[node]] <= self.threshold[node]
+                    stack += [(self.left[node], rows[goes_left])]
+                    stack += [(self.right[node], rows[~goes_left])]
+        return sums
 
 
 def grow(Z, y, iterations, *, smallest_split=15, smallest_leaf=2, criterion="log_loss"):
@@ -304,11 +331,9 @@ class LogisticTree(OfferBaseline):
             Z, y, rng, folds=self.folds, most=self.most_iterations, criterion=self.criterion
         )
         tree = self._grown(Z, y, steps)
-        alphas, subtrees = tree.weakest_links()
-        chosen = 0
-        if len(subtrees) > 1:
-            chosen = self._pruning(Z, y, steps, alphas, rng)
-        arrays = tree.arrays(subtrees[chosen])
+        alphas, last, _ = tree.weakest_links()
+        chosen = self._pruning(Z, y, steps, alphas, rng) if len(alphas) > 1 else 0
+        arrays = tree.arrays(last >= chosen)
         return arrays | {"iterations": steps, "leaves": int((arrays["column"] < 0).sum())}
 
     def _grown(self, Z, y, steps):
@@ -327,13 +352,9 @@ class LogisticTree(OfferBaseline):
             if own.all():
                 continue
             tree = self._grown(Z[~own], y[~own], steps)
-            limits, subtrees = tree.weakest_links()
-            losses = [
-                loss(self.criterion, leaf_log_odds(tree.arrays(kept), Z[own]), y[own])
-                for kept in subtrees
-            ]
-            at = np.searchsorted(limits, between, side="right") - 1
-            total += np.array(losses)[at] * own.sum()
+            held = tree.held_losses(Z[own], y[own], self.criterion)
+            limits, _, losses = tree.weakest_links(held)
+            total += losses[np.searchsorted(limits, between, side="right") - 1]
         return len(total) - 1 - int(np.argmin(total[::-1]))
 
     def _constant(self, log_odds, p):

@@ -101,7 +101,8 @@ class Boost:
 
     def log_loss(self):
         """Mean -log p(y) of the rows."""
-        return float(np.mean(np.logaddexp(0.0, self.log_odds) - self.y * self.log_odds))
+        entropy = np.logaddexp(0.0, self.log_odds).sum() - self.y @ self.log_odds
+        return float(entropy) / len(self.y)
 
     def step(self):
         """Add one line; False where it gained nothing (then nothing is changed).
@@ -120,10 +121,9 @@ class Boost:
         weight = np.abs(residual) * np.maximum(own, 1.0 / Z_LIMIT)
         weight = np.maximum(weight, 1e-12)
         moments = self.both @ weight
-        mean, second = np.split(moments, 2)
-        total, response = weight.sum(), residual.sum()
-        mean = mean / total
-        spread = second / total - mean**2
+        total, response, width = weight.sum(), residual.sum(), len(self.lines)
+        mean = moments[:width] / total
+        spread = moments[width:] / total - mean**2
         covariance = (self.lines @ residual - mean * response) / total
         usable = spread > 1e-10
         gain = np.where(usable, covariance**2 / np.where(usable, spread, 1.0), 0.0)
@@ -153,7 +153,7 @@ class Boost:
 
 
 def loss(criterion, log_odds, y):
-    """Mean loss of each column of log-odds; p = 1/2 counts as a refusal."""
+    """Mean loss of rows; p = 1/2 counts as a refusal."""
     y = np.asarray(y, dtype=float)
     if criterion == "misclassification":
         return float(np.mean((log_odds > 0) != (y > 0.5)))

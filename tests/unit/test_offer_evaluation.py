@@ -118,6 +118,30 @@ def test_errors_by_component_add_up():
     assert squares == pytest.approx(whole["value"] ** 2 * whole["rows"])
 
 
+def test_components_are_described():
+    made = world()
+    found = evaluated(made, perfect(made))
+    own = (made[1]["role"] == "train") & (made[2]["component"] == 1)
+    share = made[2]["answer"][own].mean()
+    assert found[0, "component_imbalance", "#1"]["value"] == pytest.approx((0.5 - share) ** 2)
+    assert found[0, "component_eta", "#1"]["value"] == 0.9
+    assert found[0, "component_k", "#2"]["value"] == 5
+    # Two unit Gaussians at distance 3: exp(-9 / 8).
+    assert found[0, "component_overlap", "#1"]["value"] == pytest.approx(np.exp(-9 / 8))
+
+
+def test_errors_of_sums_and_quartiles_of_offers():
+    made = world()
+    predictions = said(made[2], made[1], 1.1 * made[2]["p"] - 0.0, np.linspace(0, 1, 3000))
+    predictions["p"] = np.minimum(predictions["p"], 1.0)
+    found = evaluated(made, predictions)
+    test = made[1]["role"] == "test"
+    ratio = predictions["p"][test].sum() / made[2]["p"][test].sum()
+    assert found[0, "enrolment_error", "hard"]["value"] == pytest.approx(ratio - 1)
+    assert found[0, "best_offer", "hard"]["value"] == pytest.approx(0.5, abs=0.05)
+    assert found[0, "best_offer_high", "hard"]["value"] == pytest.approx(0.75, abs=0.05)
+
+
 def test_the_floor_is_nothing_where_components_are_far_apart():
     made = world(gap=50.0)
     found = evaluated(made, perfect(made), known=lambda: mixture(50.0))

@@ -127,7 +127,13 @@ def evaluate_offers(
     Root mean squared errors are over the training rows, as in the paper, and over the test
     rows in ``..._test``. Sums (enrolment, revenue) and scores are over the test rows, or over
     the training rows where a study has no others. The standard error of ``enrolment_actual``
-    is the binomial noise of that count.
+    is the binomial noise of that count. ``enrolment_error`` and ``revenue_error`` are the
+    distances of the predicted sums from the true expected ones, as shares of these.
+    ``best_offer`` is the median over people, ``.._low`` and ``.._high`` the quartiles. Of each
+    true component (item ``#{component}``): ``component_imbalance`` (training rows),
+    ``component_overlap`` (largest Bhattacharyya coefficient), ``component_eta``,
+    ``component_k``. Where a study has no test rows, values from the log are of offers that
+    were fitted to the same answers, and flatter them.
     """
     labels, truth = by_repeat(labels), by_repeat(truth)
     X = np.column_stack([values for name, values in features.items() if name != "row"])
@@ -148,6 +154,7 @@ def evaluate_offers(
             fresh = generator(seed, stream, repeat, "divergence")
             arrays = models.get((repeat, "general"), {})
             shared = _fit_records(arrays) + seen[repeat].floor_records()
+            shared += seen[repeat].fact_records()
             shared += _divergence(arrays, seen[repeat].mixture, draws, fresh)
             records += [{"repeat": repeat, "target": "general"} | record for record in shared]
         if not np.array_equal(own["row"], labels[repeat]["row"]):
@@ -231,6 +238,32 @@ class Repeat:
         joint = np.exp(joint - joint.max(axis=1, keepdims=True))
         return joint / joint.sum(axis=1, keepdims=True), curves
 
+    def component_facts(self):
+        """What each true component is like, as columns, as far as it is known."""
+        if "component" not in self.truth:
+            return {}
+        component = self.truth["component"].astype(int)
+        held = np.unique(component[self.train])
+        share = [self.answer[self.train & (component == j)].mean() for j in held]
+        facts = {"component": held, "imbalance": imbalance(share)}
+        if self.curved:
+            first = [int(np.argmax(component == j)) for j in held]
+            facts |= {name: self.truth[name][first] for name in ("eta", "k")}
+        if self.mixture is not None and len(self.mixture.weights) > max(1, held.max()):
+            from counterweight.datasets.segments import overlaps
+
+            facts["overlap"] = overlaps(self.mixture.means, self.mixture.covariances)[held]
+        return facts
+
+    def fact_records(self):
+        """`component_facts` as records."""
+        facts = self.component_facts()
+        return [
+            {"metric": f"component_{name}", "item": f"#{j}", "value": float(value)}
+            for name, values in facts.items() if name != "component"
+            for j, value in zip(facts["component"], values, strict=True)
+        ]  # fmt: skip
+
     def floor_records(self):
         """RMSE by the true parameters where only the component is unknown: hard and soft."""
         found = self.posterior()
@@ -277,9 +310,15 @@ def _setting_records(own, known, setting, least_spread):
     add("revenue_actual", (answer * earned).sum(), float(np.sqrt((noise * earned**2).sum())))
     add("enrolment_claimed", own["best_p"][used].sum())
     add("revenue_claimed", own["best_revenue"][used].sum())
+    quartiles = np.quantile(own["best_offer"][used], [0.5, 0.25, 0.75])
+    for name, value in zip(("", "_low", "_high"), quartiles, strict=True):
+        add(f"best_offer{name}", value)
     if known.p is not None:
-        add("enrolment_true", known.p[used].sum())
-        add("revenue_true", (known.p[used] * earned).sum())
+        truth = {"enrolment": known.p[used].sum(), "revenue": (known.p[used] * earned).sum()}
+        for name, predicted in (("enrolment", p), ("revenue", own["revenue"])):
+            add(f"{name}_true", truth[name])
+            if truth[name]:
+                add(f"{name}_error", abs(predicted[used].sum() / truth[name] - 1))
         for suffix, rows in known.roles:
             add(f"rmse{suffix}", _rmse(p, known.p, rows), rows=int(rows.sum()))
     if known.curved:
@@ -317,9 +356,9 @@ def _setting_records(own, known, setting, least_spread):
 def _component_records(p, known, setting):
     """RMSE of each true component, and what it depends on."""
     component, records = known.truth["component"].astype(int), []
-    held = np.unique(component[known.train])
+    facts = known.component_facts()
     errors = []
-    for j in held:
+    for j in facts["component"]:
         for suffix, rows in known.roles:
             rows = rows & (component == j)
             if rows.any():
@@ -328,28 +367,20 @@ def _component_records(p, known, setting):
                 records.append(record | {"value": value, "rows": int(rows.sum())})
                 if not suffix:
                     errors.append(value)
-    if len(held) < LEAST_COMPONENTS or not known.curved or known.mixture is None:
+    if len(facts["component"]) < LEAST_COMPONENTS or not {"eta", "overlap"} <= set(facts):
         return records
-    from counterweight.datasets.segments import overlaps
-
-    first = [int(np.argmax(component == j)) for j in held]
-    overlap = overlaps(known.mixture.means, known.mixture.covariances)[held]
-    share = [known.answer[known.train & (component == j)].mean() for j in held]
-    columns = {
-        "imbalance": imbalance(share), "overlap": overlap_class(overlap),
-        "eta": known.truth["eta"][first], "k": known.truth["k"][first],
-    }  # fmt: skip
+    columns = {name: facts[name] for name in ("imbalance", "overlap", "eta", "k")}
+    columns["overlap"] = overlap_class(columns["overlap"])
     try:
-        fitted = {"overlap": regress(columns, errors)}
+        fitted = {"with_overlap": regress(columns, errors)}
         columns.pop("overlap")
-        fitted[""] = regress(columns, errors)
+        fitted["without_overlap"] = regress(columns, errors)
     except CounterweightError as error:
         log.warning("No regression of the errors by component: %s", error)
         return records + [{"metric": "regression_missing", "value": 1.0, "item": setting}]
     # The variant with overlap is that of Table 5, the one without of Tables 6 and 7.
-    for name, regression in fitted.items():
-        item = f"{setting}#with_overlap" if name else f"{setting}#without_overlap"
-        records += regression_records(regression, item)
+    for kind, regression in fitted.items():
+        records += regression_records(regression, f"{setting}#{kind}")
     return records
 
 

@@ -58,6 +58,7 @@ def said(truth, labels, p, best, setting="hard", eta=None, segment=None):
 
 def evaluated(made, predictions, models=None, offer=None, known=mixture, **options):
     features, labels, truth = made
+    options.setdefault("density", "uniform")
     records = evaluate_offers(
         predictions, labels, truth, models or {}, features, offer=offer or {},
         mixture=None if known is None else lambda world: known(), seed=1, stream="s", **options,
@@ -98,7 +99,7 @@ def test_the_truth_has_no_error_and_claims_what_is_true():
 
 def test_the_value_from_the_log_covers_the_truth_of_the_policy():
     made = world(8000)
-    found = evaluated(made, perfect(made), density="uniform")
+    found = evaluated(made, perfect(made))
     true = found[0, "revenue_optimal_true", "hard"]["value"]
     for name in ("ips", "snips"):
         low, high = (found[0, f"revenue_{name}_{end}", "hard"]["value"] for end in ("low", "high"))
@@ -221,7 +222,7 @@ def test_a_table_without_truth_is_evaluated_by_its_answers(caplog):
     features, labels, truth = world(500)
     known = {name: truth[name] for name in ("repeat", "row", "answer")}
     predictions = said(truth, labels, truth["p"], np.full(500, 0.5), "", segment=np.full(500, -1))
-    found = evaluated((features, labels, known), predictions, known=None)
+    found = evaluated((features, labels, known), predictions, known=None, density="estimated")
     metrics = {metric for _, metric, _ in found}
     assert {"log_loss", "brier", "auc", "enrolment_actual", "revenue_snips"} <= metrics
     assert not {"rmse", "rmse_floor", "revenue_best_possible", "offer_variation"} & metrics

@@ -252,7 +252,7 @@ def _name(side, plan):
         if side["source"] != "labels":
             parts[0] += f" of {source}"
         if side.get("item"):
-            counted = "step " if side["item"].isdigit() else ""
+            counted = "step " if side["item"].isdigit() and side["metric"] != "mdl" else ""
             parts.append(f"({counted}{_item(side['item'])})")
     return " ".join(parts)
 

@@ -8,14 +8,22 @@ import numpy as np
 import pandas as pd
 
 from counterweight.components import declared
-from counterweight.reporting import policy_values, subsampled, summaries
+from counterweight.reporting import (
+    offer_sentences,
+    offers,
+    policy_values,
+    subsampled,
+    summaries,
+)
 from counterweight.reporting.claims import OUTCOMES, VERDICTS, conditions
 from counterweight.reporting.tables import (
     best_of,
     columns_of,
     failures_of,
     is_log,
+    is_offers,
     last_line,
+    offers_table,
     results_table,
     value_table,
 )
@@ -248,15 +256,39 @@ def _value_view(own, name, plan, target, title, claims, failures):
     }
 
 
+def _offers_view(own, name, plan, target, title, claims, failures, printed):
+    """The sheets of a study of offers with their sentences and warnings."""
+    settings = plan["studies"][name]
+    table = offers_table(own, plan, name, target, printed, failures)
+    found = summaries.claims_on(claims, name, target)
+    return {
+        "kind": "offers",
+        "title": title,
+        "caption": "Chances of acceptance, totals and best offers",
+        "sentences": [
+            *offer_sentences.sentences(table, own, name), summaries.claims_sentence(found)
+        ],
+        "warnings": list(offer_sentences.warnings(table, own, settings)),
+        "sheets": offers.sheets(table, settings, own),
+        "oracle": bool(table["oracle"].any()),
+    }  # fmt: skip
+
+
 def _study_view(name, settings, plan, metrics, claims, failures, figures, printed):
     own = metrics[metrics["study"] == name]
-    log = is_log(settings)
-    tables = [
-        _value_view(own, name, plan, target, title, claims, failures)
-        if log
-        else _results_view(own, name, settings, plan, target, title, claims, failures, printed)
-        for target, title in _tables_of(settings)
-    ]
+    made_of_offers = is_offers(settings)
+    log = is_log(settings) or made_of_offers
+    tables = []
+    for target, title in _tables_of(settings):
+        if made_of_offers:
+            view = _offers_view(own, name, plan, target, title, claims, failures, printed)
+        elif log:
+            view = _value_view(own, name, plan, target, title, claims, failures)
+        else:
+            view = _results_view(
+                own, name, settings, plan, target, title, claims, failures, printed
+            )
+        tables.append(view)
     drawn = []
     for figure in settings.get("figures") or ():
         if (name, figure) in figures:
@@ -286,7 +318,8 @@ def _study_view(name, settings, plan, metrics, claims, failures, figures, printe
         "weights": summaries.weight_rows(own, settings),
         "selection": summaries.selection_rows(own, settings),
         "notes": summaries.fitting_notes(own, settings)
-        + list(subsampled.counts_told(own, settings)),
+        + list(subsampled.counts_told(own, settings))
+        + (list(offer_sentences.counts(own, settings)) if made_of_offers else []),
         "failures": failures_of(failures, name, settings.get("dataset")),
     }
 

@@ -341,7 +341,8 @@ def sizes(metrics, study, printed):
     rows = []
     everyone = _mean(metrics, "labels", "rows_unlabeled") == 0
     for metric, name in (
-        ("rows_labeled", "labeled"), ("rows_unlabeled", "unlabeled"), ("rows_test", "test"),
+        ("rows_train", "for training"), ("rows_labeled", "labeled"),
+        ("rows_unlabeled", "unlabeled"), ("rows_test", "test"),
         ("rows_all", "all"), ("rows_log", "in the log"),
         ("rows_on_policy", "logged by the policy itself"),
         ("rows_nonzero", "of non-zero reward in the log"),

@@ -5,6 +5,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.intervals import normal_interval, paired_interval
+from counterweight.reporting.offer_tables import offer_table
 from counterweight.reporting.wording import LOSSES, method_label, setting_label
 
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
@@ -30,6 +31,11 @@ def columns_of(settings):
 def is_log(settings):
     """Whether a study is about a log of actions rather than about labels."""
     return settings.get("task") == "log"
+
+
+def is_offers(settings):
+    """Whether a study is about offers and answers to them."""
+    return settings.get("task") == "offers"
 
 
 def best_of(rows, metric):
@@ -312,10 +318,22 @@ def _value_row(parts, estimator, rate, test_share):
     }  # fmt: skip
 
 
+def offers_table(metrics, plan, study, target="general", printed=(), failures=()):
+    """The table of a study of offers; see `counterweight.reporting.offer_tables`."""
+    settings = _settings(plan, study)
+    return offer_table(
+        metrics, settings, study, target, printed,
+        lambda source: _reason(failures, study, source, settings),
+    )  # fmt: skip
+
+
 def table_of(metrics, plan, study, target, printed=(), failures=()):
-    """The table of a study for one target: of policy values, or of results."""
-    if is_log(_settings(plan, study)):
+    """The table of a study for one target: of policy values, of offers, or of results."""
+    settings = _settings(plan, study)
+    if is_log(settings):
         return value_table(metrics, plan, study, target, failures)
+    if is_offers(settings):
+        return offers_table(metrics, plan, study, target, printed, failures)
     return results_table(metrics, plan, study, target, printed, failures)
 
 

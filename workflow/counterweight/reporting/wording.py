@@ -10,12 +10,13 @@ SHARES = frozenset(
         "accuracy", "balanced_accuracy", "auc", "positive_share", "decisions_moved",
         "share_extreme", "auc_bias", "auc_spread", "auc_covered", "auc_deviation",
         "auc_deviation_quantile", "agarwal_bound", "bound_violated", "covered",
+        "accept_share", "offer_variation",
     }
 )  # fmt: skip
 #: Of these, the ones that tables show in per cent; an AUC is a share but is written as one number.
 IN_PERCENT = frozenset({"accuracy", "balanced_accuracy"})
 #: Metrics of which less is better.
-LOSSES = frozenset({"brier", "log_loss", "calibration_error", "squared_loss"})
+LOSSES = frozenset({"brier", "log_loss", "calibration_error", "squared_loss", "rmse", "kl", "mdl"})
 #: Metrics that are told relative to a value: in per cent of it.
 RELATIVE = frozenset({"ratio_bias", "identity_gap"})
 #: What else a metric is counted in.
@@ -25,6 +26,7 @@ UNITS = {
     "rows_all": "rows", "rows_capped": "rows", "components_held": "updates",
     "balance_before": "sd", "balance_after": "sd", "balance_z": "standard errors",
     "budget_excess": "rows", "rows_bought": "rows", "rows_kept": "rows",
+    "rows_train": "rows", "kl": "nats", "mdl": "nats",
 }  # fmt: skip
 METRIC_NAMES = {
     "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "auc": "AUC",
@@ -47,6 +49,24 @@ METRIC_NAMES = {
     "agarwal_bound": "Agarwal bound", "bound_violated": "share of resamples beyond the bound",
     "budget_excess": "rows bought beyond the budget",
     "spline_gap": "distance from the spline of all calibration rows",
+    "rmse": "RMSE", "rmse_test": "RMSE on new people", "rmse_component": "RMSE on a component",
+    "rmse_floor": "RMSE of the true parameters", "kl": "divergence of the mixtures",
+    "mdl": "description length", "components_chosen": "chosen number of segments",
+    "rows_train": "training rows", "likelihood_drop": "largest fall of the log-likelihood",
+    "closed_form_gap": "distance of the closed form from the search",
+    "slopes_at_bound": "slopes at their bound",
+    "enrolment_predicted": "predicted enrolment", "enrolment_actual": "actual enrolment",
+    "enrolment_true": "true expected enrolment", "enrolment_error": "error of the enrolment",
+    "enrolment_claimed": "claimed enrolment with best offers",
+    "enrolment_optimal_true": "true enrolment with best offers",
+    "revenue_predicted": "predicted revenue", "revenue_actual": "actual revenue",
+    "revenue_true": "true expected revenue", "revenue_error": "error of the revenue",
+    "revenue_claimed": "claimed revenue with best offers",
+    "revenue_optimal_true": "true revenue with best offers",
+    "revenue_best_possible": "best possible revenue", "revenue_snips": "SNIPS revenue",
+    "revenue_ips": "IPS revenue", "regression_p": "p value",
+    "regression_beta": "standardised coefficient", "regression_r2": "R²",
+    "regression_adjusted_r2": "adjusted R²", "accept_share": "share that accepts",
 }  # fmt: skip
 #: Estimators of a policy's value, as tables and figures name them.
 ESTIMATORS = {
@@ -56,6 +76,7 @@ ESTIMATORS = {
 FAMILIES = {
     "selection_bias": "Labels of a selected part",
     "subsampled_evaluation": "Evaluation on subsampled logs",
+    "predictive_choice": "Offers and answers",
 }
 #: Ways to correct for training on subsampled rows, as parts of a method's id.
 CORRECTIONS = {
@@ -66,12 +87,19 @@ _MODELS = {
     "logistic": "Logistic regression",
     "generative": "Class mixtures",
     "shifted_mixture": "Shifted mixture",
+    "predictive_choice": "Choice model",
+    "offer_logistic": "Logistic regression",
+    "logitboost": "LogitBoost",
+    "logistic_tree": "Logistic model tree",
 }
 _LEARNERS = {
     "sgd": "SGD regression", "logistic": "Logistic regression", "boosting": "Gradient boosting",
     "tree": "Tree",
 }  # fmt: skip
-_MARKS = {"lemma1": "Lemma 1", "lemma2": "Lemma 2"}
+_MARKS = {
+    "lemma1": "Lemma 1", "lemma2": "Lemma 2", "components": "one for each true component",
+    "interactions": "with interactions",
+}  # fmt: skip
 _SHARES_OF_BUDGET = {
     "natural": "natural share", "balanced": "balanced", "progressive": "progressive sampling",
     "oversampled": "positives oversampled", "all": "all rows", "shares": "fixed share",

@@ -27,13 +27,15 @@ log = logging.getLogger("counterweight")
 #: Rows that starts are drawn from, and rows that short runs see.
 START_ROWS, SEARCH_ROWS = 5_000, 20_000
 #: EM steps of the first and the second short run, and the share that goes on to the second.
-SHORT = (8, 20)
-GO_ON = 1 / 3
+SHORT = (4, 10)
+GO_ON = 0.25
 #: Starts that are run to the end, for each J and each way.
 FINISHED = 2
 LLOYD = 4
 #: Splits and merges that are tried in a short run, at most, for each J.
-MOVES = 40
+MOVES = 30
+#: Nats by which a model must be better for its neighbours in J to be sought again.
+GAIN = 0.5
 
 
 class Found(NamedTuple):
@@ -112,7 +114,7 @@ class Search:
         return self.found
 
     def improve(self, j, starts, origin, name=None):
-        """Run starts of j segments; True when one beats the best so far."""
+        """Run starts of j segments; True when one beats the best so far by `GAIN`."""
         if j == 1:
             # One segment has one optimum.
             starts, origin = starts.restarts(slice(0, 1)), ["random"]
@@ -134,7 +136,7 @@ class Search:
         run = climb(
             self.data, starts, iterations=self.iterations, **self.rule, tolerance=self.tolerance
         )
-        better = False
+        before = self.found[j].score if j in self.found else -np.inf
         statistics = self.data.expectation(run.parameters, entropy=True)
         prior = self.rule["prior"]
         penalty = 0.0 if prior is None else prior.log_density(run.parameters.curves)
@@ -153,8 +155,7 @@ class Search:
                 int(run.held[index]),
                 str(origin[index]),
             )  # fmt: skip
-            better = True
-        return better
+        return self.found[j].score > before + GAIN
 
     @staticmethod
     def _with(starts, origin, more, name):

@@ -207,6 +207,7 @@ def files(folder, offer, seed=3, points=400, offers="uniform"):
                 {"repeat": repeat, "row": row, "setting": np.full(3 * points, "hard"),
                  "segment": component.astype("int16")})  # fmt: skip
     arrays = {"weights": np.array([0.4, 0.33, 0.27]), "means": means + 0.1,
-              "covariances": spread, "eta": np.array(ETA), "k": np.array(K), "features_used": np.array([0, 1])}  # fmt: skip
+              "covariances": spread, "eta": np.array(ETA), "k": np.array(K),
+              "features_used": np.array([0, 1])}  # fmt: skip
     write_table(folder / "models" / "predictive_choice.parquet",
                 model_table(arrays, 0, "general").to_pandas())  # fmt: skip

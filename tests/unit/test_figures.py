@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import report_example as example
+import report_offers as offers
 import report_subsampled as subsampled
 from counterweight.components import declared, load, registry
 from counterweight.errors import CounterweightError
@@ -20,6 +21,7 @@ FIGURES = sorted(registry("figure"))
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     example.boundary_files(folder)
+    offers.files(folder / "offers", offers.plan()["studies"]["admissions"]["offer"])
     return folder
 
 
@@ -30,6 +32,18 @@ SUBSAMPLED = {
 }  # fmt: skip
 
 
+#: Figures of the family on offers, all drawn for one made-up study.
+OFFERS = ("segments", "curves", "model_order", "enrolment")
+
+
+@pytest.fixture(scope="module")
+def offered():
+    """Plan and metrics of a study of offers."""
+    plan = offers.plan()
+    plan["studies"] = {"admissions": plan["studies"]["admissions"]}
+    return plan, offers.metrics(plan)
+
+
 @pytest.fixture(scope="module")
 def made():
     """Plan and metrics of the family on subsampled logs."""
@@ -38,12 +52,15 @@ def made():
 
 
 @pytest.fixture
-def drawn_from(plan, metrics, folder, made):
+def drawn_from(plan, metrics, folder, made, offered):
     """The results that a figure is drawn from; without metrics on request."""
 
     def results_of(name, empty=False):
         if name in SUBSAMPLED:
             return results(SUBSAMPLED[name], made[0], made[1].iloc[:0] if empty else made[1], ".")
+        if name in OFFERS:
+            place = folder / "nothing" if empty else folder / "offers"
+            return results("admissions", offered[0], offered[1].iloc[: 0 if empty else None], place)
         study = "curved" if name == "boundary" else "adult_married"
         return results(study, plan, metrics.iloc[:0] if empty else metrics, folder)
 
@@ -125,7 +142,7 @@ def texts(figure):
                 yield text.get_text(), text.get_window_extent(renderer)
 
 
-@pytest.mark.parametrize("name", sorted(SUBSAMPLED))
+@pytest.mark.parametrize("name", sorted([*SUBSAMPLED, *OFFERS]))
 def test_no_two_texts_overlap(name, drawn_from):
     found = list(texts(load("figure", name)(drawn_from(name))))
     assert len(found) > 8

@@ -123,16 +123,22 @@ def _summary(parts):
     return f"{held} of {count(len(parts), 'condition')} {'holds' if len(parts) == 1 else 'hold'}"
 
 
-def _papers(claims):
-    """Claims by paper, in the order of their first ids: title and rows."""
-    papers = {}
+def _papers(claims, plan):
+    """Claims by paper, title and rows, in the order of the studies that they are about."""
+    papers, places = {}, {}
     for claim in _claim_view(claims):
         papers.setdefault(claim["title"], []).append(claim)
-    return [{"title": title, "claims": rows} for title, rows in sorted(papers.items(), key=_first)]
+    order = {name: place for place, name in enumerate(plan["studies"])}
+    for claim in claims.itertuples():
+        for rule in json.loads(claim.rules):
+            place = order.get(rule["study"], len(order))
+            places[claim.title] = min(places.get(claim.title, len(order)), place)
 
+    def first(paper):
+        title, rows = paper
+        return places.get(title, len(order)), rows[0]["id"]
 
-def _first(paper):
-    return paper[1][0]["id"]
+    return [{"title": title, "claims": rows} for title, rows in sorted(papers.items(), key=first)]
 
 
 def _cell(row, percents, places):
@@ -400,7 +406,7 @@ def build_report(plan, metrics, claims, failures=(), figures=None, printed=()):
         plan=plan,
         banner=BANNERS["generated"] if plan.get("data_source") == "generated" else "",
         failures=list(_failure_view(failures)),
-        papers=_papers(claims),
+        papers=_papers(claims, plan),
         counts=_counts(claims),
         studies=studies,
         families=_families(plan, studies),

@@ -97,7 +97,7 @@ _LEARNERS = {
     "tree": "Tree",
 }  # fmt: skip
 _MARKS = {
-    "lemma1": "Lemma 1", "lemma2": "Lemma 2", "components": "one for each true component",
+    "lemma1": "Lemma 1", "lemma2": "Lemma 2", "components": "by component",
     "interactions": "with interactions",
 }  # fmt: skip
 _SHARES_OF_BUDGET = {

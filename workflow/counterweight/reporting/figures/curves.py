@@ -53,7 +53,7 @@ def draw(study):
             above.plot([place], [p], "o", color=colour, markersize=5, clip_on=False, zorder=4)
             below.plot([place], [money], "o", color=colour, markersize=5, clip_on=False, zorder=4)
             shown = number(place, places_for([scale.high - scale.low], 2, 3))
-            ends.append((money, f"{100 * weights[j]:.0f} % of people: {shown}", colour))
+            ends.append((money, f"{100 * weights[j]:.0f} % of people, best {shown}", colour))
         above.set(ylim=(0, 1.02), ylabel="Chance of acceptance")
         below.set(ylabel="Expected revenue")
         below.set_xlim(scale.low, scale.high)

@@ -34,16 +34,19 @@ def draw(study):
     if not rows:
         return style.blank("No method of this study predicted acceptances.")
     with style.look():
-        height = 1.35 + 0.3 * len(rows)
+        height = 1.35 + 0.34 * len(rows)
         figure, axes = style.panels(1, 3, height=height, sharey=True)
         for ax, total, title in zip(axes[0], ("enrolment", "revenue"),
                                     ("Acceptances", "Revenue"), strict=False):  # fmt: skip
             _totals(ax, study, rows, total)
             ax.set_title(title)
         truth = _gains(axes[0, 2], study, rows)
-        axes[0, 2].set_title("Revenue with best offers")
-        axes[0, 2].set_xlabel("% of the historical offers'")
-        labels = [f"{method_label(method)}{f', {way}' if way else ''}" for method, way in rows]
+        axes[0, 2].set_title("With best offers")
+        axes[0, 2].set_xlabel("% of historical revenue")
+        labels = [
+            method_label(method).replace(" (", "\n(") + (f", {way}" if way else "")
+            for method, way in rows
+        ]
         axes[0, 0].set_yticks(range(len(rows)), labels)
         axes[0, 0].set_ylim(len(rows) - 0.4, -0.6)
         figure.legend(*_keys(truth), loc="outside lower center", ncols=5, handlelength=1.4,

@@ -3,12 +3,12 @@
 import numpy as np
 
 from counterweight.reporting import style
-from counterweight.reporting.wording import count
 
 CAPTION = (
     "Log-likelihood of the training rows above that of one segment (left) and description length "
     "above its least (right), by the number of segments J. Thin lines are single repeats, the "
-    "thick line their mean; triangles mark the chosen numbers. A dashed line marks the true number."
+    "thick line their mean; triangles mark in how many repeats a number was chosen. A dashed "
+    "line marks the true number."
 )
 
 
@@ -71,12 +71,12 @@ def _figure(likelihood, length, chosen, true):
         # One segment is so far off that the neighbours of the least would not be told apart.
         middle = above.mean(axis=0).to_numpy()
         top = np.sort(middle)[: max(2, int(np.ceil(0.8 * len(middle))))].max() * 1.15
-        right.set_ylim(-0.13 * top, top or 1.0)
+        right.set_ylim(-0.2 * top, top or 1.0)
         sizes = chosen.astype(int).value_counts().sort_index()
         right.plot(sizes.index, np.full(len(sizes), -0.06 * top), "^", color=style.RED,
                    markersize=5)  # fmt: skip
         for size, times in sizes.items():
-            right.annotate(f"{times}", (size, -0.06 * top), xytext=(6, 0), color=style.RED,
-                           textcoords="offset points", va="center", fontsize=7.5)  # fmt: skip
-        right.set_title(f"Description length: chosen in {count(int(sizes.sum()), 'repeat')}")
+            right.annotate(str(times), (size, -0.06 * top), xytext=(0, -5), color=style.RED,
+                           textcoords="offset points", ha="center", va="top",
+                           fontsize=7.5)  # fmt: skip
     return figure

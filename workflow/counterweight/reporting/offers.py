@@ -197,13 +197,17 @@ def gains_sheet(table, settings, tested):
     if not _measured(table, "revenue_claimed"):
         return None
     places, truth = _money_places(table), _measured(table, "revenue_optimal_true")
-    offered, printed = _measured(table, "best_offer"), _in_print(table, "revenue_claimed")
-    logged = _measured(table, "revenue_snips")
+    offered, logged = _measured(table, "best_offer"), _measured(table, "revenue_snips")
     unit = (settings.get("offer") or {}).get("unit", "")
     head = ["Method"] + [f"Best offer{f', {unit}' if unit else ''}"] * offered
-    head += ["Revenue claimed"] + ["In print"] * printed + ["Gain claimed"]
-    head += ["Revenue true", "Gain true", "Best possible", "Claim above truth"] * truth
-    head += ["IPS", "SNIPS"] * logged + ["Claim above SNIPS"] * (logged and not truth)
+    for total in ("enrolment", "revenue"):
+        name = total.capitalize()
+        head += [f"{name} claimed"] + ["In print"] * _in_print(table, f"{total}_claimed")
+        head += [f"{name} true"] * truth
+    head += ["Best possible"] * truth + ["Gain claimed"]
+    head += ["Gain true", "Claim above truth"] * truth
+    head += ["IPS"] * (logged and not truth) + ["SNIPS"] * logged
+    head += ["Claim above SNIPS"] * (logged and not truth)
     rows = []
     for _, way, part in rows_of(table):
         if part["status"].eq("failed").all():
@@ -211,34 +215,40 @@ def gains_sheet(table, settings, tested):
         found, cells = gains(part), []
         if offered:
             cells.append(_bounded(part, "best_offer", 2))
-        cells.append(_bounded(part, "revenue_claimed", places))
-        if printed:
-            cells.append(_print_cell(part, "revenue_claimed", 2))
+        for total, digits in (("enrolment", 1), ("revenue", places)):
+            cells.append(_bounded(part, f"{total}_claimed", digits))
+            if _in_print(table, f"{total}_claimed"):
+                cells.append(_print_cell(part, f"{total}_claimed", 2))
+            if truth:
+                cells.append(_with_sd(part, f"{total}_optimal_true", digits))
+        if truth:
+            cells.append(_with_sd(part, "revenue_best_possible", places))
         cells.append(_gain(found["revenue_claimed"]))
         if truth:
             above = optimism(part)
-            cells += [_with_sd(part, "revenue_optimal_true", places), _gain(found["revenue_true"])]
-            cells.append(_with_sd(part, "revenue_best_possible", places))
-            cells.append(_gain(above, small(above, OPTIMISM)))
+            cells += [_gain(found["revenue_true"]), _gain(above, small(above, OPTIMISM))]
+        if logged and not truth:
+            cells.append(_bounded(part, "revenue_ips", places))
         if logged:
-            cells += [_bounded(part, f"revenue_{name}", places) for name in ("ips", "snips")]
-            if not truth:
-                above = optimism(part, "revenue_snips")
-                cells.append(_gain(above, small(above, OPTIMISM)))
+            cells.append(_bounded(part, "revenue_snips", places))
+        if logged and not truth:
+            above = optimism(part, "revenue_snips")
+            cells.append(_gain(above, small(above, OPTIMISM)))
         rows.append(_row(part, way, cells))
     people = "test rows" if tested else "training rows"
     note = (
-        "Claimed: by the method's own curves; its gain is over the actual revenue, as in the paper."
+        "Claimed: by the method's own curves; the gain of revenue is over the actual one, as in "
+        "the paper."
     )
     if truth:
         note += (
-            " True: the same offers under the true curves; its gain is over the expected revenue "
+            " True: the same offers under the true curves; the gain is over the expected revenue "
             "of the historical offers. Best possible: with the true curve of each person known."
         )
     if logged:
         note += (
-            " IPS and SNIPS: from logged answers to offers near the best ones, with the mean ends "
-            "of their 95 % intervals; they rest on no model of the answers."
+            f" {'SNIPS' if truth else 'IPS and SNIPS'}: from logged answers to offers near the best "
+            "ones, with the mean ends of the 95 % interval, by no model of the answers."
         )
     if offered:
         note += " Best offer: median over people, with quartiles."
@@ -319,12 +329,15 @@ def regression_sheet(table):
 
     rows = []
     for method, way, part in rows_of(table):
+        # Without the component, LR and LMT are not what the paper's Tables 6 and 7 are about.
+        if not _is_print(part):
+            continue
         kind, first = wanted_regression(method), True
         name = printed_regression_of(method)
         own = part[part["metric"].isin(OF_VARIABLE)]
-        # Without the component, LR and LMT are not what the paper's Tables 6 and 7 are about.
-        in_print = PRINTED_REGRESSIONS.get(name, {}) if _is_print(part) else {}
-        for item in dict.fromkeys(own["item"]):
+        in_print = PRINTED_REGRESSIONS.get(name, {})
+        order = {variable: place for place, variable in enumerate(_VARIABLES)}
+        for item in sorted(set(own["item"]), key=lambda item: order.get(split_kind(item)[1], 9)):
             if split_kind(item)[0] != kind:
                 continue
             variable = split_kind(item)[1]
@@ -338,7 +351,7 @@ def regression_sheet(table):
             ]  # fmt: skip
             group = row_label(part.iloc[0]["label"], way) if first else ""
             if first:
-                group += _r2(part, kind, PRINTED_R2.get(name) if in_print else None, name)
+                group += _r2(part, kind, PRINTED_R2.get(name), name)
             rows.append(_plain_row(_VARIABLES.get(variable, variable), cells, group))
             first = False
     return {

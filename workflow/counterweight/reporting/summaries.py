@@ -349,7 +349,7 @@ def sizes(metrics, study, printed):
     ):  # fmt: skip
         own = metrics if metric != "rows_nonzero" else metrics[metrics["item"] == "log"]
         value = _mean(own, "labels", metric)
-        if everyone and metric == "rows_unlabeled":
+        if everyone and metric == "rows_unlabeled" or metric == "rows_test" and not value:
             continue
         if everyone and metric == "rows_labeled":
             name = "for training"

@@ -132,8 +132,10 @@ def evaluate_offers(
     ``best_offer`` is the median over people, ``.._low`` and ``.._high`` the quartiles. Of each
     true component (item ``#{component}``): ``component_imbalance`` (training rows),
     ``component_overlap`` (largest Bhattacharyya coefficient), ``component_eta``,
-    ``component_k``. Where a study has no test rows, values from the log are of offers that
-    were fitted to the same answers, and flatter them.
+    ``component_k``. ``single_offer`` is the one offer to everybody that earns most by the
+    fitted curves, with its acceptance and its revenue for each person. Where a study has no
+    test rows, values from the log are of offers that were fitted to the same answers, and
+    flatter them.
     """
     labels, truth = by_repeat(labels), by_repeat(truth)
     X = np.column_stack([values for name, values in features.items() if name != "row"])
@@ -336,6 +338,9 @@ def _setting_records(own, known, setting, least_spread):
     segment = own["segment"]
     if (segment >= 0).all():
         train = known.train
+        if setting != "soft":
+            for metric, value in _single_offer(own, used, known.scale).items():
+                add(metric, value)
         held = np.unique(segment[train])
         spreads = np.array([np.std(known.t[train & (segment == j)]) for j in held])
         still = spreads < least_spread
@@ -351,6 +356,22 @@ def _setting_records(own, known, setting, least_spread):
                 int(still.sum()), len(held), least_spread,
             )  # fmt: skip
     return records
+
+
+def _single_offer(own, used, scale, points=1001):
+    """The one offer to everybody that earns most by the fitted curves, e.g. an entry fee."""
+    curves, people = np.unique(
+        np.column_stack([own["eta"][used], own["k"][used]]), axis=0, return_counts=True
+    )
+    t = np.linspace(0.0, 1.0, points)
+    accepted = acceptance(t[:, None], *curves.T) @ (people / people.sum())
+    intercept, slope = scale.scaled_revenue()
+    earned = accepted * (intercept + slope * t)
+    best = int(np.argmax(earned))
+    return {
+        "single_offer": scale.offers(t[best]), "single_offer_acceptance": accepted[best],
+        "single_offer_revenue": earned[best],
+    }  # fmt: skip
 
 
 def _component_records(p, known, setting):

@@ -1,7 +1,6 @@
 """Predictive choice model: segments of people, and how each answers an offer."""
 
 import logging
-from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -12,6 +11,13 @@ from counterweight.models.choice_data import (
     checked_offers,
     checked_rows_with_gaps,
     used_features,
+)
+from counterweight.models.choice_parts import (
+    Offers,
+    mixed_acceptance,
+    restored,
+    segment_shares,
+    stored,
 )
 from counterweight.models.choice_search import Search
 from counterweight.models.choice_steps import (
@@ -25,12 +31,7 @@ from counterweight.models.choice_steps import (
     few_steps,
     fit_curves,
 )
-from counterweight.models.offers import (
-    acceptance,
-    checked_revenue,
-    optimal_offer,
-    soft_optimal_offer,
-)
+from counterweight.models.offers import checked_revenue, optimal_offer, soft_optimal_offer
 
 log = logging.getLogger("counterweight")
 
@@ -98,14 +99,6 @@ OPTIONS = {
 POLISH = 1e-3
 #: Numbers (draws x rows) of bootstrap weights at a time.
 DRAWN = 4_000_000
-
-
-class Offers(NamedTuple):
-    """Best offer, its probability of acceptance and its expected revenue, (n,) each."""
-
-    offer: np.ndarray
-    acceptance: np.ndarray
-    revenue: np.ndarray
 
 
 class PredictiveChoiceModel:
@@ -392,13 +385,13 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
 
     def predict_segments(self, X):
         """p(j | x) by the features alone, (n, J); the weights where all are missing."""
-        return _shares(self._new_rows(X).log_joint(self._parameters()))
+        return segment_shares(self._new_rows(X).log_joint(self._parameters()))
 
     def predict_acceptance(self, X, t, assignment=None):
         """Probability that each row accepts its offer t, (n,)."""
         shares = self.predict_segments(X)
         t = checked_offers(t, len(shares))
-        return _mixed(self._assigned(shares, assignment), t, self.eta_, self.k_)
+        return mixed_acceptance(self._assigned(shares, assignment), t, self.eta_, self.k_)
 
     def optimal_offers(self, X, assignment=None, revenue=(1.0, -1.0), low=0.0, high=1.0, grid=None):
         """Offer of largest expected revenue for each row, on the scale of t.
@@ -426,7 +419,7 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
             offers = best[shares.argmax(axis=1)]
         else:
             offers = soft_optimal_offer(shares, self.eta_, self.k_, low, high, revenue, grid)
-        p = _mixed(shares, offers, self.eta_, self.k_)
+        p = mixed_acceptance(shares, offers, self.eta_, self.k_)
         return Offers(offers, p, p * (a + b * offers))
 
     def _assigned(self, shares, assignment):
@@ -489,50 +482,16 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
             for number in range(size):
                 one = refitted.restarts([number])
                 position, k = one.curves[:, 0].T
-                shares = self._assigned(_shares(new.log_joint(one)), assignment)
-                p = _mixed(shares, new_t, 0.5 - position / k, k)
+                shares = self._assigned(segment_shares(new.log_joint(one)), assignment)
+                p = mixed_acceptance(shares, new_t, 0.5 - position / k, k)
                 totals[:, first + number] = p.sum(), p @ (a + b * new_t)
         return totals[0], totals[1]
 
     def to_arrays(self):
         """Fitted numbers by name."""
-        return {name: np.asarray(getattr(self, name + "_")) for name in _STORED}
+        return stored(self)
 
     @classmethod
     def from_arrays(cls, arrays, **options):
         """Fitted model from `to_arrays`."""
-        model = cls(**options)
-        for name in _STORED:
-            value = np.asarray(arrays[name])
-            if name in _WHOLE or name in _LISTS:
-                value = value.astype(int)
-            elif name != "converged":
-                value = value.astype(float)
-            if name in _LISTS:
-                value = value.reshape(-1).tolist()
-            elif value.ndim == 0:
-                value = value.item()
-            setattr(model, name + "_", value)
-        model.converged_ = bool(model.converged_)
-        return model
-
-
-#: What a stored model consists of.
-_WHOLE = (
-    "n_components", "n_features_in", "n_iter", "features_used", "sizes", "slopes_at_bound",
-    "monotone_active", "one_answer_segments", "covariances_at_floor", "updates_held",
-    "rows_missing", "components_capped",
-)  # fmt: skip
-_LISTS = ("constant_features", "duplicated_features")
-_STORED = (
-    "weights", "means", "covariances", "eta", "k", "centre", "scale", "log_likelihood", "mdl",
-    "log_likelihoods", "history", "offer_deviation", "converged", *_WHOLE, *_LISTS,
-)  # fmt: skip
-
-
-def _shares(joint):
-    return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-
-
-def _mixed(shares, t, eta, k):
-    return (shares * acceptance(t[:, None], eta, k)).sum(axis=1)
+        return restored(cls(**options), arrays)

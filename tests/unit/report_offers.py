@@ -20,7 +20,7 @@ VARIABLES = ("imbalance", "overlap", "eta", "k")
 STUDIES = {
     "three_segments": "Three segments", "three_segments_biased": "Three segments, biased offers",
     "three_segments_deterministic": "Three segments, one offer each",
-    **{f"imbalance_{name}": f"{name} % accept" for name in ("02", "05", "10", "25", "50")},
+    **{f"imbalance_{name}": f"{name} % accept" for name in ("02", "10", "50")},
     "eighteen_segments": "18 segments", "admissions": "Admissions",
     "admissions_noisy": "Admissions, noisy", "admissions_noisier": "Admissions, noisier",
 }  # fmt: skip

@@ -128,12 +128,25 @@ def test_claimed_and_true_gains_are_told_apart(small):
 
 def test_sentences_say_what_was_found(small):
     table = offers_table(small, plan_of(), "s")
-    text = " ".join(offer_sentences.sentences(table, small, "s"))
+    text = " ".join(offer_sentences.sentences(table, small, plan_of()["studies"]["s"]))
     assert "is 3 in 2 and 4 in 1 of 3 repeats; the data have 3." in text
     assert "Choice model, hard 0.110, 10 % above the error of the true parameters" in text
     assert "LogitBoost has RMSE 0.200, 122 % more than the choice model (soft)" in text
     assert "errs by 0.020 on average over components and at most by 0.040 (component 2)" in text
     assert "it is better on 3 of 3 components" in text
+
+
+def test_a_number_of_segments_that_was_set_was_not_chosen(small):
+    plan = plan_of()
+    settings = plan["studies"]["s"]
+    settings["methods"][0]["options"] = {"components": 3}
+    lengths = at("mdl", [9.0, 9.0, 8.0], "1") + at("mdl", [8.0, 8.0, 9.0], "2")
+    more = pd.concat([small, measured(predictive_choice=lengths)])
+    text = offer_sentences.order_sentence(offers_table(more, plan, "s"), more, settings)
+    assert text == (
+        "The number of segments was set to 3; that of least description length up to it is 1 in 1 "
+        "and 2 in 2 of 3 repeats; the data have 3."
+    )
 
 
 def test_what_makes_slopes_doubtful_is_said(small):
@@ -156,7 +169,7 @@ def test_a_survey_is_judged_by_logged_answers():
     metrics = measured(predictive_choice=records, labels=at("rows_test", [10.0, 10.0], target=""))
     plan = plan_of("natural_park")
     table = offers_table(metrics, plan, "s")
-    text = " ".join(offer_sentences.sentences(table, metrics, "s"))
+    text = " ".join(offer_sentences.sentences(table, metrics, plan["studies"]["s"]))
     assert "20.0 % above what logged answers to such offers say (SNIPS; poor)" in text
     assert "outside the 95 % interval" in text
     found = sheets(table, plan["studies"]["s"], metrics)

@@ -50,7 +50,7 @@ def _parts(table):
     return {(method, way): part for method, way, part in rows_of(table)}
 
 
-def sentences(table, metrics, study):
+def sentences(table, metrics, settings):
     """What the numbers of a study of offers show, one sentence each.
 
     Parameters
@@ -59,10 +59,11 @@ def sentences(table, metrics, study):
         From `counterweight.reporting.offer_tables.offer_table`.
     metrics : pandas.DataFrame
         Everything measured in the study.
-    study : str
+    settings : dict
+        Its part of the plan.
     """
     found = (
-        order_sentence(table, metrics),
+        order_sentence(table, metrics, settings),
         floor_sentence(table),
         plain_sentence(table),
         component_sentence(table),
@@ -72,17 +73,26 @@ def sentences(table, metrics, study):
     return [text for text in found if text]
 
 
-def order_sentence(table, metrics):
-    """Which number of segments was chosen how often."""
+def order_sentence(table, metrics, settings):
+    """Which number of segments was chosen how often, or would have been."""
     method = _first(table, _MODEL)
-    rows = metrics[(metrics["source"] == method) & (metrics["metric"] == "components_chosen")]
+    own = metrics[(metrics["source"] == method) & metrics["value"].notna()]
+    rows = own[own["metric"] == "components_chosen"]
     if method is None or rows.empty:
         return ""
-    counts = rows["value"].astype(int).value_counts().sort_index()
-    total = int(counts.sum())
-    parts = [f"{chosen} in {times}" for chosen, times in counts.items()]
-    text = f"The number of segments of least description length is {listing(parts)} of "
-    text += count(total, "repeat")
+    options = next(one["options"] for one in settings["methods"] if one["id"] == method)
+    chosen, text = rows["value"].astype(int), "The number of segments of least description length"
+    if (options or {}).get("components"):
+        lengths = own[(own["metric"] == "mdl") & own["item"].str.isdigit()]
+        text = f"The number of segments was set to {options['components']}"
+        if lengths.empty:
+            return text + "."
+        best = lengths.loc[lengths.groupby("repeat")["value"].idxmin(), "item"]
+        chosen = best.astype(int)
+        text += "; that of least description length up to it"
+    counts = chosen.value_counts().sort_index()
+    parts = [f"{size} in {times}" for size, times in counts.items()]
+    text += f" is {listing(parts)} of {count(int(counts.sum()), 'repeat')}"
     true = len(components_of(table))
     return text + (f"; the data have {true}." if true else ".")
 
@@ -138,10 +148,9 @@ def component_sentence(table):
     components, held = components_of(table), _parts(table)
     if not components:
         return ""
-    oracle = next(
-        (part for (method, _), part in held.items()
-         if part["oracle"].any() and method.split("-")[0] in _PLAIN), None,
-    )  # fmt: skip
+    told = [part for part in held.values() if part["oracle"].any()]
+    bases = [part.iloc[0]["method"].partition("-")[0] for part in told]
+    oracle = next((told[bases.index(name)] for name in _PLAIN if name in bases), None)
     model = held.get((_MODEL, "hard"))
     if oracle is None or model is None:
         return ""

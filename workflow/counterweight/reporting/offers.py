@@ -18,7 +18,6 @@ FLOOR_RATIO = (0.10, 0.25)
 OPTIMISM = (0.05, 0.10)
 _PRINTED_NAMES = (
     ("predictive_choice", "PCM"), ("logistic_tree", "LMT"), ("logitboost", "LR"),
-    ("offer_logistic", "LR"),
 )  # fmt: skip
 _VARIABLES = {"imbalance": "imbalance", "overlap": "overlap", "eta": "η", "k": "k"}
 
@@ -247,8 +246,8 @@ def gains_sheet(table, settings, tested):
         )
     if logged:
         note += (
-            f" {'SNIPS' if truth else 'IPS and SNIPS'}: from logged answers to offers near the best "
-            "ones, with the mean ends of the 95 % interval, by no model of the answers."
+            f" {'SNIPS' if truth else 'IPS and SNIPS'}: from logged answers to offers near the "
+            "best ones, with the mean ends of the 95 % interval, by no model of the answers."
         )
     if offered:
         note += " Best offer: median over people, with quartiles."

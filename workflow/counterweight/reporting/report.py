@@ -272,7 +272,7 @@ def _offers_view(own, name, plan, target, title, claims, failures, printed):
         "title": title,
         "caption": "Chances of acceptance, totals and best offers",
         "sentences": [
-            *offer_sentences.sentences(table, own, name), summaries.claims_sentence(found)
+            *offer_sentences.sentences(table, own, settings), summaries.claims_sentence(found)
         ],
         "warnings": list(offer_sentences.warnings(table, own, settings)),
         "sheets": offers.sheets(table, settings, own),

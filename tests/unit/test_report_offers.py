@@ -10,7 +10,7 @@ import pytest
 import report_offers as offers
 from counterweight.reporting import offer_sentences
 from counterweight.reporting.claims import check_names, decide, load_claims
-from counterweight.reporting.figures import curves
+from counterweight.reporting.figures import curves, profiles
 from counterweight.reporting.offer_tables import LAYOUT, gains, rows_of, split_place
 from counterweight.reporting.offers import (
     optimism,
@@ -21,6 +21,7 @@ from counterweight.reporting.offers import (
 )
 from counterweight.reporting.report import build_report
 from counterweight.reporting.results import StudyResults
+from counterweight.reporting.style import svg_text
 from counterweight.reporting.tables import all_tables, offers_table
 from counterweight.tables import metrics_table, write_table
 
@@ -179,6 +180,22 @@ def test_a_survey_is_judged_by_logged_answers():
     assert "Totals over the test rows" in found[-1]["caption"]
 
 
+def test_best_offers_at_the_end_of_the_range_are_a_warning():
+    plan, records = plan_of("natural_park"), at("log_loss", [0.5, 0.6], "hard")
+    for metric, value in (("best_offer_low", 40.0), ("best_offer", 100.0),
+                          ("best_offer_high", 100.0), ("single_offer", 90.0),
+                          ("single_offer_acceptance", 0.25),
+                          ("single_offer_revenue", 22.5)):  # fmt: skip
+        records += at(metric, [value] * 2, "hard")
+    metrics = measured(predictive_choice=records)
+    settings, table = plan["studies"]["s"], offers_table(metrics, plan, "s")
+    (text,) = offer_sentences.warnings(table, metrics, settings)
+    assert "most best offers are at the end of the declared range, 100." in text
+    text = offer_sentences.single_sentence(table, settings)
+    assert text.startswith("One offer to everybody earns most at 90.0 euros (sd over repeats 0.0)")
+    assert "25 % accept it, and it earns 22.50 for each person." in text
+
+
 def test_counts_are_told_with_their_methods():
     metrics = measured(predictive_choice=at("rows_missing", [3.0, 4.0]),
                        logitboost=at("cells_filled", [0.0, 0.0]))  # fmt: skip
@@ -269,6 +286,20 @@ def page(everything, noor):
                "reason": "ERROR: <script>alert(1)</script> broke.", "log": "a.log"}  # fmt: skip
     decided = decide(noor[0], without, plan, [failure])
     return build_report(plan, without, decided, [failure], printed=noor[1])
+
+
+def test_profiles_show_who_the_segments_are(everything, tmp_path):
+    plan, metrics = everything
+    settings = plan["studies"]["natural_park"]
+    offers.files(tmp_path, settings["offer"])
+    study = StudyResults("natural_park", settings, metrics, tmp_path)
+    (ax,) = profiles.draw(study).axes
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["x1", "x2"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [
+        "40 %, best 66.7", "33 %, best 11.8", "27 %, best 45.3",
+    ]  # fmt: skip
+    assert [text.get_text() for text in ax.texts][:3] == ["\N{MINUS SIGN}3.90", "0.10", "2.90"]
+    assert svg_text(profiles.draw(study)) == svg_text(profiles.draw(study))
 
 
 def section(html, study):

@@ -14,7 +14,14 @@ from counterweight.reporting.offers import (
     row_label,
 )
 from counterweight.reporting.summaries import rises, small
-from counterweight.reporting.wording import count, listing, method_label, number, percent
+from counterweight.reporting.wording import (
+    count,
+    listing,
+    method_label,
+    number,
+    percent,
+    places_for,
+)
 
 _MODEL, _PLAIN = "predictive_choice", ("logitboost", "offer_logistic")
 #: Counts of fitted segments that are warnings where they are above 0.
@@ -68,6 +75,7 @@ def sentences(table, metrics, settings):
         plain_sentence(table),
         component_sentence(table),
         totals_sentence(table, metrics),
+        single_sentence(table, settings),
         *gain_sentences(table),
     )
     return [text for text in found if text]
@@ -209,6 +217,27 @@ def totals_sentence(table, metrics):
     return text
 
 
+def single_sentence(table, settings):
+    """The one offer to everybody that earns most, such as an entry fee."""
+    unit = (settings.get("offer") or {}).get("unit", "")
+    for (method, _), part in _parts(table).items():
+        names = ("single_offer", "single_offer_acceptance", "single_offer_revenue")
+        offer, accepted, earned = (mean_of(part, name) for name in names)
+        if method != _MODEL or np.isnan([offer, accepted, earned]).any():
+            continue
+        spread = mean_of(part, "single_offer", column="sd")
+        places = places_for([offer], 1)
+        text = f"One offer to everybody earns most at {number(offer, places)}"
+        text += f" {unit}" if unit else ""
+        if not np.isnan(spread):
+            text += f" (sd over repeats {number(spread, places)})"
+        return (
+            f"{text} by the curves of the choice model: {percent(accepted, 0)} accept it, and it "
+            f"earns {number(earned, places_for([earned], 2))} for each person."
+        )
+    return ""
+
+
 def gain_sentences(table):
     """Claimed beside true gain of the best offers, and beside the off-policy value."""
     for (method, way), part in _parts(table).items():
@@ -260,6 +289,7 @@ def warnings(table, metrics, settings):
                 f"offers hardly vary (standard deviation below {least:g} of their range). Slopes "
                 "and gains there rest on the form of the curve, not on data."
             )
+    yield from _at_the_end(table, settings)
     for method in settings["methods"]:
         own = metrics[metrics["source"] == method["id"]]
         chosen = own.loc[own["metric"] == "components_chosen", "value"].sum()
@@ -278,6 +308,25 @@ def warnings(table, metrics, settings):
                 f"{labels[method['id']]}: there are rows for {number(capped.min(), 0)} segments at "
                 f"most; more were not tried in {count(len(capped), 'repeat')}."
             )
+
+
+def _at_the_end(table, settings):
+    """Best offers of most people at an end of the declared range."""
+    offer, told = settings.get("offer") or {}, set()
+    for part in _parts(table).values():
+        ends = [mean_of(part, f"best_offer{end}") for end in ("_low", "", "_high")]
+        for name in ("low", "high"):
+            edge = offer.get(name, np.nan)
+            near = 1e-6 * (offer.get("high", 1.0) - offer.get("low", 0.0))
+            at_edge = sum(abs(end - edge) <= near for end in ends)
+            label = part.iloc[0]["label"]
+            if at_edge >= 2 and (label, name) not in told:
+                told.add((label, name))
+                yield (
+                    f"{label}: most best offers are at the end of the declared range, "
+                    f"{edge:g}. By its curves revenue still rises there, so that the best offer "
+                    "may lie beyond, where nothing was observed."
+                )
 
 
 def counts(metrics, settings):

@@ -19,7 +19,8 @@ MEASURED = (
     "revenue_claimed_low", "revenue_claimed_high", "revenue_optimal_true",
     "revenue_best_possible", "revenue_ips", "revenue_ips_low", "revenue_ips_high",
     "revenue_snips", "revenue_snips_low", "revenue_snips_high", "enrolment_error",
-    "revenue_error", "offer_variation", "regression_r2", "regression_adjusted_r2",
+    "revenue_error", "single_offer", "single_offer_acceptance", "single_offer_revenue",
+    "offer_variation", "regression_r2", "regression_adjusted_r2",
 )  # fmt: skip
 #: Told of a method whatever the assignment.
 OF_METHOD = ("components_chosen", "kl")

@@ -60,7 +60,9 @@ def _figure(likelihood, length, chosen, true):
             mean = frame.mean(axis=0)
             ax.plot(frame.columns, mean, "o-", color=style.BLUE, markersize=3, linewidth=1.8)
             if true:
-                ax.axvline(true, color=style.INK, linewidth=0.8, linestyle=(0, (4, 2)), zorder=0)
+                below = 0.17 if ax is right else 0.0
+                ax.axvline(true, ymin=below, color=style.INK, linewidth=0.8,
+                           linestyle=(0, (4, 2)), zorder=0)  # fmt: skip
             ax.locator_params(axis="x", integer=True, nbins=8)
             ax.set_xlabel("Number of segments J")
             style.grid(ax, "y")
@@ -72,6 +74,7 @@ def _figure(likelihood, length, chosen, true):
         middle = above.mean(axis=0).to_numpy()
         top = np.sort(middle)[: max(2, int(np.ceil(0.8 * len(middle))))].max() * 1.15
         right.set_ylim(-0.2 * top, top or 1.0)
+        right.set_yticks([tick for tick in right.get_yticks() if 0 <= tick <= (top or 1.0)])
         sizes = chosen.astype(int).value_counts().sort_index()
         right.plot(sizes.index, np.full(len(sizes), -0.06 * top), "^", color=style.RED,
                    markersize=5)  # fmt: skip

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -45,6 +46,42 @@ def test_dropping_zero_rows_changes_no_value_of_a_policy(finished):
     assert (changes["value"] == 0.0).all()
 
 
+def test_every_person_gets_an_offer(finished):
+    offers = pd.read_parquet(finished.results / "offers" / "offers.parquet")
+    assert len(offers) == 1500 and offers["row"].is_unique
+    assert offers.notna().all(axis=None)
+    assert offers["best_offer"].between(0, 1).all()
+    assert (offers["best_revenue"] >= offers["revenue"] - 1e-9).all()
+
+
+def test_a_table_of_ones_own_gives_offers_by_config_alone(again):
+    rng = np.random.default_rng(3)
+    fee, age = rng.uniform(0, 50, 400), rng.integers(18, 80, 400)
+    town = np.where(rng.random(400) < 0.5, "north", "south")
+    accepts = rng.random(400) < 1 / (1 + np.exp((fee - 20 - (town == "north") * 10) / 4))
+    frame = pd.DataFrame({"age": age, "town": town, "fee": fee.round(2)})
+    frame["answer"] = np.where(accepts, "yes", "no")
+    frame.to_csv(again.folder / "mine.csv", index=False)
+    config = again.config
+    config["datasets"]["own_table"] = {"path": "mine.csv"}
+    config["studies"]["mine"] = {
+        "dataset": "own_table", "features": {"recipe": "one_hot", "drop": ["fee"]},
+        "outcome": {"rule": "accepts", "column": "answer"},
+        "labeling": {
+            "rule": "offered", "offer": "fee", "low": 0.0, "high": 50.0, "direction": "down"
+        },
+        "targets": ["general"], "evaluation": {"protocol": "offers"},
+        "models": [{"model": "predictive_choice", "components": 2, "restarts": 2}],
+    }  # fmt: skip
+    again.config = config
+    run = again.run("results/mine/offers.parquet")
+    assert run.status == 0, run.output
+    offers = pd.read_parquet(again.results / "mine" / "offers.parquet")
+    assert len(offers) == 400
+    assert offers["best_offer"].between(0, 50).all()
+    assert offers["best_offer"].median() > 5
+
+
 def test_a_run_leaves_no_temporary_files(finished):
     files = [path for top in ("data", "results") for path in (finished.folder / top).rglob("*")]
     assert files
@@ -70,10 +107,11 @@ def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
     jobs = copy.plan(*(["--configfile", overlay] if overlay else []))
     expected = {"report"}
     for study, parts in shipped["studies"].items():
-        rule = "label_log" if parts["labeling"]["rule"] == "logged" else "label"
+        rules = {"logged": "label_log", "offered": "label_offers"}
+        rule = rules.get(parts["labeling"]["rule"], "label")
         expected.add(f"{rule} {study}")
     first = "generate" if overlay and "demo" in overlay else "download"
-    real = ("adult", "ca_housing", "bank_marketing", "open_bandit")
+    real = ("adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu")
     expected |= {f"{first}_{name}" for name in real}
     assert expected <= jobs
 

@@ -113,6 +113,16 @@ def test_errors_are_graded_by_the_true_parameters(small):
     assert grades["LogitBoost (by component)"] == ""
 
 
+def test_an_error_far_below_the_floor_is_not_praised(small):
+    less = small.copy()
+    less.loc[(less["metric"] == "rmse") & (less["item"] == "hard"), "value"] *= 0.4
+    table = offers_table(less, plan_of(), "s")
+    text = offer_sentences.floor_sentence(table)
+    assert "hard 0.044, 56 % below the error of the true parameters;" in text
+    assert "says nothing of others" in text
+    assert "says nothing" not in offer_sentences.floor_sentence(offers_table(small, plan_of(), "s"))
+
+
 def test_claimed_and_true_gains_are_told_apart(small):
     table = offers_table(small, plan_of(), "s")
     hard = next(part for _, way, part in rows_of(table) if way == "hard")
@@ -155,7 +165,7 @@ def test_what_makes_slopes_doubtful_is_said(small):
     table = offers_table(small, plan_of(), "s")
     text = " ".join(offer_sentences.warnings(table, small, settings))
     assert "in 50 % of the segments, mean over repeats, the offers hardly vary" in text
-    assert "2 of 10 segments over all repeats with a slope at its bound" in text
+    assert "since the offer separates the answers: 2 of 10 over all repeats" in text
     fine = small[~small["metric"].isin(("offer_variation", "slopes_at_bound"))]
     table = offers_table(fine, plan_of(), "s")
     assert not list(offer_sentences.warnings(table, fine, settings))
@@ -190,7 +200,7 @@ def test_best_offers_at_the_end_of_the_range_are_a_warning():
     metrics = measured(predictive_choice=records)
     settings, table = plan["studies"]["s"], offers_table(metrics, plan, "s")
     (text,) = offer_sentences.warnings(table, metrics, settings)
-    assert "most best offers are at the end of the declared range, 100." in text
+    assert "Most best offers are at the end of the declared range, 100 (Choice model)." in text
     text = offer_sentences.single_sentence(table, settings)
     assert text.startswith("One offer to everybody earns most at 90.0 euros (sd over repeats 0.0)")
     assert "25 % accept it, and it earns 22.50 for each person." in text

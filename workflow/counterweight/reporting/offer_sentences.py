@@ -4,16 +4,16 @@ import numpy as np
 
 from counterweight.reporting.offer_tables import gains, is_oracle, mean_of, rows_of
 from counterweight.reporting.offers import (
-    FLOOR_RATIO,
     OPTIMISM,
     components_of,
+    floor_grade,
     has_test_rows,
     knows_truth,
     optimism,
     ratio,
     row_label,
 )
-from counterweight.reporting.summaries import rises, small
+from counterweight.reporting.summaries import small
 from counterweight.reporting.wording import (
     count,
     listing,
@@ -26,8 +26,8 @@ from counterweight.reporting.wording import (
 _MODEL, _PLAIN = "predictive_choice", ("logitboost", "offer_logistic")
 #: Counts of fitted segments that are warnings where they are above 0.
 WARNED = (
-    ("slopes_at_bound", "with a slope at its bound: the offer separates the answers"),
-    ("monotone_active", "in which acceptance does not rise with the offer: held at flat"),
+    ("slopes_at_bound", "with a slope at its bound, since the offer separates the answers"),
+    ("monotone_active", "whose curve is held flat, since fewer accept better offers"),
     ("one_answer_segments", "with one kind of answer only"),
     ("covariances_at_floor", "with a variance at its floor"),
 )
@@ -107,7 +107,7 @@ def order_sentence(table, metrics, settings):
 
 def floor_sentence(table):
     """RMSE of the choice model against that of the true parameters."""
-    parts = []
+    parts, told = [], False
     for (method, way), part in _parts(table).items():
         above = ratio(table, method, way)
         if not method.startswith(_MODEL) or np.isnan(above):
@@ -115,10 +115,20 @@ def floor_sentence(table):
         side = "above" if above >= 0 else "below"
         parts.append(
             f"{row_label(part.iloc[0]['label'], way)} {number(mean_of(part, 'rmse'), 3)}, "
-            f"{percent(abs(above), 0)} {side} the error of the true parameters "
-            f"({rises(above, FLOOR_RATIO)})"
+            f"{percent(abs(above), 0)} {side} the error of the true parameters"
         )
-    return f"RMSE of the predicted chance: {'; '.join(parts)}." if parts else ""
+        grade = floor_grade(above)
+        parts[-1] += f" ({grade})" if grade else ""
+        told |= not grade
+    if not parts:
+        return ""
+    text = f"RMSE of the predicted chance: {'; '.join(parts)}."
+    if told:
+        text += (
+            " So far below it one can only be where past offers tell the segments: this error is "
+            "at past offers and says nothing of others."
+        )
+    return text
 
 
 def plain_sentence(table):
@@ -299,8 +309,8 @@ def warnings(table, metrics, settings):
             total = own.loc[own["metric"] == metric, "value"].sum()
             if total > 0:
                 yield (
-                    f"{labels[method['id']]}: {number(total, 0)} of {number(chosen, 0)} segments "
-                    f"over all repeats {words}."
+                    f"{labels[method['id']]}: segments {words}: {number(total, 0)} of "
+                    f"{number(chosen, 0)} over all repeats."
                 )
         capped = own.loc[(own["metric"] == "components_capped") & (own["value"] > 0), "value"]
         if len(capped):
@@ -312,21 +322,20 @@ def warnings(table, metrics, settings):
 
 def _at_the_end(table, settings):
     """Best offers of most people at an end of the declared range."""
-    offer, told = settings.get("offer") or {}, set()
-    for part in _parts(table).values():
-        ends = [mean_of(part, f"best_offer{end}") for end in ("_low", "", "_high")]
-        for name in ("low", "high"):
-            edge = offer.get(name, np.nan)
-            near = 1e-6 * (offer.get("high", 1.0) - offer.get("low", 0.0))
-            at_edge = sum(abs(end - edge) <= near for end in ends)
-            label = part.iloc[0]["label"]
-            if at_edge >= 2 and (label, name) not in told:
-                told.add((label, name))
-                yield (
-                    f"{label}: most best offers are at the end of the declared range, "
-                    f"{edge:g}. By its curves revenue still rises there, so that the best offer "
-                    "may lie beyond, where nothing was observed."
-                )
+    offer = settings.get("offer") or {}
+    near = 1e-6 * (offer.get("high", 1.0) - offer.get("low", 0.0))
+    for name in ("low", "high"):
+        edge, labels = offer.get(name, np.nan), []
+        for part in _parts(table).values():
+            ends = [mean_of(part, f"best_offer{end}") for end in ("_low", "", "_high")]
+            if sum(abs(end - edge) <= near for end in ends) >= 2:
+                labels.append(part.iloc[0]["label"])
+        if labels:
+            yield (
+                f"Most best offers are at the end of the declared range, {edge:g} "
+                f"({listing(dict.fromkeys(labels))}). By these curves revenue still rises there, "
+                "so that the best offer may lie beyond."
+            )
 
 
 def counts(metrics, settings):

@@ -16,6 +16,8 @@ from counterweight.reporting.wording import interval, number, percent, places_fo
 #: RMSE over that of the true parameters, and relative optimism of a revenue: good, fair up to.
 FLOOR_RATIO = (0.10, 0.25)
 OPTIMISM = (0.05, 0.10)
+#: How far below it an RMSE can hardly be but by offers that tell the segment.
+_FAR_BELOW = 0.15
 _PRINTED_NAMES = (
     ("predictive_choice", "PCM"), ("logistic_tree", "LMT"), ("logitboost", "LR"),
 )  # fmt: skip
@@ -110,6 +112,15 @@ def ratio(table, method, assignment, suffix=""):
     return mean_of(mine, f"rmse{suffix}") / floor - 1 if floor else np.nan
 
 
+def floor_grade(above):
+    """Grade of an RMSE relative to that of the true parameters.
+
+    None is given well below: then past offers tell the segment, and errors at these offers
+    say nothing of others.
+    """
+    return "" if above < -_FAR_BELOW else rises(above, FLOOR_RATIO)
+
+
 def accuracy_sheet(table):
     """How far predicted chances are from the true ones, or from the answers."""
     truth, new = knows_truth(table), _measured(table, "rmse_test")
@@ -130,7 +141,7 @@ def accuracy_sheet(table):
                 cells.append(_print_cell(part, "rmse", 3))
             cells.append(cell(number(floor, 3)))
             text = "–" if np.isnan(above) else number(100 * above, 0, sign=True) + " %"
-            cells.append(cell(text, grade=rises(above, FLOOR_RATIO)))
+            cells.append(cell(text, grade=floor_grade(above)))
             if new:
                 cells.append(_with_sd(part, "rmse_test"))
         cells += [_with_sd(part, metric) for metric in ("log_loss", "brier", "auc")]

@@ -65,7 +65,9 @@ def small():
             model += at(metric, [float(value)] * 3, way)
     for j, value in enumerate((0.08, 0.12, 0.09)):
         model += at("rmse_component", [value] * 3, f"hard#{j}")
-    plain = at("rmse", [0.2, 0.2, 0.2]) + at("rmse_floor", [0.1] * 3, "soft")
+    plain = at("revenue_actual", [100.0] * 3) + at("revenue_true", [110.0] * 3)
+    plain += at("revenue_claimed", [150.0] * 3) + at("revenue_optimal_true", [99.0] * 3)
+    plain += at("rmse", [0.2, 0.2, 0.2]) + at("rmse_floor", [0.1] * 3, "soft")
     told = at("rmse", [0.02] * 3)
     for j, value in enumerate((0.01, 0.04, 0.01)):
         told += at("rmse_component", [value] * 3, f"#{j}")
@@ -143,6 +145,7 @@ def test_sentences_say_what_was_found(small):
     assert "is 3 in 2 and 4 in 1 of 3 repeats; the data have 3." in text
     assert "Choice model, hard 0.110, 10 % above the error of the true parameters" in text
     assert "LogitBoost has RMSE 0.200, 122 % more than the choice model (soft)" in text
+    assert "best offers claim +50.0 % and bring \N{MINUS SIGN}10.0 % revenue" in text
     assert "errs by 0.020 on average over components and at most by 0.040 (component 2)" in text
     assert "it is better on 3 of 3 components" in text
 

@@ -153,6 +153,13 @@ def plain_sentence(table):
                 f"{part.iloc[0]['label']} has {name} {number(value, places)}, "
                 f"{percent(abs(change), 0)} {word} than the choice model (soft)"
             )
+            found = gains(part)
+            if not np.isnan([found["revenue_claimed"], found["revenue_true"]]).any():
+                claimed, true = (
+                    number(100 * found[f"revenue_{which}"], 1, sign=True)
+                    for which in ("claimed", "true")
+                )
+                texts[-1] += f", and its best offers claim {claimed} % and bring {true} % revenue"
         if texts:
             return (
                 "What logistic regression, which knows no segments and is one curve in offer and "

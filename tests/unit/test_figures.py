@@ -33,7 +33,7 @@ SUBSAMPLED = {
 
 
 #: Figures of the family on offers, all drawn for one made-up study.
-OFFERS = ("segments", "curves", "model_order", "enrolment")
+OFFERS = ("segments", "curves", "model_order", "enrolment", "profiles")
 
 
 @pytest.fixture(scope="module")

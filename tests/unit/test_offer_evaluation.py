@@ -281,13 +281,13 @@ def test_a_mixture_of_other_components_is_refused():
 
 
 def test_the_single_best_offer_is_that_of_a_grid_by_hand():
-    from counterweight.evaluation.offers import _single_offer
+    from counterweight.evaluation.offer_value import single_offer
     from counterweight.labeling.offered import OfferScale
 
     scale = OfferScale(low=0.0, high=40.0, direction="down")
     own = {"eta": np.array([0.3, 0.3, 0.8, 0.5]), "k": np.array([8.0, 8.0, 12.0, 5.0])}
     used = np.array([True, True, True, False])
-    found = _single_offer(own, used, scale)
+    found = single_offer(own["eta"][used], own["k"][used], scale)
     fees = np.linspace(0, 40, 4001)
     t = (40 - fees) / 40
     share = (2 / (1 + np.exp(-8 * (t - 0.3))) + 1 / (1 + np.exp(-12 * (t - 0.8)))) / 3

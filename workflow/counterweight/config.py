@@ -350,6 +350,9 @@ def _check_task(name, study, plan):
                 f"{TASKS['offers']}: leave it out."
             )
         study |= {"targets": ["general"], "columns": ["rmse"]}
+        # Each repeat of a simulated data set is a world of its own, so nothing is shared.
+        if components.declared("dataset", study["dataset"], "SIMULATED", False):
+            study["test_share"] = 0.0
     elif absent:
         raise CounterweightError(
             f"studies.{name}.columns shows {listed(absent)}, which metrics does not list: add it "

@@ -1,7 +1,7 @@
 """Stage 1, prepare: raw files to one typed table a data set, nulls for what is missing.
 
 Needs: raw files (downloaded or generated). Makes: {data}/prepared/{dataset}.parquet; twins in
-{data}/prepared/generated/. Simulated data sets have no raw files: `simulate` draws their table.
+{data}/prepared/generated/. A table of the user's own is read from where it is. Simulated data sets have no raw files: `simulate` draws their table.
 """
 
 for dataset_name, dataset_plan in PLAN["datasets"].items():
@@ -35,7 +35,7 @@ for dataset_name, dataset_plan in PLAN["datasets"].items():
 
         rule:
             name:
-                f"prepare_{dataset_name}"
+                f"read_{dataset_name}"
             input:
                 dataset_plan["path"],
             output:
@@ -52,9 +52,9 @@ for dataset_name, dataset_plan in PLAN["datasets"].items():
                 runtime=20,
             params:
                 dataset=dataset_name,
-                code=code("prepare_own.py", ("dataset", dataset_name)),
+                code=code("read_own.py", ("dataset", dataset_name)),
             script:
-                "../../scripts/prepare_own.py"
+                "../../scripts/read_own.py"
 
     else:
 

@@ -14,6 +14,7 @@ import numpy as np
 from counterweight.checks import checked_labels
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.estimate import Estimate, ratio_mean
+from counterweight.models.offers import acceptance
 
 log = logging.getLogger("counterweight")
 
@@ -266,3 +267,32 @@ def _near(t, policy, density, h, flat):
     low, high = policy - h, policy + h
     near = (t >= low) & (t <= high)
     return near, density.between(low, high)
+
+
+def single_offer(eta, k, scale, points=1001):
+    """The one offer to everybody that earns most by fitted curves, e.g. an entry fee.
+
+    Parameters
+    ----------
+    eta, k : array (n,)
+        Curve of each person, on the scale of [0, 1].
+    scale : OfferScale
+    points : int
+        Offers tried, evenly spaced over the range.
+
+    Returns
+    -------
+    dict of str to float
+        ``single_offer`` in the user's units, the share ``single_offer_acceptance`` that
+        accepts it, and ``single_offer_revenue`` for each person.
+    """
+    curves, people = np.unique(np.column_stack([eta, k]), axis=0, return_counts=True)
+    t = np.linspace(0.0, 1.0, points)
+    accepted = acceptance(t[:, None], *curves.T) @ (people / people.sum())
+    intercept, slope = scale.scaled_revenue()
+    earned = accepted * (intercept + slope * t)
+    best = int(np.argmax(earned))
+    return {
+        "single_offer": scale.offers(t[best]), "single_offer_acceptance": accepted[best],
+        "single_offer_revenue": earned[best],
+    }  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import metric_estimate
-from counterweight.evaluation.offer_value import offer_density, offer_value
+from counterweight.evaluation.offer_value import offer_density, offer_value, single_offer
 from counterweight.evaluation.regressions import (
     imbalance,
     overlap_class,
@@ -20,7 +20,7 @@ from counterweight.evaluation.regressions import (
 )
 from counterweight.models.gaussian_mixture import Mixture
 from counterweight.models.offer_training import scale_of
-from counterweight.models.offers import acceptance, optimal_offer
+from counterweight.models.offers import acceptance, optimal_offer, soft_optimal_offer
 from counterweight.seeds import generator
 from counterweight.study_data import by_repeat
 from counterweight.tables import blocks
@@ -339,7 +339,8 @@ def _setting_records(own, known, setting, least_spread):
     if (segment >= 0).all():
         train = known.train
         if setting != "soft":
-            for metric, value in _single_offer(own, used, known.scale).items():
+            best = single_offer(own["eta"][used], own["k"][used], known.scale)
+            for metric, value in best.items():
                 add(metric, value)
         held = np.unique(segment[train])
         spreads = np.array([np.std(known.t[train & (segment == j)]) for j in held])
@@ -356,22 +357,6 @@ def _setting_records(own, known, setting, least_spread):
                 int(still.sum()), len(held), least_spread,
             )  # fmt: skip
     return records
-
-
-def _single_offer(own, used, scale, points=1001):
-    """The one offer to everybody that earns most by the fitted curves, e.g. an entry fee."""
-    curves, people = np.unique(
-        np.column_stack([own["eta"][used], own["k"][used]]), axis=0, return_counts=True
-    )
-    t = np.linspace(0.0, 1.0, points)
-    accepted = acceptance(t[:, None], *curves.T) @ (people / people.sum())
-    intercept, slope = scale.scaled_revenue()
-    earned = accepted * (intercept + slope * t)
-    best = int(np.argmax(earned))
-    return {
-        "single_offer": scale.offers(t[best]), "single_offer_acceptance": accepted[best],
-        "single_offer_revenue": earned[best],
-    }  # fmt: skip
 
 
 def _component_records(p, known, setting):
@@ -451,6 +436,15 @@ def _fit_records(arrays):
         records.append({"metric": "log_likelihood", "value": float(arrays["log_likelihood"])})
     if "converged" in arrays:
         records.append({"metric": "converged", "value": float(np.mean(arrays["converged"]))})
+    if "history" in arrays and np.size(arrays["history"]) > 1:
+        history = np.ravel(arrays["history"])
+        drop = max(0.0, -float(np.diff(history).min())) / max(abs(float(history[-1])), 1e-300)
+        records.append({"metric": "likelihood_drop", "value": drop})
+    if {"eta", "k"} <= set(arrays):
+        eta, k = np.ravel(arrays["eta"]), np.ravel(arrays["k"])
+        searched = soft_optimal_offer(np.eye(len(eta)), eta, k)
+        gap = np.abs(optimal_offer(eta, k) - searched).max()
+        records.append({"metric": "closed_form_gap", "value": float(gap)})
     for metric, name in (("mdl", "mdl"), ("log_likelihood", "log_likelihoods")):
         if name in arrays and "sizes" in arrays:
             records += [

@@ -17,4 +17,5 @@ FIGURES = {
     "curves": "counterweight.reporting.figures.curves:draw",
     "model_order": "counterweight.reporting.figures.model_order:draw",
     "enrolment": "counterweight.reporting.figures.enrolment:draw",
+    "profiles": "counterweight.reporting.figures.profiles:draw",
 }

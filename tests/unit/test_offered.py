@@ -308,3 +308,10 @@ def test_script_writes_the_tables(tmp_path, monkeypatch):
     metrics = pd.read_parquet(tmp_path / "a" / "metrics.parquet")
     assert set(metrics["source"]) == {"labels"}
     assert metrics.query("metric == 'rows_train'")["value"].tolist() == [1500, 1500]
+
+
+def test_offers_of_the_grid_lie_in_the_range():
+    frame = pd.DataFrame({"row": [0, 1], "offer": [0.2, 0.4]})
+    offered(frame, grid=[0.0, 0.5, 1.0])
+    with pytest.raises(CounterweightError, match="labeling.grid holds 3, which is outside"):
+        offered(frame, grid=[0.5, 3])

@@ -36,6 +36,11 @@ OPTIONS = {
         "description": "Revenue of an accepted offer d: intercept + slope d. null for the part of "
         "the range that is not given away (up), or for d itself (down).",
     },
+    "grid": {
+        "type": ["array", "null"], "items": {"type": "number"}, "minItems": 1, "default": None,
+        "description": "The only offers that can be made, in their own units; null for every offer "
+        "of the range.",
+    },
     "where": {
         "type": "object", "default": {},
         "description": "Column and value of the rows to use; {} for all.",
@@ -145,7 +150,7 @@ class OfferScale:
 
 
 def offered(
-    frame, *, offer="offer", low=0.0, high=1.0, direction="up", revenue=None, where=(),
+    frame, *, offer="offer", low=0.0, high=1.0, direction="up", revenue=None, grid=None, where=(),
     world="world", part="part", eta="eta",
 ):  # fmt: skip
     """Offers of a table, the rows that count, and their parts.
@@ -158,6 +163,8 @@ def offered(
         Column.
     low, high, direction, revenue
         See `OfferScale`.
+    grid : sequence of float, optional
+        The only offers that can be made; it concerns best offers, not the labels.
     where : mapping of str to value
         The rows to use have all of these values.
     world, part : str
@@ -179,6 +186,12 @@ def offered(
         row is left.
     """
     scale = OfferScale(low, high, direction, revenue)
+    outside = [value for value in grid or () if not low <= value <= high]
+    if outside:
+        raise CounterweightError(
+            f"labeling.grid holds {listed(outside)}, which is outside the range of offers from "
+            f"{low:g} to {high:g}: leave it out, or widen the range."
+        )
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
     rows, kept = frame["row"].to_numpy(), np.ones(len(frame), bool)

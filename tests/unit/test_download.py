@@ -464,6 +464,9 @@ def test_every_file_of_every_data_set_has_a_digest_and_a_source():
     for name in registry("dataset"):
         files = declared("dataset", name, "FILES")
         sources = declared("dataset", name, "SOURCES")
+        if name == "own_table":
+            assert not files and not sources, "the user names the file"
+            continue
         assert declared("dataset", name, "ROWS") > 0
         assert bool(files) != declared("dataset", name, "SIMULATED", False)
         offered = {file for source in sources for file in source.get("members", [])}

@@ -230,6 +230,14 @@ def test_what_has_no_meaning_for_logged_actions_is_refused(change):
         config.resolve({"studies": {"one": LOG | change}})
 
 
+def test_only_the_studies_that_are_named_are_run():
+    two = {"studies": SMALL["studies"] | {"two": SMALL["studies"]["one"]}}
+    assert list(config.resolve(two)["studies"]) == ["one", "two"]
+    assert list(config.resolve(two | {"only": ["two"]})["studies"]) == ["two"]
+    with pytest.raises(CounterweightError, match="only names 'onne'.* did you mean 'one'"):
+        config.resolve(two | {"only": ["onne"]})
+
+
 def test_columns_have_to_be_measured():
     made = copy.deepcopy(SMALL) | {"metrics": ["auc", "accuracy"]}
     assert config.resolve(made)["studies"]["one"]["columns"] == ["accuracy", "auc"]

@@ -144,8 +144,17 @@ def resolve(config):
             f"metrics lists {listed(plan['metrics'])}; add accuracy, which the tables and the "
             "comparisons with the baseline go by."
         )
+    unknown = [name for name in plan["only"] if name not in plan["studies"]]
+    if unknown:
+        hint = nearest(unknown[0], plan["studies"]) or "."
+        raise CounterweightError(
+            f"only names {unknown[0]!r}, which is no study{hint} Studies: "
+            f"{', '.join(plan['studies'])}."
+        )
     studies = {}
     for name, study in plan["studies"].items():
+        if plan["only"] and name not in plan["only"]:
+            continue
         studies[name] = _resolved_study(name, study, plan)
     plan["studies"] = studies
     for name, study in studies.items():

@@ -44,6 +44,7 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_mixture.py
 	$(BIN)/python tests/benchmarks/bench_auc.py
 	$(BIN)/python tests/benchmarks/bench_value.py
+	$(BIN)/python tests/benchmarks/bench_choice.py
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache

@@ -48,7 +48,8 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
         ("clicks", {"logistic", "logistic-spline", "tree-progressive"}),
     ):  # fmt: skip
         expected |= {f"{rule} {study} {name}" for rule in ("train", "evaluate") for name in methods}
-    drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking")}
+    expected |= {f"{rule} offers offer_logistic" for rule in ("train_offers", "evaluate_offers")}
+    drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking", "offers")}
     assert again.plan() == expected | LEMMA2 | drawn
 
 
@@ -73,6 +74,14 @@ def test_an_edited_calibrator_recomputes_what_calibrates(again):
     again.append("workflow/counterweight/models/subsampled.py", "# edited\n")
     assert again.plan() == {
         "train clicks logistic-spline", "evaluate clicks logistic-spline", "draw_clicks", "report",
+    }  # fmt: skip
+
+
+def test_an_edited_choice_model_recomputes_that_model_and_its_offers_only(again):
+    again.append("workflow/counterweight/models/choice_steps.py", "# edited\n")
+    assert again.plan() == {
+        "train_offers offers predictive_choice", "evaluate_offers offers predictive_choice",
+        "write_offers offers", "draw_offers", "report",
     }  # fmt: skip
 
 

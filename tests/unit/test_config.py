@@ -220,6 +220,21 @@ def test_a_study_of_logged_actions_has_one_target_and_no_split():
     assert study["baseline"] == "uniform_policy"
 
 
+def test_a_table_of_ones_own_has_to_be_there(tmp_path):
+    made = copy.deepcopy(SMALL)
+    made["studies"]["one"] |= {
+        "dataset": "own_table", "labeling": {"rule": "offered"}, "selection": [], "weighting": [],
+        "evaluation": {"protocol": "offers"}, "models": [{"model": "predictive_choice"}],
+        "targets": ["general"],
+    }  # fmt: skip
+    with pytest.raises(CounterweightError, match="no file is named: set datasets.own_table.path"):
+        config.resolve(made)
+    made["datasets"] = {"own_table": {"path": str(tmp_path / "mine.csv")}}
+    plan = config.resolve(made)
+    with pytest.raises(CounterweightError, match="mine.csv', which is no file"):
+        config.check_folders(plan)
+
+
 @pytest.mark.parametrize(
     "change",
     [{"keep_rate": 0.5}, {"selection": [{"selector": "logistic"}]}],

@@ -102,12 +102,19 @@ def _with_options(config, full):
 
 
 def check_folders(plan):
-    """Refuse folders of the plan that cannot be written, before anything runs.
+    """Refuse folders that cannot be written and files that are not there, before anything runs.
 
     Raises
     ------
     CounterweightError
     """
+    for name, dataset in plan.get("datasets", {}).items():
+        path = dataset.get("path")
+        if path and not Path(path).is_file():
+            raise CounterweightError(
+                f"datasets.{name}.path is {path!r}, which is no file (looked for at "
+                f"{Path(path).absolute()}): correct the path."
+            )
     for key in ("results", "data"):
         folder = Path(plan[key]).absolute()
         parent = next(path for path in (folder, *folder.parents) if path.exists())

@@ -1,7 +1,5 @@
-from functools import partial
-
 from counterweight import jobs
-from counterweight.components import load
+from counterweight.components import configured
 from counterweight.labeling.logs import label_log
 from counterweight.seeds import generator
 from counterweight.tables import METRICS, metrics_table, write_table
@@ -10,12 +8,7 @@ from counterweight.tables import METRICS, metrics_table, write_table
 def main(job):
     params = job.params
     recipe, outcome, rule = (
-        partial(load(kind, part["name"]), **part["options"])
-        for kind, part in (
-            ("features", params.features),
-            ("outcome", params.outcome),
-            ("labeling", params.labeling),
-        )
+        configured(kind, getattr(params, kind)) for kind in ("features", "outcome", "labeling")
     )
     outputs = {name: getattr(job.output, name) for name in ("features", "labels", "truth")}
     records = label_log(

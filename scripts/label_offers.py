@@ -1,7 +1,5 @@
-from functools import partial
-
 from counterweight import jobs
-from counterweight.components import load
+from counterweight.components import configured
 from counterweight.labeling.offered import LABELS, describe_offers, label_offers
 from counterweight.seeds import generator
 from counterweight.tables import METRICS, metrics_table, read_table, write_table
@@ -12,12 +10,7 @@ def main(job):
     frame = read_table(job.input.table)
     known = read_table(job.input.known) if job.input.known else None
     recipe, outcome, rule = (
-        partial(load(kind, part["name"]), **part["options"])
-        for kind, part in (
-            ("features", params.features),
-            ("outcome", params.outcome),
-            ("labeling", params.labeling),
-        )
+        configured(kind, getattr(params, kind)) for kind in ("features", "outcome", "labeling")
     )
     answer = params.outcome["options"].get("column")
     rng = generator(params.seed, params.stream, 0, "noise")

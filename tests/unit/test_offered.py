@@ -281,7 +281,9 @@ def test_script_writes_the_tables(tmp_path, monkeypatch):
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     parts = {"features": as_is, "outcome": accepts, "labeling": offered}
-    monkeypatch.setattr(script, "load", lambda kind, name: parts[kind])
+    monkeypatch.setattr(
+        script, "configured", lambda kind, part: partial(parts[kind], **part["options"])
+    )
     monkeypatch.setattr(script.jobs, "log", logging.getLogger("test"), raising=False)
     given_tables = ("table", "known")
     names = ("features", "labels", "truth", "metrics")

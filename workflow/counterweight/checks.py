@@ -10,6 +10,35 @@ def named(index, feature_names=None):
     return [feature_names[i] if feature_names is not None else f"number {i}" for i in index]
 
 
+def number_table(X, empty=False, featureless=False):
+    """A float matrix of rows by features, its values unchecked.
+
+    Parameters
+    ----------
+    X : array-like
+    empty : bool
+        Whether it may hold nothing.
+    featureless : bool
+        Whether rows without any feature will do.
+
+    Raises
+    ------
+    CounterweightError
+        When `X` is not a matrix of numbers, or is empty.
+    """
+    try:
+        X = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The features must be numbers in a table of rows by features: {error}."
+        ) from error
+    if X.ndim != 2 or not (X.size or empty or (featureless and len(X))):
+        raise CounterweightError(
+            f"The features must be a table of rows by features, got the shape {X.shape}."
+        )
+    return X
+
+
 def checked_rows(X, feature_names=None, empty=False):
     """Rows as a float matrix; without any row only if `empty`.
 
@@ -18,16 +47,7 @@ def checked_rows(X, feature_names=None, empty=False):
     CounterweightError
         When `X` is not a matrix of numbers, is empty, or holds NaN or infinite values.
     """
-    try:
-        X = np.asarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(
-            f"The features must be numbers in a table of rows by features: {error}."
-        ) from error
-    if X.ndim != 2 or not (X.size or empty):
-        raise CounterweightError(
-            f"The features must be a table of rows by features, got the shape {X.shape}."
-        )
+    X = number_table(X, empty)
     bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
     if len(bad):
         rows = int((~np.isfinite(X)).any(axis=1).sum())

@@ -84,6 +84,18 @@ def load(kind, name):
     return getattr(importlib.import_module(module), attribute)
 
 
+def configured(kind, part):
+    """A component that is a function, with its options filled in.
+
+    Parameters
+    ----------
+    kind : str
+    part : mapping
+        ``name`` and ``options``, as a rule gets it in its params.
+    """
+    return functools.partial(load(kind, part["name"]), **part["options"])
+
+
 def declared(kind, name, constant, default=None):
     """A literal constant of a component's module, e.g. ``OPTIONS``, without importing it.
 

@@ -230,11 +230,11 @@ def _resolved_dataset(name, plan):
     source = "simulated" if simulated else plan["data_source"]
     given = plan["datasets"].get(name, {})
     rows, path = given.get("rows"), given.get("path")
-    if name == "own_table":
+    if components.declared("dataset", name, "OWN", False):
         if not path:
             raise CounterweightError(
-                "A study uses the data set own_table, but no file is named: set "
-                "datasets.own_table.path to a CSV or Parquet file."
+                f"A study uses the data set {name}, but no file is named: set "
+                f"datasets.{name}.path to a CSV or Parquet file."
             )
         source = "own"
     elif path:
@@ -327,6 +327,21 @@ def _resolved_study(name, study, plan):
     return study
 
 
+def _refuse_meaningless(name, study, task):
+    """Refuse keys of a study that only mean something for classifiers."""
+    keys = [key for key in ("selection", "weighting") if study[key]]
+    if study["keep_rate"] < 1:
+        keys.append("keep_rate")
+    hint = "."
+    if task == "log":
+        keys += ["paired_with"] if study["paired_with"] else []
+        hint = " (rates of such a study stand in evaluation.keep_rates)."
+    if keys:
+        raise CounterweightError(
+            f"studies.{name}.{keys[0]} has no meaning for {TASKS[task]}: leave it out{hint}"
+        )
+
+
 def _check_task(name, study, plan):
     """Find what kind of study this is; refuse parts that belong to another kind."""
     rule = study["labeling"]["rule"]
@@ -349,22 +364,11 @@ def _check_task(name, study, plan):
             )
     study.setdefault("columns", [metric for metric in COLUMNS if metric in plan["metrics"]])
     absent = [metric for metric in study["columns"] if metric not in plan["metrics"]]
+    if task != "classification":
+        _refuse_meaningless(name, study, task)
     if task == "log":
-        extra = [key for key in ("selection", "weighting") if study[key]]
-        if extra or study["keep_rate"] < 1 or study["paired_with"]:
-            key = (extra + ["keep_rate" if study["keep_rate"] < 1 else "paired_with"])[0]
-            raise CounterweightError(
-                f"studies.{name}.{key} has no meaning for {TASKS['log']}: leave it out (rates "
-                "of such a study stand in evaluation.keep_rates)."
-            )
         study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
     elif task == "offers":
-        extra = [key for key in ("selection", "weighting") if study[key]]
-        if extra or study["keep_rate"] < 1:
-            raise CounterweightError(
-                f"studies.{name}.{(extra or ['keep_rate'])[0]} has no meaning for "
-                f"{TASKS['offers']}: leave it out."
-            )
         study |= {"targets": ["general"], "columns": ["rmse"]}
         # Each repeat of a simulated data set is a world of its own, so nothing is shared.
         if components.declared("dataset", study["dataset"], "SIMULATED", False):

@@ -37,6 +37,25 @@ def check_row_ids(rows):
         )
 
 
+def found_rows(rows, wanted, absent):
+    """Positions of the ids `wanted` in the ascending ids `rows`.
+
+    Parameters
+    ----------
+    rows, wanted : array of int
+    absent : str
+        The sentence for ids that `rows` does not have.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    where = np.searchsorted(rows, wanted)
+    if not np.array_equal(rows[np.minimum(where, len(rows) - 1)], wanted):
+        raise CounterweightError(absent)
+    return where
+
+
 class StudyData:
     """What a method may see of a study: features, roles, seen labels, weights.
 

@@ -162,8 +162,7 @@ def read_table(path, columns=None):
     CounterweightError
         When the file is missing, is not Parquet, or lacks a column.
     """
-    with _opened(path, columns) as file:
-        return file.read(columns=columns, use_threads=False).to_pandas()
+    return read_arrow(path, columns).to_pandas()
 
 
 def read_columns(path, columns=None, categories=()):

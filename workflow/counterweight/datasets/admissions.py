@@ -1,6 +1,6 @@
 """Simulated admissions with financial aid: the setting of experiment 2 of Noor et al. (2014)."""
 
-from counterweight.errors import CounterweightError
+from counterweight.datasets.worlds import joined, worlds_in
 
 SIMULATED = True
 ROWS = 29240
@@ -104,25 +104,11 @@ class Admissions:
         CounterweightError
             When `rows` is not a positive multiple of 3,655.
         """
-        import numpy as np
-        import pandas as pd
 
         size = TRAIN + TEST
-        worlds, rest = divmod(rows, size)
-        if rest or worlds < 1:
-            raise CounterweightError(
-                f"One world of the simulated admissions has {size} rows, so {rows} rows are not a "
-                f"number of whole worlds: choose a multiple of {size}."
-            )
+        worlds = worlds_in(rows, size, "the simulated admissions")
         parts = [cls._world(world, part) for world, part in enumerate(rng.spawn(worlds))]
-        row = np.arange(rows, dtype=np.int32)
-        tables = []
-        for pieces in zip(*parts, strict=True):
-            columns = {
-                name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]
-            }
-            tables.append(pd.DataFrame({"row": row} | columns))
-        return tuple(tables)
+        return joined(parts)
 
     @classmethod
     def _world(cls, world, rng):

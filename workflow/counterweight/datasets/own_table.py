@@ -8,6 +8,8 @@ from counterweight.errors import CounterweightError, listed
 
 TITLE = "Own table"
 LICENCE = "the user's own"
+#: The user names the file, in the config.
+OWN = True
 FILES = {}
 SOURCES = []
 

@@ -2,7 +2,7 @@
 
 import functools
 
-from counterweight.errors import CounterweightError
+from counterweight.datasets.worlds import joined, worlds_in
 
 SIMULATED = True
 FILES = {}
@@ -82,25 +82,11 @@ class _Segments:
         CounterweightError
             When `rows` is not a positive multiple of the rows of one world.
         """
-        import numpy as np
-        import pandas as pd
 
         size = POINTS * len(cls.mixture(0)["eta"])
-        worlds, rest = divmod(rows, size)
-        if rest or worlds < 1:
-            raise CounterweightError(
-                f"One world of these simulated segments has {size} rows, so {rows} rows are not a "
-                f"number of whole worlds: choose a multiple of {size}."
-            )
+        worlds = worlds_in(rows, size, "these simulated segments")
         parts = [_world(cls.mixture(w), w, part) for w, part in enumerate(rng.spawn(worlds))]
-        row = np.arange(rows, dtype=np.int32)
-        tables = []
-        for pieces in zip(*parts, strict=True):
-            columns = {
-                name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]
-            }
-            tables.append(pd.DataFrame({"row": row} | columns))
-        return tuple(tables)
+        return joined(parts)
 
 
 class ThreeSegments(_Segments):

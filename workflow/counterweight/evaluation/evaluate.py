@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import CLIP, reliability_curve
-from counterweight.study_data import by_repeat
+from counterweight.study_data import by_repeat, found_rows
 from counterweight.tables import blocks
 
 #: Numbers that a fitted model may carry, and the metric that reports them.
@@ -78,18 +78,22 @@ def evaluate_predictions(
         repeat = int(predictions["repeat"][part.start])
         target = targets[predictions["target"][0][part.start]]
         setting = settings[predictions["setting"][0][part.start]]
-        where = np.searchsorted(known[repeat]["row"], predictions["row"][part])
-        rows = known[repeat]["row"]
-        if not np.array_equal(rows[np.minimum(where, len(rows) - 1)], predictions["row"][part]):
-            raise CounterweightError(
-                f"Predictions of repeat {repeat} are of rows that its truth does not have: delete "
-                "the predictions of the study and run again."
-            )
+        rows = predictions["row"][part]
+        where = found_rows(
+            known[repeat]["row"], rows,
+            f"Predictions of repeat {repeat} are of rows that its truth does not have: delete "
+            "the predictions of the study and run again.",
+        )  # fmt: skip
         y, p = known[repeat][f"y_{target}"][where], p_all[part]
         place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
         weight = None
         if rates is not None:
-            weight = 1.0 / _rates(rates[repeat], predictions["row"][part])
+            logged = found_rows(
+                rates[repeat]["row"], rows,
+                "Predictions are of rows that the labels do not have: delete the predictions of "
+                "the study and run again.",
+            )  # fmt: skip
+            weight = 1.0 / rates[repeat]["keep_rate"][logged]
             records += [
                 place
                 | {"metric": "effective_rows", "value": weight.sum() ** 2 / (weight @ weight)},
@@ -110,16 +114,6 @@ def evaluate_predictions(
         clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
         records.append(place | {"metric": "probabilities_clipped", "value": clipped})
     return records
-
-
-def _rates(rates, rows):
-    where = np.searchsorted(rates["row"], rows)
-    if not np.array_equal(rates["row"][np.minimum(where, len(rates["row"]) - 1)], rows):
-        raise CounterweightError(
-            "Predictions are of rows that the labels do not have: delete the predictions of the "
-            "study and run again."
-        )
-    return rates["keep_rate"][where]
 
 
 def describe_fits(models):

@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 
-from counterweight.checks import named
+from counterweight.checks import named, number_table
 from counterweight.errors import CounterweightError, listed
 
 log = logging.getLogger("counterweight")
@@ -42,16 +42,7 @@ def checked_rows_with_gaps(X, feature_names=None, empty=False):
     CounterweightError
         When `X` is not a matrix of numbers, is empty, or holds infinite values.
     """
-    try:
-        X = np.asarray(X, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(
-            f"The features must be numbers in a table of rows by features: {error}."
-        ) from error
-    if X.ndim != 2 or not (X.size or empty):
-        raise CounterweightError(
-            f"The features must be a table of rows by features, got the shape {X.shape}."
-        )
+    X = number_table(X, empty)
     bad = np.flatnonzero(np.isinf(X).any(axis=0))
     if len(bad):
         raise CounterweightError(

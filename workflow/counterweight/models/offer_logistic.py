@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 
-from counterweight.checks import checked_labels, named
+from counterweight.checks import checked_labels, named, number_table
 from counterweight.errors import CounterweightError, listed
 from counterweight.linear import fit_logistic, logistic_probability
 
@@ -103,16 +103,7 @@ class OfferDesign:
 
     @staticmethod
     def _rows(X, empty=False):
-        try:
-            X = np.asarray(X, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise CounterweightError(
-                f"The features must be numbers in a table of rows by features: {error}."
-            ) from error
-        if X.ndim != 2 or not (len(X) or empty):
-            raise CounterweightError(
-                f"The features must be a table of rows by features, got the shape {X.shape}."
-            )
+        X = number_table(X, empty, featureless=True)
         bad = np.flatnonzero(np.isinf(X).any(axis=0))
         if len(bad):
             raise CounterweightError(

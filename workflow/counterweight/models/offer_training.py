@@ -15,7 +15,7 @@ from counterweight.models.offers import (
     soft_revenue,
 )
 from counterweight.seeds import generator
-from counterweight.study_data import by_repeat, check_row_ids
+from counterweight.study_data import by_repeat, check_row_ids, found_rows
 from counterweight.tables import constant, stacked
 
 #: Columns of a table of predictions, in order; ``setting`` is hard, soft or "".
@@ -76,12 +76,11 @@ class OfferData:
     def repeat(self, repeat):
         """``X, t, train, answer, component, row, role`` of the rows of a repeat."""
         labels = self.labels[repeat]
-        at = np.searchsorted(self.rows, labels["row"])
-        if not np.array_equal(self.rows[np.minimum(at, len(self.rows) - 1)], labels["row"]):
-            raise CounterweightError(
-                f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
-                "results of the study and run again."
-            )
+        at = found_rows(
+            self.rows, labels["row"],
+            f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
+            "results of the study and run again.",
+        )  # fmt: skip
         component = None
         if self.truth is not None:
             truth = self.truth[repeat]

@@ -14,4 +14,5 @@ PROTOCOLS = {
     "ranking_resamples": "counterweight.evaluation.ranking_resamples:ranking_resamples",
     "policy_value": "counterweight.evaluation.policy_value:policy_value",
     "offers": "counterweight.evaluation.offers:evaluate_offers",
+    "filtering": "counterweight.evaluation.filtering:evaluate_filter",
 }

@@ -12,6 +12,7 @@ OUTCOMES = {
     "above_median": "counterweight.labeling.above_median:above_median",
     "reward": "counterweight.labeling.reward:reward",
     "accepts": "counterweight.labeling.accepts:accepts",
+    "no_outcome": "counterweight.labeling.no_outcome:no_outcome",
 }
 
 LABELINGS = {
@@ -21,4 +22,5 @@ LABELINGS = {
     "everyone": "counterweight.labeling.everyone:everyone",
     "logged": "counterweight.labeling.logs:logged",
     "offered": "counterweight.labeling.offered:offered",
+    "sensitive": "counterweight.labeling.sensitive:sensitive",
 }

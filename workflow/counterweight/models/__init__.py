@@ -13,4 +13,5 @@ MODELS = {
     "offer_logistic": "counterweight.models.offer_logistic:OfferLogistic",
     "logitboost": "counterweight.models.logitboost:LogitBoost",
     "logistic_tree": "counterweight.models.logistic_tree:LogisticTree",
+    "balanced_filter": "counterweight.models.balanced_filter:BalancedFilter",
 }

@@ -18,4 +18,9 @@ FIGURES = {
     "model_order": "counterweight.reporting.figures.model_order:draw",
     "enrolment": "counterweight.reporting.figures.enrolment:draw",
     "profiles": "counterweight.reporting.figures.profiles:draw",
+    "tradeoff": "counterweight.reporting.figures.tradeoff:draw",
+    "frontier": "counterweight.reporting.figures.frontier:draw",
+    "proportions": "counterweight.reporting.figures.proportions:draw",
+    "heatmap": "counterweight.reporting.figures.heatmap:draw",
+    "tree": "counterweight.reporting.figures.tree:draw",
 }

@@ -3,4 +3,7 @@
 WEIGHTINGS = {
     "lemma1": "counterweight.weighting.lemmas:general_weights",
     "lemma2": "counterweight.weighting.lemmas:unlabeled_weights",
+    "equal": "counterweight.weighting.acceptance:equal_acceptance",
+    "quadratic": "counterweight.weighting.acceptance:quadratic_acceptance",
+    "relaxed": "counterweight.weighting.acceptance:relaxed_acceptance",
 }

@@ -5,6 +5,7 @@ DATASETS = {
     "ca_housing": "counterweight.datasets.ca_housing:CaHousing",
     "bank_marketing": "counterweight.datasets.bank_marketing:BankMarketing",
     "open_bandit": "counterweight.datasets.open_bandit:OpenBandit",
+    "a9a": "counterweight.datasets.a9a:A9a",
     "natural_park": "counterweight.datasets.natural_park:NaturalPark",
     "kakadu": "counterweight.datasets.kakadu:Kakadu",
     "own_table": "counterweight.datasets.own_table:OwnTable",

@@ -14,5 +14,6 @@ PROTOCOLS = {
     "ranking_resamples": "counterweight.evaluation.ranking_resamples:ranking_resamples",
     "policy_value": "counterweight.evaluation.policy_value:policy_value",
     "offers": "counterweight.evaluation.offers:evaluate_offers",
+    "rates": "counterweight.evaluation.rates:evaluate_rates",
     "filtering": "counterweight.evaluation.filtering:evaluate_filter",
 }

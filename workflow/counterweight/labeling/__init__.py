@@ -22,5 +22,6 @@ LABELINGS = {
     "everyone": "counterweight.labeling.everyone:everyone",
     "logged": "counterweight.labeling.logs:logged",
     "offered": "counterweight.labeling.offered:offered",
+    "deployed": "counterweight.labeling.deployed:deployed",
     "sensitive": "counterweight.labeling.sensitive:sensitive",
 }

@@ -13,5 +13,11 @@ MODELS = {
     "offer_logistic": "counterweight.models.offer_logistic:OfferLogistic",
     "logitboost": "counterweight.models.logitboost:LogitBoost",
     "logistic_tree": "counterweight.models.logistic_tree:LogisticTree",
+    "constrained": "counterweight.models.constrained:ConstrainedClassifier",
+    "covariance_constraint": "counterweight.models.covariance_constraint:CovarianceConstraint",
+    "group_thresholds": "counterweight.models.group_thresholds:GroupThresholds",
+    "shifted_threshold": "counterweight.models.shifted_threshold:ShiftedThreshold",
+    "exponentiated_gradient": "counterweight.models.fairlearn_models:ExponentiatedGradientModel",
+    "threshold_optimizer": "counterweight.models.fairlearn_models:ThresholdOptimizerModel",
     "balanced_filter": "counterweight.models.balanced_filter:BalancedFilter",
 }

@@ -20,7 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
+from counterweight.selection.groups import checked_target
+from counterweight.tables import blocks
 
 TASK = "filter"
 
@@ -66,6 +68,128 @@ class Weighed(NamedTuple):
     rho: np.ndarray
     rate: float
     distance: float
+
+
+class LeafTable(NamedTuple):
+    """The leaves of one fitted proxy at one setting.
+
+    Attributes
+    ----------
+    repeat : int
+    setting : str
+    mass : array (L,)
+    shares : array (L, K)
+    groups : list of str
+        Names of the K groups.
+    sizes : list of int
+        Number of groups of each class.
+    """
+
+    repeat: int
+    setting: str
+    mass: np.ndarray
+    shares: np.ndarray
+    groups: list
+    sizes: list
+
+
+def leaf_columns(repeat, setting, mass, A, groups, classes, sizes):
+    """Leaves of a proxy as columns of the long table that `leaf_tables` reads.
+
+    Parameters
+    ----------
+    repeat : int
+    setting : str
+    mass : array (L,)
+    A : array (L, K)
+    groups : list of str
+        Names of the K groups.
+    classes : list of str
+        Sensitive columns.
+    sizes : list of int
+        Number of groups of each.
+
+    Returns
+    -------
+    dict of str to array (L K,)
+    """
+    leaves, owner = len(mass), np.repeat(np.array(classes, object), sizes)
+    rows = leaves * len(groups)
+    return {
+        "repeat": np.full(rows, repeat, "int16"),
+        "setting": np.full(rows, setting, object),
+        "leaf": np.repeat(np.arange(leaves, dtype="int16"), len(groups)),
+        "group": np.tile(np.array(groups, object), leaves),
+        "mass": np.repeat(mass, len(groups)),
+        "share": np.asarray(A, dtype=float).ravel(),
+        "class": np.tile(owner, leaves),
+    }
+
+
+def leaf_tables(columns):
+    """Leaves by repeat and setting, from the long table that fitting a proxy writes.
+
+    Parameters
+    ----------
+    columns : dict of str to array
+        As from `leaf_columns`: one row for each group of each leaf, in their order.
+
+    Yields
+    ------
+    LeafTable
+    """
+    for part in blocks(columns, "repeat", "setting"):
+        leaf = columns["leaf"][part]
+        many = int((leaf == leaf[0]).sum())
+        first = slice(part.start, part.start + many)
+        owner = columns["class"][first]
+        edges = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
+        yield LeafTable(
+            int(columns["repeat"][part.start]),
+            str(columns["setting"][part.start]),
+            columns["mass"][part][::many],
+            columns["share"][part].reshape(-1, many),
+            [str(group) for group in columns["group"][first]],
+            np.diff(edges, prepend=-1).tolist(),
+        )
+
+
+def setting_name(setting, eta):
+    """Name of a setting in files: that of the proxy, or ``eta=...``."""
+    return setting if eta is None else f"eta={round(eta, 10):g}"
+
+
+def target_shares(target, groups, sizes):
+    """The target distribution as an array in the order of the groups.
+
+    Parameters
+    ----------
+    target : mapping of str to float, or None
+        Share by name of group; None for the uniform one. A group that is left out gets the
+        share 0.
+    groups : sequence of str
+        Names of the K groups, as in files.
+    sizes : sequence of int
+        Number of groups of each class.
+
+    Returns
+    -------
+    array (K,)
+
+    Raises
+    ------
+    CounterweightError
+        When a name is no group, or the shares are no distribution within each class.
+    """
+    if target is None:
+        return checked_target(None, sizes)
+    strange = [name for name in target if name not in groups]
+    if strange:
+        raise CounterweightError(
+            f"The target names {listed(strange)}, and the groups are {listed(groups, 30)}: write "
+            "them as they stand in the data."
+        )
+    return checked_target([target.get(name, 0.0) for name in groups], sizes)
 
 
 def closest_in_hull(A, target):

@@ -27,6 +27,7 @@ rule all:
     input:
         rules.report.output,
         offers_to_write(),
+        filters_to_write(),
 
 
 onsuccess:

@@ -12,6 +12,7 @@ from pathlib import Path
 import yaml
 
 from counterweight import components
+from counterweight.config_filters import finish_filter
 from counterweight.config_methods import add_starts, method_id, options_of, resolved_method
 from counterweight.config_sentences import nearest, told
 from counterweight.errors import CounterweightError, listed
@@ -26,6 +27,7 @@ TASKS = {
     "classification": "studies of classifiers",
     "log": "studies of logged actions",
     "offers": "studies of offers and answers",
+    "filter": "studies of balanced filters",
 }
 
 
@@ -274,11 +276,13 @@ def _resolved_study(name, study, plan):
             )
         selectors[identity] = {
             "selector": item["selector"],
-            "calibration": item.get("calibration", "isotonic"),
-            "folds": item.get("folds", 5),
             "oracle": components.declared("selector", item["selector"], "ORACLE", False),
             "options": options_of("selector", item["selector"], item),
         }
+        if study["task"] == "classification":
+            selectors[identity] |= {
+                "calibration": item.get("calibration", "isotonic"), "folds": item.get("folds", 5)
+            }  # fmt: skip
     weightings = {}
     listed_weightings = study.pop("weighting")
     names = [item["weighting"] for item in listed_weightings]
@@ -294,7 +298,7 @@ def _resolved_study(name, study, plan):
                 "weighting": item["weighting"],
                 "selector": selector,
                 "max_weight": item.get("max_weight", 50.0),
-                "target": components.declared("weighting", item["weighting"], "TARGET"),
+                "target": components.declared("weighting", item["weighting"], "TARGET", ""),
                 "options": options_of("weighting", item["weighting"], item),
             }
     study["selectors"], study["weightings"] = selectors, weightings
@@ -310,6 +314,8 @@ def _resolved_study(name, study, plan):
         methods[identity] = resolved_method(where, item, study, plan)
     for index, (identity, item) in enumerate(zip(list(methods), listed_methods, strict=True)):
         add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
+    if study["task"] == "filter":
+        finish_filter(name, study)
     reported = [identity for identity, method in methods.items() if method["reported"]]
     if "baseline" not in study:
         plain = [identity for identity in reported if not methods[identity]["sweep"]]
@@ -328,10 +334,18 @@ def _resolved_study(name, study, plan):
 
 
 def _refuse_meaningless(name, study, task):
-    """Refuse keys of a study that only mean something for classifiers."""
-    keys = [key for key in ("selection", "weighting") if study[key]]
-    if study["keep_rate"] < 1:
+    """Refuse keys of a study that only mean something for another kind."""
+    keys = [] if task == "filter" else [key for key in ("selection", "weighting") if study[key]]
+    keys += [] if task == "filter" else [key for key in ("target", "filter") if study.get(key)]
+    if task != "classification" and study["keep_rate"] < 1:
         keys.append("keep_rate")
+    if task == "filter":
+        own = {"selection": ("calibration", "folds"), "weighting": ("max_weight",)}
+        keys += [
+            f"{part}[{index}].{key}"
+            for part in own for index, item in enumerate(study[part])
+            for key in own[part] if key in item
+        ]  # fmt: skip
     hint = "."
     if task == "log":
         keys += ["paired_with"] if study["paired_with"] else []
@@ -348,8 +362,14 @@ def _check_task(name, study, plan):
     study["task"] = task = components.declared("labeling", rule, "TASK", "classification")
     parts = [("evaluation.protocol", "protocol", study["evaluation"]["protocol"])]
     parts += [
-        (f"models[{index}].model", "model", item["model"])
-        for index, item in enumerate(study["models"])
+        (f"{key}[{index}].{kind}", kind, item[kind])
+        for key, kind in (
+            ("selection", "selector"),
+            ("weighting", "weighting"),
+            ("models", "model"),
+        )
+        for index, item in enumerate(study[key])
+        if key == "models" or task in ("classification", "filter")
     ]
     for where, kind, part in parts:
         own = components.declared(kind, part, "TASK", "classification")
@@ -364,7 +384,9 @@ def _check_task(name, study, plan):
             )
     study.setdefault("columns", [metric for metric in COLUMNS if metric in plan["metrics"]])
     absent = [metric for metric in study["columns"] if metric not in plan["metrics"]]
-    if task != "classification":
+    if task == "classification":
+        _refuse_meaningless(name, study | {"selection": [], "weighting": []}, task)
+    else:
         _refuse_meaningless(name, study, task)
     if task == "log":
         study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
@@ -373,6 +395,8 @@ def _check_task(name, study, plan):
         # Each repeat of a simulated data set is a world of its own, so nothing is shared.
         if components.declared("dataset", study["dataset"], "SIMULATED", False):
             study["test_share"] = 0.0
+    elif task == "filter":
+        study |= {"targets": ["general"], "columns": ["imbalance"]}
     elif absent:
         raise CounterweightError(
             f"studies.{name}.columns shows {listed(absent)}, which metrics does not list: add it "

@@ -16,6 +16,7 @@ os.environ.update(
 
 from counterweight import components
 from counterweight.config import check_folders, resolve
+from counterweight.config_filters import filter_to_apply
 from counterweight.errors import CounterweightError
 from counterweight.reporting.plan import report_plan
 
@@ -24,6 +25,7 @@ from snakemake.exceptions import WorkflowError
 try:
     PLAN = resolve(config)
     check_folders(PLAN)
+    FILTER_STUDY = filter_to_apply(PLAN)
 except CounterweightError as error:
     raise WorkflowError(f"The config has a mistake.\n{error}")
 
@@ -98,6 +100,44 @@ def offers_to_write():
     ]
 
 
+def weighting_spec(wildcards):
+    """The weighting that a method's filter accepts by, with its options."""
+    spec = study_of(wildcards)["weightings"][method_of(wildcards)["weights"]]
+    return {key: spec[key] for key in ("weighting", "options")}
+
+
+def proxy_name(wildcards):
+    return study_of(wildcards)["weightings"][method_of(wildcards)["weights"]][
+        "selector"
+    ]
+
+
+def proxy_spec(wildcards):
+    """The proxy behind a method's filter, with its options."""
+    spec = study_of(wildcards)["selectors"][proxy_name(wildcards)]
+    return {key: spec[key] for key in ("selector", "options")}
+
+
+def proxy_table(wildcards):
+    return f"{RESULTS}/{wildcards.study}/selection/{proxy_name(wildcards)}.parquet"
+
+
+def given_away(study):
+    """The method whose filter a study gives away, as wildcards of it."""
+    method = STUDIES[study]["filter"]["method"]
+    return snakemake.io.Wildcards(fromdict={"study": study, "method": method})
+
+
+def filters_to_write():
+    """The filters that studies give away, each with its card."""
+    return [
+        f"{RESULTS}/{study}/filter.{kind}"
+        for study, parts in STUDIES.items()
+        if parts.get("filter")
+        for kind in ("parquet", "md")
+    ]
+
+
 def starts_of(wildcards):
     return [
         f"{RESULTS}/{wildcards.study}/models/{start}.parquet"
@@ -136,6 +176,10 @@ def chosen(part, key):
     return {"name": part[key], "options": part["options"]}
 
 
+#: Names of the third and fourth step where they are not those of classifiers.
+STEPS = {"filter": ("fit_proxy", "compute_acceptance")}
+
+
 def chains(studies=None):
     """How each table of measurements comes about: its steps, their outputs and logs.
 
@@ -159,16 +203,19 @@ def chains(studies=None):
         ]
         found.append({"study": study, "source": "labels", "steps": labeled})
         selected = {}
+        fitting, weighing = STEPS.get(
+            parts["task"], ("fit_selection", "compute_weights")
+        )
         for selector in parts["selectors"]:
             selected[selector] = labeled + [
                 {
-                    "stage": "fit_selection",
+                    "stage": fitting,
                     "source": selector,
                     "outputs": [
                         f"{metrics}/selection_{selector}.parquet",
                         f"{folder}/selection/{selector}.parquet",
                     ],
-                    "log": f"{logs}/fit_selection/{study}/{selector}.log",
+                    "log": f"{logs}/{fitting}/{study}/{selector}.log",
                 }
             ]
             found.append(
@@ -178,13 +225,13 @@ def chains(studies=None):
         for weighting, spec in parts["weightings"].items():
             weighted[weighting] = selected[spec["selector"]] + [
                 {
-                    "stage": "compute_weights",
+                    "stage": weighing,
                     "source": weighting,
                     "outputs": [
                         f"{metrics}/weights_{weighting}.parquet",
                         f"{folder}/weights/{weighting}.parquet",
                     ],
-                    "log": f"{logs}/compute_weights/{study}/{weighting}.log",
+                    "log": f"{logs}/{weighing}/{study}/{weighting}.log",
                 }
             ]
             found.append(

@@ -118,3 +118,42 @@ rule train_offers:
         ),
     script:
         "../../scripts/train_offers.py"
+
+
+rule train_filter:
+    input:
+        features=f"{RESULTS}/{{study}}/features.parquet",
+        labels=f"{RESULTS}/{{study}}/labels.parquet",
+        proxy=proxy_table,
+        weights=weights_of,
+    output:
+        model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
+        predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
+    log:
+        f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/train/{{study}}/{{method}}.tsv"
+    wildcard_constraints:
+        study=any_of("filter"),
+    conda:
+        ENVIRONMENT
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=60,
+    params:
+        model=lambda wildcards: method_of(wildcards)["model"],
+        options=lambda wildcards: method_of(wildcards)["options"],
+        selector=lambda wildcards: proxy_spec(wildcards),
+        weighting=lambda wildcards: weighting_spec(wildcards),
+        target=lambda wildcards: study_of(wildcards)["target"],
+        repeats=lambda wildcards: method_of(wildcards)["repeats"],
+        seed=PLAN["seed"],
+        stream=lambda wildcards: study_of(wildcards)["stream"],
+        code=lambda wildcards: code(
+            "train_filter.py",
+            ("model", method_of(wildcards)["model"]),
+            ("selector", proxy_spec(wildcards)["selector"]),
+        ),
+    script:
+        "../../scripts/train_filter.py"

@@ -1,0 +1,71 @@
+"""Studies of balanced filters, spelled out: proxies, acceptance, the filter to take away."""
+
+from counterweight.config_sentences import nearest
+from counterweight.errors import CounterweightError
+
+
+def finish_filter(name, study):
+    """Check the methods of a study of balanced filters, and find the filter that it gives away.
+
+    Only the weightings that a method uses are kept: a proxy with each way to weigh it would be
+    many more than anybody asked for.
+
+    Parameters
+    ----------
+    name : str
+    study : dict
+        With ``methods``, ``weightings`` and maybe ``filter``; changed in place.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    methods = study["methods"]
+    for identity, method in methods.items():
+        if not method["weights"]:
+            raise CounterweightError(
+                f"studies.{name}.models: {identity} has no weights, and a filter accepts by them: "
+                "add weights, e.g. weights: quadratic, and the selector that it goes by."
+            )
+    used = {method["weights"] for method in methods.values()}
+    study["weightings"] = {key: spec for key, spec in study["weightings"].items() if key in used}
+    kept = {spec["selector"] for spec in study["weightings"].values()}
+    study["selectors"] = {key: spec for key, spec in study["selectors"].items() if key in kept}
+    study.setdefault("target", None)
+    given = study.setdefault("filter", None)
+    if given is None:
+        return
+    if given["method"] not in methods:
+        raise CounterweightError(
+            f"studies.{name}.filter.method is {given['method']!r}, which is none of its methods"
+            f"{nearest(given['method'], methods) or '.'} Methods: {', '.join(methods)}."
+        )
+    if given["repeat"] >= study["repeats"]:
+        raise CounterweightError(
+            f"studies.{name}.filter.repeat is {given['repeat']}, and the study has the repeats 0 "
+            f"to {study['repeats'] - 1}: choose one of them."
+        )
+
+
+def filter_to_apply(plan):
+    """Study whose filter `snakemake filter` applies: the one that the config names, or the first.
+
+    Returns
+    -------
+    str or None
+        None where no study gives a filter away.
+
+    Raises
+    ------
+    CounterweightError
+        When the study that is named gives none.
+    """
+    giving = [name for name, study in plan["studies"].items() if study.get("filter")]
+    chosen = plan["filter_study"]
+    if chosen and chosen not in giving:
+        raise CounterweightError(
+            f"filter_study is {chosen!r}, which is no study that gives a filter away"
+            f"{nearest(chosen, giving) or '.'} Studies with the key filter: "
+            f"{', '.join(giving) or 'none'}."
+        )
+    return chosen or next(iter(giving), None)

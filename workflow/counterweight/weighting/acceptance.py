@@ -1,0 +1,440 @@
+"""Acceptance probabilities of the leaves of a proxy, for a balanced sample.
+
+A proxy sorts rows into leaves j. Of it only two things count: the mass r'_j, the share
+of the rows in leaf j, and the matrix A of the shares A_jk of group k within leaf j.
+Accepting the rows of leaf j with probability rho_j makes leaf j the share
+q_j = rho_j r'_j / sum(rho r') of the accepted rows, and so qA the distribution of their
+groups. Any q is reached by rho_j proportional to q_j / r'_j; the largest rho is 1, for
+as many accepted rows as there can be.
+
+Groups may be those of several columns (classes). Then K is the number of groups of all
+columns and a distribution sums to 1 within each class.
+
+References
+----------
+Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies:
+Algorithm 1, Lemmas 1 and 2, appendix A.1.1 (interpolation) and A.2 (several classes).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.selection.groups import checked_target
+from counterweight.tables import blocks
+
+TASK = "filter"
+
+OPTIONS = {
+    "etas": {
+        "type": "array",
+        "items": {"type": "number", "minimum": 0, "maximum": 1},
+        "uniqueItems": True,
+        "default": [],
+        "description": "Probabilities with which a row's leaf is replaced by one drawn uniformly; "
+        "for proxies of one setting only, [] for none.",
+    },
+}
+
+
+class Weighed(NamedTuple):
+    """A proxy's leaves with the probabilities of acceptance, at one level of noise.
+
+    Attributes
+    ----------
+    eta : float or None
+        Probability that the leaf of a row was replaced by a drawn one; None for a proxy
+        used as it is.
+    mass : array (L,)
+        Share of the rows in each leaf, after the replacement.
+    shares : array (L, K)
+        Shares of the groups within each leaf, after the replacement.
+    q : array (L,)
+        Share of each leaf among the accepted rows; sums to 1.
+    rho : array (L,)
+        Probability of acceptance; the largest is 1.
+    rate : float
+        Expected share of the rows that are accepted.
+    distance : float
+        Distance from the solution to the target as solved: ||qA - U||, for the relaxed
+        problem with the q that need not sum to 1.
+    """
+
+    eta: float | None
+    mass: np.ndarray
+    shares: np.ndarray
+    q: np.ndarray
+    rho: np.ndarray
+    rate: float
+    distance: float
+
+
+class LeafTable(NamedTuple):
+    """The leaves of one fitted proxy at one setting.
+
+    Attributes
+    ----------
+    repeat : int
+    setting : str
+    mass : array (L,)
+    shares : array (L, K)
+    groups : list of str
+        Names of the K groups.
+    sizes : list of int
+        Number of groups of each class.
+    """
+
+    repeat: int
+    setting: str
+    mass: np.ndarray
+    shares: np.ndarray
+    groups: list
+    sizes: list
+
+
+def leaf_columns(repeat, setting, mass, A, groups, classes, sizes):
+    """Leaves of a proxy as columns of the long table that `leaf_tables` reads.
+
+    Parameters
+    ----------
+    repeat : int
+    setting : str
+    mass : array (L,)
+    A : array (L, K)
+    groups : list of str
+        Names of the K groups.
+    classes : list of str
+        Sensitive columns.
+    sizes : list of int
+        Number of groups of each.
+
+    Returns
+    -------
+    dict of str to array (L K,)
+    """
+    leaves, owner = len(mass), np.repeat(np.array(classes, object), sizes)
+    rows = leaves * len(groups)
+    return {
+        "repeat": np.full(rows, repeat, "int16"),
+        "setting": np.full(rows, setting, object),
+        "leaf": np.repeat(np.arange(leaves, dtype="int16"), len(groups)),
+        "group": np.tile(np.array(groups, object), leaves),
+        "mass": np.repeat(mass, len(groups)),
+        "share": np.asarray(A, dtype=float).ravel(),
+        "class": np.tile(owner, leaves),
+    }
+
+
+def leaf_tables(columns):
+    """Leaves by repeat and setting, from the long table that fitting a proxy writes.
+
+    Parameters
+    ----------
+    columns : dict of str to array
+        As from `leaf_columns`: one row for each group of each leaf, in their order.
+
+    Yields
+    ------
+    LeafTable
+    """
+    for part in blocks(columns, "repeat", "setting"):
+        leaf = columns["leaf"][part]
+        many = int((leaf == leaf[0]).sum())
+        first = slice(part.start, part.start + many)
+        owner = columns["class"][first]
+        edges = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
+        yield LeafTable(
+            int(columns["repeat"][part.start]),
+            str(columns["setting"][part.start]),
+            columns["mass"][part][::many],
+            columns["share"][part].reshape(-1, many),
+            [str(group) for group in columns["group"][first]],
+            np.diff(edges, prepend=-1).tolist(),
+        )
+
+
+def setting_name(setting, eta):
+    """Name of a setting in files: that of the proxy, or ``eta=...``."""
+    return setting if eta is None else f"eta={round(eta, 10):g}"
+
+
+def target_shares(target, groups, sizes):
+    """The target distribution as an array in the order of the groups.
+
+    Parameters
+    ----------
+    target : mapping of str to float, or None
+        Share by name of group; None for the uniform one. A group that is left out gets the
+        share 0.
+    groups : sequence of str
+        Names of the K groups, as in files.
+    sizes : sequence of int
+        Number of groups of each class.
+
+    Returns
+    -------
+    array (K,)
+
+    Raises
+    ------
+    CounterweightError
+        When a name is no group, or the shares are no distribution within each class.
+    """
+    if target is None:
+        return checked_target(None, sizes)
+    strange = [name for name in target if name not in groups]
+    if strange:
+        raise CounterweightError(
+            f"The target names {listed(strange)}, and the groups are {listed(groups, 30)}: write "
+            "them as they stand in the data."
+        )
+    return checked_target([target.get(name, 0.0) for name in groups], sizes)
+
+
+def closest_in_hull(A, target):
+    """Weights of the point nearest to the target in the convex hull of the rows of `A`.
+
+    argmin ||qA - U|| subject to q >= 0 and sum(q) = 1, exactly: with y = s q the
+    non-negative least squares problem ||(A - U)'y||^2 + (sum(y) - 1)^2 has for given q the
+    minimum d^2 / (1 + d^2) over s, which rises with d = ||qA - U||, so q = y / sum(y).
+    Where several q give the nearest point, one with at most K + 1 positive entries is found.
+
+    Parameters
+    ----------
+    A : array (L, K)
+    target : array (K,)
+
+    Returns
+    -------
+    array (L,)
+    """
+    from scipy.optimize import nnls
+
+    A = np.asarray(A, dtype=float)
+    system = np.vstack([(A - target).T, np.ones(len(A))])
+    y, _ = nnls(system, np.append(np.zeros(A.shape[1]), 1.0), maxiter=100 * len(A) + 300)
+    return y / y.sum()
+
+
+def closest_in_cone(A, target):
+    """Weights of the point nearest to the target in the cone of the rows of `A`.
+
+    argmin ||qA - U|| subject to q >= 0: the relaxed problem of section 5, without the
+    constraint sum(q) = 1. For the uniform target over one class of groups, the q found,
+    divided by its sum, solves the constrained problem too.
+
+    Parameters
+    ----------
+    A : array (L, K)
+    target : array (K,)
+
+    Returns
+    -------
+    array (L,)
+        Not normalised.
+    """
+    from scipy.optimize import nnls
+
+    A = np.asarray(A, dtype=float)
+    q, _ = nnls(A.T, np.asarray(target, dtype=float), maxiter=100 * len(A) + 300)
+    return q
+
+
+def acceptance(q, mass):
+    """Probabilities of acceptance rho_j proportional to q_j / r'_j, the largest 1.
+
+    Parameters
+    ----------
+    q : array (L,)
+        At least 0, not all 0; need not sum to 1.
+    mass : array (L,)
+        Leaves without mass get probability 0, and their q must be 0.
+
+    Returns
+    -------
+    rho : array (L,)
+    rate : float
+        Expected share of the rows that are accepted, sum(rho r').
+
+    Raises
+    ------
+    CounterweightError
+        When a leaf without any row is to give accepted rows, or no leaf is.
+    """
+    q, mass = np.asarray(q, dtype=float), np.asarray(mass, dtype=float)
+    empty = (mass <= 0) & (q > 0)
+    if empty.any() or not (q > 0).any():
+        raise CounterweightError(
+            f"{int(empty.sum())} leaves without any row are to give a share of the accepted rows "
+            f"(first: leaf {int(np.argmax(empty))}): fit the proxy on the rows that it weighs."
+            if empty.any()
+            else "No leaf is to give any accepted row: the target has no share in common with any "
+            "leaf of the proxy; choose another target."
+        )
+    rho = np.divide(q, mass, out=np.zeros(len(q)), where=mass > 0)
+    rho /= rho.max()
+    return rho, float(rho @ mass)
+
+
+def realised(rho, mass, A):
+    """Expected distribution of the groups among the accepted rows.
+
+    Parameters
+    ----------
+    rho, mass : array (L,)
+    A : array (L, K)
+
+    Returns
+    -------
+    array (K,)
+        NaN when nothing is accepted.
+    """
+    accepted = np.asarray(rho, dtype=float) * mass
+    total = accepted.sum()
+    return accepted @ A / total if total > 0 else np.full(np.shape(A)[1], np.nan)
+
+
+def interpolated(mass, A, eta):
+    """Leaves of a proxy whose value is replaced by a uniformly drawn leaf with probability eta.
+
+    Appendix A.1.1 in closed form: r'_j(eta) = (1 - eta) r'_j + eta / L and
+    A_j(eta) = [(1 - eta) r'_j A_j + (eta / L) r] / r'_j(eta), with r = r'A.
+
+    Parameters
+    ----------
+    mass : array (L,)
+        Sums to 1.
+    A : array (L, K)
+    eta : float
+        From 0 (the proxy itself) to 1 (no information at all).
+
+    Returns
+    -------
+    mass : array (L,)
+    A : array (L, K)
+        The row of a leaf without mass is r, that of all rows.
+    """
+    mass, A = np.asarray(mass, dtype=float), np.asarray(A, dtype=float)
+    joint = np.where(mass[:, None] > 0, mass[:, None] * A, 0.0)
+    base = joint.sum(axis=0)
+    new = (1 - eta) * mass + eta / len(mass)
+    made = np.tile(base, (len(mass), 1))
+    joint = (1 - eta) * joint + eta / len(mass) * base
+    np.divide(joint, new[:, None], out=made, where=new[:, None] > 0)
+    return new, made
+
+
+def interpolated_rows(memberships, eta):
+    """Memberships of rows in the leaves after the replacement: (1 - eta) m + eta / L.
+
+    Parameters
+    ----------
+    memberships : array (n, L)
+        Rows that sum to 1.
+    eta : float
+
+    Returns
+    -------
+    array (n, L)
+    """
+    return (1 - eta) * memberships + eta / memberships.shape[1]
+
+
+def imbalance_floor(r, target, alpha, classes):
+    """Least imbalance that any filter of disclosivity `alpha` can reach.
+
+    The distance from the target to the distributions x with |x_k - r_k| <= alpha for all k:
+    every leaf lies in this set, which is convex, so every realised distribution does too.
+    Per class the nearest point is x = clip(U + t, lower, upper) for the one t at which it
+    sums to 1, found exactly from the sorted ends of the pieces.
+
+    Parameters
+    ----------
+    r : array (K,)
+        Base shares, summing to 1 within each class.
+    target : array (K,)
+    alpha : float
+    classes : sequence of int
+        Number of groups of each class, summing to K.
+
+    Returns
+    -------
+    float
+        ||r - U|| at alpha 0, and 0 at alpha 1.
+    """
+    r, target = np.asarray(r, dtype=float), np.asarray(target, dtype=float)
+    squares, start = 0.0, 0
+    for groups in classes:
+        part = slice(start, start + groups)
+        start += groups
+        lower = np.maximum(r[part] - alpha, 0.0)
+        upper = np.minimum(r[part] + alpha, 1.0)
+        ends = np.unique(np.concatenate([lower, upper]) - np.tile(target[part], 2))
+        sums = np.clip(target[part] + ends[:, None], lower, upper).sum(axis=1)
+        shift = np.interp(r[part].sum(), sums, ends)
+        squares += ((np.clip(target[part] + shift, lower, upper) - target[part]) ** 2).sum()
+    return float(np.sqrt(squares))
+
+
+def _weighed(mass, A, target, etas, solve):
+    """`Weighed` at each eta, by a function from shares and target to q of the leaves with rows."""
+    mass, A = np.asarray(mass, dtype=float), np.asarray(A, dtype=float)
+    made = []
+    for eta in etas or (None,):
+        new, shares = (mass, A) if eta is None else interpolated(mass, A, eta)
+        with_rows = new > 0
+        shares = np.where(with_rows[:, None], shares, 0.0)
+        solution = solve(shares[with_rows], target)
+        distance = float(np.linalg.norm(solution @ shares[with_rows] - target))
+        q = np.zeros(len(new))
+        q[with_rows] = solution
+        rho, rate = acceptance(q, new)
+        made.append(Weighed(eta, new, shares, q / q.sum(), rho, rate, distance))
+    return made
+
+
+def equal_acceptance(mass, A, target, *, etas=()):
+    """The same number of rows from each leaf, whatever is in it: the naive proxies of section 5.
+
+    Parameters
+    ----------
+    mass : array (L,)
+        Share of the rows in each leaf.
+    A : array (L, K)
+        Shares of the groups within each leaf.
+    target : array (K,)
+        Not used but for the distance.
+    etas : sequence of float
+        Probabilities that a leaf is replaced by one drawn uniformly; none for the proxy as
+        it is.
+
+    Returns
+    -------
+    list of Weighed
+        One for each eta, in their order.
+    """
+    return _weighed(mass, A, target, etas, lambda shares, _: np.full(len(shares), 1 / len(shares)))
+
+
+def quadratic_acceptance(mass, A, target, *, etas=()):
+    """Algorithm 1: the q on the simplex whose qA is nearest to the target.
+
+    Parameters and result as `equal_acceptance`.
+    """
+    return _weighed(mass, A, target, etas, closest_in_hull)
+
+
+def relaxed_acceptance(mass, A, target, *, etas=()):
+    """Algorithm 1 without the constraint that q sums to 1; q is normalised afterwards.
+
+    Parameters and result as `equal_acceptance`; `Weighed.distance` is that of the q which is
+    not normalised, so it can be below the imbalance of the rows accepted.
+
+    Raises
+    ------
+    CounterweightError
+        When the nearest point of the cone is 0: the target has no group in common with any
+        leaf.
+    """
+    return _weighed(mass, A, target, etas, closest_in_cone)

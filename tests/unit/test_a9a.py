@@ -1,0 +1,219 @@
+"""The a9a table and its twin: bits, blocks, places of errors, a truth that is true."""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.datasets import a9a
+from counterweight.datasets.a9a import BLOCKS, FEATURES, FILES, OPTIONAL, A9a
+from counterweight.errors import CounterweightError
+
+ROWS = 30000
+NAMES = [f"x{number}" for number in range(1, FEATURES + 1)]
+NUMBERS = (3, 11, 14, 19, 39, 42, 55, 64, 67, 73, 75, 76, 80, 83)
+GOOD = "-1 " + " ".join(f"{number}:1" for number in NUMBERS) + " "
+OTHER = "+1 1:1 18:1 22:1 36:1 40:1 47:1 61:1 71:1 72:1 74:1 77:1 82:1 123:1 "
+
+
+def write(folder, *lines, test=(GOOD,), end="\n"):
+    for file, part in (("a9a", lines or (GOOD, OTHER)), ("a9a.t", test)):
+        (folder / file).write_bytes("".join(line + end for line in part).encode())
+    return folder
+
+
+def refusal(folder):
+    with pytest.raises(CounterweightError) as caught:
+        A9a.read(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def mirror():
+    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "a9a")
+    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not all((folder / f).is_file() for f in FILES):
+        pytest.skip("needs the real files: COUNTERWEIGHT_MIRROR names no folder that has them")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("a9a")
+    A9a.generate(folder, ROWS, np.random.default_rng(5))
+    return folder, A9a.read(folder), pd.read_parquet(folder / "truth.parquet")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_columns_types_and_order(tmp_path, end):
+    frame = A9a.read(write(tmp_path, GOOD, "", OTHER.strip(), end=end))
+    assert list(frame) == ["row", "label", *NAMES, "part"]
+    assert frame["row"].dtype == np.int32
+    assert set(frame[["label", *NAMES]].dtypes) == {np.dtype("int8")}
+    assert str(frame["part"].dtype) == "str"
+    assert frame["label"].tolist() == [0, 1, 0]
+    assert frame["part"].tolist() == ["train", "train", "test"]
+    assert frame["row"].tolist() == [0, 1, 2]
+    assert tuple(np.flatnonzero(frame.loc[0, NAMES].to_numpy(int)) + 1) == NUMBERS
+    assert frame.loc[1, "x123"] == 1
+
+
+def test_a_part_without_the_last_feature_has_its_column_all_the_same(tmp_path):
+    frame = A9a.read(write(tmp_path, GOOD))
+    assert frame["x123"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("label", ["1", "0", "+2", "-1:1", "3:1", "++1", "x"])
+def test_other_labels_are_told(tmp_path, label):
+    text = refusal(write(tmp_path, GOOD, GOOD.replace("-1 ", f"{label} ", 1)))
+    assert f"a9a, line 2: {label!r} where a label, +1 or -1, is expected" in text
+
+
+@pytest.mark.parametrize(
+    "word", ["11:2", "11:0", "124:1", "0:1", "1x:1", "11", "11:", ":1", "011:1", "1e1:1", "11:1.0"]
+)
+def test_garbled_features_are_told(tmp_path, word):
+    text = refusal(write(tmp_path, GOOD, test=(GOOD, GOOD.replace(" 11:1", f" {word}"))))
+    assert f"a9a.t, line 2: {word!r} where a feature as number:1, numbered from 1 to 123" in text
+
+
+@pytest.mark.parametrize("words", ["14:1 11:1", "11:1 11:1"])
+def test_features_out_of_order_are_told(tmp_path, words):
+    text = refusal(write(tmp_path, GOOD, GOOD, GOOD.replace("11:1 14:1", words)))
+    assert "a9a, line 3: '11:1' where a number above the one before it is expected" in text
+
+
+def test_rows_without_one_feature_of_each_block_are_told(tmp_path):
+    text = refusal(write(tmp_path, GOOD, "-1 "))
+    assert "a9a, line 2 has 0 of the features 1 to 5 (age) where 1 is expected" in text
+    text = refusal(write(tmp_path, GOOD, GOOD.replace(" 73:1", "")))
+    assert "a9a, line 2 has 0 of the features 72 to 73 (sex) where 1 is expected" in text
+    text = refusal(write(tmp_path, GOOD.replace(" 83:1", " 83:1 84:1")))
+    assert "has 2 of the features 83 to 123 (native-country) where at most 1 is expected" in text
+    for number in (11, 55, 83):
+        assert len(A9a.read(write(tmp_path, GOOD.replace(f" {number}:1", "")))) == 2
+
+
+@pytest.mark.parametrize("lost", range(1, len(GOOD) + 1))
+def test_a_file_cut_anywhere_is_told(tmp_path, lost):
+    path = write(tmp_path, GOOD, OTHER) / "a9a.t"
+    path.write_bytes(path.read_bytes()[:-lost])
+    text = refusal(tmp_path)
+    assert "a9a.t, line 1 has no line end, so the file is cut short: fetch it anew" in text
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"  \n"])
+def test_empty_file_is_told(tmp_path, content):
+    (write(tmp_path) / "a9a.t").write_bytes(content)
+    assert "a9a.t is empty" in refusal(tmp_path)
+
+
+def test_absent_and_packed_files_are_told(tmp_path):
+    assert "a9a is not there" in refusal(tmp_path)
+    write(tmp_path)
+    (tmp_path / "a9a.t").unlink()
+    assert "a9a.t is not there" in refusal(tmp_path)
+    for seed in range(10):
+        (tmp_path / "a9a").write_bytes(np.random.default_rng(seed).bytes(20000))
+        assert "a9a is not text" in refusal(tmp_path)
+    write(tmp_path, GOOD, GOOD.replace("3:1", "3\0:1"))
+    assert "is not text (byte 0x00 in line 2)" in refusal(tmp_path)
+
+
+def test_twin_has_the_upstream_format(twin):
+    shape = re.compile(r"[+-]1( [1-9][0-9]{0,2}:1){11,14} ")
+    sizes = []
+    for file in FILES:
+        lines = (twin[0] / file).read_bytes().decode("ascii").split("\n")
+        assert lines.pop() == ""
+        assert all(shape.fullmatch(line) for line in lines)
+        sizes.append(len(lines))
+    assert sizes == [ROWS * 2 // 3, ROWS // 3]
+
+
+def test_twin_has_every_feature_and_the_blocks(twin):
+    values = twin[1][NAMES].to_numpy()
+    assert values.any(axis=0).all()
+    assert list(BLOCKS.values())[0][0] == 1
+    assert list(BLOCKS.values())[-1][1] == FEATURES
+    for name, (low, high) in BLOCKS.items():
+        count = values[:, low - 1 : high].sum(axis=1)
+        assert set(count) == ({0, 1} if name in OPTIONAL else {1})
+    education = values[:, 18:34].argmax(axis=1)
+    assert (np.array(a9a.YEARS)[education] == values[:, 34:39].argmax(axis=1)).all()
+
+
+def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path):
+    def digests(folder, rows, seed):
+        folder.mkdir()
+        A9a.generate(folder, rows, np.random.default_rng(seed))
+        assert len(A9a.read(folder)) == rows == len(pd.read_parquet(folder / "truth.parquet"))
+        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())]
+
+    first = digests(tmp_path / "a", 301, 1)
+    assert first == digests(tmp_path / "b", 301, 1)
+    assert first != digests(tmp_path / "c", 301, 2)
+    digests(tmp_path / "d", 3, 1)
+    with pytest.raises(CounterweightError, match="at least 3 rows"):
+        A9a.generate(tmp_path / "e", 2, np.random.default_rng(1))
+
+
+def test_truth_is_the_probability_of_the_label(twin):
+    """The documented log odds; and the label's share is the mean of p in tenths of p."""
+    _, frame, truth = twin
+    p = truth["p_positive"].to_numpy()
+    score = a9a.INTERCEPT + frame[NAMES].to_numpy(float) @ np.array(a9a.EFFECTS)
+    np.testing.assert_allclose(np.log(p / (1 - p)), score, rtol=0, atol=1e-9)
+    selected = 1 / (1 + np.exp(-(0.6 + 0.8 * frame["x40"] - 0.5 * frame["x39"])))
+    np.testing.assert_allclose(truth["p_selected"], selected, rtol=1e-12)
+    assert truth["row"].tolist() == frame["row"].tolist()
+    tenths = np.searchsorted(np.quantile(p, np.linspace(0.1, 0.9, 9)), p)
+    for tenth in range(10):
+        group = tenths == tenth
+        spread = np.sqrt((p * (1 - p))[group].sum())
+        assert abs((frame["label"].to_numpy() - p)[group].sum()) < 4 * spread
+
+
+def test_twin_is_near_the_published_shares(twin):
+    frame = twin[1]
+    for column, share, positive in (
+        ("x73", 0.669, 0.304), ("x72", 0.332, 0.109), ("x39", 0.248, 0.481),
+    ):  # fmt: skip
+        has = frame[column] == 1
+        assert abs(has.mean() - share) < 0.02
+        assert abs(frame["label"][has].mean() - positive) < 0.03
+    assert abs(frame["label"].mean() - 0.239) < 0.015
+
+
+def test_twin_is_near_the_real_file_in_every_feature(twin):
+    real = A9a.read(mirror())
+    difference = np.abs(real[NAMES].mean() - twin[1][NAMES].mean())
+    assert difference.max() < 0.025
+
+
+def test_real_files_have_the_published_counts_and_digests():
+    folder = mirror()
+    for file, expected in FILES.items():
+        assert hashlib.sha256((folder / file).read_bytes()).hexdigest() == expected
+    frame = A9a.read(folder)
+    train = frame["part"] == "train"
+    assert (train.sum(), (~train).sum()) == (32561, 16281)
+    assert (frame["label"][train].sum(), frame["label"][~train].sum()) == (7841, 3846)
+    assert np.bincount(frame[NAMES].to_numpy().sum(axis=1))[11:].tolist() == [46, 2753, 821, 45222]
+    assert frame["x123"].sum() == frame["x123"][train].sum() == 1
+
+
+def test_real_rows_are_those_of_adult():
+    folder = mirror()
+    if not (folder.parent / "adult" / "adult.data").is_file():
+        pytest.skip("needs the real Adult files beside those of a9a")
+    from counterweight.datasets.adult import Adult
+
+    frame, adult = A9a.read(folder), Adult.read(folder.parent / "adult")
+    assert (frame["label"] == (adult["income"] == ">50K")).all()
+    assert (frame["x73"] == (adult["sex"] == "Male")).all()
+    assert (frame["x72"] == (adult["sex"] == "Female")).all()
+    assert (frame["x39"] == (adult["education-num"] >= 13)).all()
+    assert (frame["x40"] == (adult["marital-status"] == "Married-civ-spouse")).all()

@@ -11,11 +11,14 @@ def main(job):
     options = dict(job.params.protocol["options"])
     if job.input.rates:
         options["rates"] = read_columns(job.input.rates, ["repeat", "row", "keep_rate"])
+    models = read_models(job.input.model)
+    if job.params.informed:
+        options["models"] = models
     records = evaluate(
         predictions, read_columns(job.input.truth), metrics,
         seed=job.params.seed, stream=job.params.stream, **options,
     )  # fmt: skip
-    records += describe_fits(read_models(job.input.model))
+    records += describe_fits(models)
     table = metrics_table(job.wildcards.study, job.wildcards.method, records)
     write_table(job.output[0], table, METRICS)
 

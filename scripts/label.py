@@ -22,6 +22,7 @@ def main(job):
         seed=params.seed, study=params.stream,
         repeats=params.repeats, test_share=params.test_share,
         targets=params.targets, keep_rate=params.keep_rate, complete=params.complete,
+        informed=params.informed, samples=params.samples, test_rows=params.test_rows,
     )  # fmt: skip
     dropped = len(frame) - len(features)
     records = describe_labels(labels, truth, dropped)

@@ -27,7 +27,7 @@ def main(job):
     def one(repeat):
         fitted, predictions = train_repeat(
             data, method, repeat, params.targets,
-            seed=params.seed, study=params.stream, starts=starts,
+            seed=params.seed, study=params.stream, starts=starts, measures=params.measures,
         )  # fmt: skip
         jobs.log.info("repeat %d of %d done", repeat + 1, params.repeats)
         return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions

@@ -264,6 +264,7 @@ def _resolved_study(name, study, plan):
     study = {
         "title": name, "paired_with": None,
         "repeats": plan["repeats"], "test_share": plan["test_share"],
+        "samples": {}, "test_rows": None,
     } | study  # fmt: skip
     study["stream"] = study["paired_with"] or name
     _check_task(name, study, plan)

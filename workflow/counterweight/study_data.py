@@ -116,6 +116,34 @@ class StudyData:
             weight = table["weight"]
         return self.X[where], y.astype(int), weight, self.rows[where]
 
+    def sampled(self, repeat, target, test=False):
+        """All training rows (or test rows) of a repeat with what may be seen of them.
+
+        Returns
+        -------
+        dict
+            ``X``, ``y`` (1, 0; -1 where hidden), ``weight`` (1 where there is none),
+            ``members`` (masks of the named data sets, by name) and ``deployed`` (score of a
+            deployed model, or None).
+        """
+        labels = self.labels[repeat]
+        mask = self.role(repeat, "test") == test
+        where = self.positions(repeat, mask)
+        y = labels[f"y_{target}"][mask].astype(float)
+        weight = np.ones(len(y))
+        if self.weights is not None and not test:
+            weight[self.role(repeat, "labeled")[mask]] = self.weights[repeat]["weight"]
+        members = {
+            name.removeprefix("in_"): values[mask].astype(bool)
+            for name, values in labels.items()
+            if name.startswith("in_")
+        }
+        deployed = labels["deployed"][mask] if "deployed" in labels else None
+        return {
+            "X": self.X[where], "y": np.where(np.isnan(y), -1, y).astype("int8"),
+            "weight": weight, "members": members, "deployed": deployed,
+        }  # fmt: skip
+
     def test(self, repeat, target):
         """Positions in `X` of the test rows that stand for the target population."""
         mask = self.role(repeat, "test")

@@ -33,6 +33,12 @@ rule evaluate:
     params:
         metrics=PLAN["metrics"],
         protocol=lambda wildcards: chosen(study_of(wildcards)["evaluation"], "protocol"),
+        informed=lambda wildcards: components.declared(
+            "protocol",
+            study_of(wildcards)["evaluation"]["protocol"],
+            "INFORMED",
+            False,
+        ),
         seed=PLAN["seed"],
         stream=lambda wildcards: study_of(wildcards)["stream"],
         code=lambda wildcards: code(

@@ -43,6 +43,11 @@ rule label:
         complete=lambda wildcards: components.declared(
             "labeling", study_of(wildcards)["labeling"]["rule"], "COMPLETE", False
         ),
+        informed=lambda wildcards: components.declared(
+            "labeling", study_of(wildcards)["labeling"]["rule"], "FEATURES", False
+        ),
+        samples=lambda wildcards: study_of(wildcards)["samples"],
+        test_rows=lambda wildcards: study_of(wildcards)["test_rows"],
         code=lambda wildcards: code(
             "label.py",
             ("features", study_of(wildcards)["features"]["recipe"]),

@@ -40,6 +40,9 @@ rule train:
         starts=lambda wildcards: list(method_of(wildcards)["starts"]),
         repeats=lambda wildcards: method_of(wildcards)["repeats"],
         targets=lambda wildcards: study_of(wildcards)["targets"],
+        measures=lambda wildcards: study_of(wildcards)["evaluation"]["options"].get(
+            "measures"
+        ),
         seed=PLAN["seed"],
         stream=lambda wildcards: study_of(wildcards)["stream"],
         code=lambda wildcards: code(

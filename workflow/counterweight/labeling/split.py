@@ -13,7 +13,7 @@ TARGETS = ("general", "unlabeled")
 
 def label_rows(
     frame, features, truth, rule, outcome, *, seed, study, repeats, test_share,
-    targets=TARGETS, keep_rate=1.0, complete=False,
+    targets=TARGETS, keep_rate=1.0, complete=False, informed=False, samples=None, test_rows=None,
 ):  # fmt: skip
     """Who is labeled, what is seen and what is true, in every repeat.
 
@@ -26,7 +26,9 @@ def label_rows(
     truth : pandas.DataFrame or None
         What is known of a generated data set, by ``row``.
     rule : callable
-        ``rule(frame, truth, rng) -> selected``.
+        ``rule(frame, truth, rng) -> selected``; an informed one also gets ``features`` (an
+        array) and ``outcome``, and gives a dict: ``selected``, ``left_out``, ``samples``
+        (named data sets) and ``deployed`` (scores of a deployed model).
     outcome : callable
         ``outcome(frame, population) -> 0/1``.
     seed : int
@@ -43,12 +45,19 @@ def label_rows(
         on its id alone.
     complete : bool
         Whether the rule may label every row.
+    informed : bool
+        Whether the rule sees features and outcome.
+    samples : mapping, optional
+        Conditions of named data sets (`counterweight.labeling.samples`).
+    test_rows : mapping, optional
+        Condition of the test rows, the same in every repeat; then `test_share` is not used.
 
     Returns
     -------
     labels, hidden : pandas.DataFrame
         `labels`: repeat, row, role, selected, keep_rate (1 where a row could not be
-        rejected), and ``y_{target}`` where seen, i.e. on labeled training rows.
+        rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; with
+        ``in_{sample}`` and ``deployed`` where there are named data sets.
         `hidden`: the same rows with every outcome, and what `truth` knows.
 
     Raises
@@ -63,15 +72,18 @@ def label_rows(
     if truth is not None:
         truth = truth.set_index("row").loc[features["row"]].reset_index(drop=True)
     rows = len(frame)
-    tested = int(test_share * rows)
-    if not 0 < tested < rows:
-        raise CounterweightError(
-            f"test_share {test_share} leaves {tested} of {rows} rows for the test: choose a share "
-            "that leaves rows on both sides."
-        )
+    fixed = _fixed_test(frame, test_rows)
     labels, hidden = [], []
     for repeat in range(repeats):
-        selected = np.asarray(rule(frame, truth, generator(seed, study, repeat, "labeling")), bool)
+        rng = generator(seed, study, repeat, "labeling")
+        if informed:
+            answer = rule(
+                frame, truth, rng, features=features.drop(columns="row").to_numpy(dtype=float),
+                outcome=outcome(frame, np.ones(rows, bool)),
+            )  # fmt: skip
+        else:
+            answer = {"selected": rule(frame, truth, rng)}
+        selected = np.asarray(answer["selected"], bool)
         if selected.shape != (rows,):
             raise CounterweightError(
                 f"The labeling rule gave {selected.size} answers for {rows} rows: it must say of "
@@ -86,9 +98,19 @@ def label_rows(
                 f"All {rows} rows are labeled, so there is nothing to correct: tighten the options "
                 "of the labeling rule."
             )
-        test = np.zeros(rows, bool)
-        test[generator(seed, study, repeat, "split").permutation(rows)[:tested]] = True
-        seen = selected & ~test
+        taken = ~np.asarray(answer.get("left_out", np.zeros(rows, bool)), bool)
+        test = fixed & taken if test_rows else np.zeros(rows, bool)
+        if not test_rows:
+            order = generator(seed, study, repeat, "split").permutation(rows)
+            order = order[taken[order]]
+            test[order[: int(test_share * len(order))]] = True
+        if not 0 < test.sum() < taken.sum():
+            raise CounterweightError(
+                f"{'test_rows' if test_rows else f'test_share {test_share}'} leaves "
+                f"{int(test.sum())} of {int(taken.sum())} rows for the test: choose it so that "
+                "rows are left on both sides."
+            )
+        seen = selected & ~test & taken
         known = {"repeat": np.full(rows, repeat, "int16"), "row": frame["row"].to_numpy("int32")}
         outcomes = {}
         zero = test.copy()
@@ -106,7 +128,7 @@ def label_rows(
             zero &= values == 0
         rates = np.where(zero, keep_rate, 1.0)
         draw = int(generator(seed, study, repeat, "test zeros").integers(2**63))
-        kept = kept_rows(~zero, known["row"], rates, draw)
+        kept = kept_rows(~zero, known["row"], rates, draw) & taken
         role = np.select([test, selected], ["test", "labeled"], "unlabeled")
         table = pd.DataFrame(
             known
@@ -117,9 +139,33 @@ def label_rows(
             }
         )
         facts = {} if truth is None else {name: truth[name].to_numpy() for name in truth.columns}
-        labels.append(table[kept])
-        hidden.append(pd.DataFrame(known | outcomes | facts)[kept])
+        named = _named_sets(frame, samples, answer, generator(seed, study, repeat, "samples"))
+        labels.append(table.assign(**named)[kept])
+        hidden.append(pd.DataFrame(known | outcomes | facts | named)[kept])
     return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
+
+
+def _fixed_test(frame, test_rows):
+    """Mask of the test rows that a study names; None where they are drawn."""
+    if not test_rows:
+        return None
+    from counterweight.labeling.samples import sample_masks
+
+    return sample_masks(frame, {"test_rows": test_rows}, None)["test_rows"]
+
+
+def _named_sets(frame, samples, answer, rng):
+    """Columns that say which named data sets a row is in, and a deployed model's score."""
+    masks = {}
+    if samples:
+        from counterweight.labeling.samples import sample_masks
+
+        masks = sample_masks(frame, samples, rng)
+    masks = dict(answer.get("samples", {})) | masks
+    named = {f"in_{name}": np.asarray(mask, bool) for name, mask in masks.items()}
+    if "deployed" in answer:
+        named["deployed"] = np.asarray(answer["deployed"], float)
+    return named
 
 
 def check_features(features):
@@ -166,6 +212,7 @@ def describe_labels(labels, hidden, dropped):
             {"repeat": repeat, "metric": metric, "value": value, "rows": len(part)}
             for metric, value in sizes.items()
         ]
+        records += _describe_sets(repeat, part, truth)
         groups = {
             role: (part["role"] == role).to_numpy() for role in ("labeled", "unlabeled", "test")
         }
@@ -185,6 +232,25 @@ def describe_labels(labels, hidden, dropped):
                         "repeat": repeat, "target": target, "metric": "positive_share",
                         "item": group, "value": share, "rows": int(mask.sum()),
                         "standard_error": error / weight[mask].sum(),
+                    }
+                )  # fmt: skip
+    return records
+
+
+def _describe_sets(repeat, part, truth):
+    """Rows and positives of each named data set, training and test rows together."""
+    records = []
+    for column in part.columns:
+        if column.startswith("in_"):
+            mask = part[column].to_numpy()
+            for metric, value in (
+                ("sample_rows", mask.sum()),
+                ("sample_positives", truth["y_general"].to_numpy(dtype=float)[mask].sum()),
+            ):
+                records.append(
+                    {
+                        "repeat": repeat, "metric": metric, "item": column.removeprefix("in_"),
+                        "value": float(value), "rows": int(mask.sum()),
                     }
                 )  # fmt: skip
     return records

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from counterweight.components import declared, load
+from counterweight.errors import CounterweightError
 from counterweight.seeds import generator
 from counterweight.tables import constant
 
@@ -25,7 +26,7 @@ def settings(sweep):
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*sweep.values())]
 
 
-def train_repeat(data, method, repeat, targets, *, seed, study, starts=None):
+def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, measures=None):
     """Fit and predict one repeat of one method.
 
     Parameters
@@ -40,6 +41,8 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None):
         Name that the random streams go by.
     starts : dict of str to (dict of (repeat, target) to arrays), optional
         Fitted models that this one begins from.
+    measures : dict of str to str, optional
+        Rates that a model of named data sets is measured by on its training rows.
 
     Returns
     -------
@@ -49,6 +52,14 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None):
     component = load("model", method["model"])
     needs_starts = declared("model", method["model"], "STARTS") is not None
     fitted, predictions, earlier = [], [], {}
+    if hasattr(component, "SAMPLED"):
+        for target in targets:
+            arrays, tables = train_sampled(
+                component, method, data, repeat, target, seed, study, measures or {}
+            )
+            fitted.append((target, arrays))
+            predictions += tables
+        return fitted, predictions
     for target in targets:
         if needs_starts:
             begun = {name: arrays[repeat, target] for name, arrays in starts.items()}
@@ -66,19 +77,55 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None):
             else:
                 arrays = numbers
             asked = {"target": target} if needs_starts else {}
-            predictions.append(
-                pa.table(
-                    {
-                        "repeat": np.full(len(test), repeat, "int16"),
-                        "target": constant(target, len(test)),
-                        "setting": constant(setting, len(test)),
-                        "row": data.rows[test].astype("int32"),
-                        "p": model.predict_proba(data.X[test], **asked)[:, 1],
-                    }
-                )
-            )
+            p = model.predict_proba(data.X[test], **asked)[:, 1]
+            predictions.append(_predicted(repeat, target, setting, data.rows[test], p))
         fitted.append((target, arrays))
     return fitted, predictions
+
+
+def _predicted(repeat, target, setting, rows, p):
+    return pa.table(
+        {
+            "repeat": np.full(len(rows), repeat, "int16"), "target": constant(target, len(rows)),
+            "setting": constant(setting, len(rows)), "row": rows.astype("int32"), "p": p,
+        }
+    )  # fmt: skip
+
+
+def train_sampled(component, method, data, repeat, target, seed, study, measures):
+    """Fit and predict a model that goes by named data sets, unlabeled ones included.
+
+    Its class names in ``SAMPLED`` the class of data sets that it takes, in ``KEPT`` what is
+    kept of each setting of a sweep, and with ``GROUPED`` that predictions need the sets, too.
+    """
+    X, y, weight, _ = data.training(repeat, target)
+    samples = component.SAMPLED(**data.sampled(repeat, target))
+    tested = component.SAMPLED(**data.sampled(repeat, target, test=True))
+    test = data.test(repeat, target)
+    if len(test) != len(tested.X):
+        raise CounterweightError(
+            f"The model {method['model']} goes by named data sets, whose test rows are all rows: "
+            "set targets: [general]."
+        )
+    weight = weight if data.weights is not None else None
+    purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
+    grouped = getattr(component, "GROUPED", False)
+    arrays, predictions = {}, []
+    for setting in settings(method["sweep"] or {}):
+        name, options = setting_name(setting), method["options"] | setting
+        model = component(**options).fit(
+            X, y, weight, rng=generator(seed, study, repeat, purpose), samples=samples
+        )
+        numbers = {part: values for part, values in model.to_arrays().items()
+                   if not name or part in component.KEPT}  # fmt: skip
+        seen = model.predict_proba(samples.X, **({"samples": samples} if grouped else {}))[:, 1]
+        if measures:
+            found = samples.measure(seen, measures, options)
+            numbers["train_measures"] = np.array([found[part][:2] for part in measures], float)
+        arrays |= {f"{part}@{name}" if name else part: values for part, values in numbers.items()}
+        p = model.predict_proba(tested.X, **({"samples": tested} if grouped else {}))[:, 1]
+        predictions.append(_predicted(repeat, target, name, data.rows[test], p))
+    return arrays, predictions
 
 
 def _trained(component, method, data, repeat, target, seed, study, earlier):

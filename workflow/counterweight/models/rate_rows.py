@@ -1,0 +1,156 @@
+"""Distinct rows of a feature matrix, with the products that the rate solvers need."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+
+BIASES = ("regularised", "free", "none")
+
+
+def _hashes(X):
+    """One 64-bit number for each row, equal for equal rows (sums modulo 2^64)."""
+    rng = np.random.default_rng(20160)
+    mixed = rng.integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    if isinstance(X, np.ndarray):
+        return X.view(np.uint64) @ mixed
+    from scipy.sparse import csr_matrix
+
+    bits = X.data.view(np.uint64) * mixed[X.indices]
+    bits ^= bits >> np.uint64(29)
+    stored = csr_matrix((bits, X.indices, X.indptr), shape=X.shape)
+    return stored @ np.ones(X.shape[1], dtype=np.uint64)
+
+
+def _same_as_previous(X, order):
+    """Whether each row in this order equals the one before it, exactly."""
+    first, second = order[:-1], order[1:]
+    if isinstance(X, np.ndarray):
+        same = np.empty(len(first), dtype=bool)
+        for start in range(0, len(first), 65536):
+            part = slice(start, start + 65536)
+            same[part] = (X[first[part]] == X[second[part]]).all(axis=1)
+        return same
+    length = np.diff(X.indptr)
+    same = length[first] == length[second]
+    pairs = np.flatnonzero(same)
+    count = length[first[pairs]].astype(np.int64)
+    ends = np.cumsum(count)
+    inside = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - count, count)
+    left = np.repeat(X.indptr[first[pairs]], count) + inside
+    right = np.repeat(X.indptr[second[pairs]], count) + inside
+    differs = (X.indices[left] != X.indices[right]) | (X.data[left] != X.data[right])
+    wrong = np.bincount(np.repeat(np.arange(len(pairs)), count)[differs], minlength=len(pairs))
+    same[pairs] = wrong == 0
+    return same
+
+
+class DistinctRows:
+    """Rows of X without repeats, and with the constant feature of the bias.
+
+    Rows that are equal to the last bit are merged. Their costs are summed (`merge`), so that
+    every rate is the same number as before, up to rounding. Finding them costs a sort of n
+    64-bit numbers; nothing larger than X is held.
+
+    Parameters
+    ----------
+    X : array or scipy.sparse matrix of shape (n, d)
+    bias : {"regularised", "free", "none"}
+        A constant feature 1, penalised like the others; the same without a penalty; or none.
+    merge : bool
+        False keeps every row (to check that merging changes nothing).
+
+    Attributes
+    ----------
+    matrix : array or csr_matrix of shape (distinct rows, d or d + 1)
+    group : int array of shape (n,)
+        The distinct row that each row of X became.
+    """
+
+    def __init__(self, X, bias="regularised", merge=True):
+        from scipy import sparse
+
+        if bias not in BIASES:
+            raise CounterweightError(f"Unknown bias {bias!r}: choose one of {', '.join(BIASES)}.")
+        if sparse.issparse(X):
+            X = sparse.csr_matrix(X, dtype=np.float64)
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            if not X.data.all():
+                X = X.copy()
+                X.eliminate_zeros()
+            values = X.data
+        else:
+            # Adding zero turns -0.0 into 0.0, so that equal rows have equal bits.
+            X = np.ascontiguousarray(X, dtype=np.float64) + 0.0
+            if X.ndim != 2:
+                raise CounterweightError("The features must be a matrix: one line for each row.")
+            values = X
+        if not np.isfinite(values).all():
+            bad = X if not sparse.issparse(X) else X.copy()
+            if sparse.issparse(bad):
+                bad.data = np.where(np.isfinite(X.data), 0.0, 1.0)
+                rows = np.flatnonzero(bad.sum(axis=1))
+            else:
+                rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+            raise CounterweightError(
+                f"The features of {len(rows)} rows are not finite (first: row {rows[0]}): "
+                "fill them or leave these rows out."
+            )
+        n = X.shape[0]
+        if n == 0:
+            raise CounterweightError("There are no rows to learn from: check the data sets.")
+        self.features, self.bias = X.shape[1], bias
+        self.group = np.arange(n)
+        if merge and self.features:
+            order = np.argsort(_hashes(X), kind="stable")
+            new = np.concatenate([[True], ~_same_as_previous(X, order)])
+            first = order[new]
+            # Distinct rows stay in the order of their first appearance.
+            place = np.empty(len(first), dtype=np.int64)
+            place[np.argsort(first, kind="stable")] = np.arange(len(first))
+            self.group = np.empty(n, dtype=np.int64)
+            self.group[order] = place[np.cumsum(new) - 1]
+            X = X[np.sort(first)]
+        if bias != "none":
+            one = np.ones((X.shape[0], 1))
+            if sparse.issparse(X):
+                X = sparse.hstack([X, sparse.csr_matrix(one)], format="csr")
+            else:
+                X = np.hstack([X, one])
+        self.matrix = X
+        self.is_sparse = sparse.issparse(X)
+        if self.is_sparse:
+            self._transposed = X.T
+        self.shape = X.shape
+
+    def regularisation(self, penalty):
+        """Penalty of each coordinate of w, the bias last."""
+        found = np.full(self.shape[1], float(penalty))
+        if self.bias == "free":
+            found[-1] = 0.0
+        return found
+
+    def merge(self, costs):
+        """Sum costs, shape (k, n), over equal rows: shape (k, distinct rows)."""
+        costs = np.atleast_2d(costs)
+        return np.array([np.bincount(self.group, row, self.shape[0]) for row in costs])
+
+    def scores(self, w):
+        """f = Xw of the distinct rows."""
+        return self.matrix @ w
+
+    def combine(self, r):
+        """X'r."""
+        return self._transposed @ r if self.is_sparse else r @ self.matrix
+
+    def gram(self, weight):
+        """X' diag(weight) X; only rows with a weight are touched."""
+        used = np.flatnonzero(weight)
+        part = self.matrix[used]
+        root = np.sqrt(weight[used])
+        if not self.is_sparse:
+            part *= root[:, None]
+            return part.T @ part
+        part.data *= np.repeat(root, np.diff(part.indptr))
+        return (part.T @ part).toarray()

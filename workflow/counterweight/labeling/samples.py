@@ -1,0 +1,192 @@
+"""Named data sets of a study: which rows of the table are in each."""
+
+import difflib
+import keyword
+import logging
+
+import numpy as np
+from pandas.api.types import is_numeric_dtype
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.zero_rejection import row_uniforms
+
+log = logging.getLogger("counterweight")
+
+#: Data sets that every study has; no other may take their names.
+BUILTIN = ("labeled", "unlabeled", "everyone")
+#: What a condition on a column may ask; `at_least` and `below` go together, too.
+TESTS = ("value", "values", "at_least", "below")
+
+
+def sample_masks(frame, spec, rng):
+    """Rows of each named data set; a row may be in several.
+
+    A condition is ``column`` with ``value`` (equal), ``values`` (one of them), or ``at_least``
+    and ``below`` (numbers, one or both), or ``all``, a list of conditions that hold at once.
+    Rows where the column is missing do not meet it. With ``most`` a data set is at most so
+    many of its rows, drawn at random: the draw of a row is a hash of its ``row`` id, the name
+    of the data set and one number from `rng`, so it depends neither on the order of the rows
+    nor on what other data sets there are.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows; ``most`` needs ``row``.
+    spec : mapping of str to mapping
+        Condition by name of the data set.
+    rng : numpy.random.Generator or None
+        One number is drawn, whatever `spec` says; None where nothing is to be drawn.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray of bool, shape (n,)
+        In the order of `spec`.
+
+    Raises
+    ------
+    CounterweightError
+        For a name that is taken or no identifier, an unknown column or word, a condition that
+        asks nothing or too much, numbers asked of text, and a data set without rows.
+    """
+    draw = None if rng is None else int(rng.integers(2**63))
+    masks = {}
+    for name, condition in spec.items():
+        where = f"samples.{name}"
+        if name in BUILTIN:
+            raise CounterweightError(
+                f"{where}: every study has a data set {name} already; choose another name."
+            )
+        if not str(name).isidentifier() or keyword.iskeyword(name):
+            raise CounterweightError(
+                f"{where}: {name!r} cannot stand in an expression; use letters, digits and _ only, "
+                "and a letter first."
+            )
+        condition = _checked(condition, where)
+        most = condition.pop("most", None)
+        mask = _mask(frame, condition, where)
+        if not mask.any():
+            raise CounterweightError(
+                f"{where}: none of {len(frame)} rows meets the condition {_told(condition)}"
+                f"{_seen(frame, condition)}: correct it, or leave the data set out."
+            )
+        masks[name] = mask if most is None else _drawn(frame, mask, most, draw, name, where)
+    return masks
+
+
+def _checked(condition, where):
+    if not hasattr(condition, "items"):
+        raise CounterweightError(
+            f"{where} is {condition!r} where a condition is expected, e.g. "
+            "{column: age, at_least: 60}."
+        )
+    return dict(condition)
+
+
+def _mask(frame, condition, where):
+    """Rows that meet a condition."""
+    words = ("column", *TESTS, "all", "most")
+    for word in condition:
+        if word not in words:
+            near = difflib.get_close_matches(str(word), words, 1)
+            hint = f"; did you mean {near[0]}?" if near else f": choose from {listed(words)}."
+            raise CounterweightError(f"{where} has the unknown word {word!r}{hint}")
+    tests = [test for test in TESTS if test in condition]
+    if "most" in condition:
+        raise CounterweightError(f"{where}: most belongs to the data set, not inside all.")
+    if "all" in condition:
+        if "column" in condition or tests:
+            raise CounterweightError(
+                f"{where} has all and {listed(tests or ['column'])}: put each condition into the "
+                "list of all."
+            )
+        if not isinstance(condition["all"], (list, tuple)) or not condition["all"]:
+            raise CounterweightError(f"{where}.all must be a list of one condition or more.")
+        parts = [
+            _mask(frame, _checked(part, f"{where}.all[{at}]"), f"{where}.all[{at}]")
+            for at, part in enumerate(condition["all"])
+        ]
+        return np.logical_and.reduce(parts)
+    if "column" not in condition:
+        raise CounterweightError(f"{where} names no column: give column, or a list in all.")
+    if not tests or (len(tests) > 1 and tests != ["at_least", "below"]):
+        raise CounterweightError(
+            f"{where} asks {listed(tests) or 'nothing'} of the column {condition['column']}: give "
+            "one of value, values, or at_least and below."
+        )
+    return _column_mask(frame, condition, tests, where)
+
+
+def _column_mask(frame, condition, tests, where):
+    column = condition["column"]
+    if column not in frame.columns:
+        near = difflib.get_close_matches(str(column), list(map(str, frame.columns)), 1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {listed(frame.columns)}."
+        raise CounterweightError(f"{where}: the data set has no column {column!r}; {hint}")
+    values = frame[column]
+    missing = int(values.isna().sum())
+    if missing:
+        log.info("%s: %s is missing in %d rows, which are not in it", where, column, missing)
+    if tests[0] in ("value", "values"):
+        wanted = condition["values"] if tests[0] == "values" else [condition["value"]]
+        if not isinstance(wanted, (list, tuple)) or not wanted:
+            raise CounterweightError(f"{where}.values must be a list of one value or more.")
+        found = np.zeros(len(values), dtype=bool)
+        for value in wanted:
+            found |= (values == value).fillna(False).to_numpy(dtype=bool)
+        return found
+    if not is_numeric_dtype(values):
+        raise CounterweightError(
+            f"{where}: {listed(tests)} needs numbers, but the column {column} is text: use "
+            "value or values."
+        )
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    for test in tests:
+        bound = condition[test]
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or bound != bound:
+            raise CounterweightError(f"{where}.{test} is {bound!r}; it must be a number.")
+    low, high = condition.get("at_least", -np.inf), condition.get("below", np.inf)
+    # A missing number fails the first comparison, so an open end must not let it in.
+    return (numbers >= low) & ((numbers < high) | ("below" not in condition))
+
+
+def _drawn(frame, mask, most, draw, name, where):
+    """At most `most` of the rows of a mask."""
+    if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1:
+        raise CounterweightError(f"{where}.most is {most!r}; it must be a whole number from 1 up.")
+    if draw is None:
+        raise CounterweightError(f"{where}: most draws at random, which cannot be done here.")
+    where_true = np.flatnonzero(mask)
+    if len(where_true) <= most:
+        log.info("%s has %d rows, no more than the %d asked for", where, len(where_true), most)
+        return mask
+    if "row" not in frame.columns:
+        raise CounterweightError(f"{where}: most draws by row id, but the table has no column row.")
+    rows = frame["row"].to_numpy()[where_true]
+    seed = draw << 64 | int.from_bytes(name.encode()[:256], "little") << 128
+    order = np.lexsort((rows, row_uniforms(rows, seed)))
+    chosen = np.zeros(len(mask), dtype=bool)
+    chosen[where_true[order[:most]]] = True
+    return chosen
+
+
+def _told(condition):
+    """A condition in words."""
+    if "all" in condition:
+        return " and ".join(_told(part) for part in condition["all"])
+    signs = {"value": "=", "values": "in", "at_least": ">=", "below": "<"}
+    return " and ".join(
+        f"{condition['column']} {signs[test]} {condition[test]}"
+        for test in TESTS
+        if test in condition
+    )
+
+
+def _seen(frame, condition):
+    """What the column of a condition holds, for its message."""
+    if "all" in condition:
+        return ""
+    values = frame[condition["column"]].dropna()
+    if "value" in condition or "values" in condition:
+        kind = "numbers" if is_numeric_dtype(values) else "text"
+        return f" (the column holds {kind}, e.g. {listed(values.unique()[:8])})"
+    return f" (it runs from {values.min()} to {values.max()})" if len(values) else ""

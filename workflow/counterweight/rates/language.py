@@ -1,0 +1,449 @@
+"""Expressions of rates on named data sets, read from text.
+
+::
+
+    constraint = expression ("<=" | ">=") expression  |  shorthand "(" arguments ")"
+    expression = term (("+" | "-") term)*
+    term       = factor (("*" | "/") factor)*
+    factor     = "-" factor | number | parameter | "(" expression ")"
+               | rate "(" set ["," "deployed"] ")"
+    set        = part ("|" part)*            either
+    part       = name ("&" name)*            both
+
+`RATES` names the rates (Table 2 of Goh, Cotter, Gupta & Friedlander 2016, its misprints
+repaired), `SHORTHANDS` the constraints that stand for one or more plain ones. A rate with
+``deployed_`` before its name is that rate of the deployed model: a number, not a rate of the
+model in training. Parameters are numbers that are known by a name, e.g. ``kappa``.
+"""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from counterweight.errors import CounterweightError
+
+
+class Kind(NamedTuple):
+    """What a rate needs of the rows of its data set."""
+
+    labels: bool
+    deployed: bool
+    meaning: str
+
+
+RATES = {
+    "coverage": Kind(False, False, "share of positive predictions, s_p(D)"),
+    "negative_rate": Kind(False, False, "share of negative predictions, s_n(D)"),
+    "error": Kind(True, False, "errors / labeled rows"),
+    "accuracy": Kind(True, False, "1 - error"),
+    "recall": Kind(True, False, "true positives / positives, s_p(D+)"),
+    "false_negative_rate": Kind(True, False, "false negatives / positives, s_n(D+)"),
+    "false_positive_rate": Kind(True, False, "false positives / negatives, s_p(D-)"),
+    "true_negative_rate": Kind(True, False, "true negatives / negatives, s_n(D-)"),
+    "precision": Kind(True, False, "true positives / positive predictions"),
+    "true_positives": Kind(True, False, "count, |D+| s_p(D+)"),
+    "true_negatives": Kind(True, False, "count, |D-| s_n(D-)"),
+    "false_positives": Kind(True, False, "count, |D-| s_p(D-)"),
+    "false_negatives": Kind(True, False, "count, |D+| s_n(D+)"),
+    "errors": Kind(True, False, "count, false positives + false negatives"),
+    "churn": Kind(False, True, "changes / rows"),
+    "changes": Kind(False, True, "count of predictions that differ from the deployed model's"),
+    "wins": Kind(True, True, "count: right where the deployed model is wrong"),
+    "losses": Kind(True, True, "count: wrong where the deployed model is right"),
+    "win_rate": Kind(True, True, "wins / labeled rows"),
+    "loss_rate": Kind(True, True, "losses / labeled rows"),
+}
+ALIASES = {
+    "positive_rate": "coverage",
+    "error_rate": "error",
+    "true_positive_rate": "recall",
+    "sensitivity": "recall",
+    "specificity": "true_negative_rate",
+    "churn_rate": "churn",
+}
+BUILTIN_SETS = ("labeled", "unlabeled", "everyone")
+
+# Arguments: a, b, d are data sets, k a number of the kind that the second entry names.
+_BOTH_WAYS = ("{r}({a}) >= {k} * {r}({b})", "{r}({b}) >= {k} * {r}({a})")
+
+
+def _both_ways(*rates):
+    keep = {"a": "{a}", "b": "{b}", "k": "{k}"}
+    return tuple(line.format(r=rate, **keep) for rate in rates for line in _BOTH_WAYS)
+
+
+SHORTHANDS = {
+    "fairness": (("a", "b", "k"), "positive", ("coverage({a}) >= {k} * coverage({b})",)),
+    "demographic_parity": (("a", "b", "k"), "ratio", _both_ways("coverage")),
+    "four_fifths": (
+        ("a", "b"),
+        None,
+        tuple(line.replace("{k}", "0.8") for line in _both_ways("coverage")),
+    ),
+    "equal_opportunity": (("a", "b", "k"), "ratio", _both_ways("recall")),
+    "equalised_odds": (("a", "b", "k"), "ratio", _both_ways("recall", "false_positive_rate")),
+    "egregious_positives": (("d", "k"), "share", ("recall({d}) >= {k}",)),
+    "egregious_negatives": (("d", "k"), "share", ("true_negative_rate({d}) >= {k}",)),
+    "egregious": (("d", "k"), "share", ("recall({d}) >= {k}", "true_negative_rate({d}) >= {k}")),
+    "neyman_pearson": (("d", "k"), "share", ("false_positive_rate({d}) <= {k}",)),
+    "stability": (("d", "k"), "share", ("churn({d}) <= {k}",)),
+}
+SHORTHANDS["equalized_odds"] = SHORTHANDS["equalised_odds"]
+LEVELS = {
+    "positive": (lambda k: k > 0, "above 0"),
+    "ratio": (lambda k: 0 < k <= 1, "above 0 and at most 1"),
+    "share": (lambda k: 0 <= k <= 1, "between 0 and 1"),
+}
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
+    r"|(?P<sign><=|>=|==|!=|[<>=≤≥+\-*/(),&|]))"
+)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number as written."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number known by a name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A rate on a data set; of the deployed model where `deployed` is true.
+
+    ``sets`` holds alternatives, each a tuple of names that are all asked for.
+    """
+
+    name: str
+    sets: tuple
+    deployed: bool = False
+
+    def __str__(self):
+        return f"{'deployed_' if self.deployed else ''}{self.name}({set_text(self.sets)})"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``+``, ``-``, ``*`` or ``/`` of two expressions."""
+
+    sign: str
+    left: object
+    right: object
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """``left sign right``, as written in `text`.
+
+    `levels` holds (expression, key of `LEVELS`) of the numbers that a shorthand was given.
+    """
+
+    left: object
+    sign: str
+    right: object
+    text: str
+    levels: tuple = ()
+
+
+def set_text(sets):
+    """A data set as the language writes it."""
+    return " | ".join(" & ".join(part) for part in sets)
+
+
+def nearest(word, words):
+    """``; did you mean x`` for the nearest of `words`, or nothing."""
+    close = difflib.get_close_matches(word.lower(), list(words), 1, 0.6)
+    return f"; did you mean {close[0]}" if close else ""
+
+
+class _Reader:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text):
+        if not isinstance(text, str):
+            raise CounterweightError(
+                f"An expression of rates is text such as 'coverage(everyone)', not {text!r}."
+            )
+        self.text, self.tokens, self.at = text, [], 0
+        end, stop = 0, len(text.rstrip())
+        while end < stop:
+            match = _TOKEN.match(text, end)
+            if match is None:
+                start = end + len(text[end:]) - len(text[end:].lstrip())
+                self.fail(f"{text[start]!r} has no meaning here", start)
+            kind = match.lastgroup
+            self.tokens.append((kind, match[kind], match.start(kind)))
+            end = match.end()
+        self.tokens.append(("end", "the end", stop))
+
+    def fail(self, problem, position=None):
+        """Raise with the position counted from 1."""
+        position = self.tokens[self.at][2] if position is None else position
+        raise CounterweightError(f"In {self.text!r}, position {position + 1}: {problem}.")
+
+    def peek(self):
+        return self.tokens[self.at][1] if self.tokens[self.at][0] == "sign" else None
+
+    def take(self, *signs):
+        """The next sign if it is one of these, else None."""
+        found = self.peek()
+        if found not in signs:
+            return None
+        self.at += 1
+        return found
+
+    def need(self, sign, where):
+        if not self.take(sign):
+            self.fail(f"expected {sign!r} {where}, found {self.tokens[self.at][1]!r}")
+
+    def name(self, what):
+        kind, word, _ = self.tokens[self.at]
+        if kind != "name":
+            self.fail(f"expected {what}, found {word!r}")
+        self.at += 1
+        return word
+
+    def end(self):
+        kind, word, _ = self.tokens[self.at]
+        if kind != "end":
+            self.fail(f"expected an operator or the end, found {word!r}")
+
+    def expression(self):
+        left = self.term()
+        while sign := self.take("+", "-"):
+            left = Operation(sign, left, self.term())
+        return left
+
+    def term(self):
+        left = self.factor()
+        while sign := self.take("*", "/"):
+            left = Operation(sign, left, self.factor())
+        return left
+
+    def factor(self):
+        kind, word, position = self.tokens[self.at]
+        if self.take("-"):
+            return Operation("-", Number(0.0), self.factor())
+        if self.take("("):
+            inside = self.expression()
+            self.need(")", "to close the bracket")
+            return inside
+        if kind == "number":
+            self.at += 1
+            return Number(float(word))
+        if kind != "name":
+            self.fail(f"expected a rate, a number or a parameter, found {word!r}")
+        self.at += 1
+        if self.peek() == "(":
+            return self.rate(word, position)
+        if _plain_name(word)[0] in RATES:
+            self.fail(f"{word} needs a data set: {word}(everyone), for instance", position)
+        return Parameter(word)
+
+    def rate(self, word, position):
+        plain, deployed = _plain_name(word)
+        if plain not in RATES:
+            if word in SHORTHANDS:
+                self.fail(f"{word} is a whole constraint and cannot be part of another", position)
+            hint = nearest(word, [*RATES, *ALIASES, *SHORTHANDS])
+            self.fail(f"there is no rate {word!r}{hint} (rates: {', '.join(RATES)})", position)
+        if deployed and RATES[plain].deployed:
+            self.fail(f"{plain} compares with the deployed model, so it is not its own", position)
+        self.need("(", f"after {word}")
+        sets = self.sets()
+        if self.take(",") and not (
+            self.name("the word deployed") == "deployed" and RATES[plain].deployed
+        ):
+            self.fail(f"{word} takes one data set; join sets by & (both) or | (either)")
+        self.need(")", f"after the data set of {word}")
+        return Rate(plain, sets, deployed)
+
+    def sets(self):
+        parts = [self.part()]
+        while self.take("|"):
+            parts.append(self.part())
+        return tuple(parts)
+
+    def part(self):
+        names = [self.name("the name of a data set")]
+        while self.take("&"):
+            names.append(self.name("the name of a data set"))
+        return tuple(names)
+
+
+def _plain_name(word):
+    """The rate's own name, and whether the deployed model's is meant."""
+    plain = word.removeprefix("deployed_")
+    return ALIASES.get(plain, plain), plain != word
+
+
+def parse_expression(text):
+    """Read an expression of rates, e.g. ``error(d1) + 2 * false_positive_rate(d2)``.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    Number, Parameter, Rate or Operation
+
+    Raises
+    ------
+    CounterweightError
+        With the position of what cannot be read, or of a rate that does not exist.
+    """
+    reader = _Reader(text)
+    tree = reader.expression()
+    if reader.peek() in ("<=", ">=", "==", "<", ">", "=", "!="):
+        reader.fail("a comparison is a constraint; an objective or a measure has none")
+    reader.end()
+    return tree
+
+
+def parse_constraint(text):
+    """Read a constraint; a shorthand gives the plain constraints that it stands for.
+
+    Parameters
+    ----------
+    text : str
+        E.g. ``coverage(a) <= coverage(b) / kappa`` or ``equal_opportunity(a, b, 0.9)``.
+
+    Returns
+    -------
+    list of Constraint
+
+    Raises
+    ------
+    CounterweightError
+        As `parse_expression`; also for ``==``, strict or chained comparisons, and
+        shorthands with the wrong arguments.
+    """
+    reader = _Reader(text)
+    kind, word, _ = reader.tokens[0]
+    if kind == "name" and word in SHORTHANDS:
+        return _expanded(reader)
+    left = reader.expression()
+    sign = reader.take("<=", ">=", "==", "=", "!=", "<", ">", "≤", "≥")
+    at = reader.tokens[max(reader.at - 1, 0)][2]
+    if sign in ("==", "=", "!="):
+        reader.fail(
+            f"{sign} cannot be asked for: give two constraints with a margin, "
+            "... <= value + margin and ... >= value - margin",
+            at,
+        )
+    if sign in ("<", ">"):
+        reader.fail(f"write {sign}= in place of {sign}", at)
+    if sign is None:
+        reader.fail(f"expected <= or >=, found {reader.tokens[reader.at][1]!r}")
+    right = reader.expression()
+    if reader.peek() and reader.peek()[0] in "<>=≤≥":
+        reader.fail("one comparison in each constraint: write two constraints")
+    reader.end()
+    sign = {"≤": "<=", "≥": ">="}.get(sign, sign)
+    if not (any(rates(left)) or any(rates(right))):
+        reader.fail("a constraint needs a rate of the model, and there is none", 0)
+    return [Constraint(left, sign, right, text.strip())]
+
+
+def _expanded(reader):
+    """The plain constraints of a shorthand."""
+    word = reader.name("a shorthand")
+    letters, level, lines = SHORTHANDS[word]
+    usage = f"{word}({', '.join('level' if x == 'k' else 'set' for x in letters)})"
+    reader.need("(", f"after {word}, as in {usage}")
+    given, levels = {}, []
+    for number, letter in enumerate(letters):
+        if number:
+            if letter == "k" and level == "ratio" and reader.peek() == ")":
+                given["k"] = "1"
+                break
+            reader.need(",", f"as in {usage}")
+        if letter == "k":
+            start = reader.tokens[reader.at][2]
+            tree = reader.expression()
+            if any(True for _ in nodes(tree, Rate)):
+                reader.fail("the level of a shorthand is a number or a parameter", start)
+            source = reader.text[start : reader.tokens[reader.at][2]].strip()
+            given["k"] = f"({source})" if isinstance(tree, Operation) else source
+            levels.append((tree, level))
+        else:
+            given[letter] = set_text(reader.sets())
+    reader.need(")", f"as in {usage}")
+    reader.end()
+    plain = [parse_constraint(line.format(**given))[0] for line in lines]
+    return [Constraint(c.left, c.sign, c.right, c.text, tuple(levels)) for c in plain]
+
+
+def nodes(tree, kind):
+    """Every node of a kind (`Rate`, `Parameter` ...) in an expression."""
+    if isinstance(tree, Operation):
+        yield from nodes(tree.left, kind)
+        yield from nodes(tree.right, kind)
+    elif isinstance(tree, kind):
+        yield tree
+
+
+def rates(tree):
+    """Every rate of the model in training (not the deployed one's) in an expression."""
+    return (rate for rate in nodes(tree, Rate) if not rate.deployed)
+
+
+def check_text(text, *, constraint=False, sets=None, parameters=None):
+    """Check one text of a config before anything runs.
+
+    Parameters
+    ----------
+    text : str
+    constraint : bool
+        Whether it must be a constraint (else an expression).
+    sets : iterable of str, optional
+        Names of the study's data sets; the built-in ones are always known.
+    parameters : iterable of str, optional
+        Names of the parameters that have a value.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    if constraint:
+        trees = [side for c in parse_constraint(text) for side in (c.left, c.right)]
+    else:
+        trees = [parse_expression(text)]
+    for tree in trees:
+        for rate in nodes(tree, Rate):
+            for name in (name for part in rate.sets for name in part):
+                if sets is not None:
+                    check_set(name, [*BUILTIN_SETS, *sets], f" ({text!r})")
+        for parameter in nodes(tree, Parameter):
+            if parameters is not None:
+                check_parameter(parameter.name, parameters, f" ({text!r})")
+
+
+def check_set(name, known, where=""):
+    """Raise unless the data set is known."""
+    if name not in known:
+        raise CounterweightError(
+            f"There is no data set {name!r}{where}{nearest(name, known)} "
+            f"(known: {', '.join(known)})."
+        )
+
+
+def check_parameter(name, known, where=""):
+    """Raise unless the parameter has a value."""
+    known = list(known)
+    if name not in known:
+        given = f"parameters with a value: {', '.join(known)}" if known else "none is given"
+        raise CounterweightError(
+            f"{name!r} has no value{where}{nearest(name, known)}: give the option {name}, or "
+            f"write a number or a rate with its data set in brackets ({given})."
+        )

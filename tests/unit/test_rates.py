@@ -311,6 +311,10 @@ def test_what_cannot_be_measured_is_nan_when_asked():
     texts = {"c": "churn(everyone)", "r": "recall(everyone)", "p": "precision(everyone)"}
     found = measure(np.array([0.2, 0.4]), data, texts, errors=True, undefined="nan")
     assert np.isnan(found["c"]).all()
+    again = data.measure(np.array([0.2, 0.4]), texts, {"kappa": 0.5, "loss": "ramp"})
+    assert again["r"] == found["r"][:2]
+    with pytest.raises(CounterweightError, match="no data set"):
+        data.measure(np.array([0.2, 0.4]), {"r": "recall(everybody)"})
     assert found["r"][:2] == (0, 0.4)
     assert np.isnan(found["p"][0])
     assert found["p"][1] == pytest.approx(0.4 / 0.6)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.rates.datasets import UndefinedRate
 from counterweight.rates.language import (
     LEVELS,
     RATES,
@@ -94,7 +95,7 @@ def rate_parts(name, sets, data):
         total = np.count_nonzero(chosen)
         chosen = chosen & (data.y >= 0)
         if not chosen.any():
-            raise CounterweightError(
+            raise UndefinedRate(
                 f"{where} needs labels, and none of the {total} rows of {set_text(sets)} has "
                 "one: use coverage or churn, or give labels."
             )
@@ -110,7 +111,7 @@ def rate_parts(name, sets, data):
                 name, "negative" if name.endswith(("positive_rate", "negative_rate")) else None
             )
             which = f"{label} label" if label and kind.labels else "row"
-            raise CounterweightError(
+            raise UndefinedRate(
                 f"{where} has nothing to be a share of: no {which} with a weight above 0 in "
                 f"{set_text(sets)} ({len(rows)} rows)."
             )
@@ -126,13 +127,11 @@ def deployed_positive(data, rows, where):
         When there is no deployed model, or it has no score for some of the rows.
     """
     if data.deployed is None:
-        raise CounterweightError(
-            f"{where} needs the scores of a deployed model, and none is given."
-        )
+        raise UndefinedRate(f"{where} needs the scores of a deployed model, and none is given.")
     scores = data.deployed[rows]
     missing = np.isnan(scores)
     if missing.any():
-        raise CounterweightError(
+        raise UndefinedRate(
             f"{where}: the deployed model has no score for {int(missing.sum())} of {len(rows)} "
             f"rows (first: row {rows[np.argmax(missing)]}); leave them out of the data set."
         )
@@ -151,7 +150,7 @@ def deployed_value(rate, data):
     if rate.name != "precision":
         return float(found[0])
     if not sum(found):
-        raise CounterweightError(f"{rate}: the deployed model has no positive prediction there.")
+        raise UndefinedRate(f"{rate}: the deployed model has no positive prediction there.")
     return float(found[0] / sum(found))
 
 

@@ -70,6 +70,10 @@ def checked_seen_labels(y, rows, what="label"):
     return y.astype(np.int8)
 
 
+class UndefinedRate(CounterweightError):
+    """A data set lacks the rows, labels or scores that a rate needs."""
+
+
 class DataSets:
     """Rows and the data sets that they are in; a row may be in several.
 
@@ -157,7 +161,7 @@ class DataSets:
                 both &= self._named(name)
             found |= both
         if not found.any():
-            raise CounterweightError(
+            raise UndefinedRate(
                 f"The data set {set_text(sets)} has no rows among the {len(self)} here: drop "
                 "what is asked of it, or give it rows."
             )
@@ -185,6 +189,21 @@ class DataSets:
         cut.main = self.main & rows
         cut.members = {name: mask & rows for name, mask in self.members.items()}
         return cut
+
+    def measure(self, p, expressions, options=None, *, errors=False):
+        """Expressions of rates for predictions `p`: `counterweight.rates.measure`.
+
+        Of `options`, the numbers are parameters. What cannot be known here, such as the error
+        on rows whose labels are hidden, is NaN.
+        """
+        from counterweight.rates.measures import measure
+
+        numbers = {
+            name: value
+            for name, value in (options or {}).items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        }
+        return measure(p, self, expressions, numbers, errors=errors, undefined="nan")
 
     @classmethod
     def stack(cls, X, y, weight=None, datasets=None, deployed=None):

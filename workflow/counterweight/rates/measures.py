@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.rates.coefficients import checked_parameters, deployed_positive, rate_parts
+from counterweight.rates.datasets import UndefinedRate
 from counterweight.rates.language import (
     Number,
     Parameter,
@@ -106,7 +107,7 @@ class _Meter:
                 return self._plain(rate.name, rate)
             true, dtrue = self._plain("true_positives", rate)
             false, dfalse = self._plain("false_positives", rate)
-        except CounterweightError:
+        except UndefinedRate:
             if self.undefined != "nan":
                 raise
             return np.full(2, np.nan), np.nan if self.errors else 0.0

@@ -12,6 +12,7 @@ from counterweight.reporting import (
     offer_sentences,
     offers,
     policy_values,
+    rate_sheets,
     subsampled,
     summaries,
 )
@@ -315,6 +316,7 @@ def _study_view(name, settings, plan, metrics, claims, failures, figures, printe
         "tables": tables,
         "sweep": None if log else subsampled.sweep_view(own, name, settings),
         "ranking": None if log else subsampled.ranking_view(own, name, settings),
+        "rates": rate_sheets.view(own, name, settings, failures),
         "budget": [] if log else list(subsampled.budget_sentences(own, name, settings)),
         "figures": drawn,
         "missing_figures": [

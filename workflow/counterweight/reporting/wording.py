@@ -2,6 +2,14 @@
 
 import math
 
+from counterweight.reporting.rate_words import (
+    RATE_LOSSES,
+    RATE_METHODS,
+    RATE_NAMES,
+    RATE_SHARES,
+    RATE_UNITS,
+)
+
 MINUS = "\N{MINUS SIGN}"
 
 #: Metrics that are shares: differences are told in percentage points.
@@ -13,10 +21,12 @@ SHARES = frozenset(
         "accept_share", "offer_variation",
     }
 )  # fmt: skip
+SHARES |= RATE_SHARES
 #: Of these, the ones that tables show in per cent; an AUC is a share but is written as one number.
-IN_PERCENT = frozenset({"accuracy", "balanced_accuracy"})
+IN_PERCENT = frozenset({"accuracy", "balanced_accuracy"}) | RATE_SHARES
 #: Metrics of which less is better.
 LOSSES = frozenset({"brier", "log_loss", "calibration_error", "squared_loss", "rmse", "kl", "mdl"})
+LOSSES |= RATE_LOSSES
 #: Metrics that are told relative to a value: in per cent of it.
 RELATIVE = frozenset({"ratio_bias", "identity_gap"})
 #: What else a metric is counted in.
@@ -68,6 +78,8 @@ METRIC_NAMES = {
     "regression_beta": "standardised coefficient", "regression_r2": "R²",
     "regression_adjusted_r2": "adjusted R²", "accept_share": "share that accepts",
 }  # fmt: skip
+UNITS |= RATE_UNITS
+METRIC_NAMES |= RATE_NAMES
 #: Estimators of a policy's value, as tables and figures name them.
 ESTIMATORS = {
     "ips": "IPS", "ips_lost": "IPS without the count", "snips": "SNIPS", "dr": "Doubly robust",
@@ -77,6 +89,7 @@ FAMILIES = {
     "selection_bias": "Labels of a selected part",
     "subsampled_evaluation": "Evaluation on subsampled logs",
     "predictive_choice": "Offers and answers",
+    "dataset_constraints": "Classifiers under constraints",
 }
 #: Ways to correct for training on subsampled rows, as parts of a method's id.
 CORRECTIONS = {
@@ -105,7 +118,7 @@ _SHARES_OF_BUDGET = {
     "oversampled": "positives oversampled", "all": "all rows", "shares": "fixed share",
     "plain": "all rows", "error": "by error", "odds": "corrected by odds",
 }  # fmt: skip
-_OPTIONS = {"keep_rate": "l", "share": "positives"}
+_OPTIONS = {"keep_rate": "l", "share": "positives", "kappa": "κ"}
 
 
 def unit(metric):
@@ -178,9 +191,9 @@ def method_label(method):
     base, _, rest = name.partition("-")
     if model in {"subsampled", "budgeted"} and rest:
         return _learner_label(base, rest)
-    if base != model:
+    if base != model and base not in RATE_METHODS:
         return name.replace("_", " ")
-    base = _MODELS.get(model, model.replace("_", " ").capitalize())
+    base = RATE_METHODS.get(base) or _MODELS.get(model, model.replace("_", " ").capitalize())
     words = [_MARKS.get(word, word.replace("_", " ")) for word in rest.split("-") if word]
     return f"{base} ({', '.join(words)})" if words else base
 

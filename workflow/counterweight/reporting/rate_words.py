@@ -1,0 +1,79 @@
+"""Names, units and grades of what studies on dataset constraints measure."""
+
+#: Rates are shares: their differences are told in points.
+_RATES = {
+    "error": "error", "churn": "churn", "recall": "recall", "coverage": "coverage",
+    "false_positive_rate": "false positive rate", "false_negative_rate": "false negative rate",
+    "precision": "precision", "egregious": "share of egregious rows right",
+}  # fmt: skip
+_RULES = ("deterministic", "randomised")
+_KINDS = {name: f"{name} {{}}" for name in _RULES} | {
+    "deployed": "{} of the deployed model", "gap": "test minus training value of the randomised {}",
+}  # fmt: skip
+RATE_SHARES = frozenset(
+    f"{rate}_{kind}" for rate in (*_RATES, "error_at_ratio", "error_at_churn") for kind in _KINDS
+) | {"disagreement", "wins_share", "late_fall"}
+RATE_LOSSES = frozenset(
+    f"{rate}_{rule}"
+    for rate in ("error", "churn", "false_positive_rate", "false_negative_rate")
+    for rule in _RULES
+)
+RATE_NAMES = (
+    {
+        f"{rate}_{kind}": text.format(name)
+        for rate, name in (_RATES | {"ratio": "ratio"}).items()
+        for kind, text in _KINDS.items()
+    }
+    | {
+        f"error_at_{measure}_{rule}": f"{rule} error at equal {measure}"
+        for measure in ("ratio", "churn")
+        for rule in _RULES
+    }
+    | {
+        "final_objective": "objective", "objective_rise": "largest rise of the objective",
+        "late_fall": "share of the objective's fall after step 5",
+        "largest_violation": "largest violation", "final_violation": "violation at the end",
+        "final_gap": "certified gap", "largest_gap": "largest certified gap",
+        "evaluations": "evaluations", "evaluations_per_step": "evaluations in a step",
+        "bound_gap": "distance of the bound from the ramp at the current solution",
+        "bound_excess": "bound minus ramp at the new solution",
+        "objective_gap": "objective minus the measured rates and the penalty",
+        "coefficient_norm": "norm of the coefficients", "feasible": "share of feasible fits",
+        "sign_test_labels": "labels that a sign test needs",
+        "sign_test_drawn": "rows to draw for a sign test",
+        "labels_needed": "labels that show the new model is better",
+        "wins_share": "share of disagreements won", "disagreement": "share of disagreements",
+        "sample_rows": "rows of the data set", "sample_positives": "positives",
+    }
+)  # fmt: skip
+RATE_UNITS = {
+    "sign_test_labels": "labels", "sign_test_drawn": "rows", "labels_needed": "labels",
+    "sample_rows": "rows", "sample_positives": "rows",
+}  # fmt: skip
+
+#: Methods of these studies, as tables and claims name them.
+RATE_METHODS = {
+    "svm": "Unconstrained SVM", "ramp": "Ramp constraints", "ramp_one": "Ramp, one convex step",
+    "hinge": "Hinge constraints", "zafar": "Zafar et al.", "shifted": "Shifted SVM",
+    "thresholds": "Group thresholds", "fairlearn_gradient": "Exponentiated gradient",
+    "fairlearn_threshold": "Threshold optimiser",
+    "ramp_svm_start": "Ramp constraints from the SVM",
+    "ramp_cutting": "Ramp constraints by cutting planes",
+}  # fmt: skip
+
+#: Relative excess over what was asked, on training rows (randomised): good, fair up to.
+TRAIN_EXCESS = (0.001, 0.02)
+#: Relative distance from what was asked, on test rows: good, fair up to.
+TEST_DISTANCE = (0.08, 0.16)
+#: Absolute excess of a churn over its target on training rows: good, fair up to.
+CHURN_EXCESS = (0.001, 0.005)
+
+
+def measure_name(measure):
+    """A measure of a study in print; names that are not known stand as they are."""
+    return _RATES.get(measure, measure.replace("_", " "))
+
+
+def is_share(measure):
+    """Whether a measure is told in per cent."""
+    return measure in _RATES

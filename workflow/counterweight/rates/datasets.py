@@ -190,6 +190,18 @@ class DataSets:
         cut.members = {name: mask & rows for name, mask in self.members.items()}
         return cut
 
+    def held_out(self, share, rng):
+        """A random share of the rows of every combination of data sets and label; bool (n,)."""
+        kinds = np.column_stack([self.y, self.main, *self.members.values()]).astype(np.int8)
+        _, kind = np.unique(kinds, axis=0, return_inverse=True)
+        order = rng.permutation(len(self))
+        order = order[np.argsort(kind.ravel()[order], kind="stable")]
+        in_order = kind.ravel()[order]
+        rank = np.arange(len(order)) - np.searchsorted(in_order, in_order)
+        held = np.zeros(len(self), bool)
+        held[order] = np.floor((rank + 1) * share + 0.5) > np.floor(rank * share + 0.5)
+        return held
+
     def measure(self, p, expressions, options=None, *, errors=False):
         """Expressions of rates for predictions `p`: `counterweight.rates.measure`.
 

@@ -1,0 +1,284 @@
+"""The classifier under data-set constraints, and its feature maps."""
+
+import inspect
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.constrained import OPTIONS, ConstrainedClassifier, ramp
+from counterweight.models.feature_maps import FeatureMap
+from counterweight.rates import DataSets, measure
+from counterweight.rates import compile as compile_rates
+from counterweight.tables import model_arrays, model_table
+
+
+def world(n=600, seed=1):
+    """Two groups, one of which has the positive label far more often."""
+    rng = np.random.default_rng(seed)
+    male = rng.random(n) < 0.6
+    X = rng.normal(size=(n, 3)) + np.outer(male, [0.9, 0.3, 0])
+    y = (X @ [1.0, 0.6, -0.5] + 0.8 * rng.normal(size=n) > 0.6).astype(int)
+    return X, y, male, rng
+
+
+FAIR = {"constraints": ["coverage(male) <= coverage(female) / kappa"], "kappa": 0.9}
+
+
+def fair(X, y, male, weight=None, **options):
+    model = ConstrainedClassifier(**FAIR | options)
+    return model.fit(X, y, weight, datasets={"male": male, "female": ~male})
+
+
+def test_without_constraints_one_hinge_step_is_liblinears_svm():
+    from sklearn.svm import LinearSVC
+
+    X, y, _, _ = world()
+    svm = LinearSVC(loss="hinge", C=1, intercept_scaling=1, tol=1e-8, max_iter=10**6).fit(X, y)
+    ours = ConstrainedClassifier(loss="hinge", steps=1, tolerance=1e-7).fit(X, y)
+    assert ours.penalty_ == pytest.approx(2 / len(y))
+
+    def liblinear(u):
+        margin = (2 * y - 1) * (X @ u[:-1] + u[-1])
+        return u @ u / 2 + np.maximum(0, 1 - margin).sum()
+
+    theirs = liblinear(np.append(svm.coef_[0], svm.intercept_))
+    # LIBLINEAR's u is twice w: its hinge turns at a margin of 1, ours at 1/2.
+    assert liblinear(2 * np.append(ours.coef_, ours.intercept_)) == pytest.approx(theirs, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["coverage(male) <= coverage(female) / 0.9"],
+        ["equal_opportunity(male, female, 0.95)"],
+        ["equalised_odds(male, female, 0.9)"],
+        ["coverage(labeled) <= 0.15"],
+        ["false_positive_rate(labeled) <= 0.03", "coverage(everyone) >= 0.1"],
+    ],
+)
+def test_the_randomised_classifier_meets_its_constraints_on_the_training_rows(texts):
+    X, y, male, _ = world()
+    sets = {"male": male, "female": ~male}
+    # Where everybody is negative with certainty, ratios hold; w = 0 meets the first three.
+    start = "zero" if "male" in texts[0] else "svm"
+    model = ConstrainedClassifier(constraints=texts, start=start).fit(X, y, datasets=sets)
+    assert model.feasible_
+    p = model.predict_proba(X)[:, 1]
+    made = compile_rates("error(labeled)", texts, DataSets(X, y, members=sets))
+    value = made.positive @ p + made.negative @ (1 - p) + made.constants
+    assert (value[1:] - made.bounds <= 1e-5).all()
+    assert np.allclose(value[1:] - made.bounds, model.excess_)
+    free = ConstrainedClassifier().fit(X, y)
+    svm = free.predict_proba(X)[:, 1]
+    before = made.positive @ svm + made.negative @ (1 - svm) + made.constants
+    assert (before[1:] > made.bounds).any()
+    assert value[0] < 0.45
+
+
+def test_a_precision_constraint_is_met():
+    X, y, _, _ = world()
+    free = ConstrainedClassifier().fit(X, y)
+    data = DataSets(None, y)
+    text = {"p": "precision(labeled)"}
+    asked = 0.5 + measure(free.predict_proba(X)[:, 1], data, text)["p"][1] / 2
+    model = ConstrainedClassifier(
+        objective="false_negative_rate(labeled)",
+        constraints=[f"precision(labeled) >= {asked}"],
+        start="svm",
+    ).fit(X, y)
+    assert measure(model.predict_proba(X)[:, 1], data, text)["p"][1] >= asked - 1e-5
+
+
+def test_the_objective_does_not_rise_and_iterates_stay_feasible():
+    X, y, male, _ = world()
+    model = fair(X, y, male)
+    assert (np.diff(model.objective_) <= 1e-9).all()
+    assert (model.violations_ <= 1e-9).all()
+
+
+def test_whole_weights_equal_repeated_rows():
+    X, y, male, rng = world()
+    times = rng.integers(1, 4, len(y))
+    again = np.repeat(np.arange(len(y)), times)
+    texts = ["recall(labeled) >= 0.85"]
+    options = {"constraints": texts, "loss": "hinge", "steps": 1, "tolerance": 1e-9}
+    options["penalty"] = 0.01
+    one = ConstrainedClassifier(**options, on_infeasible="keep").fit(X, y, times)
+    two = ConstrainedClassifier(**options, on_infeasible="keep").fit(X[again], y[again])
+    assert np.allclose(one.decision_function(X), two.decision_function(X), atol=1e-3)
+
+
+def test_sets_by_mask_equal_sets_as_separate_rows():
+    X, y, male, _ = world()
+    masked = fair(X, y, male, tolerance=1e-8, steps=1)
+    rows = {"male": (X[male], None), "female": (X[~male], None)}
+    separate = ConstrainedClassifier(**FAIR, tolerance=1e-8, steps=1).fit(X, y, datasets=rows)
+    assert np.allclose(masked.decision_function(X), separate.decision_function(X), atol=1e-3)
+
+
+def test_sparse_and_dense_rows_give_the_same_classifier():
+    from scipy import sparse
+
+    X, y, male, rng = world()
+    X = np.where(rng.random(X.shape) < 0.85, 0, X)
+    one, two = fair(X, y, male), fair(sparse.csr_matrix(X), y, male)
+    assert np.array_equal(one.coef_, two.coef_)
+    assert np.allclose(one.predict_proba(X), two.predict_proba(sparse.csc_matrix(X)))
+
+
+def test_hidden_labels_count_for_coverage_only():
+    X, y, male, _ = world()
+    seen = np.where(male, y, -1)
+    model = ConstrainedClassifier(constraints=["coverage(unlabeled) >= 0.4"]).fit(X, seen)
+    assert model.predict_proba(X[~male])[:, 1].mean() >= 0.4 - 1e-5
+    again = ConstrainedClassifier().fit(X, seen)
+    alone = ConstrainedClassifier().fit(X[male], y[male])
+    assert np.allclose(again.coef_, alone.coef_)
+
+
+def test_standardised_features_have_no_unit():
+    X, y, male, _ = world()
+    unit = np.array([1000.0, 0.01, 1.0])
+    one = fair(X, y, male, standardise=True, steps=1, tolerance=1e-9)
+    two = fair(X * unit + 5, y, male, standardise=True, steps=1, tolerance=1e-9)
+    assert np.allclose(one.decision_function(X), two.decision_function(X * unit + 5), atol=1e-3)
+
+
+@pytest.mark.parametrize("features", ["none", "fourier", "nystroem"])
+def test_arrays_keep_the_classifier(features):
+    X, y, male, _ = world()
+    model = fair(X, y, male, features=features, feature_count=20, standardise=True, steps=2)
+    table = model_table(model.to_arrays(), 0, "general")
+    arrays = model_arrays({name: table[name].to_numpy() for name in table.column_names})
+    again = ConstrainedClassifier.from_arrays(arrays)
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(again.objective_, model.objective_)
+    assert again.feasible_
+    assert set(model.KEPT) <= set(model.to_arrays())
+
+
+def test_a_deployed_model_is_imitated_within_the_churn_target():
+    X, y, _, rng = world()
+    score = X @ [1.0, 0.2, -0.9] - 0.4
+    constraints = ["churn(everyone) <= target", "recall(labeled) >= deployed_recall(labeled)"]
+    model = ConstrainedClassifier(constraints=constraints, target=0.06, start="deployed")
+    model.fit(X, y, deployed=score)
+    data = DataSets(None, y, deployed=score)
+    texts = {"churn": "churn(everyone)", "more": "recall(labeled) - deployed_recall(labeled)"}
+    found = measure(model.predict_proba(X)[:, 1], data, texts)
+    assert found["churn"][1] <= 0.06 + 1e-5
+    assert found["more"][1] >= -1e-5
+    assert found["churn"][0] <= 0.06
+    callable_too = ConstrainedClassifier(constraints=constraints, target=0.06, start="deployed")
+    callable_too.fit(X, y, deployed=lambda rows: rows @ [1.0, 0.2, -0.9] - 0.4)
+    assert np.array_equal(callable_too.coef_, model.coef_)
+
+
+def test_held_out_rows_carry_the_constraints_and_the_others_the_objective():
+    X, y, male, _ = world(2000)
+    data = DataSets(X, y, members={"male": male, "female": ~male})
+    rows = data.held_out(0.3, np.random.default_rng(5))
+    for mask in (male, ~male, y == 1):
+        assert rows[mask].mean() == pytest.approx(0.3, abs=0.01)
+    model = ConstrainedClassifier(**FAIR, held_out=0.3)
+    model.fit(samples=data, rng=np.random.default_rng(5))
+    p = model.predict_proba(X)[:, 1]
+    assert p[rows & male].mean() <= p[rows & ~male].mean() / 0.9 + 1e-5
+    assert model.penalty_ == pytest.approx(2 / (~rows).sum())
+
+
+def test_impossible_constraints_are_named_with_the_least_violation():
+    X, y, _, _ = world()
+    texts = ["recall(labeled) >= 0.95", "coverage(labeled) <= 0.1"]
+    with pytest.raises(CounterweightError, match="least violation") as told:
+        ConstrainedClassifier(constraints=texts).fit(X, y)
+    assert all(text in str(told.value) for text in texts)
+    kept = ConstrainedClassifier(constraints=texts, on_infeasible="keep").fit(X, y)
+    assert not kept.feasible_
+    # Any classifier with that coverage has at most .1 / share of positives as its recall.
+    assert kept.excess_.sum() >= 0
+    assert kept.excess_[0] + kept.excess_[1] / y.mean() >= 0.95 - 0.1 / y.mean() - 1e-9
+
+
+def test_the_options_are_the_constructor_with_scikit_learns_habits():
+    from sklearn.base import clone
+
+    defaults = {
+        k: p.default for k, p in inspect.signature(ConstrainedClassifier).parameters.items()
+    }
+    declared = {k: v["default"] for k, v in OPTIONS.items()}
+    assert defaults == declared | {"constraints": ()}
+    model = ConstrainedClassifier(**FAIR).set_params(penalty=0.1)
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(CounterweightError, match="no option 'lambda'"):
+        model.set_params(**{"lambda": 1})
+    X, y, male, _ = world()
+    fitted = fair(X, y, male)
+    p = fitted.predict_proba(X)
+    assert np.allclose(p.sum(1), 1)
+    assert np.array_equal(fitted.predict(X), p[:, 1] > 0.5)
+    assert np.allclose(p[:, 1], ramp(fitted.decision_function(X)))
+
+
+def test_same_numbers_again_give_the_same_bytes():
+    X, y, male, _ = world()
+    one = fair(X, y, male, features="fourier", feature_count=30)
+    two = fair(X, y, male, features="fourier", feature_count=30)
+    assert one.coef_.tobytes() == two.coef_.tobytes()
+
+
+def test_fourier_features_approach_the_gaussian_kernel():
+    X, _, _, rng = world(40)
+    exact = np.exp(-(((X[:, None] - X[None]) / X.std(0)) ** 2).sum(-1) / (2 * 1.5**2))
+    features = FeatureMap("fourier", 40000, 1.5).fit(X, rng).transform(X)
+    assert np.abs(features @ features.T - exact).max() < 0.04
+
+
+def test_nystroem_features_are_the_kernel_on_the_drawn_rows():
+    from scipy import sparse
+
+    X, _, _, rng = world(40)
+    exact = np.exp(-(((X[:, None] - X[None]) / X.std(0)) ** 2).sum(-1) / (2 * 1.5**2))
+    made = FeatureMap("nystroem", 100, 1.5).fit(sparse.csr_matrix(X), rng)
+    features = made.transform(X)
+    assert np.allclose(features @ features.T, exact, atol=1e-6)
+    assert np.allclose(made.transform(sparse.csr_matrix(X)), features)
+
+
+def test_the_default_scale_is_the_median_distance():
+    X, _, _, rng = world(300)
+    Z = X / X.std(0)
+    distance = np.sqrt(((Z[:, None] - Z[None]) ** 2).sum(-1))[np.triu_indices(300, 1)]
+    assert FeatureMap("fourier", 3).fit(X, rng).scale_ == pytest.approx(np.median(distance))
+
+
+@pytest.mark.parametrize(
+    ("options", "change", "message"),
+    [
+        ({"kappa": -1}, {}, "kappa must be a number above 0, not -1"),
+        ({"kappa": None}, {}, "'kappa' has no value.*give the option kappa"),
+        ({"loss": "log"}, {}, "loss must be one of ramp, hinge"),
+        ({"penalty": 0}, {}, "penalty must be a number above 0"),
+        ({"start": "deployed"}, {}, "needs the scores of a deployed model"),
+        ({"constraints": ["recal(male) >= 0.5"]}, {}, "did you mean recall"),
+        ({"constraints": "coverage(male) <= 0.5"}, {}, "a list of texts"),
+        ({}, {"y": lambda y: 2 * y - 1}, "recode negatives to 0"),
+        ({}, {"y": lambda y: y + 1}, "found 0|found 1, 2"),
+        ({}, {"X": lambda X: np.where(X[7, 1] == X, np.inf, X)}, "first: row 7"),
+        ({}, {"datasets": {"male": (np.ones((4, 2)), None)}}, "2 features, the rows to train on 3"),
+        ({}, {"datasets": {"male": np.zeros(600, bool)}}, "data set male has no rows"),
+    ],
+)
+def test_bad_input_is_told(options, change, message):
+    X, y, male, _ = world()
+    X = change["X"](X) if "X" in change else X
+    y = change["y"](y) if "y" in change else y
+    sets = {"male": male, "female": ~male} | change.get("datasets", {})
+    with pytest.raises(CounterweightError, match=message):
+        ConstrainedClassifier(**FAIR | options).fit(X, y, datasets=sets)
+
+
+def test_rows_to_predict_must_have_the_features():
+    X, y, _, _ = world()
+    with pytest.raises(CounterweightError, match="3 features, the rows to predict 2"):
+        ConstrainedClassifier(steps=1).fit(X, y).predict(X[:, :2])

@@ -1,0 +1,502 @@
+"""Linear classifier trained under constraints on the rates of named data sets."""
+
+import inspect
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.models.feature_maps import KINDS, FeatureMap, deviations, means
+from counterweight.rates.coefficients import compile as compile_rates
+from counterweight.rates.datasets import DataSets, checked_features, is_sparse
+
+OPTIONS = {
+    "objective": {
+        "type": "string", "default": "error(labeled)",
+        "description": "Sum of rates to minimise, e.g. error(d1) + false_positive_rate(d2).",
+    },
+    "constraints": {
+        "type": "array", "items": {"type": "string"}, "default": [],
+        "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
+    },
+    "kappa": {
+        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "description": "Value of the parameter kappa in the expressions.",
+    },
+    "target": {
+        "anyOf": [{"type": "number"}, {"type": "null"}], "default": None,
+        "description": "Value of the parameter target in the expressions.",
+    },
+    "penalty": {
+        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "description": "lambda of the penalty lambda/2 |w|^2. null: twice the mean coefficient "
+        "of the objective's rows, which is 2/n for an error rate of n rows (LIBLINEAR's C = 1).",
+    },
+    "loss": {
+        "enum": ["ramp", "hinge"], "default": "ramp",
+        "description": "ramp: rates of the randomised classifier, by majorisation-minimisation; "
+        "hinge: their convex bounds, one step.",
+    },
+    "steps": {
+        "type": "integer", "minimum": 1, "default": 8,
+        "description": "Steps of majorisation-minimisation, each a convex problem; with hinge "
+        "one does.",
+    },
+    "bias": {
+        "enum": ["regularised", "free", "none"], "default": "regularised",
+        "description": "regularised: a constant feature 1, penalised as the others; free: not "
+        "penalised; none: through the origin.",
+    },
+    "method": {
+        "enum": ["newton", "cutting_plane"], "default": "newton",
+        "description": "Solver of the convex step: newton solves it whole with its constraints; "
+        "cutting_plane goes by cuts over the multipliers (Algorithm 2).",
+    },
+    "chooser": {
+        "enum": ["maximum", "centre"], "default": "centre",
+        "description": "Next multipliers of cutting_plane: where the cuts are highest, or the "
+        "centre of mass of what they leave.",
+    },
+    "tolerance": {
+        "type": "number", "exclusiveMinimum": 0, "default": 1.0e-4,
+        "description": "Certified gap at which a convex step is solved, in units of the "
+        "objective.",
+    },
+    "start": {
+        "enum": ["zero", "svm", "deployed"], "default": "zero",
+        "description": "zero: w = 0; svm: the unconstrained fit; deployed: an imitation of the "
+        "deployed model. The last two are scaled and shifted to meet the constraints.",
+    },
+    "elastic": {
+        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "description": "Price of a unit of violation while no feasible start is known; null: "
+        "the solver's own.",
+    },
+    "features": {
+        "enum": ["none", "fourier", "nystroem"], "default": "none",
+        "description": "Fixed map of the features that makes a kernel classifier.",
+    },
+    "feature_count": {
+        "type": "integer", "minimum": 1, "default": 300,
+        "description": "Features of the map.",
+    },
+    "feature_scale": {
+        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "description": "Scale of the map's Gaussian kernel in standard deviations of the "
+        "features; null: the median distance of 1,000 rows.",
+    },
+    "standardise": {
+        "type": "boolean", "default": False,
+        "description": "Whether features are brought to mean 0 and standard deviation 1 before "
+        "the penalty counts (sparse ones are scaled only).",
+    },
+    "held_out": {
+        "type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.0,
+        "description": "Share of the rows of each data set on which the constraints are held, "
+        "and the objective is not; 0: both on all rows.",
+    },
+    "on_infeasible": {
+        "enum": ["raise", "keep"], "default": "raise",
+        "description": "When no classifier that meets all constraints is found: stop with the "
+        "least violation reached, or keep the classifier that has it.",
+    },
+}  # fmt: skip
+
+#: Rows denser than this stay dense in the solver.
+SPARSE_SHARE = 0.25
+
+
+def ramp(z):
+    """sigma(z) = max(0, min(1, 1/2 + z)), the probability of a positive prediction."""
+    return np.clip(0.5 + z, 0, 1)
+
+
+class ConstrainedClassifier:
+    """Minimise rates on data sets, subject to bounds on rates on data sets.
+
+    Problem 2 of Goh, Cotter, Gupta & Friedlander (2016): f(x) = <w, x> + intercept; the
+    randomised classifier predicts positive with probability max(0, min(1, 1/2 + f)), the
+    deterministic one iff f > 0. Constraints are met by the randomised classifier on the rows
+    it is trained on; how far test rows and the deterministic one follow is to be measured.
+
+    The problem is not convex: what is found is the best of a sequence of feasible points,
+    no minimum over all classifiers. `counterweight.rates.language` tells the language.
+
+    Parameters
+    ----------
+    objective, constraints, kappa, target, penalty, loss, steps, bias, method, chooser,
+    tolerance, start, elastic, features, feature_count, feature_scale, standardise, held_out,
+    on_infeasible
+        See `OPTIONS`.
+
+    Attributes
+    ----------
+    coef_ : ndarray (d,)
+        For features in their own units (of the map's features, if there is a map).
+    intercept_ : float
+    objective_ : ndarray (T + 1,)
+        Objective with its penalty at the start and after each step.
+    multipliers_ : ndarray (T, m)
+    violations_ : ndarray (T + 1, m)
+        Left side minus bound of each plain constraint, for the randomised classifier.
+    excess_ : ndarray (m,)
+        The same for the classifier that is returned.
+    gap_ : ndarray (T,)
+        Certified gap of each convex step.
+    feasible_ : bool
+    constraints_ : list of str
+        The plain constraints.
+    penalty_ : float
+    norm_ : float
+        Length of w, the bias included where it is penalised, in the solver's units.
+    evaluations_ : int
+    status_ : str
+    """
+
+    SAMPLED = DataSets
+    KEPT = (
+        "coefficient", "intercept", "objective", "multipliers", "violations", "excess", "gap",
+        "feasible", "penalty", "evaluations", "coefficient_norm",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        objective="error(labeled)",
+        constraints=(),
+        kappa=None,
+        target=None,
+        penalty=None,
+        loss="ramp",
+        steps=8,
+        bias="regularised",
+        method="newton",
+        chooser="centre",
+        tolerance=1e-4,
+        start="zero",
+        elastic=None,
+        features="none",
+        feature_count=300,
+        feature_scale=None,
+        standardise=False,
+        held_out=0.0,
+        on_infeasible="raise",
+    ):
+        self.objective = objective
+        self.constraints = constraints
+        self.kappa = kappa
+        self.target = target
+        self.penalty = penalty
+        self.loss = loss
+        self.steps = steps
+        self.bias = bias
+        self.method = method
+        self.chooser = chooser
+        self.tolerance = tolerance
+        self.start = start
+        self.elastic = elastic
+        self.features = features
+        self.feature_count = feature_count
+        self.feature_scale = feature_scale
+        self.standardise = standardise
+        self.held_out = held_out
+        self.on_infeasible = on_infeasible
+
+    def get_params(self, deep=True):
+        """Constructor arguments by name, as scikit-learn asks for them."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **options):
+        """Set constructor arguments by name."""
+        known = self.get_params()
+        for name, value in options.items():
+            if name not in known:
+                raise CounterweightError(f"There is no option {name!r}: {listed(known, 30)}.")
+            setattr(self, name, value)
+        return self
+
+    def fit(
+        self, X=None, y=None, sample_weight=None, *, datasets=None, deployed=None, rng=None,
+        samples=None,
+    ):  # fmt: skip
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array or scipy.sparse matrix (n, d)
+            Rows of ``everyone``. Not looked at where `samples` are given.
+        y : array (n,) of 0 and 1
+            -1 where the label is hidden; such rows are in ``unlabeled``.
+        sample_weight : array (n,), optional
+            Weights of the labeled rows, e.g. of Lemma 1 or 2.
+        datasets : dict of str to bool array (n,) or to tuple, optional
+            The named data sets: masks over the rows of `X`, or tables ``(X2, y2)`` or
+            ``(X2, y2, weight2)`` of their own, with None for `y2` where there are no labels.
+        deployed : array (n,) or callable, optional
+            Scores of the deployed model (positive iff above 0), or a function of features.
+        rng : numpy.random.Generator, optional
+            For the feature map and the held-out rows; a fixed one by default.
+        samples : DataSets, optional
+            All of the above in one.
+
+        Returns
+        -------
+        ConstrainedClassifier
+
+        Raises
+        ------
+        CounterweightError
+            For data or texts that cannot be used, and when no feasible classifier is found.
+        """
+        from counterweight.models.rate_solver import minimise_rates
+
+        self._check_options()
+        data = self._data(X, y, sample_weight, datasets, deployed) if samples is None else samples
+        rng = np.random.default_rng(0) if rng is None else rng
+        self.n_features_in_ = data.X.shape[1]
+        self.classes_ = np.array([0, 1])
+        problem = self._problem(data, rng)
+        self.constraints_ = problem.names
+        self.map_ = None
+        if self.features != "none":
+            self.map_ = FeatureMap(self.features, self.feature_count, self.feature_scale)
+            self.map_.fit(data.X, rng)
+
+        cost = problem.positive[0] + problem.negative[0]
+        self.penalty_ = self.penalty
+        if self.penalty is None:
+            if not cost.any():
+                raise CounterweightError(
+                    f"The objective {self.objective} is the same for all classifiers."
+                )
+            self.penalty_ = 2 * float(cost[cost > 0].mean())
+        used = (problem.positive + problem.negative).any(axis=0)
+        imitated = self._imitated(data) if self.start == "deployed" else None
+        if imitated is not None:
+            used |= imitated.any(axis=0)
+        rows, centre, scale = self._rows(data.X, used)
+        positive, negative = problem.positive[:, used], problem.negative[:, used]
+        shared = {"penalty": self.penalty_, "bias": self.bias, "tolerance": self.tolerance}
+        start = None
+        if self.start == "svm":
+            start = (positive[:1], negative[:1], self.penalty_)
+        elif self.start == "deployed":
+            asked = imitated[:, used]
+            start = (asked[:1], asked[1:], min(self.penalty_, 2 * float(asked.sum(0).max())))
+        if start is not None:
+            first = minimise_rates(
+                rows, start[0], start[1], np.empty(0),
+                **shared | {"penalty": start[2]}, loss="hinge", steps=1,
+            )  # fmt: skip
+            start = _nearest_feasible(
+                rows, first.coefficient, first.intercept, positive, negative,
+                problem.constants, problem.bounds, self.penalty_, self.bias,
+            )  # fmt: skip
+        found = minimise_rates(
+            rows, positive, negative, problem.bounds, constants=problem.constants, **shared,
+            start=start, steps=self.steps if self.loss == "ramp" else 1, loss=self.loss,
+            method=self.method, chooser=self.chooser, elastic=self.elastic,
+        )  # fmt: skip
+        p = ramp(rows @ found.coefficient + found.intercept)
+        self.excess_ = positive[1:] @ p + negative[1:] @ (1 - p) + problem.constants[1:]
+        self.excess_ -= problem.bounds
+        self._keep(found, centre, scale)
+        if not self.feasible_ and self.on_infeasible == "raise":
+            raise CounterweightError(self.infeasibility_)
+        return self
+
+    def _check_options(self):
+        for name, node in OPTIONS.items():
+            value = getattr(self, name)
+            if "enum" in node and value not in node["enum"]:
+                raise CounterweightError(
+                    f"{name} must be one of {listed(node['enum'])}, not {value!r}."
+                )
+        for name in ("penalty", "tolerance", "elastic"):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise CounterweightError(f"{name} must be a number above 0, not {value!r}.")
+        if not self.steps >= 1 or not 0 <= self.held_out < 1:
+            raise CounterweightError(
+                "steps must be at least 1 and held_out at least 0 and below 1, not "
+                f"{self.steps!r} and {self.held_out!r}."
+            )
+
+    @staticmethod
+    def _data(X, y, sample_weight, datasets, deployed):
+        if X is None or y is None:
+            raise CounterweightError("fit needs X and y, or samples.")
+        labels = set(np.unique(np.asarray(y)).tolist()) if np.ndim(y) == 1 else set()
+        if labels == {-1, 1}:
+            raise CounterweightError(
+                "The labels are -1 and 1, and -1 marks a hidden label here: recode negatives to 0."
+            )
+        return DataSets.stack(X, y, sample_weight, datasets, deployed)
+
+    def _problem(self, data, rng):
+        """Coefficients; with held-out rows the constraints' come from these rows."""
+        parameters = {"kappa": self.kappa, "target": self.target}
+        if not self.held_out or not len(self.constraints):
+            return compile_rates(self.objective, self.constraints, data, parameters)
+        held = data.held_out(self.held_out, rng)
+        try:
+            free = compile_rates(self.objective, [], data.only(~held), parameters)
+            # The objective of the second is not used: any that the rows allow will do.
+            tied = compile_rates("coverage(everyone)", self.constraints, data.only(held),
+                                 parameters)  # fmt: skip
+        except CounterweightError as error:
+            raise CounterweightError(f"With held_out {self.held_out:g}: {error}") from error
+        return tied._replace(
+            positive=np.concatenate([free.positive, tied.positive[1:]]),
+            negative=np.concatenate([free.negative, tied.negative[1:]]),
+            constants=np.concatenate([free.constants, tied.constants[1:]]),
+        )
+
+    def _imitated(self, data):
+        """Costs (2, n) of a positive and a negative prediction against the deployed model's."""
+        if data.deployed is None:
+            raise CounterweightError(
+                "start: deployed needs the scores of a deployed model, and none is given."
+            )
+        known = np.isfinite(data.deployed)
+        if not known.any():
+            raise CounterweightError("The deployed model has no score for any row.")
+        positive = known & (data.deployed > 0)
+        return np.array([known & ~positive, positive]) / known.sum()
+
+    def _rows(self, X, used):
+        """Rows for the solver, and the centre and scale that they were given."""
+        rows = X if used.all() else X[used]
+        if self.map_ is not None:
+            rows = self.map_.transform(rows)
+        centre, scale = None, None
+        if self.standardise and self.map_ is None:
+            scale = deviations(X)
+            if is_sparse(rows):
+                from scipy import sparse
+
+                return rows @ sparse.diags(1 / scale), centre, scale
+            centre = means(X)
+            rows = (rows - centre) / scale
+        if not is_sparse(rows) and np.count_nonzero(rows) < SPARSE_SHARE * rows.size:
+            from scipy import sparse
+
+            rows = sparse.csr_matrix(rows)
+        return rows, centre, scale
+
+    def _keep(self, found, centre, scale):
+        coefficient, intercept = np.asarray(found.coefficient, float), float(found.intercept)
+        penalised = intercept if self.bias == "regularised" else 0.0
+        self.norm_ = float(np.sqrt(coefficient @ coefficient + penalised**2))
+        if scale is not None:
+            coefficient = coefficient / scale
+            if centre is not None:
+                intercept -= float(centre @ coefficient)
+        self.coef_, self.intercept_ = coefficient, intercept
+        self.objective_ = np.asarray(found.objective, dtype=float)
+        self.multipliers_ = np.asarray(found.multipliers, dtype=float)
+        self.violations_ = np.asarray(found.violations, dtype=float)
+        self.gap_ = np.asarray(found.gap, dtype=float)
+        self.feasible_ = bool(found.feasible)
+        self.evaluations_ = int(np.sum(found.evaluations))
+        self.status_ = str(found.status)
+
+    @property
+    def infeasibility_(self):
+        """What is missed by how much, in a sentence."""
+        missed = [
+            f"{text} is {f'missed by {over:.4g}' if over > 0 else 'met'}"
+            for text, over in zip(self.constraints_, self.excess_, strict=True)
+        ]
+        least = max(self.excess_.max(initial=0), 0)
+        return (
+            f"No classifier that meets all {len(missed)} constraints was found. The least "
+            f"violation reached is {least:.4g} ({listed(missed, 20)}; randomised rates on the "
+            "training rows). Loosen one of them, or try another start or a smaller penalty."
+        )
+
+    def decision_function(self, X):
+        """f(x) of rows, dense or sparse; (n,)."""
+        X = checked_features(X)
+        if X.shape[1] != self.n_features_in_:
+            raise CounterweightError(
+                f"The model has {self.n_features_in_} features, the rows to predict {X.shape[1]}."
+            )
+        if self.map_ is not None:
+            X = self.map_.transform(X)
+        return np.asarray(X @ self.coef_).ravel() + self.intercept_
+
+    def predict(self, X):
+        """The deterministic classifier: 1 where f > 0, else 0."""
+        return (self.decision_function(X) > 0).astype(int)
+
+    def predict_proba(self, X):
+        """The randomised classifier: probabilities (n, 2) of a negative and positive prediction.
+
+        Column 1 is max(0, min(1, 1/2 + f)). It is no estimate of p(y | x).
+        """
+        positive = ramp(self.decision_function(X))
+        return np.column_stack([1 - positive, positive])
+
+    def to_arrays(self):
+        """Everything fitted, as arrays by name."""
+        arrays = {
+            "coefficient": self.coef_,
+            "intercept": np.array([self.intercept_]),
+            "objective": self.objective_,
+            "multipliers": self.multipliers_,
+            "violations": self.violations_,
+            "excess": self.excess_,
+            "gap": self.gap_,
+            "feasible": np.array([float(self.feasible_)]),
+            "penalty": np.array([self.penalty_]),
+            "evaluations": np.array([float(self.evaluations_)]),
+            "coefficient_norm": np.array([self.norm_]),
+            "features": np.array([float(self.n_features_in_)]),
+        }
+        return arrays | (self.map_.to_arrays() if self.map_ is not None else {})
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """A fitted model from what `to_arrays` gave; it can predict."""
+        model = cls()
+        model.coef_ = np.asarray(arrays["coefficient"], dtype=float)
+        model.intercept_ = float(np.ravel(arrays["intercept"])[0])
+        model.n_features_in_ = int(np.ravel(arrays["features"])[0])
+        model.classes_ = np.array([0, 1])
+        model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
+        if model.map_ is not None:
+            model.features = KINDS[int(np.ravel(arrays["map_kind"])[0])]
+        for name in ("objective", "multipliers", "violations", "excess", "gap"):
+            # Arrays without any entry, such as the multipliers of no constraint, are not kept.
+            setattr(model, f"{name}_", np.asarray(arrays.get(name, ()), dtype=float))
+        model.feasible_ = bool(np.ravel(arrays["feasible"])[0])
+        model.penalty_ = float(np.ravel(arrays["penalty"])[0])
+        model.evaluations_ = int(np.ravel(arrays["evaluations"])[0])
+        model.norm_ = float(np.ravel(arrays["coefficient_norm"])[0])
+        return model
+
+
+def _nearest_feasible(rows, w, b, positive, negative, constants, bounds, penalty, bias):
+    """The start scaled and shifted so that it meets the constraints, or misses them least.
+
+    A larger w makes the randomised classifier more like the deterministic one, a shift
+    moves its coverage. A feasible start is left as it is; else the feasible one with the
+    least objective is taken.
+    """
+    f = np.asarray(rows @ w).ravel()
+    used = (positive + negative).any(axis=0)
+    f, slope = f[used], (positive - negative)[:, used]
+    fixed = constants + negative.sum(axis=1)
+    shifts = np.quantile(f, np.linspace(0, 1, 65)[1:-1]) if bias != "none" else np.empty(0)
+    best = None
+    for scale in 4.0 ** np.arange(5):
+        for place in (scale * b, *(-scale * shifts)):
+            values = slope @ ramp(scale * f + place) + fixed
+            excess = (values[1:] - bounds).max(initial=0.0)
+            bound = place if bias == "regularised" else 0.0
+            cost = values[0] + penalty / 2 * (scale**2 * (w @ w) + bound**2)
+            key = (max(excess, 1e-9), cost)
+            if best is None or key < best[0]:
+                best = (key, (scale * w, float(place)))
+            if excess <= 0 and (scale, place) == (1.0, b):
+                return best[1]
+    return best[1]

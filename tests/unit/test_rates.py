@@ -270,6 +270,8 @@ def test_standard_errors_match_resampled_rows():
         ("coverage(a) >= coverage(a)", "cancel out"),
         ("equal_opportunity(a, b, 1.2)", "above 0 and at most 1, not 1.2"),
         ("fairness(a, b, -1)", "above 0, not -1"),
+        ("(" * 60 + "coverage(a)" + ")" * 60 + " <= 1", "nested more than 50"),
+        ("coverage(a)" + " + coverage(a)" * 1000 + " <= 1", "too long"),
         ("churn(unscored) <= 0.1", "no score for 400 of 400"),
     ],
 )

@@ -356,7 +356,7 @@ class ConstrainedClassifier:
             raise CounterweightError(
                 "start: deployed needs the scores of a deployed model, and none is given."
             )
-        known = np.isfinite(data.deployed)
+        known = ~np.isnan(data.deployed)
         if not known.any():
             raise CounterweightError("The deployed model has no score for any row.")
         positive = known & (data.deployed > 0)
@@ -479,8 +479,8 @@ def _nearest_feasible(rows, w, b, positive, negative, constants, bounds, penalty
     """The start scaled and shifted so that it meets the constraints, or misses them least.
 
     A larger w makes the randomised classifier more like the deterministic one, a shift
-    moves its coverage. A feasible start is left as it is; else the feasible one with the
-    least objective is taken.
+    moves its coverage. A feasible start is left as it is; else, of the least scale that has
+    feasible ones, the one with the least objective is taken.
     """
     f = np.asarray(rows @ w).ravel()
     used = (positive + negative).any(axis=0)
@@ -499,4 +499,6 @@ def _nearest_feasible(rows, w, b, positive, negative, constants, bounds, penalty
                 best = (key, (scale * w, float(place)))
             if excess <= 0 and (scale, place) == (1.0, b):
                 return best[1]
+        if best[0][0] <= 1e-9:
+            break
     return best[1]

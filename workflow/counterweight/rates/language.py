@@ -96,6 +96,9 @@ LEVELS = {
     "share": (lambda k: 0 <= k <= 1, "between 0 and 1"),
 }
 
+MOST_TOKENS = 2000
+MOST_DEPTH = 50
+
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
     r"|(?P<sign><=|>=|==|!=|[<>=≤≥+\-*/(),&|]))"
@@ -173,7 +176,7 @@ class _Reader:
             raise CounterweightError(
                 f"An expression of rates is text such as 'coverage(everyone)', not {text!r}."
             )
-        self.text, self.tokens, self.at = text, [], 0
+        self.text, self.tokens, self.at, self.depth = text, [], 0, 0
         end, stop = 0, len(text.rstrip())
         while end < stop:
             match = _TOKEN.match(text, end)
@@ -183,6 +186,11 @@ class _Reader:
             kind = match.lastgroup
             self.tokens.append((kind, match[kind], match.start(kind)))
             end = match.end()
+            if len(self.tokens) > MOST_TOKENS:
+                raise CounterweightError(
+                    f"An expression of more than {MOST_TOKENS} words and signs is too long: "
+                    f"{text[:60]!r} ..."
+                )
         self.tokens.append(("end", "the end", stop))
 
     def fail(self, problem, position=None):
@@ -231,11 +239,16 @@ class _Reader:
 
     def factor(self):
         kind, word, position = self.tokens[self.at]
-        if self.take("-"):
-            return Operation("-", Number(0.0), self.factor())
-        if self.take("("):
-            inside = self.expression()
-            self.need(")", "to close the bracket")
+        if sign := self.take("-", "("):
+            self.depth += 1
+            if self.depth > MOST_DEPTH:
+                self.fail(f"brackets and signs are nested more than {MOST_DEPTH} deep")
+            if sign == "-":
+                inside = Operation("-", Number(0.0), self.factor())
+            else:
+                inside = self.expression()
+                self.need(")", "to close the bracket")
+            self.depth -= 1
             return inside
         if kind == "number":
             self.at += 1

@@ -66,6 +66,7 @@ def measure(p, data, expressions, parameters=None, *, errors=False, undefined="r
             raise CounterweightError(f"Measure {name} ({text}): {error}") from error
         found[name] = (float(value[0]), float(value[1]))
         if errors:
+            meter.known.clear()  # influences are 2n numbers for each rate
             found[name] += (float(spread[0]), float(spread[1]))
     return found
 

@@ -23,7 +23,7 @@ FAIR = {
     "shifted": (0.03, 1.0, {"kappa": list(KAPPAS)}),
     "thresholds": (0.001, 1.0, {"kappa": list(KAPPAS)}),
     "fairlearn_gradient": (0.0005, 1.0, {"kappa": list(KAPPAS)}),
-    "fairlearn_threshold": (0.002, 1.0, None),
+    "fairlearn_thresholds": (0.002, 1.0, None),
     "ramp_svm_start": (0.001, 1.0, {"kappa": [0.5]}),
     "ramp_cutting": (0.0, 1.0, {"kappa": [0.5, 1.0]}),
 }
@@ -146,7 +146,8 @@ def _fitted(one, repeat, item, active, rng):
         return
     steps = 1 if one["id"] in ("svm", "ramp_one") else STEPS
     place = {"target": "general", "repeat": repeat}
-    objective = 0.18 + 0.32 * 0.2 ** np.arange(steps + 1)
+    level = float(item.partition("=")[2] or 0.0)
+    objective = 0.18 + 0.01 * level + (0.32 - 0.01 * level) * 0.2 ** np.arange(steps + 1)
     for t, value in enumerate(objective):
         yield place | {"metric": "objective", "item": f"{item}#{t}", "value": value}
     numbers = {
@@ -158,7 +159,7 @@ def _fitted(one, repeat, item, active, rng):
     }  # fmt: skip
     if one["id"] != "svm":
         for t in range(1, steps + 1):
-            value = active * (0.05 + 0.05 * (1 - 0.5**t)) + rng.normal(0, 1e-4)
+            value = active * (0.05 + 0.05 * level * (1 - 0.5**t)) + rng.normal(0, 1e-4)
             yield place | {"metric": "multiplier", "item": f"{item}#{t}#0", "value": value}
         for t in range(steps + 1):
             yield place | {"metric": "violation", "item": f"{item}#{t}#0", "value": -1e-7}

@@ -100,7 +100,7 @@ def _kept(numbers):
             f"training rows: {'; '.join(train)}."
         )
     if test:
-        kept = "is within" if asked["form"] == "at_most_inverse" else "breaks it by at most"
+        kept = "is within" if asked["form"] == "at_most_inverse" else "is beyond by at most"
         yield (
             f"On test rows the deterministic rule {kept} {percent(TEST_DISTANCE[0], 0)} of the "
             f"{name} asked for: {'; '.join(test)}."

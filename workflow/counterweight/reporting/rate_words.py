@@ -56,7 +56,7 @@ RATE_METHODS = {
     "svm": "Unconstrained SVM", "ramp": "Ramp constraints", "ramp_one": "Ramp, one convex step",
     "hinge": "Hinge constraints", "zafar": "Zafar et al.", "shifted": "Shifted SVM",
     "thresholds": "Group thresholds", "fairlearn_gradient": "Exponentiated gradient",
-    "fairlearn_threshold": "Threshold optimiser",
+    "fairlearn_thresholds": "Threshold optimiser",
     "ramp_svm_start": "Ramp constraints from the SVM",
     "ramp_cutting": "Ramp constraints by cutting planes",
 }  # fmt: skip

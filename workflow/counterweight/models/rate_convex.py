@@ -4,6 +4,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+# Constraint values up to this, of costs that sum to one, are rounding.
+ROUNDING = 1e-10
+# Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
+SHARPEST, STIFFEST = 1e4, 1e5
+
 
 def ramp(z):
     """sigma(z) = max(0, min(1, 1/2 + z)), equation (2)."""
@@ -51,9 +56,7 @@ class ConvexStep:
         """Problem 3 at the scores `tangent` of the current solution, equations (4) and (5)."""
         hinge_p, hinge_n = tangent <= 0.5, tangent >= -0.5
         flat = positive[:, ~hinge_p].sum(axis=1) + negative[:, ~hinge_n].sum(axis=1)
-        return cls(
-            rows, positive * hinge_p, negative * hinge_n, constant + flat, regularisation
-        )
+        return cls(rows, positive * hinge_p, negative * hinge_n, constant + flat, regularisation)
 
     def rates(self, f):
         """Hinge sums with their constants: objective without the penalty, then constraints."""
@@ -164,7 +167,12 @@ class _Smooth:
 
     def __init__(self, step, state, sharpness, stiffness, margin, limit):
         self.step, self.state = step, state
-        self.sharpness, self.stiffness, self.margin, self.limit = sharpness, stiffness, margin, limit
+        self.sharpness, self.stiffness, self.margin, self.limit = (
+            sharpness,
+            stiffness,
+            margin,
+            limit,
+        )
 
     def at(self, f, w):
         """Value at w with scores f, and what the derivatives need."""
@@ -183,8 +191,7 @@ class _Smooth:
             rates[0]
             + 0.5 * step.regularisation @ (w * w)
             + v @ g
-            - moved @ (moved / self.stiffness)
-            * 0.5
+            - moved @ (moved / self.stiffness) * 0.5
         )
         return value, above, below, v
 
@@ -200,9 +207,7 @@ class _Smooth:
         matrix = step.rows.gram(weight)
         active = np.flatnonzero((v > 0) & (v < self.limit))
         for j in active:
-            slope = step.rows.combine(
-                step.positive[1 + j] * above - step.negative[1 + j] * below
-            )
+            slope = step.rows.combine(step.positive[1 + j] * above - step.negative[1 + j] * below)
             matrix += self.stiffness[j] * np.outer(slope, slope)
         diagonal = step.regularisation + 1e-12 * max(matrix.trace(), 1e-12) / len(matrix)
         matrix[np.diag_indices_from(matrix)] += diagonal
@@ -235,7 +240,7 @@ def _newton(smooth, w, f, accuracy, most):
             if trial[0] <= value + 1e-4 * share * slope or share < 1e-8:
                 break
             share *= 0.5
-        if trial[0] >= value and -slope < 1e-14 * max(1.0, abs(value)):
+        if not trial[0] <= value:
             break
         w, f = w + share * move, f + share * df
         value, above, below, v = trial
@@ -243,8 +248,17 @@ def _newton(smooth, w, f, accuracy, most):
 
 
 def solve_whole(
-    step, state, *, tolerance, margin, limit=np.inf, anchor=None, most=60, growth=3.0,
-    sharpness=4.0, stiffness=30.0,
+    step,
+    state,
+    *,
+    tolerance,
+    margin,
+    limit=np.inf,
+    anchor=None,
+    most=60,
+    growth=2.0,
+    sharpness=10.0,
+    stiffness=60.0,
 ):
     """Solve a convex step with its constraints, by proximal multipliers and Newton steps.
 
@@ -275,6 +289,9 @@ def solve_whole(
     best = ConvexState(state.w, state.above, state.below, state.multipliers)
     if anchor is not None:
         best.w, best.upper = anchor[0], step.value(anchor[1], anchor[0])[0]
+    elif m == 0 or np.isfinite(limit).all():
+        value, g = step.value(f, w)
+        best.upper = value + limit @ np.maximum(g, 0.0) if m else value
     gap, sharp, stiff = np.inf, sharpness, np.full(m, stiffness)
     newtons = 0
     for _ in range(most):
@@ -289,13 +306,13 @@ def solve_whole(
         value, g = step.value(f, w)
         point = w
         if anchor is not None:
-            share = pull_back(step, anchor, (w, f))
+            share = pull_back(step, anchor, (w, f), ROUNDING)
             if share < 1:
                 point = anchor[0] + share * (w - anchor[0])
                 value = step.value(anchor[1] + share * (f - anchor[1]), point)[0]
         elif m:
             over = np.maximum(g, 0.0)
-            value += np.sum(np.where(over > 0, np.minimum(limit, 1e30) * over, 0.0))
+            value += np.sum(np.where(over > 0, limit, 0.0) * over) if over.any() else 0.0
         if value < best.upper:
             best.upper, best.w = value, point
         best.above, best.below, best.multipliers = above, below, v
@@ -303,7 +320,7 @@ def solve_whole(
         best.sharpness = sharp
         if gap <= tolerance:
             break
-        sharp *= growth
-        stiff = stiff * growth
+        sharp = min(sharp * growth, SHARPEST)
+        stiff = np.minimum(stiff * growth, STIFFEST)
     best.evaluations = newtons
     return best

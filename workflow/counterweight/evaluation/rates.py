@@ -18,10 +18,11 @@ RULES = ("deterministic", "randomised")
 _PLAIN = ("accuracy", "balanced_accuracy", "auc", "brier")
 _DECIDED = ("accuracy", "balanced_accuracy")
 #: Numbers of a fit that are reported as they are, if it has them.
-_NUMBERS = ("feasible", "regularisation", "penalty", "coefficient_norm")
+_NUMBERS = ("feasible", "penalty", "coefficient_norm")
 #: MM steps that the paper's second experiment takes.
 _FEW = 5
-_FEASIBLE = 1e-9
+#: Objectives may rise and constraints be broken by so much: rounding.
+_ROUNDING = 1e-9
 
 OPTIONS = {
     "measures": {
@@ -157,6 +158,8 @@ def evaluate_rates(
         records += _equal_records(pairs, equal, {"repeat": repeat, "target": target})
     for (repeat, target), arrays in models.items():
         records += fit_records(arrays, {"repeat": repeat, "target": target}, measures)
+    if any(name.partition("@")[0] == "multipliers" for one in models.values() for name in one):
+        records += bound_records()
     if sign_test:
         records += paper_cases()
     return records
@@ -286,11 +289,12 @@ def fit_records(arrays, place, measures=()):
     ``objective`` (item ``setting#t``: value of Problem 2 at the start and after MM step t),
     ``violation`` (``setting#t#j``: constraint j after step t, at most 0 where it holds),
     ``multiplier`` (``setting#t#j``), ``final_objective``, ``objective_rise`` (largest rise over a
-    step; at most 0 is as proved), ``late_fall`` (share of the fall of the objective that comes
-    after step 5), ``largest_violation`` (over all steps, if the start was feasible),
+    step) and ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes
+    after step 5), ``largest_violation`` (over all steps, if the start was feasible) and
+    ``steps_violated``,
     ``final_violation``, ``final_gap``, ``largest_gap``, ``evaluations``, ``evaluations_per_step``,
-    ``bound_gap`` and ``bound_excess`` (largest and least over steps), ``objective_gap`` (the
-    objective minus penalty and the measure named objective on training rows).
+    ``objective_gap`` (the objective minus penalty and the measure named objective on training
+    rows).
     """
     for setting in dict.fromkeys(name.partition("@")[2] for name in arrays):
         own = {
@@ -306,9 +310,6 @@ def _fit(own, place, measures):
     for name in _NUMBERS:
         if name in own:
             yield place | {"metric": name, "value": float(np.ravel(own[name])[0])}
-    if "coefficient" in own and "coefficient_norm" not in own:
-        yield place | {"metric": "coefficient_norm",
-                       "value": float(np.linalg.norm(np.ravel(own["coefficient"])))}  # fmt: skip
     if "objective" in own:
         yield from _falls(np.ravel(own["objective"]), place)
     steps = len(np.ravel(own["objective"])) if "objective" in own else 0
@@ -323,22 +324,47 @@ def _fit(own, place, measures):
                            "value": float(value)}  # fmt: skip
         if metric == "violation":
             yield place | {"metric": "final_violation", "value": float(values[-1].max())}
-            if len(values) > 1 and values[0].max() <= _FEASIBLE:
-                yield place | {"metric": "largest_violation", "value": float(values[1:].max())}
-    for name, summaries in (
-        ("gap", (("final_gap", lambda v: v[-1]), ("largest_gap", np.max))),
-        ("evaluations", (("evaluations", np.sum), ("evaluations_per_step", np.mean))),
-        ("bound_gap", (("bound_gap", np.max),)),
-        ("bound_excess", (("bound_excess", np.min),)),
-    ):
-        values = np.ravel(own.get(name, ()))
-        if values.size:
-            for metric, summary in summaries:
-                yield place | {"metric": metric, "value": float(summary(values))}
-    if {"objective", "regularisation", "train_measures"} <= set(own) and "objective" in measures:
+            if len(values) > 1 and values[0].max() <= _ROUNDING:
+                worst = values[1:].max(axis=1)
+                yield place | {"metric": "largest_violation", "value": float(worst.max())}
+                count = int((worst > _ROUNDING).sum())
+                yield place | {"metric": "steps_violated", "value": float(count)}
+    # Of a model without convex steps, a gap or a count of evaluations is another thing.
+    if steps > 1 and "gap" in own and own["gap"].size:
+        gaps = np.ravel(own["gap"])
+        yield place | {"metric": "final_gap", "value": float(gaps[-1])}
+        yield place | {"metric": "largest_gap", "value": float(gaps.max())}
+    if steps > 1 and "evaluations" in own:
+        total = float(np.sum(own["evaluations"]))
+        yield place | {"metric": "evaluations", "value": total}
+        yield place | {"metric": "evaluations_per_step", "value": total / (steps - 1)}
+    needed = {"objective", "penalty", "coefficient_norm", "train_measures"}
+    if "objective" in measures and needed <= set(own):
         seen = np.reshape(own["train_measures"], (len(measures), 2))[measures.index("objective")]
-        rest = np.ravel(own["objective"])[-1] - np.ravel(own["regularisation"])[0] - seen[1]
+        shrunk = np.ravel(own["penalty"])[0] / 2 * np.ravel(own["coefficient_norm"])[0] ** 2
+        rest = np.ravel(own["objective"])[-1] - shrunk - seen[1]
         yield place | {"metric": "objective_gap", "value": float(rest)}
+
+
+def bound_records(reach=3.0, points=601):
+    """How the convex bounds lie to the ramp, on a grid of scores and of current scores.
+
+    A bound on rates is a mean of bounds on rows with weights of at least 0, so what holds for
+    every pair of scores holds for rates. ``bound_gap`` is the largest distance at the current
+    score (0 is tight), ``bound_excess`` the least of bound minus ramp (at least 0 is above), both
+    of sigma(z) and sigma(-z); item ``grid``.
+    """
+    from counterweight.models.rate_convex import ramp, upper_ramp
+
+    scores = np.linspace(-reach, reach, points)
+    now, tangent = scores[:, None], scores[None, :]
+    gap, excess = 0.0, np.inf
+    for sign in (1, -1):
+        bound = upper_ramp(sign * now, sign * tangent)
+        excess = min(excess, float((bound - ramp(sign * now)).min()))
+        gap = max(gap, float(np.abs(np.diagonal(bound) - ramp(sign * scores)).max()))
+    for metric, value in (("bound_gap", gap), ("bound_excess", excess)):
+        yield {"target": "general", "item": "grid", "metric": metric, "value": value}
 
 
 def _falls(objective, place):
@@ -346,7 +372,10 @@ def _falls(objective, place):
         yield place | {"metric": "objective", "item": f"{place['item']}#{t}", "value": float(value)}
     yield place | {"metric": "final_objective", "value": float(objective[-1])}
     if len(objective) > 1:
-        yield place | {"metric": "objective_rise", "value": float(np.diff(objective).max())}
+        rises = np.diff(objective)
+        yield place | {"metric": "objective_rise", "value": float(rises.max())}
+        count = int((rises > _ROUNDING).sum())
+        yield place | {"metric": "steps_rising", "value": float(count)}
         fall = objective[0] - objective[-1]
         if fall > 0:
             late = objective[min(_FEW, len(objective) - 1)] - objective[-1]

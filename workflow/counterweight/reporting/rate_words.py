@@ -31,6 +31,8 @@ RATE_NAMES = (
     }
     | {
         "final_objective": "objective", "objective_rise": "largest rise of the objective",
+        "steps_rising": "convex steps in which the objective rose",
+        "steps_violated": "convex steps that left the constraints",
         "late_fall": "share of the objective's fall after step 5",
         "largest_violation": "largest violation", "final_violation": "violation at the end",
         "final_gap": "certified gap", "largest_gap": "largest certified gap",
@@ -47,7 +49,7 @@ RATE_NAMES = (
     }
 )  # fmt: skip
 RATE_UNITS = {
-    "sign_test_labels": "labels", "sign_test_drawn": "rows", "labels_needed": "labels",
+    "steps_rising": "steps", "steps_violated": "steps", "sign_test_labels": "labels", "sign_test_drawn": "rows", "labels_needed": "labels",
     "sample_rows": "rows", "sample_positives": "rows",
 }  # fmt: skip
 

@@ -8,8 +8,9 @@ from counterweight.reporting.wording import setting_label
 
 CAPTION = (
     "What the optimiser did, mean over repeats: the objective (left) falls from convex step to "
-    "convex step and settles (its start is in the table); the multiplier of each constraint is its price in the convex problem "
-    "of that step, 0 where the constraint does not bind. Lines are settings of the sweep."
+    "convex step and settles (its start is in the table); the multiplier of each constraint is its "
+    "price in the convex problem of that step, 0 where it does not bind. Lines are settings of the "
+    "sweep."
 )
 _HEIGHT = 2.9
 _LOOKS = ((style.ORANGE, "^"), (style.GREEN, "s"), (style.BLUE, "o"), (style.PURPLE, "D"))
@@ -56,7 +57,8 @@ def draw(study):
             ax.margins(y=0.08)
             ax.set_xticks(range(1, longest + 1))
             if name != "Objective" and ends:
-                ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+                low, high = ax.get_ylim()
+                ax.set_ylim(min(0.0, low), max(high, 1.08 * max(end[0] for end in ends)))
             if ax is axes[0, -1]:
                 style.label_ends(ax, ends, 0.7 * _HEIGHT)
         figure.supxlabel("Convex steps taken", fontsize=8.5)

@@ -1,0 +1,237 @@
+"""Rates as an evaluation protocol: known rates, their errors, what a fit says of itself."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics import accuracy, auc
+from counterweight.evaluation.rates import (
+    at_equal,
+    bound_records,
+    evaluate_rates,
+    fit_records,
+)
+from counterweight.evaluation.sign_test import paper_cases, sign_test_power, sign_test_rows
+from scipy.stats import binomtest
+
+MEASURES = {"error": "error(everyone)", "ratio": "coverage(male) / coverage(female)"}
+SETTINGS = ["kappa=0.5", "kappa=1.0"]
+
+
+def tables(p, y, members, deployed=None, settings=("",)):
+    """Predictions and truth of one repeat; p is (settings, rows)."""
+    p = np.atleast_2d(p)
+    many, rows = p.shape
+    predictions = {
+        "repeat": np.zeros(many * rows, int), "row": np.tile(np.arange(rows), many),
+        "target": (np.zeros(many * rows, int), ["general"]),
+        "setting": (np.repeat(np.arange(many), rows), list(settings)), "p": p.ravel(),
+    }  # fmt: skip
+    truth = {"repeat": np.zeros(rows, int), "row": np.arange(rows), "y_general": np.asarray(y)}
+    truth |= {f"in_{name}": np.asarray(mask) for name, mask in members.items()}
+    if deployed is not None:
+        truth["deployed"] = np.asarray(deployed, float)
+    return predictions, truth
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Ten rows: six men, of whom three get a yes; four women, of whom one does."""
+    male = np.array([1, 1, 1, 1, 1, 1, 0, 0, 0, 0], bool)
+    p = np.array([0.9, 0.8, 0.6, 0.5, 0.1, 0.0, 1.0, 0.4, 0.2, 0.2])
+    y = np.array([1, 1, 0, 1, 0, 0, 1, 0, 0, 1])
+    return p, y, {"male": male, "female": ~male}
+
+
+def value(records, metric, item="", target="general", column="value"):
+    (found,) = [
+        record[column]
+        for record in records
+        if record["metric"] == metric and record["target"] == target and record["item"] == item
+    ]
+    return found
+
+
+def test_rates_of_both_rules_are_the_counted_ones(small):
+    p, y, members = small
+    records = evaluate_rates(*tables(p, y, members), {"accuracy": accuracy}, measures=MEASURES)
+    # A score of exactly 0 (p = 1/2) is a no, for the accuracy as well.
+    assert value(records, "error_deterministic") == pytest.approx(3 / 10)
+    assert value(records, "accuracy") == pytest.approx(1 - 3 / 10)
+    assert value(records, "ratio_deterministic") == pytest.approx((3 / 6) / (1 / 4))
+    wrong = np.where(y == 1, 1 - p, p)
+    assert value(records, "error_randomised") == pytest.approx(wrong.mean())
+    assert value(records, "ratio_randomised") == pytest.approx((2.9 / 6) / (1.8 / 4))
+
+
+def test_standard_errors_are_binomial_and_those_of_a_ratio_of_independent_rates(small):
+    p, y, members = small
+    measures = MEASURES | {"cover": "coverage(male)"}
+    records = evaluate_rates(*tables(p, y, members), {}, measures=measures)
+
+    def error(metric):
+        return value(records, metric, column="standard_error")
+
+    assert error("error_deterministic") == pytest.approx(np.sqrt(0.3 * 0.7 / 10))
+    assert error("cover_deterministic") == pytest.approx(np.sqrt(0.25 / 6))
+    assert error("cover_randomised") == pytest.approx(np.std(p[:6]) / np.sqrt(6))
+    relative = (0.25 / 6) / 0.5**2 + (0.25 * 0.75 / 4) / 0.25**2
+    assert error("ratio_deterministic") == pytest.approx(2 * np.sqrt(relative))
+
+
+def test_a_ratio_to_nothing_is_no_number(small):
+    _, y, members = small
+    records = evaluate_rates(*tables(np.zeros(10), y, members), {}, measures=MEASURES)
+    assert np.isnan(value(records, "ratio_deterministic"))
+    assert value(records, "error_deterministic") == pytest.approx(0.5)
+
+
+def test_training_values_are_the_models_and_gaps_are_test_minus_training(small):
+    p, y, members = small
+    arrays = {"train_measures": np.array([[0.1, 0.2], [1.5, 1.6]])}
+    records = evaluate_rates(
+        *tables(p, y, members), {}, measures=MEASURES, models={(0, "general"): arrays}
+    )
+    assert value(records, "error_deterministic", target="train") == 0.1
+    assert value(records, "ratio_randomised", target="train") == 1.6
+    tested = value(records, "ratio_randomised")
+    assert value(records, "ratio_gap") == pytest.approx(tested - 1.6)
+
+
+def test_training_values_belong_to_their_setting(small):
+    p, y, members = small
+    arrays = {f"train_measures@{name}": np.full((2, 2), k + 1.0) for k, name in enumerate(SETTINGS)}
+    records = evaluate_rates(
+        *tables(np.stack([p, p]), y, members, settings=SETTINGS), {}, measures=MEASURES,
+        models={(0, "general"): arrays},
+    )  # fmt: skip
+    for k, name in enumerate(SETTINGS):
+        assert value(records, "error_randomised", name, "train") == k + 1.0
+
+
+def test_interpolation_at_equal_values_is_exact_on_a_line():
+    x = np.array([3.0, 1.0, 2.0, np.nan])
+    found = at_equal(x, 10 - 2 * x, [1.0, 1.3, 2.75, 0.9, 3.1])
+    assert found[:3] == pytest.approx([8.0, 7.4, 4.5])
+    assert np.isnan(found[3:]).all()
+    assert at_equal([2.0, 2.0], [1.0, 3.0], [2.0])[0] == 2.0
+    assert np.isnan(at_equal([np.nan], [1.0], [1.0])).all()
+
+
+def test_equal_ratios_are_compared_within_a_repeat(small):
+    _, y, members = small
+    first = np.array([1, 1, 1, 1, 0, 0, 1, 0, 0, 0.0])
+    second = np.array([1, 1, 1, 0, 0, 0, 1, 1, 0, 0.0])
+    predictions, truth = tables(np.stack([first, second]), y, members, settings=SETTINGS)
+    equal = {"measure": "ratio", "of": "error", "values": [1.0, 2.0, 3.0]}
+    records = evaluate_rates(predictions, truth, {}, measures=MEASURES, equal=equal)
+    ratios, errors = (4 / 6 / 0.25, 1.0), (0.2, 0.4)
+    expected = np.interp(2.0, ratios[::-1], errors[::-1])
+    assert value(records, "error_at_ratio_deterministic", "2") == pytest.approx(expected)
+    assert value(records, "error_at_ratio_deterministic", "1") == pytest.approx(0.4)
+    assert not [one for one in records if one["item"] == "3"]
+
+
+def test_a_deployed_model_is_measured_and_compared(small):
+    p, y, members = small
+    deployed = np.array([1, 1, -1, -1, -1, -1, 1, 1, -1, -1.0])
+    measures = {"error": "error(everyone)", "churn": "churn(everyone)"}
+    records = evaluate_rates(
+        *tables(p, y, members, deployed), {}, measures=measures, sign_test=True
+    )
+    assert value(records, "churn_deterministic") == pytest.approx(2 / 10)
+    assert value(records, "churn_deployed") == 0
+    assert value(records, "error_deployed") == pytest.approx(3 / 10)
+    assert value(records, "disagreement") == pytest.approx(2 / 10)
+    assert value(records, "wins_share") == pytest.approx(1 / 2)
+    assert not [one for one in records if one["metric"] == "labels_needed"]
+
+
+def test_what_a_fit_says_is_told_step_by_step():
+    arrays = {
+        "objective@kappa=0.5": [1.0, 0.5, 0.4, 0.4], "multipliers@kappa=0.5": [[0.1], [0.2], [0.3]],
+        "violations@kappa=0.5": [[-0.1], [0.0], [-0.2], [0.0]], "gap@kappa=0.5": [1e-3, 1e-4, 1e-5],
+        "evaluations@kappa=0.5": [30.0], "feasible@kappa=0.5": [1.0],
+        "penalty@kappa=0.5": [0.02], "coefficient_norm@kappa=0.5": [2.0],
+        "train_measures@kappa=0.5": [[0.3, 0.36]],
+    }  # fmt: skip
+    place = {"repeat": 0, "target": "general"}
+    records = list(fit_records(arrays, place, ["objective"]))
+    item = "kappa=0.5"
+    assert value(records, "objective", f"{item}#1") == 0.5
+    assert value(records, "multiplier", f"{item}#3#0") == 0.3
+    assert value(records, "violation", f"{item}#0#0") == -0.1
+    assert value(records, "steps_rising", item) == value(records, "steps_violated", item) == 0
+    assert value(records, "largest_violation", item) == 0.0
+    assert value(records, "final_gap", item) == 1e-5
+    assert value(records, "evaluations_per_step", item) == 10.0
+    assert value(records, "late_fall", item) == 0.0
+    # 0.4 less a penalty of 0.02 / 2 * 4 is the measured 0.36.
+    assert value(records, "objective_gap", item) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_rises_and_violations_are_counted_not_hidden():
+    arrays = {"objective": [1.0, 0.5, 0.6], "violations": [[-0.1, 0.0], [0.2, 0.0], [0.0, 0.1]]}
+    place = {"repeat": 0, "target": "general"}
+    records = list(fit_records(arrays, place))
+    assert value(records, "steps_rising") == 1 and value(records, "steps_violated") == 2
+    assert value(records, "objective_rise") == pytest.approx(0.1)
+    assert value(records, "largest_violation") == pytest.approx(0.2)
+    begun = {**arrays, "violations": [[0.1, 0.0], [0.2, 0.0], [0.0, 0.1]]}
+    found = {one["metric"] for one in fit_records(begun, place)}
+    assert "steps_violated" not in found and "final_violation" in found
+
+
+def test_flattened_steps_are_taken_apart():
+    arrays = {"objective": [1.0, 0.5, 0.4], "multipliers": np.arange(4.0),
+              "violations": -np.arange(6.0)}  # fmt: skip
+    records = list(fit_records(arrays, {"repeat": 0, "target": "general"}))
+    assert value(records, "multiplier", "#2#1") == 3.0
+    assert value(records, "violation", "#2#0") == -4.0
+
+
+def test_convex_bounds_are_tight_and_never_below():
+    found = {one["metric"]: one["value"] for one in bound_records()}
+    assert found == {"bound_gap": 0.0, "bound_excess": 0.0}
+
+
+def test_predictions_that_are_no_probabilities_are_refused(small):
+    p, y, members = small
+    with pytest.raises(CounterweightError, match="2 predictions of repeat 0"):
+        evaluate_rates(*tables(np.r_[1.5, -1, p[2:]], y,
+                               members), {}, measures=MEASURES)  # fmt: skip
+    with pytest.raises(CounterweightError, match="keep_rate"):
+        evaluate_rates(*tables(p, y, members), {}, measures=MEASURES, rates={})
+
+
+def test_other_metrics_take_probabilities(small):
+    p, y, members = small
+    records = evaluate_rates(*tables(p, y, members), {"auc": auc}, measures=MEASURES)
+    assert value(records, "auc") == pytest.approx(auc(y, p)[0])
+
+
+def test_sign_tests_have_the_power_that_they_promise():
+    rows = sign_test_rows(0.6, 0.8)
+    assert sign_test_power(rows, 0.6) >= 0.8 > sign_test_power(rows - 1, 0.6)
+    assert (sign_test_power(np.arange(int(rows), 2000), 0.6) >= 0.8).all()
+    assert sign_test_rows(1.0) == 6 and sign_test_rows(1.0, sides=1) == 5
+    assert sign_test_rows(0.5 + 1e-6) == float("inf")
+    with pytest.raises(CounterweightError, match="no number of labels"):
+        sign_test_rows(0.5)
+
+
+def test_the_critical_count_of_a_sign_test_is_scipys():
+    for rows in (5, 6, 13, 40):
+        wins = [k for k in range(rows + 1) if 2 * k > rows
+                and binomtest(k, rows).pvalue <= 0.05]  # fmt: skip
+        chance = 0.7
+        from scipy.stats import binom
+
+        expected = binom.sf(min(wins) - 1, rows, chance) if wins else 0.0
+        assert sign_test_power(rows, chance) == pytest.approx(expected)
+
+
+def test_the_papers_cases_are_computed():
+    found = {one["item"]: one["value"] for one in paper_cases()
+             if one["metric"] == "sign_test_labels"}  # fmt: skip
+    assert found["best 0.8"] == 6
+    assert 900 < found["worst 0.8"] < 1100

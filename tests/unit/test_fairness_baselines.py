@@ -433,6 +433,31 @@ def test_random_features_and_standardised_ones_predict_as_they_were_fitted():
     np.testing.assert_allclose(proba(scaled, data), proba(other, moved), atol=2e-3)
 
 
+def test_mixture_of_standardised_features_predicts_in_the_features_own_units():
+    data = world(300, decimals=6)
+    moved = DataSets(data.X * [10, 0.1, 3] + 5, data.y, None, data.members)
+    first, second = (
+        ExponentiatedGradientModel(standardise=True, max_iter=10).fit(samples=d)
+        for d in (data, moved)
+    )
+    np.testing.assert_allclose(proba(first, data), proba(second, moved), atol=1e-6)
+
+
+def test_a_sweep_over_the_same_rows_gives_what_single_fits_give():
+    """Settings share the unconstrained fit, but never one to other labels or weights."""
+    data = world(300)
+    for c in (0.2, 0.0, 0.1):
+        alone = CovarianceConstraint(c=c).fit(samples=world(300))
+        shared = CovarianceConstraint(c=c).fit(samples=data)
+        assert alone.coef_.tobytes() == shared.coef_.tobytes()
+    data.weight = np.linspace(1, 3, 300)
+    other = world(300)
+    other.weight = np.linspace(1, 3, 300)
+    found = [CovarianceConstraint(c=0.1).fit(samples=d).coef_.tobytes() for d in (data, other)]
+    assert found[0] == found[1]
+    assert found[0] != shared.coef_.tobytes()
+
+
 @pytest.mark.parametrize("name", ["covariance_constraint", "shifted_threshold", "group_thresholds"])
 def test_sparse_rows_give_the_same_answer(name):
     data = world(300)

@@ -7,7 +7,12 @@ import warnings
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.svm_baseline import SvmBaseline, group_masks, training_sets
+from counterweight.models.svm_baseline import (
+    SvmBaseline,
+    group_masks,
+    standardised,
+    training_sets,
+)
 from counterweight.rates.datasets import DataSets, checked_features, is_sparse
 
 OPTIONS_BY_NAME = {
@@ -43,6 +48,11 @@ OPTIONS_BY_NAME = {
         "max_iter": {
             "type": "integer", "minimum": 1, "default": 50,
             "description": "Most steps of exponentiated gradient.",
+        },
+        "standardise": {
+            "type": "boolean", "default": False,
+            "description": "Whether features are brought to mean 0 and standard deviation 1 "
+            "before the penalty counts.",
         },
     },
     "threshold_optimizer": {
@@ -148,7 +158,7 @@ class ExponentiatedGradientModel:
 
     Parameters
     ----------
-    rate, ratio, groups, base, base_c, eps, max_iter
+    rate, ratio, groups, base, base_c, eps, max_iter, standardise
         See `OPTIONS_BY_NAME`.
 
     Attributes
@@ -167,7 +177,7 @@ class ExponentiatedGradientModel:
 
     def __init__(
         self, rate="demographic_parity", ratio=0.8, groups=("male", "female"), base="logistic",
-        base_c=1.0, eps=0.01, max_iter=50,
+        base_c=1.0, eps=0.01, max_iter=50, standardise=False,
     ):  # fmt: skip
         self.rate = rate
         self.ratio = ratio
@@ -176,6 +186,7 @@ class ExponentiatedGradientModel:
         self.base_c = base_c
         self.eps = eps
         self.max_iter = max_iter
+        self.standardise = standardise
 
     def fit(
         self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, rng=None
@@ -198,7 +209,9 @@ class ExponentiatedGradientModel:
             raise CounterweightError(f"ratio is {self.ratio}; it must be above 0 and at most 1.")
         samples, seen = training_sets(X, y, sample_weight, samples, datasets)
         labels, groups = _labeled_groups(samples, seen, self.groups, "ExponentiatedGradient")
-        rows = _dense(samples.X[seen])
+        rows, scale, centre = _dense(samples.X[seen]), None, None
+        if self.standardise:
+            rows, scale, centre = standardised(rows)
         moments = {
             "demographic_parity": reductions.DemographicParity,
             "equal_opportunity": reductions.TruePositiveRateParity,
@@ -215,6 +228,9 @@ class ExponentiatedGradientModel:
         self.weights_ = np.array([found.weights_[k] for k in used], dtype=float)
         self.coef_ = np.array([coefficient for coefficient, _ in linear])
         self.intercept_ = np.array([intercept for _, intercept in linear])
+        if self.standardise:
+            self.coef_ = self.coef_ / scale
+            self.intercept_ = self.intercept_ - self.coef_ @ centre
         self.gap_ = float(found.best_gap_)
         self.evaluations_ = int(found.n_oracle_calls_)
         self.n_features_in_ = rows.shape[1]

@@ -1,5 +1,8 @@
 """What the baselines that start from a linear SVM share."""
 
+import hashlib
+import weakref
+
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
@@ -9,6 +12,7 @@ from counterweight.rates.datasets import DataSets, checked_features, is_sparse
 
 #: Rows denser than this stay dense in the solver.
 SPARSE_SHARE = 0.25
+_FITS = weakref.WeakKeyDictionary()
 
 
 def training_sets(X, y, sample_weight, samples, datasets=None, deployed=None):
@@ -106,6 +110,24 @@ def shift_of(edges):
     return np.where((low <= 0) & (high > 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
 
 
+def standardised(X):
+    """Rows with features of standard deviation 1, and mean 0 unless sparse.
+
+    Returns
+    -------
+    rows : array or csr_matrix
+    scale : array (d,)
+    centre : array (d,) or None
+    """
+    scale = deviations(X)
+    if is_sparse(X):
+        from scipy import sparse
+
+        return (X @ sparse.diags(1 / scale)).tocsr(), scale, None
+    centre = means(X)
+    return (X - centre) / scale, scale, centre
+
+
 class SvmBaseline:
     """A linear SVM, and what is needed to predict with it.
 
@@ -136,28 +158,15 @@ class SvmBaseline:
         if self.bias not in ("regularised", "free", "none"):
             raise CounterweightError(f"bias must be regularised, free or none, not {self.bias!r}.")
         self.n_features_in_ = samples.X.shape[1]
-        self.map_, rows = None, samples.X
-        if self.features != "none":
-            self.map_ = FeatureMap(self.features, self.feature_count, self.feature_scale)
-            self.map_.fit(rows, np.random.default_rng(0) if rng is None else rng)
-            rows = self.map_.transform(rows)
-        scale = centre = None
-        if self.standardise and self.map_ is None:
-            scale, centre = deviations(rows), None if is_sparse(rows) else means(rows)
-            if centre is None:
-                from scipy import sparse
-
-                rows = rows @ sparse.diags(1 / scale)
-            else:
-                rows = (rows - centre) / scale
-        if not is_sparse(rows) and np.count_nonzero(rows) < SPARSE_SHARE * rows.size:
-            from scipy import sparse
-
-            rows = sparse.csr_matrix(rows)
-        hinges = HingeRows(
-            rows[seen], samples.y[seen], samples.weight[seen], self.penalty, self.bias
-        )
-        found = hinges.solve()
+        # The settings of a sweep share the training rows, and what follows from them alone.
+        fits, key = {}, None
+        if self.features == "none":
+            fits = _FITS.setdefault(samples, {})
+            sums = (hashlib.sha256(v.tobytes()).digest() for v in (samples.y, samples.weight, seen))
+            key = (id(samples.X), self.penalty, self.bias, self.standardise, *sums)
+        if key not in fits:
+            fits[key] = self._unconstrained(samples, seen, rng)
+        self.map_, rows, scale, centre, hinges, found = fits[key]
         if direction is not None:
             line, bound = direction(rows)
             value = line @ found.coefficient
@@ -172,6 +181,25 @@ class SvmBaseline:
         self.intercept_ = found.intercept
         if centre is not None:
             self.intercept_ -= float(centre @ self.coef_)
+
+    def _unconstrained(self, samples, seen, rng):
+        """The map, the solver's rows with their scale and centre, and the SVM."""
+        found_map, rows = None, samples.X
+        if self.features != "none":
+            found_map = FeatureMap(self.features, self.feature_count, self.feature_scale)
+            found_map.fit(rows, np.random.default_rng(0) if rng is None else rng)
+            rows = found_map.transform(rows)
+        scale = centre = None
+        if self.standardise and found_map is None:
+            rows, scale, centre = standardised(rows)
+        if not is_sparse(rows) and np.count_nonzero(rows) < SPARSE_SHARE * rows.size:
+            from scipy import sparse
+
+            rows = sparse.csr_matrix(rows)
+        hinges = HingeRows(
+            rows[seen], samples.y[seen], samples.weight[seen], self.penalty, self.bias
+        )
+        return found_map, rows, scale, centre, hinges, hinges.solve()
 
     def decision_function(self, X):
         """Scores of rows, dense or sparse, before any threshold; (n,)."""

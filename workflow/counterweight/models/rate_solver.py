@@ -145,7 +145,7 @@ def _first_w(rows, start):
     return np.append(coefficient, float(intercept))
 
 
-def _solve(step, state, anchor, limit, method, chooser, tolerance):
+def _solve(step, state, anchor, limit, method, chooser, inner, tolerance):
     """One convex step by the chosen method."""
     margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
     if method == "newton" or len(step.constant) == 1:
@@ -157,6 +157,7 @@ def _solve(step, state, anchor, limit, method, chooser, tolerance):
     return cutting_plane(
         step, state, tolerance=tolerance, margin=margin, limit=limit, anchor=anchor,
         chooser="bisection" if method == "bisection" else chooser,
+        inner=inner,
     )  # fmt: skip
 
 
@@ -199,6 +200,7 @@ def minimise_rates(
     bias="regularised",
     method="newton",
     chooser="centre",
+    inner="newton",
     tolerance=1e-5,
     elastic=None,
     multiplier_limit=np.inf,
@@ -234,11 +236,13 @@ def minimise_rates(
         with one constraint, by halving on the sign of the subgradient.
     chooser : {"maximum", "centre"}
         Next multipliers of the cutting plane.
+    inner : {"newton", "interior_point"}
+        Solver of the cutting plane's weighted SVMs.
     tolerance : float
         Certified gap of each convex step, as a share of the objective's total cost.
     elastic : float, optional
         First price of a unit of violation, in units of the objective. By default ten times
-        the objective's total cost for a constraint's total cost; it grows tenfold each step.
+        the objective's total cost for a constraint's total cost. It grows tenfold at most twice.
     multiplier_limit : float
         Largest multiplier, in units of the objective; infinite: none.
     warm : RateFit, optional
@@ -276,6 +280,8 @@ def minimise_rates(
     limit = np.broadcast_to(multiplier_limit / unit, (m,))
     price = np.full(m, 10.0) if elastic is None else elastic / unit
 
+    highest = 100.0 * price
+
     w = _first_w(rows, start)
     f = rows.scores(w)
     values, excess = problem.ramp_values(f, w)
@@ -302,7 +308,8 @@ def minimise_rates(
             state = ConvexState(w, state.above, state.below, state.multipliers)
         found = _solve(
             step, state, (w, f) if kept else None, limit if kept else np.minimum(limit, price),
-            method, chooser, tolerance,
+            method, chooser, inner,
+            tolerance if kept else tolerance * max(1.0, price.max()),
         )  # fmt: skip
         settled = kept and np.array_equal(found.w, w)
         state, w = found, found.w
@@ -316,7 +323,7 @@ def minimise_rates(
         path.append(values)
         gone.append(excess)
         if not kept and excess.max(initial=0.0) > ROUNDING:
-            price = price * 10.0
+            price = np.minimum(price * 10.0, highest)
 
     objective = np.array(path) * problem.scale[0]
     over = np.array(gone).reshape(len(path), m)
@@ -339,8 +346,8 @@ def minimise_rates(
             again = minimise_rates(
                 rows, positive, negative, bounds, constants=constants, penalty=penalty,
                 start=(searched[: rows.features], searched[rows.features :].sum()), steps=steps,
-                loss=loss, method=method, chooser=chooser, tolerance=tolerance, elastic=elastic,
-                multiplier_limit=multiplier_limit,
+                loss=loss, method=method, chooser=chooser, inner=inner, tolerance=tolerance,
+                elastic=elastic, multiplier_limit=multiplier_limit,
             )  # fmt: skip
             again.messages.insert(
                 0, "The elastic steps met no feasible classifier: a search for the least "

@@ -5,7 +5,9 @@ import inspect
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.models.constrained_start import imitation_costs, nearest_feasible
 from counterweight.models.feature_maps import KINDS, FeatureMap, deviations, means
+from counterweight.models.rate_convex import ramp
 from counterweight.rates.coefficients import compile as compile_rates
 from counterweight.rates.datasets import DataSets, checked_features, is_sparse
 
@@ -47,9 +49,10 @@ OPTIONS = {
         "penalised; none: through the origin.",
     },
     "method": {
-        "enum": ["newton", "cutting_plane"], "default": "newton",
+        "enum": ["newton", "cutting_plane", "bisection"], "default": "newton",
         "description": "Solver of the convex step: newton solves it whole with its constraints; "
-        "cutting_plane goes by cuts over the multipliers (Algorithm 2).",
+        "cutting_plane goes by cuts over the multipliers (Algorithm 2); bisection is that for "
+        "one constraint.",
     },
     "chooser": {
         "enum": ["maximum", "centre"], "default": "centre",
@@ -57,9 +60,9 @@ OPTIONS = {
         "centre of mass of what they leave.",
     },
     "tolerance": {
-        "type": "number", "exclusiveMinimum": 0, "default": 1.0e-4,
-        "description": "Certified gap at which a convex step is solved, in units of the "
-        "objective.",
+        "type": "number", "exclusiveMinimum": 0, "default": 1.0e-5,
+        "description": "Certified gap at which a convex step is solved, as a share of the "
+        "objective's total cost.",
     },
     "start": {
         "enum": ["zero", "svm", "deployed"], "default": "zero",
@@ -68,12 +71,17 @@ OPTIONS = {
     },
     "elastic": {
         "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
-        "description": "Price of a unit of violation while no feasible start is known; null: "
-        "the solver's own.",
+        "description": "First price of a unit of violation, in units of the objective, while no "
+        "feasible classifier is known; null: ten times the total cost of the objective for that "
+        "of a constraint.",
     },
     "features": {
         "enum": ["none", "fourier", "nystroem"], "default": "none",
         "description": "Fixed map of the features that makes a kernel classifier.",
+    },
+    "linear_part": {
+        "type": "boolean", "default": False,
+        "description": "Whether the features themselves stand beside those of the map.",
     },
     "feature_count": {
         "type": "integer", "minimum": 1, "default": 300,
@@ -105,11 +113,6 @@ OPTIONS = {
 SPARSE_SHARE = 0.25
 
 
-def ramp(z):
-    """sigma(z) = max(0, min(1, 1/2 + z)), the probability of a positive prediction."""
-    return np.clip(0.5 + z, 0, 1)
-
-
 class ConstrainedClassifier:
     """Minimise rates on data sets, subject to bounds on rates on data sets.
 
@@ -124,8 +127,8 @@ class ConstrainedClassifier:
     Parameters
     ----------
     objective, constraints, kappa, target, penalty, loss, steps, bias, method, chooser,
-    tolerance, start, elastic, features, feature_count, feature_scale, standardise, held_out,
-    on_infeasible
+    tolerance, start, elastic, features, linear_part, feature_count, feature_scale, standardise,
+    held_out, on_infeasible
         See `OPTIONS`.
 
     Attributes
@@ -150,12 +153,16 @@ class ConstrainedClassifier:
         Length of w, the bias included where it is penalised, in the solver's units.
     evaluations_ : int
     status_ : str
+        feasible, not_reached, or proved_infeasible.
+    least_violation_ : float
+        What the violations of any classifier, linear or not, sum to at least; 0 unless that
+        is a proof that the constraints contradict each other.
     """
 
     SAMPLED = DataSets
     KEPT = (
         "coefficient", "intercept", "objective", "multipliers", "violations", "excess", "gap",
-        "feasible", "penalty", "evaluations", "coefficient_norm",
+        "feasible", "least_violation", "penalty", "evaluations", "coefficient_norm",
     )  # fmt: skip
 
     def __init__(
@@ -170,10 +177,11 @@ class ConstrainedClassifier:
         bias="regularised",
         method="newton",
         chooser="centre",
-        tolerance=1e-4,
+        tolerance=1e-5,
         start="zero",
         elastic=None,
         features="none",
+        linear_part=False,
         feature_count=300,
         feature_scale=None,
         standardise=False,
@@ -194,6 +202,7 @@ class ConstrainedClassifier:
         self.start = start
         self.elastic = elastic
         self.features = features
+        self.linear_part = linear_part
         self.feature_count = feature_count
         self.feature_scale = feature_scale
         self.standardise = standardise
@@ -269,7 +278,7 @@ class ConstrainedClassifier:
                 )
             self.penalty_ = 2 * float(cost[cost > 0].mean())
         used = (problem.positive + problem.negative).any(axis=0)
-        imitated = self._imitated(data) if self.start == "deployed" else None
+        imitated = imitation_costs(data) if self.start == "deployed" else None
         if imitated is not None:
             used |= imitated.any(axis=0)
         rows, centre, scale = self._rows(data.X, used)
@@ -286,7 +295,7 @@ class ConstrainedClassifier:
                 rows, start[0], start[1], np.empty(0),
                 **shared | {"penalty": start[2]}, loss="hinge", steps=1,
             )  # fmt: skip
-            start = _nearest_feasible(
+            start = nearest_feasible(
                 rows, first.coefficient, first.intercept, positive, negative,
                 problem.constants, problem.bounds, self.penalty_, self.bias,
             )  # fmt: skip
@@ -350,23 +359,19 @@ class ConstrainedClassifier:
             constants=np.concatenate([free.constants, tied.constants[1:]]),
         )
 
-    def _imitated(self, data):
-        """Costs (2, n) of a positive and a negative prediction against the deployed model's."""
-        if data.deployed is None:
-            raise CounterweightError(
-                "start: deployed needs the scores of a deployed model, and none is given."
-            )
-        known = ~np.isnan(data.deployed)
-        if not known.any():
-            raise CounterweightError("The deployed model has no score for any row.")
-        positive = known & (data.deployed > 0)
-        return np.array([known & ~positive, positive]) / known.sum()
+    def _mapped(self, X):
+        """Rows as the linear classifier sees them."""
+        if self.map_ is None:
+            return X
+        mapped = self.map_.transform(X)
+        if not self.linear_part:
+            return mapped
+        return np.hstack([X.toarray() if is_sparse(X) else X, mapped])
 
     def _rows(self, X, used):
         """Rows for the solver, and the centre and scale that they were given."""
         rows = X if used.all() else X[used]
-        if self.map_ is not None:
-            rows = self.map_.transform(rows)
+        rows = self._mapped(rows)
         centre, scale = None, None
         if self.standardise and self.map_ is None:
             scale = deviations(X)
@@ -398,6 +403,8 @@ class ConstrainedClassifier:
         self.feasible_ = bool(found.feasible)
         self.evaluations_ = int(np.sum(found.evaluations))
         self.status_ = str(found.status)
+        self.least_violation_ = float(found.least_violation)
+        self.proof_ = np.asarray(found.proof, dtype=float)
 
     @property
     def infeasibility_(self):
@@ -406,11 +413,21 @@ class ConstrainedClassifier:
             f"{text} is {f'missed by {over:.4g}' if over > 0 else 'met'}"
             for text, over in zip(self.constraints_, self.excess_, strict=True)
         ]
-        least = max(self.excess_.max(initial=0), 0)
+        least = np.maximum(self.excess_, 0).sum()
+        reached = (
+            f"The least violation reached is {least:.4g} in sum ({listed(missed, 20)}; randomised "
+            "rates on the training rows)."
+        )
+        if self.status_ == "proved_infeasible":
+            named = [self.constraints_[j] for j in np.flatnonzero(self.proof_ > 0)]
+            return (
+                f"The constraints cannot be met: {' and '.join(named)} contradict each other on "
+                f"the training rows, where the violations of any classifier, linear or not, sum "
+                f"to at least {self.least_violation_:.4g}. {reached} Loosen one of them."
+            )
         return (
-            f"No classifier that meets all {len(missed)} constraints was found. The least "
-            f"violation reached is {least:.4g} ({listed(missed, 20)}; randomised rates on the "
-            "training rows). Loosen one of them, or try another start or a smaller penalty."
+            f"No classifier that meets all {len(missed)} constraints was found. {reached} Loosen "
+            "one of them, or try another start, a smaller penalty or a feature map."
         )
 
     def decision_function(self, X):
@@ -420,8 +437,7 @@ class ConstrainedClassifier:
             raise CounterweightError(
                 f"The model has {self.n_features_in_} features, the rows to predict {X.shape[1]}."
             )
-        if self.map_ is not None:
-            X = self.map_.transform(X)
+        X = self._mapped(X)
         return np.asarray(X @ self.coef_).ravel() + self.intercept_
 
     def predict(self, X):
@@ -445,6 +461,7 @@ class ConstrainedClassifier:
             "multipliers": self.multipliers_,
             "violations": self.violations_,
             "excess": self.excess_,
+            "least_violation": np.array([self.least_violation_]),
             "gap": self.gap_,
             "feasible": np.array([float(self.feasible_)]),
             "penalty": np.array([self.penalty_]),
@@ -465,40 +482,13 @@ class ConstrainedClassifier:
         model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
         if model.map_ is not None:
             model.features = KINDS[int(np.ravel(arrays["map_kind"])[0])]
+            model.linear_part = len(model.coef_) > model.map_.projection_.shape[1]
         for name in ("objective", "multipliers", "violations", "excess", "gap"):
             # Arrays without any entry, such as the multipliers of no constraint, are not kept.
             setattr(model, f"{name}_", np.asarray(arrays.get(name, ()), dtype=float))
+        model.least_violation_ = float(np.ravel(arrays["least_violation"])[0])
         model.feasible_ = bool(np.ravel(arrays["feasible"])[0])
         model.penalty_ = float(np.ravel(arrays["penalty"])[0])
         model.evaluations_ = int(np.ravel(arrays["evaluations"])[0])
         model.norm_ = float(np.ravel(arrays["coefficient_norm"])[0])
         return model
-
-
-def _nearest_feasible(rows, w, b, positive, negative, constants, bounds, penalty, bias):
-    """The start scaled and shifted so that it meets the constraints, or misses them least.
-
-    A larger w makes the randomised classifier more like the deterministic one, a shift
-    moves its coverage. A feasible start is left as it is; else, of the least scale that has
-    feasible ones, the one with the least objective is taken.
-    """
-    f = np.asarray(rows @ w).ravel()
-    used = (positive + negative).any(axis=0)
-    f, slope = f[used], (positive - negative)[:, used]
-    fixed = constants + negative.sum(axis=1)
-    shifts = np.quantile(f, np.linspace(0, 1, 65)[1:-1]) if bias != "none" else np.empty(0)
-    best = None
-    for scale in 4.0 ** np.arange(5):
-        for place in (scale * b, *(-scale * shifts)):
-            values = slope @ ramp(scale * f + place) + fixed
-            excess = (values[1:] - bounds).max(initial=0.0)
-            bound = place if bias == "regularised" else 0.0
-            cost = values[0] + penalty / 2 * (scale**2 * (w @ w) + bound**2)
-            key = (max(excess, 1e-9), cost)
-            if best is None or key < best[0]:
-                best = (key, (scale * w, float(place)))
-            if excess <= 0 and (scale, place) == (1.0, b):
-                return best[1]
-        if best[0][0] <= 1e-9:
-            break
-    return best[1]

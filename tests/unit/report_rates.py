@@ -99,6 +99,7 @@ def _items(one):
 def fair_records(one, repeats, rng):
     """Error falls with the ratio as 0.15 + 0.016 (1 - ratio / 3.4)^2 for a ratio below 3.4."""
     harm, least, sweep = FAIR[one["id"]]
+    yield from _bounds(one)
     for repeat in range(repeats):
         points = []
         for item, value in _items(one):
@@ -155,7 +156,7 @@ def _fitted(one, repeat, item, active, rng):
         "late_fall": (objective[min(5, steps)] - objective[-1]) / (objective[0] - objective[-1]),
         "final_gap": 3e-6, "largest_gap": 9e-6, "evaluations": 12.0 * steps,
         "evaluations_per_step": 12.0, "feasible": 1.0, "coefficient_norm": 3.0,
-        "bound_gap": 0.0, "bound_excess": 1e-4,
+        "steps_rising": 0.0,
     }  # fmt: skip
     if one["id"] != "svm":
         for t in range(1, steps + 1):
@@ -163,9 +164,15 @@ def _fitted(one, repeat, item, active, rng):
             yield place | {"metric": "multiplier", "item": f"{item}#{t}#0", "value": value}
         for t in range(steps + 1):
             yield place | {"metric": "violation", "item": f"{item}#{t}#0", "value": -1e-7}
-        numbers |= {"largest_violation": -1e-7, "final_violation": -1e-7}
+        numbers |= {"largest_violation": -1e-7, "final_violation": -1e-7, "steps_violated": 0.0}
     for metric, value in numbers.items():
         yield place | {"metric": metric, "item": item, "value": float(value)}
+
+
+def _bounds(one):
+    if one["model"] == "constrained":
+        for metric in ("bound_gap", "bound_excess"):
+            yield {"target": "general", "item": "grid", "metric": metric, "value": 0.0}
 
 
 def churn_records(one, repeats, rng):

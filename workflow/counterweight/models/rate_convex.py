@@ -8,6 +8,7 @@ import numpy as np
 ROUNDING = 1e-10
 # Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
 SHARPEST, STIFFEST = 1e4, 1e5
+DAMPINGS = (1e-12, 1e-4, 1e-2, 1.0)
 
 
 def ramp(z):
@@ -231,15 +232,20 @@ def _newton(smooth, w, f, accuracy, most):
         loss += np.abs(gradient[~bounded]).sum()
         if loss <= accuracy or count == most:
             break
-        move = -cho_solve(cho_factor(smooth.hessian(above, below, v), lower=True), gradient)
-        slope = gradient @ move
-        df = step.rows.scores(move)
-        share = 1.0
-        while True:
-            trial = smooth.at(f + share * df, w + share * move)
-            if trial[0] <= value + 1e-4 * share * slope or share < 1e-8:
+        matrix = smooth.hessian(above, below, v)
+        # Where no hinge is bent, nothing holds an unregularised bias: damp its step.
+        for damping in DAMPINGS if not bounded.all() else DAMPINGS[:1]:
+            matrix[np.diag_indices_from(matrix)] += damping * ~bounded
+            move = -cho_solve(cho_factor(matrix, lower=True), gradient)
+            slope, df, share = gradient @ move, step.rows.scores(move), 1.0
+            while True:
+                trial = smooth.at(f + share * df, w + share * move)
+                fell = trial[0] <= value + 1e-4 * share * slope
+                if fell or share < 1e-6:
+                    break
+                share *= 0.5
+            if fell:
                 break
-            share *= 0.5
         if not trial[0] <= value:
             break
         w, f = w + share * move, f + share * df

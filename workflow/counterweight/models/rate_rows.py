@@ -7,17 +7,25 @@ from counterweight.errors import CounterweightError
 BIASES = ("regularised", "free", "none")
 
 
+def _scrambled(values):
+    """Bits of floats, mixed: round numbers differ in few high bits only."""
+    bits = values.view(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+    return bits ^ (bits >> np.uint64(29))
+
+
 def _hashes(X):
     """One 64-bit number for each row, equal for equal rows (sums modulo 2^64)."""
     rng = np.random.default_rng(20160)
     mixed = rng.integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if isinstance(X, np.ndarray):
-        return X.view(np.uint64) @ mixed
+        found = np.empty(len(X), dtype=np.uint64)
+        for start in range(0, len(X), 8192):
+            found[start : start + 8192] = _scrambled(X[start : start + 8192]) @ mixed
+        return found
     from scipy.sparse import csr_matrix
 
-    bits = X.data.view(np.uint64) * mixed[X.indices]
-    bits ^= bits >> np.uint64(29)
-    stored = csr_matrix((bits, X.indices, X.indptr), shape=X.shape)
+    stored = csr_matrix((_scrambled(X.data) * mixed[X.indices], X.indices, X.indptr), shape=X.shape)
     return stored @ np.ones(X.shape[1], dtype=np.uint64)
 
 

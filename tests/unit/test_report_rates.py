@@ -97,7 +97,7 @@ def test_known_values_stand_in_their_cells(known):
 def test_sentences_say_what_is_kept(known):
     text = " ".join(view(*known)["Are the constraints kept, and at what cost?"]["sentences"])
     assert "ratio of 3.00 and an error of 15.00 %" in text
-    assert "keeps it on training rows: Ramp constraints in 1 of 2 (poor)" in text
+    assert "by the rule that a method constrains: Ramp constraints in 1 of 2 (poor)" in text
     assert "is within 8 % of the ratio asked for: Ramp constraints in 1 of 2 (poor)" in text
 
 

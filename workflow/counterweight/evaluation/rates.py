@@ -310,9 +310,10 @@ def _fit(own, place, measures):
     for name in _NUMBERS:
         if name in own:
             yield place | {"metric": name, "value": float(np.ravel(own[name])[0])}
-    if "objective" in own:
+    # Of a model without convex steps, an objective, a gap or a count is another thing.
+    steps = np.size(own.get("objective", ()))
+    if steps > 1:
         yield from _falls(np.ravel(own["objective"]), place)
-    steps = len(np.ravel(own["objective"])) if "objective" in own else 0
     for name, metric, first in (("violations", "violation", 0), ("multipliers", "multiplier", 1)):
         values = own.get(name)
         if values is None or not values.size:
@@ -329,7 +330,6 @@ def _fit(own, place, measures):
                 yield place | {"metric": "largest_violation", "value": float(worst.max())}
                 count = int((worst > _ROUNDING).sum())
                 yield place | {"metric": "steps_violated", "value": float(count)}
-    # Of a model without convex steps, a gap or a count of evaluations is another thing.
     if steps > 1 and "gap" in own and own["gap"].size:
         gaps = np.ravel(own["gap"])
         yield place | {"metric": "final_gap", "value": float(gaps[-1])}
@@ -371,12 +371,11 @@ def _falls(objective, place):
     for t, value in enumerate(objective):
         yield place | {"metric": "objective", "item": f"{place['item']}#{t}", "value": float(value)}
     yield place | {"metric": "final_objective", "value": float(objective[-1])}
-    if len(objective) > 1:
-        rises = np.diff(objective)
-        yield place | {"metric": "objective_rise", "value": float(rises.max())}
-        count = int((rises > _ROUNDING).sum())
-        yield place | {"metric": "steps_rising", "value": float(count)}
-        fall = objective[0] - objective[-1]
-        if fall > 0:
-            late = objective[min(_FEW, len(objective) - 1)] - objective[-1]
-            yield place | {"metric": "late_fall", "value": float(late / fall)}
+    rises = np.diff(objective)
+    yield place | {"metric": "objective_rise", "value": float(rises.max())}
+    count = int((rises > _ROUNDING).sum())
+    yield place | {"metric": "steps_rising", "value": float(count)}
+    fall = objective[0] - objective[-1]
+    if fall > 0:
+        late = objective[min(_FEW, len(objective) - 1)] - objective[-1]
+        yield place | {"metric": "late_fall", "value": float(late / fall)}

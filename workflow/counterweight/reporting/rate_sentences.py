@@ -82,7 +82,7 @@ def _kept(numbers):
     for source in numbers.methods:
         items = [item for item in numbers.items(source) if numbers.active(source, item)]
         seen = [
-            numbers.excess(source, item, "randomised", "train")
+            numbers.excess(source, item, numbers.rule(source), "train")
             * (numbers.asks(source, item) if measure == "churn" else 1)
             for item in items
         ]
@@ -96,8 +96,8 @@ def _kept(numbers):
     name = measure_name(measure)
     if train:
         yield (
-            f"Of the settings in which the {name} asked for binds, the randomised rule keeps it on "
-            f"training rows: {'; '.join(train)}."
+            f"Of the settings in which the {name} asked for binds, it is kept on training rows, by "
+            f"the rule that a method constrains: {'; '.join(train)}."
         )
     if test:
         kept = "is within" if asked["form"] == "at_most_inverse" else "is beyond by at most"

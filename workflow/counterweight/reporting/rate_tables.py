@@ -9,6 +9,8 @@ from counterweight.reporting.wording import method_label, parts_of
 #: The method that others are compared with, if a study has it.
 MAIN = "ramp"
 RULES = ("deterministic", "randomised")
+#: Models that keep what is asked by the deterministic rule; others by the randomised one.
+THRESHOLDED = frozenset({"shifted_threshold", "group_thresholds", "covariance_constraint"})
 #: A constraint counts as active from this share of the value asked for on training rows.
 ACTIVE = 0.98
 _DEFAULTS = (
@@ -177,17 +179,22 @@ class RateNumbers:
             count += 0 if rows is None else int(rows["value"].isna().sum())
         return count
 
+    def rule(self, source):
+        """The rule of which a method asks what is asked."""
+        return RULES[0] if self.methods[source]["model"] in THRESHOLDED else RULES[1]
+
     def active(self, source, item):
-        """Whether the constraint of a setting binds, by the randomised training value.
+        """Whether the constraint of a setting binds, by the training value of its rule.
 
         None where a setting asks for nothing.
         """
         asked = self.asks(source, item)
         if np.isnan(asked):
             return None
-        seen = self.mean(source, f"{self.asked['measure']}_randomised", item, "train")
+        metric = f"{self.asked['measure']}_{self.rule(source)}"
+        seen = self.mean(source, metric, item, "train")
         if np.isnan(seen):
-            seen = self.mean(source, f"{self.asked['measure']}_randomised", item)
+            seen = self.mean(source, metric, item)
         if self.asked["form"] == "at_least":
             return bool(seen * ACTIVE <= asked)
         return bool(seen >= ACTIVE * asked)

@@ -49,7 +49,8 @@ RATE_NAMES = (
     }
 )  # fmt: skip
 RATE_UNITS = {
-    "steps_rising": "steps", "steps_violated": "steps", "sign_test_labels": "labels", "sign_test_drawn": "rows", "labels_needed": "labels",
+    "steps_rising": "steps", "steps_violated": "steps",
+    "sign_test_labels": "labels", "sign_test_drawn": "rows", "labels_needed": "labels",
     "sample_rows": "rows", "sample_positives": "rows",
 }  # fmt: skip
 

@@ -8,7 +8,8 @@ CAPTION = (
     "Test error against the observed test ratio of the two groups' rates, one line for each "
     "method, one point for each of its settings (mean over repeats; bars: 95 % intervals of the "
     "error). Lower is better at the same ratio; a ratio of 1 treats both groups alike. Left: other "
-    "ways to keep a ratio; right: what the ramp and its convex steps are worth. Full lines: "
+    "ways to keep a ratio; right: what the ramp and its convex steps are worth (from w = 0 the "
+    "first convex step is the hinge problem, so that the two coincide). Full lines: "
     "deterministic rule; dashed: randomised rule. The diamond is the SVM without a constraint. "
     "Methods that err far more leave the panel above."
 )
@@ -21,10 +22,10 @@ OTHERS = {
     "fairlearn_gradient": (style.PURPLE, "D"),
     "fairlearn_thresholds": (style.SKY, "P"),
 }
-RELAXED = {"ramp_one": (style.ORDERED[-1], "X"), "hinge": (style.GREY, "<")}
+RELAXED = {"ramp_one": (style.ORANGE, "o"), "hinge": (style.GREY, "<")}
 _HEIGHT = 3.6
 #: How far beyond the main method's errors a panel reaches, and at least, as error.
-_REACH, _LEAST = 2.5, 0.01
+_REACH, _LEAST = 1.7, 0.01
 
 
 def draw(study):
@@ -90,15 +91,17 @@ def _line(ax, numbers, measure, name, rule, colour, marker, dash):
     mean, low, high = ([100 * point[k] for point in points] for k in (1, 2, 3))
     ax.vlines(x, low, high, color=colour, linewidth=0.8, alpha=0.7)
     hollow = {"markerfacecolor": "white"} if rule == "randomised" else {}
+    if name == "ramp_one":
+        # It may coincide with the hinge, and is to be seen around it.
+        hollow = {"markerfacecolor": "none", "markersize": 7}
     (line,) = ax.plot(
         x,
         mean,
         marker=marker,
         color=colour,
         linestyle=dash,
-        markersize=3.5,
         linewidth=1.2,
-        **hollow,
+        **{"markersize": 3.5, **hollow},
     )
     return line
 

@@ -124,7 +124,7 @@ def fair_records(one, repeats, rng):
             x, y = [p[2 * k] for p in points], [p[2 * k + 1] for p in points]
             for value, found in zip(RATIOS, at_equal(x, y, RATIOS), strict=True):
                 if np.isfinite(found):
-                    yield {"target": "general", "repeat": repeat, "item": f"{value:g}",
+                    yield {"target": "general", "repeat": repeat, "item": f"ratio={value:g}",
                            "metric": f"error_at_ratio_{rule}", "value": found}  # fmt: skip
 
 
@@ -137,6 +137,14 @@ def _both(repeat, item, values, gaps):
         yield place | {"target": "train", "metric": f"{name}_{rule}", "value": value + gaps[name]}
         if rule == "randomised":
             yield place | {"target": "general", "metric": f"{name}_gap", "value": -gaps[name]}
+    option, _, value = item.partition("=")
+    setting = {option: float(value)} if item else {}
+    for name, asks in (("ratio", "kappa"), ("churn", "target")):
+        if asks in setting and (name, "deterministic") in values:
+            wanted = 1 / setting[asks] if asks == "kappa" else setting[asks]
+            for rule in RULES:
+                yield place | {"target": "general", "metric": f"asked_excess_{rule}",
+                               "value": values[name, rule] / wanted - 1}  # fmt: skip
     error = values.get(("error", "deterministic"))
     yield place | {"target": "general", "metric": "accuracy", "value": 1 - error}
     yield place | {"target": "general", "metric": "auc", "value": 0.9}

@@ -126,9 +126,21 @@ def test_equal_ratios_are_compared_within_a_repeat(small):
     records = evaluate_rates(predictions, truth, {}, measures=MEASURES, equal=equal)
     ratios, errors = (4 / 6 / 0.25, 1.0), (0.2, 0.4)
     expected = np.interp(2.0, ratios[::-1], errors[::-1])
-    assert value(records, "error_at_ratio_deterministic", "2") == pytest.approx(expected)
-    assert value(records, "error_at_ratio_deterministic", "1") == pytest.approx(0.4)
-    assert not [one for one in records if one["item"] == "3"]
+    assert value(records, "error_at_ratio_deterministic", "ratio=2") == pytest.approx(expected)
+    assert value(records, "error_at_ratio_deterministic", "ratio=1") == pytest.approx(0.4)
+    assert not [one for one in records if one["item"] == "ratio=3"]
+
+
+def test_excess_is_relative_to_what_is_asked(small):
+    p, y, members = small
+    predictions, truth = tables(np.stack([p, p]), y, members, settings=SETTINGS)
+    records = evaluate_rates(predictions, truth, {}, measures=MEASURES)
+    # The ratio is 2; asked were 1 / 0.5 = 2 and 1 / 1 = 1.
+    assert value(records, "asked_excess_deterministic", "kappa=0.5") == pytest.approx(0.0)
+    assert value(records, "asked_excess_deterministic", "kappa=1.0") == pytest.approx(1.0)
+    asked = {"measure": "error", "option": "kappa", "form": "at_least"}
+    records = evaluate_rates(predictions, truth, {}, measures=MEASURES, asked=asked)
+    assert value(records, "asked_excess_deterministic", "kappa=0.5") == pytest.approx(0.4)
 
 
 def test_a_deployed_model_is_measured_and_compared(small):

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 import report_rates as rates
 from counterweight.components import declared, load
+from counterweight.evaluation.rates import asked_value
 from counterweight.reporting import rate_sheets
 from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
-from counterweight.reporting.rate_tables import RateNumbers, asked_of, asked_value, is_rates
+from counterweight.reporting.rate_tables import RateNumbers, asked_in, is_rates
 from counterweight.reporting.report import build_report
 from counterweight.reporting.results import StudyResults
 from counterweight.reporting.style import svg_text
@@ -66,7 +67,7 @@ def known():
         + both("error", [0.16] * 3, [0.16, 0.17, 0.18], "kappa=0.5")
         + both("ratio", [1.3] * 3, [1.3] * 3, "kappa=1.0")
         + both("error", [0.18] * 3, [0.18] * 3, "kappa=1.0")
-        + at("error_at_ratio_deterministic", [0.16, 0.16, 0.17], "2"),
+        + at("error_at_ratio_deterministic", [0.16, 0.16, 0.17], "ratio=2"),
     )
     return settings, metrics
 
@@ -103,8 +104,8 @@ def test_sentences_say_what_is_kept(known):
 
 def test_equal_values_are_compared_with_the_main_method(known):
     settings, metrics = known
-    other = measured("known", zafar=both("ratio", [2.0] * 3, [2.0] * 3, "c=0.1")
-                     + at("error_at_ratio_deterministic", [0.17, 0.18, 0.19], "2"))  # fmt: skip
+    equal = at("error_at_ratio_deterministic", [0.17, 0.18, 0.19], "ratio=2")
+    other = measured("known", zafar=both("ratio", [2.0] * 3, [2.0] * 3, "c=0.1") + equal)
     settings = settings | {"methods": [*settings["methods"], rates.method("zafar", {"c": [0.1]})]}
     sheet = view(settings, pd.concat([metrics, other]))["Error at equal ratio"]["sheet"]
     rows = {row["label"]: row["cells"] for row in sheet["rows"]}
@@ -144,23 +145,25 @@ def test_one_split_has_the_interval_of_its_test_rows(known):
 
 
 @pytest.mark.parametrize(
-    ("asked", "item", "expected"),
-    [({"measure": "ratio", "option": "kappa", "form": "at_most_inverse"}, "kappa=0.8", 1.25),
-     ({"measure": "churn", "option": "target", "form": "at_most"}, "target=0.03", 0.03),
-     ({"measure": "recall", "option": "target", "form": "at_least"}, "c=0.1", float("nan")),
-     (None, "kappa=0.5", float("nan"))],
+    ("asked", "options", "expected"),
+    [({"measure": "ratio", "option": "kappa", "form": "at_most_inverse"}, {"kappa": 0.8}, 1.25),
+     ({"measure": "churn", "option": "target", "form": "at_most"}, {"target": 0.03}, 0.03),
+     ({"measure": "recall", "option": "target", "form": "at_least"}, {"c": 0.1}, float("nan")),
+     (None, {"kappa": 0.5}, float("nan"))],
 )  # fmt: skip
-def test_a_setting_asks_for_a_value(asked, item, expected):
-    assert asked_value(asked, item) == pytest.approx(expected, nan_ok=True)
+def test_an_option_asks_for_a_value(asked, options, expected):
+    assert asked_value(asked, options) == pytest.approx(expected, nan_ok=True)
 
 
 def test_what_is_asked_can_be_an_option_of_a_method_and_of_a_study():
     asked = {"measure": "coverage", "option": "target", "form": "at_most"}
-    assert asked_value(asked, "", {"target": 0.24}) == 0.24
-    study = rates.study("A", [], {"measures": {"coverage": "coverage(everyone)"}, "asked": asked})
-    assert asked_of(study) == asked and is_rates(study)
-    assert asked_of(rates.churn_study())["measure"] == "churn"
-    assert asked_of(rates.study("A", [], {"measures": {"error": "error(everyone)"}})) is None
+    method = rates.method("ramp", options={"target": 0.24})
+    options = {"measures": {"coverage": "coverage(everyone)"}, "asked": asked}
+    study = rates.study("A", [method], options)
+    assert asked_in(study) == asked and is_rates(study)
+    assert RateNumbers(measured("known", ramp=[]), study).asks("ramp", "") == 0.24
+    assert asked_in(rates.churn_study())["measure"] == "churn"
+    assert asked_in(rates.study("A", [], {"measures": {"error": "error(everyone)"}})) is None
 
 
 def test_at_least_is_broken_from_below():

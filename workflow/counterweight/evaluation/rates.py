@@ -24,6 +24,12 @@ _FEW = 5
 #: Objectives may rise and constraints be broken by so much: rounding.
 _ROUNDING = 1e-9
 
+#: What the sweeps of these options ask for where a study does not say.
+_ASKED = (
+    {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"},
+    {"measure": "churn", "option": "target", "form": "at_most"},
+)
+
 OPTIONS = {
     "measures": {
         "type": "object",
@@ -87,7 +93,7 @@ def evaluate_rates(
     models : dict of (repeat, target) to dict of str to array
         Fitted models; ``name@setting`` for each setting of a sweep.
     equal, asked, sign_test
-        See `OPTIONS`; `asked` is the report's.
+        See `OPTIONS`.
     rates : None
         Test rows may not be subsampled.
     seed, stream
@@ -98,7 +104,8 @@ def evaluate_rates(
     list of dict
         ``{measure}_deterministic`` and ``{measure}_randomised`` on test rows (target general,
         with standard error where it is known) and on training rows (target train);
-        ``{measure}_gap`` is the randomised test value minus the training one. A value that is
+        ``{measure}_gap`` is the randomised test value minus the training one. ``asked_excess_*`` is
+        by how much what a setting asks for is broken, relative to it. A value that is
         not defined (a ratio to nothing) is NaN. With a deployed model, ``{measure}_deployed``.
         Of the fit: see `fit_records`.
 
@@ -111,7 +118,7 @@ def evaluate_rates(
         raise CounterweightError(
             "The protocol rates takes all test rows: set keep_rate: 1.0 in the study."
         )
-    models = models or {}
+    models, asked = models or {}, asked_of(measures, asked)
     known = by_repeat(truth)
     records, points, tested, deployed_done = [], {}, {}, set()
     settings = predictions["setting"][1]
@@ -137,6 +144,16 @@ def evaluate_rates(
                 records.append(
                     place
                     | {"metric": f"{name}_{rule}", "value": value, "standard_error": error}
+                )  # fmt: skip
+        wanted = asked_value(asked, _parameters(setting))
+        if wanted == wanted:
+            for rule, value in zip(RULES, found[asked["measure"]][0], strict=True):
+                records.append(
+                    place
+                    | {
+                        "metric": f"asked_excess_{rule}",
+                        "value": excess_over(asked, value, wanted),
+                    }
                 )  # fmt: skip
         decided = (p > 0.5).astype(float)
         for name in _PLAIN:
@@ -184,6 +201,41 @@ def _test_data(known, rows, repeat):
         X=None, y=np.asarray(known["y_general"][where]).astype("int8"),
         members=members, deployed=deployed,
     )  # fmt: skip
+
+
+def asked_of(measures, given=None):
+    """What settings ask for: the option ``asked`` if it is given, else by name, or None.
+
+    Returns
+    -------
+    dict or None
+        ``measure``, ``option`` and ``form``; see `OPTIONS`.
+    """
+    found = [one for one in _ASKED if one["measure"] in measures]
+    return given or (found[0] if found else None)
+
+
+def asked_value(asked, options):
+    """The value that an option asks of a measure; NaN where it asks for nothing.
+
+    Parameters
+    ----------
+    asked : dict or None
+        From `asked_of`.
+    options : dict
+        Options of a method with their values.
+    """
+    value = options.get(asked["option"]) if asked else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return np.nan
+    if asked["form"] == "at_most_inverse":
+        return 1 / value if value else np.nan
+    return float(value)
+
+
+def excess_over(asked, value, wanted):
+    """By how much a value breaks what is asked, relative to it; negative where it is kept."""
+    return (wanted - value) / wanted if asked["form"] == "at_least" else value / wanted - 1
 
 
 def _parameters(setting):
@@ -256,7 +308,13 @@ def _equal_records(pairs, equal, place):
         y = np.array([second[k] for _, second in pairs])
         for value, found in zip(equal["values"], at_equal(x, y, equal["values"]), strict=True):
             if np.isfinite(found):
-                yield place | {"metric": f"{name}_{rule}", "item": f"{value:g}", "value": found}
+                item = equal_item(equal, value)
+                yield place | {"metric": f"{name}_{rule}", "item": item, "value": found}
+
+
+def equal_item(equal, value):
+    """Item of a comparison at an equal value, e.g. ``ratio=1.5``."""
+    return f"{equal['measure']}={value:g}"
 
 
 def at_equal(x, y, values):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from counterweight.evaluation.rates import equal_item
 from counterweight.reporting.rate_words import (
     CHURN_EXCESS,
     TEST_DISTANCE,
@@ -266,18 +267,18 @@ def equal_sentences(numbers):
             continue
         worse, better, same, off = [], [], [], []
         for value in equal["values"]:
-            item = f"{value:g}"
+            item, shown = equal_item(equal, value), f"{value:g}"
             other = numbers.series(source, f"{metric}_deterministic", item)
             mine = numbers.series(main, f"{metric}_deterministic", item)
             # What only a few repeats reach is no comparison.
             if mine.empty:
                 continue
             if len(other) < max(numbers.repeats(source) / 2, 1):
-                off.append(item)
+                off.append(shown)
                 continue
             found = numbers.difference(other, mine)
             low, high = found[1:3] if not np.isnan(found[1]) else (found[0], found[0])
-            entry = (item, found)
+            entry = (shown, found)
             (worse if low > 0 else better if high < 0 else same).append(entry)
         if not worse and not better and not same:
             continue
@@ -296,10 +297,10 @@ def equal_sentences(numbers):
             f"{'; '.join(parts)}."
         )
     reached = [
-        f"{value:g}"
-        for value in equal["values"]
-        if numbers.series(main, f"{metric}_deterministic", f"{value:g}").size
-        and numbers.series(main, f"{metric}_randomised", f"{value:g}").size
+        item
+        for item in (equal_item(equal, value) for value in equal["values"])
+        if numbers.series(main, f"{metric}_deterministic", item).size
+        and numbers.series(main, f"{metric}_randomised", item).size
     ]
     if reached:
         found = [

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from counterweight.evaluation.rates import RULES, equal_item
 from counterweight.reporting.rate_sentences import (
     equal_sentences,
     fit_sentences,
@@ -9,7 +10,7 @@ from counterweight.reporting.rate_sentences import (
     held_sentences,
     relaxation_sentences,
 )
-from counterweight.reporting.rate_tables import RULES, RateNumbers, is_rates
+from counterweight.reporting.rate_tables import RateNumbers, is_rates
 from counterweight.reporting.rate_words import (
     CHURN_EXCESS,
     TEST_DISTANCE,
@@ -194,7 +195,7 @@ def equal_sheet(numbers):
     main = numbers.main()
     if not equal or main is None:
         return None
-    values = [f"{value:g}" for value in equal["values"]]
+    values = [equal_item(equal, value) for value in equal["values"]]
     name, of = measure_name(equal["measure"]), equal["of"]
     rows = []
     for source in numbers.methods:
@@ -210,7 +211,7 @@ def equal_sheet(numbers):
     return {
         "caption": f"Test {measure_name(of)} at equal observed test {name}; in brackets, minus "
         f"{numbers.label(main)} by the same rule, in points, with its 95 % interval.",
-        "head": ["Method and rule", *[f"{name} {value}" for value in values]],
+        "head": ["Method and rule", *[f"{name} {value:g}" for value in equal["values"]]],
         "rows": rows,
         "note": f"Interpolated linearly between the settings of a method within each of {repeats} "
         "repeats; nothing is extrapolated. – where fewer than half of the repeats reach the "

@@ -4,19 +4,15 @@ import numpy as np
 import pandas as pd
 
 from counterweight.evaluation.intervals import normal_interval, paired_interval
+from counterweight.evaluation.rates import RULES, asked_of, asked_value, excess_over
 from counterweight.reporting.wording import method_label, parts_of
 
 #: The method that others are compared with, if a study has it.
 MAIN = "ramp"
-RULES = ("deterministic", "randomised")
 #: Models that keep what is asked by the deterministic rule; others by the randomised one.
 THRESHOLDED = frozenset({"shifted_threshold", "group_thresholds", "covariance_constraint"})
 #: A constraint counts as active from this share of the value asked for on training rows.
 ACTIVE = 0.98
-_DEFAULTS = (
-    ("ratio", "kappa", "at_most_inverse"),
-    ("churn", "target", "at_most"),
-)
 
 
 def is_rates(settings):
@@ -28,38 +24,10 @@ def options_of(settings):
     return (settings.get("protocol") or {}).get("options") or {}
 
 
-def asked_of(settings):
-    """What the settings of a sweep ask for: ``measure``, ``option`` and ``form``, or None."""
-    given = options_of(settings).get("asked")
-    if given:
-        return given
-    measures = options_of(settings).get("measures") or {}
-    for measure, option, form in _DEFAULTS:
-        if measure in measures:
-            return {"measure": measure, "option": option, "form": form}
-    return None
-
-
-def asked_value(asked, item, options=None):
-    """The value that a setting asks of the measure; NaN where it asks for nothing.
-
-    Parameters
-    ----------
-    asked : dict or None
-        From `asked_of`.
-    item : str
-        A setting, e.g. ``kappa=0.5``.
-    options : dict, optional
-        The method's own options, for one that is not swept.
-    """
-    if asked is None:
-        return np.nan
-    value = parts_of(item).get(asked["option"], (options or {}).get(asked["option"]))
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return np.nan
-    if asked["form"] == "at_most_inverse":
-        return 1 / value if value else np.nan
-    return float(value)
+def asked_in(settings):
+    """What the settings of a study's sweeps ask for: measure, option and form, or None."""
+    options = options_of(settings)
+    return asked_of(options.get("measures") or {}, options.get("asked"))
 
 
 def _capital(text):
@@ -83,7 +51,7 @@ class RateNumbers:
     """
 
     def __init__(self, metrics, settings):
-        self.settings, self.asked = settings, asked_of(settings)
+        self.settings, self.asked = settings, asked_in(settings)
         self.measures = list(options_of(settings).get("measures") or {})
         own = metrics[metrics["source"].isin([one["id"] for one in settings["methods"]])]
         stepwise = own["item"].str.contains("#", regex=False)
@@ -135,7 +103,8 @@ class RateNumbers:
 
     def asks(self, source, item):
         """The value that a setting of a method asks for, or NaN."""
-        return asked_value(self.asked, item, self.methods[source].get("options"))
+        options = self.methods[source].get("options") or {}
+        return asked_value(self.asked, options | parts_of(item))
 
     def series(self, source, metric, item="", target="general"):
         """Values by repeat."""
@@ -166,6 +135,10 @@ class RateNumbers:
         return (*paired_interval(differences, self.settings["test_share"]), len(differences))
 
     def repeats(self, source):
+        """Number of repeats that were measured."""
+        return self._once(("repeats", source), lambda: self._repeats(source))
+
+    def _repeats(self, source):
         return max(
             (rows["repeat"].nunique() for (name, _, _), rows in self._parts.items()
              if name == source), default=0,
@@ -206,15 +179,19 @@ class RateNumbers:
         """
         asked = self.asks(source, item)
         seen = self.mean(source, f"{self.asked['measure']}_{rule}", item, target)
-        return (asked - seen) / asked if self.asked["form"] == "at_least" else seen / asked - 1
+        return excess_over(self.asked, seen, asked)
 
     def curve(self, source, measure, of, rule, target="general"):
-        """Settings as points: mean of a measure; mean, low and high of another; the setting."""
-        points = []
+        """Settings as points: mean of a measure; mean, low and high of another; the setting.
+
+        A setting whose measure is defined in fewer than half of the repeats is left out.
+        """
+        points, least = [], self.repeats(source) / 2
         for item in self.items(source):
             x = self.mean(source, f"{measure}_{rule}", item, target)
             y = self.estimate(source, f"{of}_{rule}", item, target)
-            if not np.isnan(x) and not np.isnan(y[0]):
+            count = len(self.series(source, f"{measure}_{rule}", item, target))
+            if count >= least and not np.isnan(x) and not np.isnan(y[0]):
                 points.append((x, *y, item))
         return sorted(points)
 

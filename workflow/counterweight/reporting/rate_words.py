@@ -31,14 +31,16 @@ RATE_NAMES = (
     }
     | {
         "final_objective": "objective", "objective_rise": "largest rise of the objective",
-        "steps_rising": "convex steps in which the objective rose",
-        "steps_violated": "convex steps that left the constraints",
+        "asked_excess_deterministic": "excess over what was asked, deterministic,",
+        "asked_excess_randomised": "excess over what was asked, randomised,",
+        "steps_rising": "number of convex steps in which the objective rose",
+        "steps_violated": "number of convex steps that left the constraints",
         "late_fall": "share of the objective's fall after step 5",
         "largest_violation": "largest violation", "final_violation": "violation at the end",
-        "final_gap": "certified gap", "largest_gap": "largest certified gap",
+        "final_gap": "certified gap", "largest_gap": "certified gap of a step",
         "evaluations": "evaluations", "evaluations_per_step": "evaluations in a step",
-        "bound_gap": "distance of the bound from the ramp at the current solution",
-        "bound_excess": "bound minus ramp at the new solution",
+        "bound_gap": "largest distance of bound and ramp at the current solution",
+        "bound_excess": "least of bound minus ramp",
         "objective_gap": "objective minus the measured rates and the penalty",
         "coefficient_norm": "norm of the coefficients", "feasible": "share of feasible fits",
         "sign_test_labels": "labels that a sign test needs",
@@ -48,6 +50,8 @@ RATE_NAMES = (
         "sample_rows": "rows of the data set", "sample_positives": "positives",
     }
 )  # fmt: skip
+#: Told in per cent of what was asked.
+RATE_RELATIVE = frozenset(f"asked_excess_{rule}" for rule in _RULES)
 RATE_UNITS = {
     "steps_rising": "steps", "steps_violated": "steps",
     "sign_test_labels": "labels", "sign_test_drawn": "rows", "labels_needed": "labels",

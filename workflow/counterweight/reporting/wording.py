@@ -6,6 +6,7 @@ from counterweight.reporting.rate_words import (
     RATE_LOSSES,
     RATE_METHODS,
     RATE_NAMES,
+    RATE_RELATIVE,
     RATE_SHARES,
     RATE_UNITS,
 )
@@ -28,7 +29,7 @@ IN_PERCENT = frozenset({"accuracy", "balanced_accuracy"}) | RATE_SHARES
 LOSSES = frozenset({"brier", "log_loss", "calibration_error", "squared_loss", "rmse", "kl", "mdl"})
 LOSSES |= RATE_LOSSES
 #: Metrics that are told relative to a value: in per cent of it.
-RELATIVE = frozenset({"ratio_bias", "identity_gap"})
+RELATIVE = frozenset({"ratio_bias", "identity_gap"}) | RATE_RELATIVE
 #: What else a metric is counted in.
 UNITS = {
     "log_loss": "nats", "log_likelihood": "nats per row", "unlabeled_log_likelihood":

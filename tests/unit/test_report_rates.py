@@ -1,6 +1,7 @@
 """The report on dataset constraints: known values in their cells, sentences, figures, claims."""
 
 import html as markup
+import itertools
 import re
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from counterweight.reporting.style import svg_text
 from counterweight.reporting.tables import results_table
 from counterweight.reporting.wording import method_label, metric_name, setting_label, unit
 from counterweight.tables import metrics_table
+from test_figures import texts
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "goh_2016.yaml"
 FIGURES = ("fairness", "asked_ratio", "churn", "multipliers")
@@ -255,6 +257,22 @@ def test_a_figure_of_another_study_says_why_it_is_blank(run, tmp_path, figure):
     settings = settings | {"protocol": {"name": "rates", "options": {}}}
     text = svg_text(load("figure", figure)(StudyResults("churn", settings, metrics, tmp_path)))
     assert "this study" in text
+
+
+@pytest.mark.parametrize(
+    ("study", "figure"),
+    [("fairness_sex", "fairness"), ("fairness_sex", "asked_ratio"), ("churn", "churn"),
+     ("churn", "multipliers")],
+)  # fmt: skip
+def test_no_two_texts_of_a_figure_overlap(run, tmp_path, study, figure):
+    plan, metrics = run
+    drawn = load("figure", figure)(StudyResults(study, plan["studies"][study], metrics, tmp_path))
+    found = list(texts(drawn))
+    assert len(found) > 8
+    for (one, first), (other, second) in itertools.combinations(found, 2):
+        across = min(first.x1, second.x1) - max(first.x0, second.x0)
+        along = min(first.y1, second.y1) - max(first.y0, second.y0)
+        assert across <= 0 or along <= 2, f"{one!r} and {other!r}"
 
 
 def test_figures_have_the_same_bytes_each_time(run, tmp_path):

@@ -77,7 +77,7 @@ def check(config):
             allowed["additionalProperties"] = False
             needed = [
                 name for name, option in components.options(kind, value[key]).items()
-                if "default" not in option
+                if "default" not in option and name not in (value.get("sweep") or {})
             ]  # fmt: skip
             allowed["required"] = [key, *needed]
             mistakes += told(Draft202012Validator(allowed), value, path)

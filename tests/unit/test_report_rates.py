@@ -14,6 +14,7 @@ from counterweight.evaluation.rates import asked_value
 from counterweight.reporting import rate_sheets
 from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
 from counterweight.reporting.rate_tables import RateNumbers, asked_in, is_rates
+from counterweight.reporting.rate_words import is_share, measure_name
 from counterweight.reporting.report import build_report
 from counterweight.reporting.results import StudyResults
 from counterweight.reporting.style import svg_text
@@ -188,7 +189,8 @@ def test_undefined_values_and_infeasible_fits_are_counted(known):
     short = measured("known", ramp=at("feasible", [0.0, 1.0, 1.0], "kappa=1.0"))
     parts = view(settings, pd.concat([hidden, short]))
     text = " ".join(parts["Are the constraints kept, and at what cost?"]["sentences"])
-    assert "2 values are not defined" in text and "1 fit found no model" in text
+    assert "2 values are not defined" in text and "left out: Ramp constraints 2." in text
+    assert "1 fit found no model that keeps all constraints: Ramp constraints 1." in text
 
 
 def test_a_failed_method_keeps_a_row(known):
@@ -216,7 +218,7 @@ def test_churn_is_compared_with_the_baseline_and_the_deployed_model(run):
     assert "Against Shifted SVM" in text and "lower beyond the interval at 7 of 7 targets" in text
     assert "deterministic churn on test rows is 40 % to 60 % of its target" in text
     assert "6 labels are enough" in text and "981 are needed" in text
-    assert "−0.50 to −0.50 points from the deployed model's" in text
+    assert "is −0.50 points from the deployed model's" in text
 
 
 def test_results_tables_tell_errors_in_per_cent(run):
@@ -231,6 +233,8 @@ def test_names_of_methods_and_settings():
     assert method_label(rates.method("ramp_one")) == "Ramp, one convex step"
     assert method_label(rates.method("svm-lemma1")) == "Unconstrained SVM (Lemma 1)"
     assert setting_label("kappa=0.5") == "κ = 0.5"
+    assert measure_name("error_d1") == "error on d1" and is_share("error_d1")
+    assert measure_name("ratio_false") == "ratio false" and not is_share("ratio_false")
 
 
 @pytest.mark.parametrize(

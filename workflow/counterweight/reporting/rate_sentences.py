@@ -38,6 +38,12 @@ def _points(found):
     return f"{number(mean, 2, sign=True)} points {interval(low, high)}".rstrip()
 
 
+def _span(values):
+    """``+0.10 to +0.20`` of shares in points; one number where both are the same."""
+    ends = [number(100 * value, 2, sign=True) for value in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def _share_grade(good, of):
     return "good" if good == of else "fair" if good >= 0.8 * of else "poor"
 
@@ -101,11 +107,13 @@ def _kept(numbers):
             f"the rule that a method constrains: {'; '.join(train)}."
         )
     if test:
-        kept = "is within" if asked["form"] == "at_most_inverse" else "is beyond by at most"
-        yield (
-            f"On test rows the deterministic rule {kept} {percent(TEST_DISTANCE[0], 0)} of the "
-            f"{name} asked for: {'; '.join(test)}."
+        limit = percent(TEST_DISTANCE[0], 0)
+        kept = (
+            f"is within {limit} of the {name} asked for"
+            if asked["form"] == "at_most_inverse"
+            else f"breaks what is asked of the {name} by no more than {limit} of it"
         )
+        yield f"On test rows the deterministic rule {kept}: {'; '.join(test)}."
 
 
 def _of_binding(label, values, limit):
@@ -147,9 +155,8 @@ def _churn(numbers):
             for item in items
         ]
         yield (
-            "From training to test rows the randomised churn changes by "
-            f"{number(100 * min(gaps), 2, sign=True)} to {number(100 * max(gaps), 2, sign=True)} "
-            f"points; the deterministic churn on test rows is {percent(min(shares), 0)} to "
+            f"From training to test rows the randomised churn changes by {_span(gaps)} points; "
+            f"the deterministic churn on test rows is {percent(min(shares), 0)} to "
             f"{percent(max(shares), 0)} of its target."
         )
     if baseline not in numbers.methods or baseline == main:
@@ -196,8 +203,7 @@ def _recall(numbers, main, items):
     if means:
         kept = sum(value >= -0.025 for value in means)
         yield (
-            f"The recall on test rows is {number(100 * min(means), 2, sign=True)} to "
-            f"{number(100 * max(means), 2, sign=True)} points from the deployed model's; it is at "
+            f"The recall on test rows is {_span(means)} points from the deployed model's; it is at "
             f"most 2.5 points below at {kept} of {count(len(means), 'target')} "
             f"({_share_grade(kept, len(means))})."
         )
@@ -236,22 +242,24 @@ def _labels(numbers):
 
 def _counted(numbers):
     """Fits without a value and fits that are not feasible: they must not be hidden."""
-    parts = []
+    undefined, short = {}, {}
     for source in numbers.methods:
-        undefined = numbers.undefined(source)
-        if undefined:
-            parts.append(
-                f"{count(undefined, 'value is', 'values are')} not defined (nobody in a data "
-                f"set gets the positive answer) and left out ({numbers.label(source)})"
-            )
+        undefined[numbers.label(source)] = numbers.undefined(source)
         table = numbers.table(source, "feasible")
-        short = int((table == 0).sum().sum()) if not table.empty else 0
-        if short:
-            parts.append(
-                f"{count(short, 'fit')} found no model that keeps all constraints "
-                f"({numbers.label(source)})"
-            )
-    return f"{'; '.join(parts)}." if parts else ""
+        short[numbers.label(source)] = 0 if table.empty else int((table == 0).sum().sum())
+    return " ".join(
+        f"{count(sum(found.values()), *words)}: "
+        f"{listing(f'{label} {amount}' for label, amount in found.items() if amount)}."
+        for found, words in (
+            (undefined, ("value is not defined (nobody in a data set gets the positive answer) and "
+                         "left out",
+                         "values are not defined (nobody in a data set gets the positive answer) "
+                         "and left out")),
+            (short, ("fit found no model that keeps all constraints",
+                     "fits found no model that keeps all constraints")),
+        )
+        if any(found.values())
+    )  # fmt: skip
 
 
 def equal_sentences(numbers):
@@ -313,8 +321,7 @@ def equal_sentences(numbers):
         means = [one[0] for one in found]
         texts.append(
             f"{numbers.label(main)}: the deterministic rule's error minus the randomised one's is "
-            f"{number(100 * min(means), 2, sign=True)} to {number(100 * max(means), 2, sign=True)} "
-            f"points at equal {name}s; the deterministic rule is "
+            f"{_span(means)} points at equal {name}s; the deterministic rule is "
             f"{'better' if max(means) < 0 else 'worse' if min(means) > 0 else 'not always better'}."
         )
     return texts

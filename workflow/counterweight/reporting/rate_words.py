@@ -77,10 +77,13 @@ CHURN_EXCESS = (0.001, 0.005)
 
 
 def measure_name(measure):
-    """A measure of a study in print; names that are not known stand as they are."""
-    return _RATES.get(measure, measure.replace("_", " "))
+    """A measure of a study in print; ``error_d1`` is the error on the data set d1."""
+    if measure in _RATES:
+        return _RATES[measure]
+    rate, _, part = measure.partition("_")
+    return f"{rate} on {part}" if rate in _RATES and part else measure.replace("_", " ")
 
 
 def is_share(measure):
     """Whether a measure is told in per cent."""
-    return measure in _RATES
+    return measure in _RATES or measure.partition("_")[0] in _RATES

@@ -188,6 +188,8 @@ def test_rises_and_violations_are_counted_not_hidden():
     assert value(records, "steps_rising") == 1 and value(records, "steps_violated") == 2
     assert value(records, "objective_rise") == pytest.approx(0.1)
     assert value(records, "largest_violation") == pytest.approx(0.2)
+    gaps = {**arrays, "gap": [0.1, 0.2], "feasible": [0.0]}
+    assert "largest_gap" not in {one["metric"] for one in fit_records(gaps, place)}
     begun = {**arrays, "violations": [[0.1, 0.0], [0.2, 0.0], [0.0, 0.1]]}
     found = {one["metric"] for one in fit_records(begun, place)}
     assert "steps_violated" not in found and "final_violation" in found

@@ -350,7 +350,8 @@ def fit_records(arrays, place, measures=()):
     step) and ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes
     after step 5), ``largest_violation`` (over all steps, if the start was feasible) and
     ``steps_violated``,
-    ``final_violation``, ``final_gap``, ``largest_gap``, ``evaluations``, ``evaluations_per_step``,
+    ``final_violation``, ``final_gap`` and ``largest_gap`` (of feasible fits), ``evaluations``,
+    ``evaluations_per_step``,
     ``objective_gap`` (the objective minus penalty and the measure named objective on training
     rows).
     """
@@ -388,7 +389,9 @@ def _fit(own, place, measures):
                 yield place | {"metric": "largest_violation", "value": float(worst.max())}
                 count = int((worst > _ROUNDING).sum())
                 yield place | {"metric": "steps_violated", "value": float(count)}
-    if steps > 1 and "gap" in own and own["gap"].size:
+    # Where constraints are broken, the gap is one of prices, not of the problem itself.
+    kept = bool(np.ravel(own.get("feasible", 1.0))[0])
+    if steps > 1 and kept and "gap" in own and own["gap"].size:
         gaps = np.ravel(own["gap"])
         yield place | {"metric": "final_gap", "value": float(gaps[-1])}
         yield place | {"metric": "largest_gap", "value": float(gaps.max())}

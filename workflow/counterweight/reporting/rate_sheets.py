@@ -130,7 +130,7 @@ def held_sheet(numbers, study="", failures=()):
         if other == "error":
             head.append("Test error, randomised")
     rows = []
-    for source in numbers.methods:
+    for source in numbers.ordered():
         items = numbers.items(source)
         if not items:
             failure = failure_of(failures, study, source, numbers.settings.get("dataset"))
@@ -269,7 +269,7 @@ def gap_sheet(numbers):
         return None
     measure = asked["measure"]
     gaps = [name for name in numbers.measures if name != measure]
-    for source in numbers.methods:
+    for source in numbers.ordered():
         items = [
             item for item in numbers.items(source)
             if not np.isnan(numbers.asks(source, item))
@@ -314,7 +314,7 @@ def _gap_cell(numbers, source, name, item):
 def fit_sheet(numbers):
     """Convex steps, fall of the objective, multipliers, gap and evaluations of each fit."""
     rows = []
-    for source in numbers.methods:
+    for source in numbers.ordered():
         steps = numbers.steps(source, "objective")
         if steps.empty:
             continue

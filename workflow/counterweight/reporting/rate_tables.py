@@ -70,6 +70,10 @@ class RateNumbers:
     def label(self, source):
         return self._once(("label", source), lambda: _capital(method_label(self.methods[source])))
 
+    def ordered(self):
+        """Methods, those without a sweep first: their rows stand before the others' groups."""
+        return sorted(self.methods, key=lambda name: bool(self.methods[name].get("sweep")))
+
     def main(self):
         """Id of the method that others are compared with; None where there is no sweep."""
         if MAIN in self.methods:

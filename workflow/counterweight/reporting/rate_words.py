@@ -31,8 +31,8 @@ RATE_NAMES = (
     }
     | {
         "final_objective": "objective", "objective_rise": "largest rise of the objective",
-        "asked_excess_deterministic": "excess over what was asked, deterministic,",
-        "asked_excess_randomised": "excess over what was asked, randomised,",
+        "asked_excess_deterministic": "deterministic excess over what was asked",
+        "asked_excess_randomised": "randomised excess over what was asked",
         "steps_rising": "number of convex steps in which the objective rose",
         "steps_violated": "number of convex steps that left the constraints",
         "late_fall": "share of the objective's fall after step 5",
@@ -66,6 +66,7 @@ RATE_METHODS = {
     "fairlearn_thresholds": "Threshold optimiser",
     "ramp_svm_start": "Ramp constraints from the SVM",
     "ramp_cutting": "Ramp constraints by cutting planes",
+    "ramp_held_out": "Ramp constraints held on other rows",
 }  # fmt: skip
 
 #: Relative excess over what was asked, on training rows (randomised): good, fair up to.

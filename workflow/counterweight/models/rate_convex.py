@@ -8,7 +8,8 @@ import numpy as np
 ROUNDING = 1e-10
 # Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
 SHARPEST, STIFFEST = 1e4, 1e5
-DAMPINGS = (1e-12, 1e-4, 1e-2, 1.0)
+# Damping of Newton's step, in mean squared lengths of the rows: tried in turn.
+DAMPINGS = (1e-14, 1e-6, 1e-4, 1e-2, 1.0, 1e2)
 
 
 def ramp(z):
@@ -218,8 +219,8 @@ class _Smooth:
 def _newton(smooth, w, f, accuracy, most):
     """Minimise the smooth function by Newton steps with backtracking.
 
-    Returns w, f, slopes, multipliers and the number of steps. Stops when the gradient, which
-    bounds what the dual value loses, is small enough.
+    Returns w, f, slopes, multipliers, the number of steps and whether they sufficed. Stops when
+    the gradient, which bounds what the dual value loses, is small enough.
     """
     from scipy.linalg import cho_factor, cho_solve
 
@@ -233,15 +234,15 @@ def _newton(smooth, w, f, accuracy, most):
         if loss <= accuracy or count == most:
             break
         matrix = smooth.hessian(above, below, v)
-        # Where no hinge is bent, nothing holds an unregularised bias: damp its step.
-        for damping in DAMPINGS if not bounded.all() else DAMPINGS[:1]:
-            matrix[np.diag_indices_from(matrix)] += damping * ~bounded
+        # Where few hinges are bent, a small penalty alone lets Newton's step go too far.
+        for damping in DAMPINGS:
+            matrix[np.diag_indices_from(matrix)] += damping * step.rows.square
             move = -cho_solve(cho_factor(matrix, lower=True), gradient)
             slope, df, share = gradient @ move, step.rows.scores(move), 1.0
             while True:
                 trial = smooth.at(f + share * df, w + share * move)
                 fell = trial[0] <= value + 1e-4 * share * slope
-                if fell or share < 1e-6:
+                if fell or share < 5e-3:
                     break
                 share *= 0.5
             if fell:
@@ -250,7 +251,7 @@ def _newton(smooth, w, f, accuracy, most):
             break
         w, f = w + share * move, f + share * df
         value, above, below, v = trial
-    return w, f, above, below, v, count
+    return w, f, above, below, v, count, loss <= accuracy
 
 
 def solve_whole(
@@ -299,11 +300,11 @@ def solve_whole(
         value, g = step.value(f, w)
         best.upper = value + limit @ np.maximum(g, 0.0) if m else value
     gap, sharp, stiff = np.inf, sharpness, np.full(m, stiffness)
-    newtons = 0
+    newtons, strict = 0, 0.02
     for _ in range(most):
         smooth = _Smooth(step, state, sharp, stiff, margin, limit)
-        accuracy = max(min(1e-4, 0.02 * gap), 0.02 * tolerance)
-        w, f, above, below, v, count = _newton(smooth, w, f, accuracy, 50)
+        accuracy = max(min(1e-4, strict * gap), strict * tolerance)
+        w, f, above, below, v, count, solved = _newton(smooth, w, f, accuracy, 50)
         newtons += count
         state = ConvexState(w, above, below, v)
         lower = step.lower_bound(above, below, v)
@@ -322,11 +323,16 @@ def solve_whole(
         if value < best.upper:
             best.upper, best.w = value, point
         best.above, best.below, best.multipliers = above, below, v
+        # A gap that hardly falls asks for more exact minimisers.
+        if best.gap > 0.5 * gap:
+            strict = max(0.3 * strict, 1e-5)
         gap = best.gap
         best.sharpness = sharp
         if gap <= tolerance:
             break
-        sharp = min(sharp * growth, SHARPEST)
-        stiff = np.minimum(stiff * growth, STIFFEST)
+        # A problem that was too stiff for Newton's steps is taken up again softer.
+        factor = growth if solved else 0.25
+        sharp = min(max(sharp * factor, 1.0), SHARPEST)
+        stiff = np.clip(stiff * factor, 1.0, STIFFEST)
     best.evaluations = newtons
     return best

@@ -72,6 +72,8 @@ class DistinctRows:
     matrix : array or csr_matrix of shape (distinct rows, d or d + 1)
     group : int array of shape (n,)
         The distinct row that each row of X became.
+    square : float
+        Mean squared length of the rows.
     """
 
     def __init__(self, X, bias="regularised", merge=True):
@@ -110,6 +112,7 @@ class DistinctRows:
             raise CounterweightError("There are no rows to learn from: check the data sets.")
         self.features, self.bias = X.shape[1], bias
         self.group = np.arange(n)
+        self.square = max(float(np.vdot(values, values)) / n + (bias != "none"), 1e-300)
         if merge and self.features:
             order = np.argsort(_hashes(X), kind="stable")
             new = np.concatenate([[True], ~_same_as_previous(X, order)])

@@ -305,7 +305,9 @@ def minimise_rates(
         elif state is None:
             state = start_state(step, w)
         else:
-            state = ConvexState(w, state.above, state.below, state.multipliers)
+            # Multipliers of elastic bounds may stand at their price.
+            near = np.minimum(state.multipliers, 1.0) if kept else state.multipliers
+            state = ConvexState(w, state.above, state.below, near)
         found = _solve(
             step, state, (w, f) if kept else None, limit if kept else np.minimum(limit, price),
             method, chooser, inner,

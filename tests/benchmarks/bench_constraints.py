@@ -3,9 +3,10 @@
 Both train for a bound on the ratio of positive rates of men and women, in one run on one
 thread. fairlearn bounds each group against the overall rate, so its fits come first, and ours
 are asked for the ratios that these reached on the training rows: times are compared at equal
-ratio of the randomised classifiers, and errors on test rows are shown. Set-up (reading, merging equal rows) is timed apart. Then the
-solver runs on more and more generated rows: its CPU time and memory for each row should not
-grow. Exits with status 1 when a fit takes more than 3 CPU s or 1.5 times fairlearn's.
+ratio of the randomised classifiers, and errors on test rows are shown. Set-up (reading, merging
+equal rows) is timed apart. Then the solver runs on more and more generated rows: its CPU time
+and memory for each row should not grow. Exits with status 1 when a fit takes more than 3 CPU s
+or 1.5 times fairlearn's.
 
 The real a9a is read where COUNTERWEIGHT_MIRROR names a folder that has it; else rows of the
 same shape are generated.

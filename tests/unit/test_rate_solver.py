@@ -1,5 +1,8 @@
 """Solver of rate constraints: identities, known optima and certified bounds."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
@@ -255,6 +258,39 @@ def test_cutting_plane_and_newton_agree(m):
         )
         np.testing.assert_allclose(cut.objective, whole.objective, atol=2e-4)
         assert cut.violations.max() <= 1e-9 and cut.gap.max() <= 1e-7
+
+
+def test_printed_values_of_a9a():
+    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "a9a")
+    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not (folder / "a9a").is_file():
+        pytest.skip("needs the real file: COUNTERWEIGHT_MIRROR names no folder that has it")
+    from sklearn.datasets import load_svmlight_file
+
+    X, y = load_svmlight_file(str(folder / "a9a"), n_features=123)
+    n, male = len(y), X[:, 72].toarray().ravel() > 0
+    rows = DistinctRows(X)
+    error = np.array([(y < 0) / n]), np.array([(y > 0) / n])
+    plain = minimise_rates(rows, *error, [], penalty=2 / n, steps=1)
+    assert plain.states[0].upper == pytest.approx(0.175574, abs=2e-5)
+    values = {0.4: 0.1967, 0.5: 0.1988, 0.8: 0.2045, 1.0: 0.2080}
+    multipliers = {0.5: 0.048, 1.0: 0.109}
+    for kappa, value in values.items():
+        costs = (
+            np.vstack([error[0], male / male.sum()]),
+            np.vstack([error[1], ~male / (~male).sum() / kappa]),
+        )
+        first = minimise_rates(rows, *costs, [1 / kappa], penalty=2 / n, steps=1)
+        assert first.objective[1] == pytest.approx(value, abs=2e-4)
+        if kappa in multipliers:
+            assert first.multipliers[0, 0] == pytest.approx(multipliers[kappa], abs=1e-3)
+            cut = minimise_rates(
+                rows, *costs, [1 / kappa], penalty=2 / n, steps=1, method="cutting_plane"
+            )
+            assert cut.states[0].upper == pytest.approx(first.states[0].upper, abs=2e-5)
+            assert cut.objective[1] == pytest.approx(first.objective[1], abs=2e-4)
+    fit = minimise_rates(rows, *costs, [1.0], penalty=2 / n)
+    p = ramp(X @ fit.coefficient + fit.intercept)
+    assert 0.98 <= p[male].mean() / p[~male].mean() <= 1
 
 
 def test_warm_start_of_another_bound_ends_at_the_same_optimum():

@@ -29,21 +29,23 @@ def _hashes(X):
     return stored @ np.ones(X.shape[1], dtype=np.uint64)
 
 
-def _same_as_previous(X, order):
+def _same_as_previous(X, order, hashes):
     """Whether each row in this order equals the one before it, exactly."""
+    sorted_hashes = hashes[order]
+    same = sorted_hashes[1:] == sorted_hashes[:-1]
     first, second = order[:-1], order[1:]
     if isinstance(X, np.ndarray):
-        same = np.empty(len(first), dtype=bool)
-        for start in range(0, len(first), 65536):
-            part = slice(start, start + 65536)
+        pairs = np.flatnonzero(same)
+        for start in range(0, len(pairs), 8192):
+            part = pairs[start : start + 8192]
             same[part] = (X[first[part]] == X[second[part]]).all(axis=1)
         return same
     length = np.diff(X.indptr)
-    same = length[first] == length[second]
+    same &= length[first] == length[second]
     pairs = np.flatnonzero(same)
     count = length[first[pairs]].astype(np.int64)
-    ends = np.cumsum(count)
-    inside = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - count, count)
+    starts = np.cumsum(count) - count
+    inside = np.arange(count.sum()) - np.repeat(starts, count)
     left = np.repeat(X.indptr[first[pairs]], count) + inside
     right = np.repeat(X.indptr[second[pairs]], count) + inside
     differs = (X.indices[left] != X.indices[right]) | (X.data[left] != X.data[right])
@@ -114,8 +116,9 @@ class DistinctRows:
         self.group = np.arange(n)
         self.square = max(float(np.vdot(values, values)) / n + (bias != "none"), 1e-300)
         if merge and self.features:
-            order = np.argsort(_hashes(X), kind="stable")
-            new = np.concatenate([[True], ~_same_as_previous(X, order)])
+            hashes = _hashes(X)
+            order = np.argsort(hashes, kind="stable")
+            new = np.concatenate([[True], ~_same_as_previous(X, order, hashes)])
             first = order[new]
             # Distinct rows stay in the order of their first appearance.
             place = np.empty(len(first), dtype=np.int64)

@@ -24,6 +24,8 @@ from counterweight.models.rate_rows import DistinctRows
 
 METHODS = ("newton", "cutting_plane", "bisection")
 LOSSES = ("ramp", "hinge")
+# A least sum of violations above this is no rounding.
+PROVED = 1e-9
 
 
 @dataclass
@@ -279,7 +281,6 @@ def minimise_rates(
     unit = problem.scale[0] / problem.scale[1:]
     limit = np.broadcast_to(multiplier_limit / unit, (m,))
     price = np.full(m, 10.0) if elastic is None else elastic / unit
-
     highest = 100.0 * price
 
     w = _first_w(rows, start)
@@ -288,7 +289,7 @@ def minimise_rates(
     path, gone = [values], [excess]
     multipliers, gaps, evaluations, states = [], [], [], []
     iterates = [w]
-    state, settled = None, False
+    state, settled, proof = None, False, None
     for t in range(1 if loss == "hinge" else steps):
         if settled:
             multipliers.append(multipliers[-1])
@@ -326,6 +327,10 @@ def minimise_rates(
         gone.append(excess)
         if not kept and excess.max(initial=0.0) > ROUNDING:
             price = np.minimum(price * 10.0, highest)
+            if proof is None:
+                proof = _proof(problem)
+            # What no classifier can do is not tried at higher prices.
+            settled = proof.least_violation > PROVED and t >= 1
 
     objective = np.array(path) * problem.scale[0]
     over = np.array(gone).reshape(len(path), m)
@@ -357,23 +362,28 @@ def minimise_rates(
             )  # fmt: skip
             return again
         w = searched
-        _explain(fit, problem, left)
+        _explain(fit, proof or _proof(problem), left * problem.scale[1:])
     fit.coefficient = w[: rows.features]
     fit.intercept = float(w[rows.features :].sum())
     return fit
 
 
-def _explain(fit, problem, left):
+def _proof(problem):
+    """Least sum of violations of any classifier, in the constraints' own units."""
+    raw = problem.scale[1:]
+    return prove_infeasible(
+        problem.positive[1:] * raw[:, None],
+        problem.negative[1:] * raw[:, None],
+        problem.constant[1:] * raw,
+    )
+
+
+def _explain(fit, proof, left):
     """Fill in status and messages of a fit that keeps not all bounds."""
-    raw = problem.scale[1:, None]
-    proof = prove_infeasible(
-        problem.positive[1:] * raw, problem.negative[1:] * raw,
-        problem.constant[1:] * problem.scale[1:],
-    )  # fmt: skip
-    over = np.maximum(left, 0.0) * problem.scale[1:]
+    over = np.maximum(left, 0.0)
     reached = ", ".join(f"{j}: {over[j]:.4g}" for j in np.flatnonzero(over > 0))
     fit.status = "not_reached"
-    if proof.least_violation > 1e-9:
+    if proof.least_violation > PROVED:
         fit.status = "proved_infeasible"
         fit.least_violation, fit.proof = proof.least_violation, proof.multipliers
         named = ", ".join(str(j) for j in np.flatnonzero(proof.multipliers > 0))

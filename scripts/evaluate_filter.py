@@ -24,7 +24,7 @@ def main(job):
             seed=params.seed, stream=params.stream, repeats=[repeat],
         )  # fmt: skip
 
-    done = jobs.over_repeats(one, sorted(accepted), job.threads)
+    done = jobs.over_repeats(one, sorted(repeat for repeat, _ in models), job.threads)
     records = [record for part in done for record in part]
     jobs.log.info("%d measurements", len(records))
     table = metrics_table(job.wildcards.study, job.wildcards.method, records)

@@ -19,7 +19,7 @@ def main(job):
         repeats=params.repeats, test_share=params.test_share,
     )  # fmt: skip
     dropped = len(frame) - int((labels["repeat"] == 0).sum())
-    records = describe_groups(labels, truth, dropped)
+    records = describe_groups(labels, truth, dropped, params.target)
     jobs.log.info("%d rows with a group, %d left out", len(frame) - dropped, dropped)
     write_table(job.output.features, features)
     write_table(job.output.labels, labels)

@@ -66,7 +66,7 @@ def evaluate_filter(
     stream : str
         Name that the random streams go by.
     repeats : iterable of int, optional
-        All if None.
+        All that have a model if None.
     delta, gamma, stop : float
         See `theorem_bound`.
     large_leaf : float
@@ -96,7 +96,7 @@ def evaluate_filter(
           not defined and absent.
     """
     columns, records = data.columns, []
-    for repeat in sorted(acceptance) if repeats is None else repeats:
+    for repeat in sorted(at for at, _ in models) if repeats is None else repeats:
         rows, (words, outcome) = data.repeat(repeat), data.groups(repeat)
         names, titles = group_names(words, columns)
         classes = [len(block) for block in names]

@@ -9,8 +9,9 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.split import check_features
 from counterweight.seeds import generator
-from counterweight.selection.groups import group_names, imbalance, memberships, uniform_target
+from counterweight.selection.groups import group_names, imbalance, memberships
 from counterweight.study_data import check_row_ids
+from counterweight.weighting.acceptance import target_shares
 
 log = logging.getLogger("counterweight")
 
@@ -101,7 +102,7 @@ def sensitive(frame, *, group, missing="refuse"):
             )
         if len(found) < 2:
             raise CounterweightError(
-                f"The sensitive column {column!r} has the one group {found[0]!r} in all "
+                f"The sensitive column {column!r} has the one group {str(found[0])!r} in all "
                 f"{int(kept.sum())} rows, so there is nothing to balance: choose another column."
             )
     return {"groups": groups, "kept": kept}
@@ -249,7 +250,7 @@ def _tell_proxies(features, rows, groups):
 
 def _check_training(groups, test, repeat, test_share):
     for column, values in groups.items():
-        names = np.unique(values.astype(str))
+        names = np.unique(values.astype(str)).tolist()
         absent = [name for name in names if not (values[~test] == name).any()]
         if absent:
             count = int((values == absent[0]).sum())
@@ -260,7 +261,7 @@ def _check_training(groups, test, repeat, test_share):
             )
 
 
-def describe_groups(labels, truth, dropped):
+def describe_groups(labels, truth, dropped, target=None):
     """Sizes and shares of the groups in each repeat, as metric records.
 
     Parameters
@@ -269,14 +270,20 @@ def describe_groups(labels, truth, dropped):
         From `label_groups`.
     dropped : int
         Rows of the table left out, by the recipe or for want of a group.
+    target : mapping of str to float, optional
+        Share by group; equal shares within each column if None.
 
     Returns
     -------
     list of dict
         ``rows_train``, ``rows_test``, ``rows_dropped``, ``groups`` (their number); by part
         (``target`` train or test) ``group_share`` (by group, with its standard error) and
-        ``starting_imbalance``, the Euclidean distance of the shares from equal shares within
-        each column.
+        ``starting_imbalance``, the Euclidean distance of the shares from the target.
+
+    Raises
+    ------
+    CounterweightError
+        When the target names what is no group, or is no distribution within each column.
     """
     columns = [name.removeprefix(PREFIX) for name in truth if name.startswith(PREFIX)]
     records = []
@@ -284,7 +291,8 @@ def describe_groups(labels, truth, dropped):
         hidden = truth.loc[part.index]
         words = [hidden[PREFIX + column].to_numpy(dtype=object) for column in columns]
         names, titles = group_names(words, columns)
-        Z, U = memberships(words, names), uniform_target([len(block) for block in names])
+        Z = memberships(words, names)
+        U = target_shares(target, titles, [len(block) for block in names])
         test = (part["role"] == "test").to_numpy()
         sizes = {
             "rows_train": int((~test).sum()), "rows_test": int(test.sum()),

@@ -5,9 +5,9 @@ import numpy as np
 from counterweight.selection.split_oracle import Leaf, Limits, closest, proposals
 from counterweight.selection.split_rules import ROOT, Split
 
-#: By how much sums may exceed alpha, spread over the levels of a tree: a leaf on its limit
-#: could not be split at all if its children had to keep to the very same numbers.
-SLACK = 5e-7
+#: By how much the limit is below alpha at the root; it rises to alpha over the levels of a tree.
+#: A leaf on its limit could not be split at all if its children had to keep to the same number.
+SLACK = 1e-5
 #: Leaves outside the closest mixture that are tried, heaviest first.
 OTHERS = 4
 
@@ -49,12 +49,17 @@ class Search:
     def grid(self, alphas):
         """Places of the leaves of one tree for each alpha, in the order given."""
         trees, leaves, distance = {}, [self.root], self._closest([self.root])[1]
-        limit = 0.0
+        # What no limit holds back is the same tree from its own disclosivity on.
+        free, nearest = self.grow([self.root], 1.0) if max(alphas) > 0 else (leaves, distance)
+        open_from, limit = self._disclosivity(free), 0.0
         for alpha in sorted(alphas):
-            # A tree that its own limit did not hold back would grow the same way.
-            if alpha > 0 and distance > self.stop and self._disclosivity(leaves) >= limit - 1e-6:
-                tried = [self.grow(leaves, alpha)]
-                if len(leaves) > 1:
+            if alpha > 0 and distance > self.stop:
+                tried = []
+                if alpha < open_from or self._disclosivity(leaves) >= limit - 2 * SLACK:
+                    tried.append(self.grow(leaves, alpha))
+                if alpha >= open_from:
+                    tried.append((free, nearest))
+                elif len(leaves) > 1:
                     tried.append(self.grow([self.root], alpha))
                 best, reached = min(tried, key=lambda tree: tree[1])
                 if reached < distance:
@@ -117,8 +122,8 @@ class Search:
         return None
 
     def _limits(self, leaf, alpha, part=1.0):
-        level = SLACK * (leaf.depth + part) / (self.height + 1)
-        return Limits(leaf, self.r, alpha + level, self.smallest)
+        left = 1.0 - (leaf.depth + part) / (self.height + 1)
+        return Limits(leaf, self.r, alpha - SLACK * left, self.smallest)
 
     def _tried(self, leaf, A, j, D, alpha):
         """Distance, mixture and cut of the splits of a leaf that are worth a look."""

@@ -1,8 +1,12 @@
 """Evaluation of filters: exact on leaves computed by hand, invariances, the bound."""
 
+import importlib.util
 import inspect
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.evaluation.filter_classifiers import classifier_records
 from counterweight.evaluation.filtering import (
@@ -16,6 +20,7 @@ from counterweight.models.filter_training import FilterData, coins
 from counterweight.selection.groups import leaf_table, memberships
 from counterweight.weighting.acceptance import interpolated, interpolated_rows
 
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 #: Groups a and b on the left and on the right, in training and in test rows.
 TRAIN = {("left", "a"): 60, ("left", "b"): 20, ("right", "a"): 10, ("right", "b"): 10}
 TEST = {("left", "a"): 24, ("left", "b"): 16, ("right", "a"): 2, ("right", "b"): 8}
@@ -324,3 +329,81 @@ def test_accuracies_by_hand():
     assert found["groups_untested", "alpha=0"] == 1 and ("accuracy_group", "alpha=0#c") not in found
     assert found["rows_accepted", "alpha=0"] == 7 and found["no_classifier", "alpha=1"] == 1
     assert {r["target"] for r in records if r["metric"].startswith("acc")} == {"test"}
+
+
+def run(name, inputs, outputs, **params):
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+
+    class Files(list):
+        def __init__(self, files):
+            super().__init__(files.values())
+            self.__dict__.update(files)
+
+    names = SimpleNamespace(study="s", method="m", selector="tree", weighting="quadratic")
+    script.main(SimpleNamespace(
+        input=Files(inputs), output=Files(outputs), wildcards=names, threads=1,
+        params=SimpleNamespace(seed=1, stream="s", target=None, **params),
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("outcome", [True, False])
+def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
+    rng = np.random.default_rng(0)
+    n = 900
+    x = rng.normal(size=(n, 2))
+    people = pd.DataFrame({
+        "row": np.arange(n, dtype="int32"), "x0": x[:, 0], "x1": x[:, 1],
+        "kind": np.where(x[:, 0] + rng.normal(size=n) > 1, "few", "many"),
+        "sex": np.where(rng.random(n) < 0.5, "f", "m"), "y": (x[:, 1] > 0).astype(int),
+    })  # fmt: skip
+    people.loc[:9, "kind"] = None
+    at = {name: tmp_path / f"{name}.parquet" for name in (
+        "table", "features", "labels", "truth", "metrics", "proxy", "leaves", "weights", "model",
+        "predictions", "records",
+    )}  # fmt: skip
+    people.to_parquet(at["table"])
+
+    def some(*names, **renamed):
+        return {name: at[name] for name in names} | {k: at[v] for k, v in renamed.items()}
+
+    rule = {"name": "equals", "options": {"column": "y", "value": 1}}
+    run(
+        "label_groups", some("table"), some("features", "labels", "truth", "metrics"),
+        features={"name": "one_hot", "options": {"drop": ["kind", "sex"]}},
+        outcome=rule if outcome else {"name": "no_outcome", "options": {}},
+        labeling={"name": "sensitive", "options": {"group": ["kind", "sex"], "missing": "drop"}},
+        repeats=2, test_share=1 / 3,
+    )  # fmt: skip
+    labels = pd.read_parquet(at["labels"])
+    assert labels["group_kind"].isna().equals(labels["role"] == "test")
+    sizes = pd.read_parquet(at["metrics"]).query("metric == 'rows_dropped'")["value"]
+    assert sizes.tolist() == [10, 10]
+    selector = {"selector": "tree_proxy", "options": {"depth": 3}}
+    run("fit_proxy", some("features", "labels"), some("leaves", "metrics", table="proxy"),
+        selector=selector)  # fmt: skip
+    run("compute_acceptance", some("leaves"), some("metrics", table="weights"),
+        weighting={"weighting": "quadratic", "options": {"etas": [0.0, 0.5, 1.0]}})  # fmt: skip
+    run(
+        "train_filter", some("features", "labels", "proxy", "weights"),
+        some("model", "predictions"), model="balanced_filter", options={"settings": [0, 0.5]},
+        selector=selector, repeats=2,
+    )  # fmt: skip
+    run(
+        "evaluate_filter",
+        some("features", "labels", "truth", "proxy", "weights", "model", "predictions"),
+        some("records"), protocol={"name": "filtering", "options": {}}, selector=selector,
+        weighting={},
+    )  # fmt: skip
+    records = pd.read_parquet(at["records"])
+    settings = set(records.query("metric == 'accuracy'")["item"])
+    assert settings == ({"everyone", "eta=0", "eta=0.5"} if outcome else set())
+    expected = pd.read_parquet(at["weights"])
+    found = records.query("metric == 'acceptance_rate' and target == 'train'")
+    rates = (expected["mass"] * expected["acceptance"]).groupby(
+        [expected["repeat"], expected["setting"]]
+    )
+    np.testing.assert_allclose(
+        found.set_index(["repeat", "item"])["value"].sort_index(), rates.sum().sort_index()
+    )

@@ -302,9 +302,9 @@ def describe_groups(labels, truth, dropped, target=None):
             {"repeat": repeat, "metric": name, "value": value, "rows": len(part)}
             for name, value in sizes.items()
         ]
-        for target, mask in (("train", ~test), ("test", test)):
+        for name, mask in (("train", ~test), ("test", test)):
             r, count = Z[mask].mean(axis=0), int(mask.sum())
-            place = {"repeat": repeat, "target": target, "rows": count}
+            place = {"repeat": repeat, "target": name, "rows": count}
             errors = np.sqrt(r * (1 - r) / count)
             records += [
                 place | {"metric": "group_share", "item": title, "value": share,

@@ -194,10 +194,12 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
         accepted[setting] = coin < accept_probability(M, eta, rho)
     accepted = {name: accepted[name] for name in (EVERYONE, *asked)}
     model.fit(rows["X"][train], rows["y"][train], accepted)
-    for setting in model.missing_:
+    if model.missing_:
         log.warning(
-            "Repeat %d, setting %s: the %d rows accepted have not both outcomes, so no classifier "
-            "was trained on them.", repeat, setting or "of the proxy", model.rows_[setting],
+            "Repeat %d: the accepted rows have not both outcomes at %s, so no classifier was "
+            "trained there.", repeat,
+            listed(f"{name or 'the only setting'} ({model.rows_[name]} rows)"
+                   for name in model.missing_),
         )  # fmt: skip
     unfinished = [name for name, done in model.converged_.items() if not done]
     if unfinished:

@@ -6,6 +6,7 @@ it here, and hand each job only the part that it needs, as params.
 
 import json
 import subprocess
+from types import SimpleNamespace
 
 LIBRARY = Path(workflow.basedir) / "workflow"
 sys.path.insert(0, str(LIBRARY))
@@ -124,8 +125,7 @@ def proxy_table(wildcards):
 
 def given_away(study):
     """The method whose filter a study gives away, as wildcards of it."""
-    method = STUDIES[study]["filter"]["method"]
-    return snakemake.io.Wildcards(fromdict={"study": study, "method": method})
+    return SimpleNamespace(study=study, method=STUDIES[study]["filter"]["method"])
 
 
 def filters_to_write():

@@ -37,6 +37,13 @@ OPTIONS = {
     },
 }
 
+#: An acceptance of the linear program this close to a bound is at the bound.
+BOUND = 1e-7
+#: Error of a distribution that counts as none.
+EXACT = 1e-12
+#: Least relative gain of accepted rows that is worth another solution.
+GAIN = 1e-9
+
 
 class Weighed(NamedTuple):
     """A proxy's leaves with the probabilities of acceptance, at one level of noise.
@@ -277,6 +284,40 @@ def acceptance(q, mass):
     return rho, float(rho @ mass)
 
 
+def most_accepted(rho, mass, A):
+    """Of all acceptances with the same accepted distribution, the one that accepts most rows.
+
+    Where the leaves are many, several q give the same point qA, and they differ in how many
+    rows they accept. The largest number is a linear program: maximise sum(rho r') subject to
+    0 <= rho <= 1 and sum_j rho_j r'_j (A_j - x) = 0, with x the distribution accepted now. Its
+    answer is made exact by solving for the entries between the bounds.
+
+    Parameters
+    ----------
+    rho, mass : array (L,)
+    A : array (L, K)
+
+    Returns
+    -------
+    array (L,)
+        `rho` itself where nothing is gained.
+    """
+    from scipy.optimize import linprog
+
+    balance = (mass[:, None] * (A - realised(rho, mass, A))).T
+    found = linprog(-mass, A_eq=balance, b_eq=np.zeros(len(balance)), bounds=(0, 1), method="highs")
+    if found.status != 0:
+        return rho
+    new = np.clip(found.x, 0.0, 1.0)
+    new[new < BOUND], new[new > 1 - BOUND] = 0.0, 1.0
+    free = (new > 0) & (new < 1)
+    if free.any():
+        right = -balance[:, ~free] @ new[~free]
+        new[free] = np.linalg.lstsq(balance[:, free], right, rcond=None)[0]
+    exact = np.abs(balance @ new).max() <= EXACT and new.min() >= 0 and new.max() <= 1 + EXACT
+    return new / new.max() if exact and new @ mass > (rho @ mass) * (1 + GAIN) else rho
+
+
 def realised(rho, mass, A):
     """Expected distribution of the groups among the accepted rows.
 
@@ -390,8 +431,16 @@ def _weighed(mass, A, target, etas, solve):
         q = np.zeros(len(new))
         q[with_rows] = solution
         rho, rate = acceptance(q, new)
+        if solve is not _equal:
+            rho = most_accepted(rho, new, shares)
+            rate = float(rho @ new)
+        q = rho * new
         made.append(Weighed(eta, new, shares, q / q.sum(), rho, rate, distance))
     return made
+
+
+def _equal(A, target):
+    return np.full(len(A), 1 / len(A))
 
 
 def equal_acceptance(mass, A, target, *, etas=()):
@@ -414,11 +463,13 @@ def equal_acceptance(mass, A, target, *, etas=()):
     list of Weighed
         One for each eta, in their order.
     """
-    return _weighed(mass, A, target, etas, lambda shares, _: np.full(len(shares), 1 / len(shares)))
+    return _weighed(mass, A, target, etas, _equal)
 
 
 def quadratic_acceptance(mass, A, target, *, etas=()):
     """Algorithm 1: the q on the simplex whose qA is nearest to the target.
+
+    Where several q are, that which accepts most rows (see `most_accepted`).
 
     Parameters and result as `equal_acceptance`.
     """

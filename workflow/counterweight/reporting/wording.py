@@ -10,7 +10,7 @@ SHARES = frozenset(
         "accuracy", "balanced_accuracy", "auc", "positive_share", "decisions_moved",
         "share_extreme", "auc_bias", "auc_spread", "auc_covered", "auc_deviation",
         "auc_deviation_quantile", "agarwal_bound", "bound_violated", "covered",
-        "accept_share", "offer_variation",
+        "accept_share", "offer_variation", "accuracy_worst", "accuracy_group",
     }
 )  # fmt: skip
 #: Of these, the ones that tables show in per cent; an AUC is a share but is written as one number.
@@ -52,6 +52,17 @@ METRIC_NAMES = {
     "rmse": "RMSE", "rmse_test": "RMSE on new people", "rmse_component": "RMSE on a component",
     "rmse_floor": "RMSE of the true parameters", "kl": "divergence of the mixtures",
     "mdl": "description length", "components_chosen": "chosen number of segments",
+    "excess_disclosivity": "disclosivity on test rows beyond training",
+    "excess_imbalance": "imbalance on test rows beyond training",
+    "bound_disclosivity": "bound of the disclosivity", "bound_imbalance": "bound of the imbalance",
+    "starting_imbalance": "imbalance before filtering",
+    "imbalance_expected": "imbalance of the realised distribution",
+    "distance": "distance of the hull from the target", "hull_gap": "slack of the nearest point",
+    "disclosivity_nodes": "disclosivity of all nodes",
+    "lemma3_shrink": "remaining share of the distance", "leaves": "number of leaves",
+    "group_gain": "gain of a group's share", "leaf_share": "share of a group in a leaf",
+    "attribute_accuracy": "accuracy for the group", "attribute_majority": "largest group",
+    "accuracy_worst": "accuracy in the worst group",
     "rows_train": "training rows", "likelihood_drop": "largest fall of the log-likelihood",
     "closed_form_gap": "distance of the closed form from the search",
     "slopes_at_bound": "slopes at their bound",
@@ -77,6 +88,7 @@ FAMILIES = {
     "selection_bias": "Labels of a selected part",
     "subsampled_evaluation": "Evaluation on subsampled logs",
     "predictive_choice": "Offers and answers",
+    "balanced_filtering": "Balanced samples without asking for the group",
 }
 #: Ways to correct for training on subsampled rows, as parts of a method's id.
 CORRECTIONS = {
@@ -105,7 +117,14 @@ _SHARES_OF_BUDGET = {
     "oversampled": "positives oversampled", "all": "all rows", "shares": "fixed share",
     "plain": "all rows", "error": "by error", "odds": "corrected by odds",
 }  # fmt: skip
-_OPTIONS = {"keep_rate": "l", "share": "positives"}
+#: Proxies of balanced filtering by method id, and presets as its last part.
+_PROXIES = {
+    "naive_regression": "Naive regression", "naive_tree": "Naive tree",
+    "qp_regression": "QP regression", "qp_tree": "QP tree", "alpha_beta": "(α,β)-proxy",
+    "relaxed": "Relaxed proxy",
+}  # fmt: skip
+_PRESETS = {"deep": "deep", "paper": "the paper's stop rule", "fixed": "thresholded splits"}
+_OPTIONS = {"keep_rate": "l", "share": "positives", "alpha": "α", "eta": "η"}
 
 
 def unit(metric):
@@ -178,11 +197,21 @@ def method_label(method):
     base, _, rest = name.partition("-")
     if model in {"subsampled", "budgeted"} and rest:
         return _learner_label(base, rest)
+    if model == "balanced_filter":
+        return _proxy_label(name)
     if base != model:
         return name.replace("_", " ")
     base = _MODELS.get(model, model.replace("_", " ").capitalize())
     words = [_MARKS.get(word, word.replace("_", " ")) for word in rest.split("-") if word]
     return f"{base} ({', '.join(words)})" if words else base
+
+
+def _proxy_label(name):
+    """``alpha_beta_deep`` as *(α,β)-proxy, deep*."""
+    base, _, last = name.rpartition("_")
+    if base in _PROXIES and last in _PRESETS:
+        return f"{_PROXIES[base]}, {_PRESETS[last]}"
+    return _PROXIES.get(name, name.replace("_", " "))
 
 
 def learner_name(learner):
@@ -222,8 +251,13 @@ def setting_label(item):
     words = []
     for key, value in parts_of(item).items():
         shown = f"{value:g}" if isinstance(value, float) else value
-        words.append(f"{_OPTIONS.get(key, key.replace('_', ' '))} = {shown}")
+        words.append(f"{option_name(key)} = {shown}")
     return ", ".join(words)
+
+
+def option_name(option):
+    """``alpha`` as *α*."""
+    return _OPTIONS.get(option, option.replace("_", " "))
 
 
 def count(amount, noun, plural=None):

@@ -14,6 +14,8 @@ from scipy.optimize import linprog, nnls
 TINY = 1e-9
 #: Hypotheses that a leaf remembers from one search to the next.
 POOL = 60
+#: Rounds of answers to the multipliers of the linear program, beyond those of the game.
+COLUMNS = 1
 
 
 def closest(A, U, cone=False):
@@ -256,15 +258,16 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon):
     levels = middle + (top - middle) * np.arange(thresholds) / thresholds
     objectives = D - levels[:, None] * _ones(leaf)
     game(leaf, limits, D, levels, rounds)
-    for last in (False, True):
-        found = [mixture(leaf, limits, c) for c in objectives]
-        answers = [
-            c - multipliers @ limits.rows
-            for c, (p, multipliers, _) in zip(objectives, found, strict=True)
-            if p is not None
-        ]
-        if last or not answers:
+    found = [mixture(leaf, limits, c) for c in objectives]
+    pending = [i for i, (p, _, _) in enumerate(found) if p is not None]
+    for _ in range(COLUMNS):
+        if not pending:
             break
-        leaf.play(np.array(answers))
+        answers = np.array([objectives[i] - found[i][1] @ limits.rows for i in pending])
+        gains = (leaf.play(answers) * answers).sum(axis=1) - [found[i][2] for i in pending]
+        enough = epsilon * np.linalg.norm(D)
+        pending = [i for i, gain in zip(pending, gains, strict=True) if gain > enough]
+        for i in pending:
+            found[i] = mixture(leaf, limits, objectives[i])
     size = len(leaf.sums)
     return [np.pad(p, (0, size - len(p))) for p, _, _ in found if p is not None]

@@ -8,6 +8,8 @@ from counterweight.selection.split_rules import ROOT, Split
 #: By how much the limit is below alpha at the root; it rises to alpha over the levels of a tree.
 #: A leaf on its limit could not be split at all if its children had to keep to the same number.
 SLACK = 1e-5
+#: Share of the largest drop that a split with heavier children may do without.
+NEARLY = 0.3
 #: Leaves outside the closest mixture that are tried, heaviest first.
 OTHERS = 4
 
@@ -109,9 +111,7 @@ class Search:
             found = []
             for j in part:
                 found += [(*tried, j) for tried in self._tried(leaves[j], A, j, D, alpha)]
-            for reached, p, cut, j in sorted(found, key=lambda one: one[0])[:5]:
-                if reached >= bound:
-                    break
+            for _, p, cut, j in self._ordered(found, distance, bound)[:5]:
                 children = self._children(leaves[j], p, cut, alpha)
                 if children is None:
                     continue
@@ -120,6 +120,18 @@ class Search:
                     self.splits.append(children[1])
                     return j, children[0]
         return None
+
+    def _ordered(self, found, distance, bound):
+        """Splits that shrink the distance enough, the best first.
+
+        Of those whose drop is nearly the largest, the one with the heaviest smaller child:
+        heavy leaves can be split again, and their shares are known better.
+        """
+        found = sorted((one for one in found if one[0][0] < bound), key=lambda one: one[0][0])
+        if not found:
+            return found
+        enough = distance - (1.0 - NEARLY) * (distance - found[0][0][0])
+        return sorted(found, key=lambda one: (one[0][0] > enough, -one[0][1], one[0][0]))
 
     def _limits(self, leaf, alpha, part=1.0):
         left = 1.0 - (leaf.depth + part) / (self.height + 1)
@@ -139,7 +151,8 @@ class Search:
             inside = float(N[: self.design.first].sum())
             if 1e-9 < inside < 1 - 1e-9:
                 both = np.vstack([rest, N / inside, (leaf.shares - N) / (1 - inside)])
-                found.append((closest(both, self.U, self.cone)[1], p, cut))
+                reached = closest(both, self.U, self.cone)[1]
+                found.append(((reached, min(inside, 1 - inside) * leaf.mass), p, cut))
         return found
 
     def _deterministic(self, leaf, mixtures, limits):

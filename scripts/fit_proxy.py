@@ -1,11 +1,10 @@
 import pyarrow as pa
 from counterweight import jobs, tables
 from counterweight.components import load
-from counterweight.errors import listed
 from counterweight.seeds import generator
 from counterweight.selection.groups import group_names, leaf_table, memberships
 from counterweight.study_data import StudyData
-from counterweight.weighting.acceptance import leaf_columns, target_shares
+from counterweight.weighting.acceptance import leaf_columns, reach_sentence, target_shares
 
 
 def main(job):
@@ -33,10 +32,9 @@ def main(job):
         ]
         records = [record | {"repeat": repeat, "rows": len(X)} for record in proxy.describe()]
         values = {(r["metric"], r["item"]): r["value"] for r in records}
-        far = [f"{s or 'it'} ({values['distance', s]:.3f})" for s in proxy.settings_
-               if not values["reached", s]]  # fmt: skip
-        jobs.log.info("repeat %d: %d settings; the target is out of reach, at the distance given, "
-                      "for %s", repeat, len(leaves), listed(far, 30) or "none")  # fmt: skip
+        reach = [[values[key, s] for s in proxy.settings_] for key in ("distance", "reached")]
+        told = reach_sentence(proxy.settings_, *reach)
+        jobs.log.info("repeat %d: %d settings; %s", repeat, len(leaves), told)
         return tables.model_table(proxy.to_arrays(), repeat, ""), leaves, records
 
     done = jobs.over_repeats(one, data.labels, job.threads)

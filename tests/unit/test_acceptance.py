@@ -238,3 +238,12 @@ def test_settings_of_noise_have_short_names():
     assert acc.setting_name("", 0.1 + 0.2) == "eta=0.3"
     assert acc.setting_name("alpha=0.05", None) == "alpha=0.05"
     assert options("weighting", "quadratic")["etas"]["default"] == []
+
+
+def test_it_is_said_how_far_the_target_is_and_which_setting_reaches_it():
+    settings = ["alpha=0", "alpha=0.1", "alpha=0.2", "alpha=0.3"]
+    told = acc.reach_sentence(settings, [0.5, 0.2, 0.2, 0.0], [False, False, False, True])
+    assert "0.500 from alpha=0, 0.200 from alpha=0.1; alpha=0.3 is the first" in told
+    assert "no setting" in acc.reach_sentence(settings[:2], [0.5, 0.2], [False, False])
+    assert "0.500" in acc.reach_sentence([""], [0.5], [0.0])
+    assert acc.reach_sentence([""], [0.0], [1.0]) == "the target is within reach"

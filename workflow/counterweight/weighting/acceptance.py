@@ -161,6 +161,30 @@ def leaf_tables(columns):
         )
 
 
+def reach_sentence(settings, distances, reached):
+    """Which settings of a proxy bring the target within reach, and how far the others are.
+
+    Parameters
+    ----------
+    settings : sequence of str
+    distances : sequence of float
+        From the target to the nearest point that the leaves allow.
+    reached : sequence of bool
+    """
+    far = {}
+    for setting, distance, near in zip(settings, distances, reached, strict=True):
+        if not near and f"{distance:.3f}" not in far:
+            far[f"{distance:.3f}"] = setting
+    if not far:
+        return "the target is within reach"
+    if list(settings) == [""]:
+        return f"the target is out of reach, at the distance {next(iter(far))}"
+    steps = listed([f"{distance} from {setting}" for distance, setting in far.items()], 30)
+    first = next((s for s, near in zip(settings, reached, strict=True) if near), None)
+    end = f"; {first} is the first to reach it" if first else "; no setting reaches it"
+    return f"distance to the target: {steps}{end}"
+
+
 def setting_name(setting, eta):
     """Name of a setting in files: that of the proxy, or ``eta=...``."""
     return setting if eta is None else f"eta={round(eta, 10):g}"

@@ -4,7 +4,8 @@ from counterweight.components import load
 from counterweight.seeds import generator
 from counterweight.selection.groups import group_names, leaf_table, memberships
 from counterweight.study_data import StudyData
-from counterweight.weighting.acceptance import leaf_columns, reach_sentence, target_shares
+from counterweight.weighting.acceptance import target_shares
+from counterweight.weighting.leaf_tables import leaf_columns, reach_sentence
 
 
 def main(job):

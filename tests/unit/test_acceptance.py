@@ -6,6 +6,7 @@ from counterweight.components import options
 from counterweight.errors import CounterweightError
 from counterweight.selection.groups import leaf_table, uniform_target
 from counterweight.weighting import acceptance as acc
+from counterweight.weighting.leaf_tables import leaf_columns, leaf_tables, reach_sentence
 
 
 def draw(seed, leaves, groups, spread=0.5):
@@ -216,9 +217,9 @@ def test_no_filter_within_alpha_is_below_the_floor():
 
 def test_leaf_tables_return_what_leaf_columns_wrote():
     mass, A, _ = draw(4, 3, 5)
-    one = acc.leaf_columns(0, "alpha=0.1", mass, A, list("abcde"), ["race", "sex"], [3, 2])
-    two = acc.leaf_columns(0, "alpha=1", mass[:2], A[:2], list("abcde"), ["race", "sex"], [3, 2])
-    first, second = acc.leaf_tables({key: np.concatenate([one[key], two[key]]) for key in one})
+    one = leaf_columns(0, "alpha=0.1", mass, A, list("abcde"), ["race", "sex"], [3, 2])
+    two = leaf_columns(0, "alpha=1", mass[:2], A[:2], list("abcde"), ["race", "sex"], [3, 2])
+    first, second = leaf_tables({key: np.concatenate([one[key], two[key]]) for key in one})
     assert (first.setting, second.setting, len(second.mass)) == ("alpha=0.1", "alpha=1", 2)
     assert (first.groups, first.sizes) == (list("abcde"), [3, 2])
     np.testing.assert_array_equal(first.shares, A)
@@ -242,8 +243,8 @@ def test_settings_of_noise_have_short_names():
 
 def test_it_is_said_how_far_the_target_is_and_which_setting_reaches_it():
     settings = ["alpha=0", "alpha=0.1", "alpha=0.2", "alpha=0.3"]
-    told = acc.reach_sentence(settings, [0.5, 0.2, 0.2, 0.0], [False, False, False, True])
+    told = reach_sentence(settings, [0.5, 0.2, 0.2, 0.0], [False, False, False, True])
     assert "0.500 from alpha=0, 0.200 from alpha=0.1; alpha=0.3 is the first" in told
-    assert "no setting" in acc.reach_sentence(settings[:2], [0.5, 0.2], [False, False])
-    assert "0.500" in acc.reach_sentence([""], [0.5], [0.0])
-    assert acc.reach_sentence([""], [0.0], [1.0]) == "the target is within reach"
+    assert "no setting" in reach_sentence(settings[:2], [0.5, 0.2], [False, False])
+    assert "0.500" in reach_sentence([""], [0.5], [0.0])
+    assert reach_sentence([""], [0.0], [1.0]) == "the target is within reach"

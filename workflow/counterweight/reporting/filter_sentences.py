@@ -4,6 +4,7 @@ import math
 
 from counterweight.reporting.filter_sheets import (
     LOST,
+    MIDDLE,
     ROWS,
     difference_from_everyone,
     over_grade,
@@ -19,6 +20,8 @@ from counterweight.reporting.wording import listing, number, percent, setting_la
 _EXACT = 1e-6
 #: Disclosivity at which methods are compared in words.
 _BUDGETS = (0.1, 0.2, 0.4)
+#: Test rows of a leaf below which its shares are mostly chance.
+_FEW_ROWS = 30
 _PROXY_BY_CLASSIFIER = ("naive_regression", "naive_tree", "qp_regression", "qp_tree")
 #: Counts that must not be hidden.
 COUNTED = (
@@ -34,6 +37,7 @@ def sentences(found):
         start_sentence(found), balance_sentence(found), reach_sentence(found),
         disclosure_sentence(found), attribute_sentence(found), best_sentence(found),
         group_sentence(found), classifier_sentence(found), bound_sentence(found),
+        given_sentence(found),
     )  # fmt: skip
     return [text for text in told if text]
 
@@ -62,7 +66,7 @@ def start_sentence(found):
 
 def _middle(found, name):
     """The setting that a method is judged at in words: alpha nearest 0.2."""
-    item = found.at(name, 0.2)
+    item = found.at(name, MIDDLE)
     return item if item and setting_value(item)[1] > 0 else None
 
 
@@ -225,7 +229,7 @@ def classifier_sentence(found):
     items = [item for item in items if setting_value(item)[1] > 0]
     if not items:
         return ""
-    item = min(items, key=lambda one: abs(setting_value(one)[1] - 0.2))
+    item = min(items, key=lambda one: abs(setting_value(one)[1] - MIDDLE))
     change = difference_from_everyone(found, name, "accuracy", item)
     worst = difference_from_everyone(found, name, "accuracy_worst", item)
     accuracy = found.get(name, "accuracy", "test", item).mean
@@ -273,6 +277,18 @@ def bound_sentence(found):
     return f"{text}. {held}; what was measured says more."
 
 
+def given_sentence(found):
+    """The filter that the study gives away."""
+    given = (found.plan.get("filter") or {}).get("given") or {}
+    if given.get("method") not in _labels(found):
+        return ""
+    return (
+        f"The filter to take away (filter.parquet, with a card in filter.md) is the "
+        f"{_named(found, given['method'])} at {setting_label(given['setting'])}: it asks nobody "
+        "for the group."
+    )
+
+
 def warnings(found):
     """What to take with care: unreached target, few rows in leaves."""
     for name, label in methods_of(found.plan):
@@ -280,7 +296,7 @@ def warnings(found):
             continue
         item = found.settings(name)[-1][1]
         rows, over = found.get(name, "disclosivity_rows", "test", item), found.over(name, item)
-        if rows.known and rows.mean < 50:
+        if rows.known and rows.mean < _FEW_ROWS and over_grade(over) != "good":
             yield (
                 f"{label}: at {setting_label(item)} the leaf that discloses most on test rows "
                 f"holds {number(rows.mean, 0)} of them on average, so that its disclosivity is "

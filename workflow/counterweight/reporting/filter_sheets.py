@@ -28,7 +28,9 @@ OVER = (0.02, 0.05)
 #: Loss of accuracy against training on everyone: good, fair up to.
 LOST = (0.005, 0.02)
 ROWS = {"train": "training rows", "test": "test rows"}
-_LONG = 24
+_LONG = 16
+#: Budget at which proxies are compared in the first sheet and in words.
+MIDDLE = 0.2
 #: Settings of the sheets about single groups, leaves and bounds.
 _FEW = (0.0, 0.1, 0.2, 0.4)
 
@@ -49,13 +51,14 @@ def sheets(found, reasons):
         ``long``: what to fold a long sheet under, or empty.
     """
     made = [
-        balance_sheet(found, reasons), groups_sheet(found), classifier_sheet(found),
-        bound_sheet(found), proxies_sheet(found),
+        overview_sheet(found, reasons), balance_sheet(found), groups_sheet(found),
+        classifier_sheet(found), bound_sheet(found), proxies_sheet(found),
     ]  # fmt: skip
     made = [sheet for sheet in made if sheet and sheet["rows"]]
     for sheet in made:
         rows = len(sheet["rows"])
-        sheet["long"] = f"{sheet['caption']} ({rows} rows)" if rows > _LONG else ""
+        words = sheet["caption"].rstrip(".")
+        sheet["long"] = f"{words} ({rows} rows)" if rows > _LONG else ""
     return made
 
 
@@ -80,21 +83,23 @@ def grouped(rows):
         last = group
 
 
-def balance_sheet(found, reasons):
-    """How balanced, how disclosive and how large the filtered sample is."""
-    head = ["Setting", "Imbalance, train", "Floor", "Imbalance, test", "Floor", "Way to it",
-            "Disclosivity, train", "Test", "Beyond", "Accepted", "Rows collected",
-            "Leaves"]  # fmt: skip
+_HEAD = [
+    "Imbalance, train", "Floor", "Imbalance, test", "Floor", "Way to it", "Disclosivity, train",
+    "Test", "Large leaves", "Beyond", "Accepted", "Rows collected", "Leaves",
+]  # fmt: skip
+
+
+def overview_sheet(found, reasons):
+    """Every proxy at one setting: trees near alpha 0.2, others as they were trained."""
     rows = []
     for name, label in methods_of(found.plan):
         if not found.option(name):
-            rows.append({"label": label, "oracle": False, "failed": True, "group": "",
-                         "reason": reasons.get(name, "no result was found"),
-                         "cells": []})  # fmt: skip
+            reason = reasons.get(name, "no result was found")
+            rows.append(_row(label, []) | {"failed": True, "reason": reason})
             continue
-        lines = [(label, setting_label(item), _balance_cells(found, name, item))
-                 for _, item in found.chosen(name)]  # fmt: skip
-        rows += grouped(lines)
+        item = found.at(name, MIDDLE if found.option(name) == "alpha" else 0.0)
+        text = f"{label}, {setting_label(item)}"
+        rows.append(_row(text, _balance_cells(found, name, item)))
     start = [
         f"{number(found.start(target).mean, 3)} on {ROWS[target]}"
         for target in TARGETS if found.start(target).known
@@ -102,14 +107,28 @@ def balance_sheet(found, reasons):
     note = (
         "Imbalance: distance of the groups' shares among the accepted from the wanted shares"
         + (f"; before filtering {listing(start)}" if start else "")
-        + ". Floor: the least imbalance that any filter of this disclosivity can have. Way to it: "
-        "on test rows, how far from no filter to the floor; good from two thirds, fair from one. "
-        "Beyond: disclosivity on test rows above α, or, of a proxy without α, above that in "
-        f"training; good up to {OVER[0]:g}, fair up to {OVER[1]:g}. Rows collected: expected "
-        "number of training rows accepted. Brackets: 95 % intervals over repeats."
+        + ". Floor: the least that any filter of this disclosivity can have. Way to it: how far "
+        "from no filter to the floor on test rows; good from two thirds, fair from one. Large "
+        "leaves: disclosivity over leaves with about 30 test rows or more; in smaller ones shares "
+        "are mostly chance. Beyond: disclosivity on test rows above α or, of a proxy without α, "
+        f"above that in training; good up to {OVER[0]:g}, fair up to {OVER[1]:g}. Accepted: share "
+        "of the training rows, rows collected: their expected number. Brackets: 95 % intervals "
+        "over repeats."
     )
-    return {"caption": "Balance, disclosure and size of the filtered sample.", "head": head,
-            "rows": rows, "note": note}  # fmt: skip
+    return {
+        "caption": f"The proxies near α = {MIDDLE:g}; without α as trained (η = 0).",
+        "head": ["Proxy", *_HEAD], "rows": rows, "note": note,
+    }  # fmt: skip
+
+
+def balance_sheet(found):
+    """How balanced, how disclosive and how large the filtered sample is, by setting."""
+    lines = [
+        (label, setting_label(item), _balance_cells(found, name, item))
+        for name, label in methods_of(found.plan) for _, item in found.chosen(name)
+    ]  # fmt: skip
+    return {"caption": "The same at other settings", "head": ["Setting", *_HEAD],
+            "rows": list(grouped(lines)), "note": ""}  # fmt: skip
 
 
 def way_grade(value):
@@ -135,6 +154,7 @@ def _balance_cells(found, name, item):
         estimate_cell(of("imbalance", "test")), cell(number(of("floor", "test").mean, 3)),
         cell(percent(way, 0), grade=way_grade(way)),
         estimate_cell(of("disclosivity", "train")), estimate_cell(of("disclosivity", "test")),
+        cell(number(of("disclosivity_large", "test").mean, 3)),
         cell(number(over, 3, sign=True), grade=over_grade(over)),
         cell(percent(rate.mean)), cell(number(size.mean, 0)),
         cell(number(leaves.mean, 1), "" if math.isnan(shown) else f"in print {number(shown, 0)}"),

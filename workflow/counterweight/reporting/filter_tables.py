@@ -15,8 +15,9 @@ TARGETS = ("train", "test")
 #: Metrics by setting, in the order of the table; the first is the headline.
 MEASURED = (
     "imbalance", "imbalance_drawn", "floor", "disclosivity", "disclosivity_rows",
-    "acceptance_rate", "collected", "leaves", "bound_disclosivity", "bound_imbalance",
-    "excess_disclosivity", "excess_imbalance", "accuracy", "accuracy_worst", "rows_accepted",
+    "disclosivity_large", "acceptance_rate", "collected", "leaves", "bound_disclosivity",
+    "bound_imbalance", "excess_disclosivity", "excess_imbalance", "accuracy", "accuracy_worst",
+    "rows_accepted",
 )  # fmt: skip
 #: Metrics by setting and group.
 BY_GROUP = ("group_share", "group_gain", "accuracy_group")

@@ -207,17 +207,19 @@ def _numbers(values, column, fill, told):
     if pd.api.types.is_numeric_dtype(values):
         numbers = values.to_numpy(dtype=float, na_value=np.nan)
     else:
-        texts = values.map(str, na_action="ignore").str.strip()
-        blank = texts.isna() | texts.isin(BLANKS)
-        numbers = pd.to_numeric(texts.where(~blank), errors="coerce")
-        numbers = numbers.to_numpy(float, na_value=np.nan)
-        wrong = np.flatnonzero(np.isnan(numbers) & ~blank.to_numpy(bool))
+        which, found = pd.factorize(values)
+        texts = [str(value).strip() for value in found]
+        numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(float)
+        bad = np.isnan(numbers) & ~np.isin(texts, list(BLANKS))
+        # Code -1, a missing value, points to the last place.
+        wrong = np.flatnonzero(np.append(bad, False)[which])
         if len(wrong):
             raise CounterweightError(
                 f"Column {column!r} of the candidates holds text where numbers are expected in "
-                f"{len(wrong)} rows (first: row {wrong[0]}, {texts.iloc[wrong[0]]!r}; rows are "
+                f"{len(wrong)} rows (first: row {wrong[0]}, {texts[which[wrong[0]]]!r}; rows are "
                 "counted from 0): correct these rows."
             )
+        numbers = np.append(numbers, np.nan)[which]
     infinite = np.flatnonzero(np.isinf(numbers))
     if len(infinite):
         raise CounterweightError(
@@ -235,12 +237,13 @@ def _numbers(values, column, fill, told):
 
 def _codes(values, column, words, pooled, marked, told):
     """A column as codes of its categories; other, missing and none come after them."""
-    whole = pd.api.types.is_float_dtype(values) and (values.dropna() % 1 == 0).all()
-    texts = (values.astype("Int64") if whole else values).map(str, na_action="ignore")
-    texts = texts.where(texts.isin(words), texts.str.strip())
-    texts = texts.where(~texts.isin(BLANKS - set(words)))
-    codes = pd.Index(words).get_indexer(texts.astype(object).where(texts.notna(), None))
-    blank = texts.isna().to_numpy(bool)
+    which, found = pd.factorize(values)
+    whole = pd.api.types.is_float_dtype(values) and all(value % 1 == 0 for value in found)
+    texts = [str(int(value)) if whole else str(value) for value in found]
+    texts = [text if text in words else text.strip() for text in texts]
+    empty = [text in BLANKS and text not in words for text in texts]
+    blank = np.array([*empty, True])[which]
+    codes = np.append(pd.Index(words).get_indexer(texts), -1)[which]
     unseen = (codes < 0) & ~blank
     many = len(words)
     codes = np.where(blank, many + 1, np.where(unseen, many, codes))
@@ -251,7 +254,7 @@ def _codes(values, column, words, pooled, marked, told):
         log.warning(
             "%s: %d of %d rows have a category that the filter never saw (%s); it counts as none "
             "of the known ones.", column, unseen.sum(), len(codes),
-            listed(sorted(set(texts[unseen])), 5),
+            listed(sorted({texts[at] for at in which[unseen]}), 5),
         )  # fmt: skip
     if told and blank.any() and not marked:
         log.warning(
@@ -308,22 +311,22 @@ def read_candidates(path):
             reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
             names = [name.strip() for name in next(reader, [])]
             _check_header(path, names)
-            rows = []
             for fields in reader:
                 if fields and len(fields) != len(names):
                     raise CounterweightError(
                         f"{path}, line {reader.line_num} has {len(fields)} fields where the header "
                         f"has {len(names)}: repair the line."
                     )
-                rows += [fields] if fields else []
+        frame = pd.read_csv(
+            path, sep=separator, skipinitialspace=True, encoding="utf-8-sig", index_col=False,
+            dtype="str", keep_default_na=False,
+        )  # fmt: skip
     except UnicodeDecodeError as error:
         raise CounterweightError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from error
-    except csv.Error as error:
+    except (csv.Error, pd.errors.ParserError) as error:
         raise CounterweightError(f"{path} cannot be read as CSV: {error}.") from error
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return pd.DataFrame(
-        {name: pd.Series(values, dtype="str") for name, values in zip(names, columns, strict=True)}
-    )
+    frame.columns = names
+    return frame
 
 
 def _check_header(path, names):

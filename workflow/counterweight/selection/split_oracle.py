@@ -216,8 +216,12 @@ def mixture(leaf, limits, objective):
     price : float
         Value that a further hypothesis has to beat.
     """
+    values = leaf.sums @ objective
+    best = int(values.argmax())
+    if (limits.excess(leaf.sums[best]) <= 0).all():
+        return np.eye(len(values))[best], np.zeros(len(limits.bounds)), float(values[best])
     found = linprog(
-        -(leaf.sums @ objective),
+        -values,
         A_ub=limits.rows @ leaf.sums.T,
         b_ub=limits.bounds,
         A_eq=np.ones((1, len(leaf.sums))),
@@ -268,6 +272,7 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon):
         enough = epsilon * np.linalg.norm(D)
         pending = [i for i, gain in zip(pending, gains, strict=True) if gain > enough]
         for i in pending:
-            found[i] = mixture(leaf, limits, objectives[i])
+            again = mixture(leaf, limits, objectives[i])
+            found[i] = found[i] if again[0] is None else again
     size = len(leaf.sums)
     return [np.pad(p, (0, size - len(p))) for p, _, _ in found if p is not None]

@@ -14,7 +14,14 @@ from counterweight.reporting.filter_sheets import (
 )
 from counterweight.reporting.filter_tables import main_method, methods_of, setting_value
 from counterweight.reporting.summaries import rises
-from counterweight.reporting.wording import listing, number, percent, setting_label
+from counterweight.reporting.wording import (
+    chance_text,
+    count,
+    listing,
+    number,
+    percent,
+    setting_label,
+)
 
 #: Rounding of a tree's shares, in disclosivity.
 _EXACT = 1e-6
@@ -22,6 +29,8 @@ _EXACT = 1e-6
 _BUDGETS = (0.1, 0.2, 0.4)
 #: Test rows of a leaf below which its shares are mostly chance.
 _FEW_ROWS = 30
+#: Expected rows of a sample that is too small for most uses.
+_FEW_COLLECTED = 100
 _PROXY_BY_CLASSIFIER = ("naive_regression", "naive_tree", "qp_regression", "qp_tree")
 #: Counts that must not be hidden.
 COUNTED = (
@@ -88,7 +97,7 @@ def balance_sentence(found):
     if not math.isnan(way):
         text += f", {percent(way, 0)} of the way to the least that any filter can reach ({grade})"
     if rate.known:
-        text += f", and accepts {percent(rate.mean)} of the candidates"
+        text += f", and accepts {chance_text(rate.mean)} of the candidates"
     return text + "."
 
 
@@ -253,7 +262,8 @@ def bound_sentence(found):
     """Where Theorem 3 says anything, and whether it held."""
     settings, empty, broken = 0, {"disclosivity": 0, "imbalance": 0}, []
     for name, label in methods_of(found.plan):
-        for _, item in found.settings(name, "bound_disclosivity", "test"):
+        measured = found.settings(name, "bound_disclosivity", "test")
+        for _, item in measured if found.option(name) == "alpha" else ():
             settings += 1
             for what in vacuous(found, name, item):
                 empty[what] += 1
@@ -263,7 +273,7 @@ def bound_sentence(found):
                     broken.append(f"{label} at {setting_label(item)} ({what})")
     if not settings:
         return ""
-    if all(count == settings for count in empty.values()):
+    if all(times == settings for times in empty.values()):
         text = (
             "Theorem 3's bound is vacuous at every setting here: on disclosivity it allows 1 or "
             "more, on imbalance more than no filter has"
@@ -294,6 +304,14 @@ def warnings(found):
     for name, label in methods_of(found.plan):
         if found.option(name) != "alpha" or name.endswith("fixed"):
             continue
+        few = [item for _, item in found.settings(name)
+               if found.get(name, "collected", "train", item).mean < _FEW_COLLECTED]  # fmt: skip
+        if few:
+            yield (
+                f"{label}: from {setting_label(few[0])} on fewer than {_FEW_COLLECTED} training "
+                f"rows are expected in the sample at {count(len(few), 'setting')}: the balance is "
+                "bought by turning nearly everybody away."
+            )
         item = found.settings(name)[-1][1]
         rows, over = found.get(name, "disclosivity_rows", "test", item), found.over(name, item)
         if rows.known and rows.mean < _FEW_ROWS and over_grade(over) != "good":

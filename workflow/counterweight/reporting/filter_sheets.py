@@ -14,6 +14,7 @@ from counterweight.reporting.filter_tables import (
 from counterweight.reporting.offers import cell
 from counterweight.reporting.summaries import grade, rises
 from counterweight.reporting.wording import (
+    chance_text,
     interval,
     listing,
     number,
@@ -23,7 +24,7 @@ from counterweight.reporting.wording import (
 
 #: Share of the way from no filter to the floor: good, fair from.
 WAY = (2 / 3, 1 / 3)
-#: Test disclosivity above alpha (of proxies without alpha: above training): good, fair up to.
+#: Test disclosivity above alpha: good, fair up to.
 OVER = (0.02, 0.05)
 #: Loss of accuracy against training on everyone: good, fair up to.
 LOST = (0.005, 0.02)
@@ -110,8 +111,8 @@ def overview_sheet(found, reasons):
         + ". Floor: the least that any filter of this disclosivity can have. Way to it: how far "
         "from no filter to the floor on test rows; good from two thirds, fair from one. Large "
         "leaves: disclosivity over leaves with about 30 test rows or more; in smaller ones shares "
-        "are mostly chance. Beyond: disclosivity on test rows above α or, of a proxy without α, "
-        f"above that in training; good up to {OVER[0]:g}, fair up to {OVER[1]:g}. Accepted: share "
+        "are mostly chance. Beyond: disclosivity on test rows above α; good up to "
+        f"{OVER[0]:g}, fair up to {OVER[1]:g}; a proxy without α promises nothing. Accepted: share "
         "of the training rows, rows collected: their expected number. Brackets: 95 % intervals "
         "over repeats."
     )
@@ -144,6 +145,7 @@ def _balance_cells(found, name, item):
         return found.get(name, metric, target, item)
 
     way, over = found.way(name, item, "test"), found.over(name, item)
+    promised = found.option(name) == "alpha"
     size = of("collected", "train") if of("collected", "train").known else of("collected", "test")
     rate = of("acceptance_rate", "train")
     rate = rate if rate.known else of("acceptance_rate", "test")
@@ -155,8 +157,8 @@ def _balance_cells(found, name, item):
         cell(percent(way, 0), grade=way_grade(way)),
         estimate_cell(of("disclosivity", "train")), estimate_cell(of("disclosivity", "test")),
         cell(number(of("disclosivity_large", "test").mean, 3)),
-        cell(number(over, 3, sign=True), grade=over_grade(over)),
-        cell(percent(rate.mean)), cell(number(size.mean, 0)),
+        cell(number(over, 3, sign=True), grade=over_grade(over)) if promised else cell("no limit"),
+        cell(chance_text(rate.mean)), cell(number(size.mean, 0)),
         cell(number(leaves.mean, 1), "" if math.isnan(shown) else f"in print {number(shown, 0)}"),
     ]  # fmt: skip
 

@@ -177,6 +177,17 @@ def percent(value, places=1):
     return "–" if value is None or math.isnan(value) else number(100 * value, places) + " %"
 
 
+def chance_text(value):
+    """A chance in per cent that shows 0 and 1 only where it is that."""
+    if value is None or math.isnan(value):
+        return "–"
+    if 0 < value < 0.0005:
+        return "< 0.05 %"
+    if 0.9995 < value < 1:
+        return "> 99.9 %"
+    return percent(value, 0 if value in (0, 1) else 2 if value < 0.01 else 1)
+
+
 def interval(low, high, places=2):
     """``[low, high]``, or nothing where there is no interval."""
     if math.isnan(low) or math.isnan(high):

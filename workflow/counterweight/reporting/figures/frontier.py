@@ -3,7 +3,7 @@
 import math
 
 from counterweight.reporting import style
-from counterweight.reporting.figures.tradeoff import TITLES, base, look_of
+from counterweight.reporting.figures.tradeoff import TITLES, base, limits, look_of
 from counterweight.reporting.filter_tables import FilterResults, methods_of
 
 CAPTION = (
@@ -52,6 +52,7 @@ def draw(study):
             ax.set_title(TITLES[target])
             ax.set_xlabel("Disclosivity")
         axes[0, 0].set_ylabel("Imbalance")
+        limits(axes[0], [point for made in points.values() for point in made])
         figure.legend(*_keys([pair for pair in methods if pair[0] in shown], methods),
                       loc="outside lower center", ncols=3, columnspacing=1.6)  # fmt: skip
     return figure

@@ -5,7 +5,7 @@ import numpy as np
 from counterweight.reporting import style
 from counterweight.reporting.figures.proportions import _short
 from counterweight.reporting.filter_tables import FilterResults, main_method, methods_of
-from counterweight.reporting.wording import setting_label
+from counterweight.reporting.wording import chance_text, setting_label
 
 CAPTION = (
     "Shares of the groups (columns, in per cent) in each leaf of one proxy (rows) at three "
@@ -96,7 +96,7 @@ def _panel(ax, leaves, shares, mass, accepted, groups):
                     color="white" if value > 55 else style.INK)  # fmt: skip
     ax.set_yticks(range(count), [f"leaf {leaf}" for leaf in leaves[:count]])
     for row in range(count):
-        ax.text(len(groups) - 0.42, row, f"{100 * mass[row]:.1f} % ({100 * accepted[row]:.0f} %)",
+        ax.text(len(groups) - 0.42, row, f"{100 * mass[row]:.1f} % ({chance_text(accepted[row])})",
                 va="center", fontsize=7.5)  # fmt: skip
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

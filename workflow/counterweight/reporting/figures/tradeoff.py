@@ -2,14 +2,16 @@
 
 import math
 
+from matplotlib.figure import Figure
+
 from counterweight.reporting import style
 from counterweight.reporting.filter_tables import FilterResults, methods_of
 
 CAPTION = (
     "Imbalance of the accepted rows against the disclosivity of the proxy, as measured on training "
     "and on test rows; a line for each proxy along its settings, means with 95 % intervals over "
-    "repeats. The cross is the sample without a filter; no filter can be below the grey line. "
-    "Below: ways to grow the trees."
+    "repeats (cut at the panel). The cross is the sample without a filter; no filter can be below "
+    "the grey line. Below: ways to grow the trees."
 )
 #: Colour and marker of each method by its id; other methods take what is left.
 LOOKS = {
@@ -40,20 +42,22 @@ def draw(study):
     if not rows:
         return style.blank("No filter of this study was measured.")
     with style.look():
-        figure, axes = style.panels(
-            len(rows), 2, height=0.4 + 3.0 * len(rows), sharex="row", sharey="row"
-        )
-        for place, methods in enumerate(rows):
-            for ax, target in zip(axes[place], TITLES, strict=True):
+        figure = Figure(figsize=(style.WIDTH, 3.4 * len(rows)), layout="constrained")
+        parts = figure.subfigures(len(rows), 1, squeeze=False)[:, 0]
+        for part, methods in zip(parts, rows, strict=True):
+            axes = part.subplots(1, 2, sharex=True, sharey=True)
+            points = [(0.0, found.start(target).mean) for target in TITLES
+                      if found.start(target).known]  # fmt: skip
+            for ax, target in zip(axes, TITLES, strict=True):
                 base(ax, found, target)
                 for name, _ in methods:
-                    _line(ax, found, name, target)
+                    points += _line(ax, found, name, target)
                 ax.set_title(TITLES[target])
                 ax.set_xlabel("Disclosivity")
-            axes[place, 0].set_ylabel("Imbalance")
-            axes[place, 1].legend(*keys(methods), loc="upper right", handlelength=1.6,
-                                  fontsize=7.5, labelspacing=0.3, framealpha=0.85,
-                                  frameon=True, edgecolor="none", borderpad=0.2)  # fmt: skip
+            axes[0].set_ylabel("Imbalance")
+            limits(axes, points)
+            part.legend(*keys(methods), loc="outside lower center", ncols=3, handlelength=1.6,
+                        columnspacing=1.6)  # fmt: skip
     return figure
 
 
@@ -88,8 +92,14 @@ def base(ax, found, target):
     if not math.isnan(start):
         ax.plot([0], [start], "x", color=style.INK, markersize=7, markeredgewidth=1.6, zorder=5,
                 clip_on=False)  # fmt: skip
-    ax.set_ylim(bottom=0)
     style.grid(ax, "both")
+
+
+def limits(axes, points):
+    """Limits by the means: intervals of two or three repeats would flatten everything else."""
+    x, y = ([point[place] for point in points] for place in (0, 1))
+    for ax in axes:
+        ax.set(xlim=(-0.03, max(1.03 * max(x), 0.05)), ylim=(0, 1.06 * max(y)))
 
 
 def _floor(found, target):
@@ -109,15 +119,16 @@ def _line(ax, found, name, target):
     for _, item in found.settings(name, target=target):
         across = found.get(name, "disclosivity", target, item)
         up = found.get(name, "imbalance", target, item)
-        if not (across.known and up.known):
+        # Along the grid of budgets the same tree may come again and again.
+        if not (across.known and up.known) or (x and (x[-1], y[-1]) == (across.mean, up.mean)):
             continue
         x.append(across.mean)
         y.append(up.mean)
-        for estimate, draw_ in ((up, ax.vlines), (across, ax.hlines)):
-            if not math.isnan(estimate.low):
-                other = x[-1] if estimate is up else y[-1]
-                draw_(other, estimate.low, estimate.high, color=colour, linewidth=0.7, alpha=0.6)
+        line = {"color": colour, "linewidth": 0.7, "alpha": 0.4}
+        ax.vlines(x[-1], up.low, up.high, **line)
+        ax.hlines(y[-1], across.low, across.high, **line)
     ax.plot(x, y, marker=mark, color=colour, markersize=3.4, linewidth=1.2, markeredgewidth=0)
+    return list(zip(x, y, strict=True))
 
 
 def keys(methods):

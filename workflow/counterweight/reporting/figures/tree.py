@@ -7,7 +7,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.reporting import style
 from counterweight.reporting.filter_tables import FilterResults, main_method, methods_of
-from counterweight.reporting.wording import MINUS, listing, setting_label
+from counterweight.reporting.wording import MINUS, chance_text, listing, setting_label
 from counterweight.tables import model_arrays
 
 CAPTION = (
@@ -160,17 +160,16 @@ def _short(name):
 
 
 def _split_text(node, features):
-    """``High age; low duration; housing=yes; not job=student?`` from signs of coefficients."""
-    words = {"High": [], "low": [], "": [], "not": []}
+    """``high age; low duration; housing=yes; not job=student?`` from signs of coefficients."""
+    words = {"high": [], "low": [], "": [], "not": []}
     for number, coefficient in node["terms"][:_TERMS]:
         name = features[number] if number < len(features) else f"feature {number}"
         flag = "=" in name
-        word = ("" if flag else "High") if coefficient > 0 else ("not" if flag else "low")
+        word = ("" if flag else "high") if coefficient > 0 else ("not" if flag else "low")
         words[word].append(_short(name))
     parts = [f"{word} {', '.join(names)}".strip() for word, names in words.items() if names]
-    text = f"{'; '.join(parts)}?" if parts else "By chance?"
+    text = f"{'; '.join(parts)}?" if parts else "by chance?"
     count = len(node["hypotheses"])
-    text = text[0].upper() + text[1:]
     return text if count == 1 else f"{text} ({count} rules mixed)"
 
 
@@ -179,7 +178,7 @@ def _leaf_texts(node, chance, base, groups):
     order = [k for k in np.argsort(-np.abs(shift), kind="stable")[:_SHIFTS] if abs(shift[k]) > 0.05]
     first = f"Leaf {node['leaf']}: {100 * node['mass']:.1f} % of people"
     if not np.isnan(chance):
-        first += f", accepted {100 * chance:.0f} %"
+        first += f", accepted {chance_text(chance)}"
     told = [f"{_group(groups, k)} {'+' if shift[k] > 0 else MINUS}{abs(shift[k]):.1f}"
             for k in order]  # fmt: skip
     return [first, listing(told) if told else "shares as among all"]

@@ -479,3 +479,13 @@ def test_the_schema_refuses_what_the_rules_do_not_know(tmp_path):
         path.write_text(yaml.safe_dump({"paper": "t", "title": "t", "claims": [claim]}))
         with pytest.raises(CounterweightError, match="claim T1, rule 1"):
             load_claims([path])
+
+
+def test_samples_of_hardly_any_rows_are_warned_of(small):
+    settings = settings_of()
+    assert not any("turning" in text for text in filter_sentences.warnings(
+        FilterResults(small, settings)))  # fmt: skip
+    few = small.copy()
+    few.loc[few["metric"] == "collected", "value"] = 12.0
+    text = next(filter_sentences.warnings(FilterResults(few, settings)))
+    assert "fewer than 100 training rows" in text and "2 settings (α = 0 to 0.2)" in text

@@ -302,16 +302,15 @@ def given_sentence(found):
 def warnings(found):
     """What to take with care: unreached target, few rows in leaves."""
     for name, label in methods_of(found.plan):
-        if found.option(name) != "alpha" or name.endswith("fixed"):
-            continue
         few = [item for _, item in found.settings(name)
                if found.get(name, "collected", "train", item).mean < _FEW_COLLECTED]  # fmt: skip
         if few:
             yield (
-                f"{label}: from {setting_label(few[0])} on fewer than {_FEW_COLLECTED} training "
-                f"rows are expected in the sample at {count(len(few), 'setting')}: the balance is "
-                "bought by turning nearly everybody away."
+                f"{label}: fewer than {_FEW_COLLECTED} training rows are expected in the sample at "
+                f"{_range(few)}: the balance is bought by turning nearly everybody away."
             )
+        if found.option(name) != "alpha" or name.endswith("_fixed"):
+            continue
         item = found.settings(name)[-1][1]
         rows, over = found.get(name, "disclosivity_rows", "test", item), found.over(name, item)
         if rows.known and rows.mean < _FEW_ROWS and over_grade(over) != "good":
@@ -325,6 +324,14 @@ def warnings(found):
                 f"{label}: at {setting_label(item)} the disclosivity on test rows is "
                 f"{number(over, 3)} above α: α is a promise about training rows only."
             )
+
+
+def _range(items):
+    """Settings in words: the only one, or the first and last with their number."""
+    if len(items) == 1:
+        return setting_label(items[0])
+    ends = f"{setting_label(items[0])} to {setting_label(items[-1]).partition(' = ')[2]}"
+    return f"{count(len(items), 'setting')} ({ends})"
 
 
 def counts(found):

@@ -12,6 +12,9 @@ from scipy.optimize import linprog, nnls
 
 #: Weights of a mixture below this are dropped.
 TINY = 1e-9
+#: First step of the Auditor per unit of the distance; it falls with the square root of the round.
+#: The multipliers of the linear programs are mostly of this order.
+STEP = 8.0
 #: Hypotheses that a leaf remembers from one search to the next.
 POOL = 60
 #: Rounds of answers to the multipliers of the linear program, beyond those of the game.
@@ -36,10 +39,14 @@ def closest(A, U, cone=False):
         ||qA - U||.
     """
     if cone:
-        q = nnls(A.T, U)[0]
+        q = nnls(A.T, U, maxiter=100 * len(A))[0]
     else:
         # Scaling y = sq leaves min over s of s^2 d^2 + (1 - s)^2, which grows with d.
-        y = nnls(np.vstack([(A - U).T, np.ones(len(A))]), np.append(np.zeros(len(U)), 1.0))[0]
+        y = nnls(
+            np.vstack([(A - U).T, np.ones(len(A))]),
+            np.append(np.zeros(len(U)), 1.0),
+            maxiter=100 * len(A),
+        )[0]
         q = y / y.sum()
     return q, float(np.linalg.norm(q @ A - U))
 
@@ -56,14 +63,15 @@ class Design:
     weighted : bool
         Regress inside a leaf by its weights, else unweighted over all rows.
     ridge : float
-        Added to the diagonal of the Gram matrix per unit of weight.
+        Added to the diagonal of the Gram matrix per unit of weight, 1e-9 at least: one-hot
+        features are not of full rank.
     """
 
     def __init__(self, X, Z, first, *, weighted, ridge):
         self.raw = X
         self.mean = X.mean(axis=0)
         spread = X.std(axis=0)
-        self.scale = np.where(spread > 1e-12 * (1 + np.abs(self.mean)), spread, 1.0)
+        self.scale = np.where(spread > 1e-12 * np.abs(self.mean), spread, 1.0)
         n, d = X.shape
         self.X = np.empty((n, d + 1))
         np.subtract(X, self.mean, out=self.X[:, :d])
@@ -184,13 +192,22 @@ def game(leaf, limits, D, levels, rounds):
     """Learner and Auditor, one game for each level Q at once; all hypotheses join the pool.
 
     The Learner answers the multipliers of the Auditor by the oracle, the Auditor takes a
-    projected gradient step. The first answers are those without limits.
+    projected gradient step. The first answers are those without limits; where they keep to
+    them, the multipliers stay 0 and the game is over.
+
+    Parameters
+    ----------
+    leaf : Leaf
+    limits : Limits
+    D : numpy.ndarray, (K,)
+    levels : numpy.ndarray, (m,)
+    rounds : int
     """
     objective = D[None] - levels[:, None] * _ones(leaf)
     multipliers = np.zeros((len(levels), len(limits.bounds)))
     for t in range(rounds):
         sums = leaf.play(objective - multipliers @ limits.rows)
-        step = np.linalg.norm(D) * 8.0 / np.sqrt(t + 1.0)
+        step = STEP * np.linalg.norm(D) / np.sqrt(t + 1.0)
         moved = np.maximum(multipliers + step * limits.excess(sums), 0.0)
         if np.array_equal(moved, multipliers):
             break
@@ -206,7 +223,15 @@ def _ones(leaf):
 def mixture(leaf, limits, objective):
     """Best mixture of the pool within the limits, and the multipliers of the limits.
 
-    A vertex of a linear program: at most one hypothesis more than there are limits.
+    A vertex of a linear program: at most one hypothesis more than there are limits. It is the
+    best hypothesis alone where that one keeps to the limits.
+
+    Parameters
+    ----------
+    leaf : Leaf
+    limits : Limits
+    objective : numpy.ndarray, (K,)
+        Gain of each group's weight on side 1.
 
     Returns
     -------

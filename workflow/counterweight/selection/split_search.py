@@ -103,11 +103,11 @@ class Search:
         mass = np.array([leaf.mass for leaf in leaves])
         active = [j for j in np.argsort(-q, kind="stable") if q[j] > 1e-9]
         others = [j for j in np.argsort(-mass, kind="stable") if q[j] <= 1e-9]
-        open_ = [
+        splittable = [
             [j for j in part if mass[j] > 2 * self.smallest and leaves[j].depth < self.height]
             for part in (active, others)
         ]
-        for part in (open_[0], *([j] for j in open_[1][:OTHERS])):
+        for part in (splittable[0], *([j] for j in splittable[1][:OTHERS])):
             found = []
             for j in part:
                 found += [(*tried, j) for tried in self._tried(leaves[j], A, j, D, alpha)]

@@ -10,10 +10,10 @@ from counterweight.selection import groups, split_rules
 from counterweight.selection.split_oracle import Design, Leaf, Limits, closest, game, mixture
 from counterweight.selection.split_tree import OPTIONS, SplitTreeProxy
 
-ALPHAS = [0.0, 0.02, 0.1, 0.3, 1.0]
+ALPHAS = [0.0, 0.05, 0.2, 1.0]
 
 
-def world(seed, n=1500, classes=(4,), features=6):
+def world(seed, n=800, classes=(4,), features=6):
     """Rows whose groups depend on the features, unequally frequent, each group present."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, features)) * 10.0 ** rng.integers(-3, 4, features)

@@ -10,6 +10,8 @@ from counterweight.selection.split_rules import ROOT, Split
 SLACK = 1e-5
 #: Share of the largest drop that a split with heavier children may do without.
 NEARLY = 0.3
+#: Intercepts that are tried for a hypothesis of a deterministic split.
+CUTS = 15
 #: Leaves outside the closest mixture that are tried, heaviest first.
 OTHERS = 4
 
@@ -143,7 +145,7 @@ class Search:
         mixtures = proposals(leaf, limits, D, **self.sweep)
         rest = np.delete(A, j, axis=0)
         if self.deterministic:
-            tried = self._deterministic(leaf, mixtures, self._limits(leaf, alpha))
+            tried = self._deterministic(leaf, mixtures, D, self._limits(leaf, alpha))
         else:
             tried = [(p @ leaf.sums, p, np.nan) for p in mixtures]
         found = []
@@ -155,8 +157,16 @@ class Search:
                 found.append(((reached, min(inside, 1 - inside) * leaf.mass), p, cut))
         return found
 
-    def _deterministic(self, leaf, mixtures, limits):
-        """Splits without chance: single hypotheses, and majorities of the mixtures."""
+    def _deterministic(self, leaf, mixtures, D, limits):
+        """Splits without chance: single hypotheses, and majorities of the mixtures.
+
+        Nothing can be mixed to keep to the limits, so the hypotheses played last are also
+        tried with other intercepts: the regressions of a class's groups sum to 1.
+        """
+        directions = np.vstack([D, leaf.directions[-self.sweep["thresholds"] :]])
+        cuts = np.quantile(leaf.scores @ directions.T, np.linspace(0, 1, CUTS + 2)[1:-1], axis=0)
+        first = np.arange(len(D)) < self.design.first
+        leaf.play((directions - cuts[:, :, None] * first).reshape(-1, len(D)))
         fits = np.flatnonzero((limits.excess(leaf.sums) <= 0).all(axis=1))
         tried = [(leaf.sums[i], np.eye(len(leaf.sums))[i], 0.5) for i in fits if i > 1]
         for p in mixtures:

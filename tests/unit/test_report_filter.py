@@ -489,3 +489,13 @@ def test_samples_of_hardly_any_rows_are_warned_of(small):
     few.loc[few["metric"] == "collected", "value"] = 12.0
     text = next(filter_sentences.warnings(FilterResults(few, settings)))
     assert "fewer than 100 training rows" in text and "2 settings (α = 0 to 0.2)" in text
+
+
+def test_rules_are_told_with_the_rows_and_the_numbers_that_they_compare(small):
+    left = {"source": "alpha_beta", "item": "alpha=0.2"}
+    text = verdict(small, metric="imbalance", left=left, right=left | {"target": "train"},
+                   comparison="greater")["text"]  # fmt: skip
+    assert "(α = 0.2) on test rows − imbalance" in text and "on training rows = +0.100" in text
+    text = verdict(small, metric="imbalance", left=left, right=0.25, comparison="within",
+                   margin=0.5, relative=True)["text"]  # fmt: skip
+    assert "− 0.250 = +40.00 % of 0.250" in text

@@ -176,6 +176,9 @@ def check_names(claims, plan):
         raise CounterweightError(f"The claims do not fit the config: {listed(problems, 3)}.")
 
 
+_ROWS = {"train": "training rows", "test": "test rows"}
+
+
 def _item(item):
     """An item in print; a setting of a sweep by the name of its option."""
     setting, mark, rest = item.partition("#")
@@ -201,7 +204,7 @@ def _name(side, plan, rule_each=None):
             parts[0] += f" of {source}"
         if "within" in side:
             limit = side["within"]["at_most"]
-            words = "limits" if isinstance(limit, list) else f"{limit:g}"
+            words = "the same limits" if isinstance(limit, list) else f"{limit:g}"
             parts[0] = f"least {parts[0]}"
             parts.append(f"({wording.metric_name(side['within']['metric'])} up to {words})")
         if side.get("item") and not rule_each:
@@ -217,9 +220,17 @@ def _phrase(left, right, rule, outcome, plan):
     each = rule.get("each")
     names = [_name(left, plan, each), _name(right, plan, each)]
     if names[1] is None:
-        names[1] = wording.number(right * factor, wording.digits(unit, right * factor))
+        # A number on the right is told in the metric's own unit, also where the rest is relative.
+        kind, scale = wording.unit(left["metric"])
+        shown = right * scale
+        names[1] = wording.number(shown, wording.digits(kind, shown))
     elif left["study"] != right["study"]:
         names = [f"{names[0]} in {left['study']}", f"{names[1]} in {right['study']}"]
+    elif {left.get("target"), right.get("target")} == set(_ROWS):
+        names = [
+            f"{name} on {_ROWS[side['target']]}"
+            for name, side in zip(names, (left, right), strict=True)
+        ]
     effect = wording.number(outcome["effect"], places, sign=True)
     text = f"{names[0]} {wording.MINUS} {names[1]} = {effect}" + (f" {unit}" if unit else "")
     if rule.get("relative"):

@@ -190,7 +190,7 @@ def _group(groups, k):
 
 def _drawn(lines, title):
     for line in lines:
-        room = int(104 - 4.2 * line["depth"])
+        room = max(24, int(104 - 4.2 * line["depth"]))
         line["lines"] = [part for text in line["texts"] for part in textwrap.wrap(text, room)]
     heights = [_LINE * (len(line["lines"]) + 0.75) for line in lines]
     total = sum(heights) + 0.35

@@ -256,3 +256,58 @@ def files(folder, name, rows=1500, seed=5, selector="alpha_beta"):
     write_table(folder / "selection" / f"{selector}.parquet",
                 model_table(proxy.to_arrays(), 0, "").to_pandas())  # fmt: skip
     return proxy
+
+
+def at(metric, values, item="", target="", **keys):
+    return [
+        {"metric": metric, "item": item, "repeat": repeat, "value": value, "target": target, **keys}
+        for repeat, value in enumerate(values)
+    ]
+
+
+def measured(**sources):
+    return pd.concat(
+        [metrics_table("s", name, records).to_pandas() for name, records in sources.items()],
+        ignore_index=True,
+    )
+
+
+def settings_of(name="adult_filter", methods=("alpha_beta",), **changes):
+    settings = study(name, **changes)
+    settings["methods"] = [one for one in settings["methods"] if one["id"] in methods]
+    return settings
+
+
+def small():
+    """Two groups, one method, two repeats, alpha 0 and 0.2, all numbers written down."""
+    labels = []
+    for target in ("train", "test"):
+        labels += at("starting_imbalance", [0.5, 0.5], target=target)
+        labels += at("group_share", [0.8, 0.8], "a", target) + at("group_share", [0.2] * 2, "b",
+                                                                 target)  # fmt: skip
+    mine = []
+    for target, imbalance, disclosed in (("train", [0.2, 0.3], [0.2, 0.2]),
+                                         ("test", [0.3, 0.4], [0.22, 0.24])):  # fmt: skip
+        for item, values, shown in (
+            ("alpha=0", [0.5, 0.5], [0.0, 0.0]), ("alpha=0.2", imbalance, disclosed),
+        ):  # fmt: skip
+            mine += at("imbalance", values, item, target) + at("disclosivity", shown, item, target)
+            mine += at("acceptance_rate", [0.4, 0.6], item, target)
+            mine += at("collected", [400, 600], item, target) + at("leaves", [3, 4], item, target)
+        mine += at("floor", [0.5, 0.5], "alpha=0", target)
+        mine += at("floor", [0.25, 0.25], "alpha=0.2", target)
+        for group, share in (("a", 0.6), ("b", 0.4)):
+            mine += at("group_share", [share] * 2, f"alpha=0.2#{group}", target)
+            mine += at("group_gain", [share / (0.8 if group == "a" else 0.2)] * 2,
+                       f"alpha=0.2#{group}", target)  # fmt: skip
+    mine += at("bound_disclosivity", [1.2, 1.3], "alpha=0.2", "test")
+    mine += at("bound_imbalance", [2.0, 2.2], "alpha=0.2", "test")
+    mine += at("excess_disclosivity", [0.02, 0.04], "alpha=0.2", "test")
+    mine += at("excess_imbalance", [0.1, 0.1], "alpha=0.2", "test")
+    for item, accuracy in (("everyone", 0.85), ("alpha=0.2", 0.84)):
+        mine += at("accuracy", [accuracy] * 2, item, "test")
+        mine += at("accuracy_worst", [accuracy - 0.1] * 2, item, "test")
+        mine += at("accuracy_group", [accuracy - 0.1] * 2, f"{item}#b", "test")
+        mine += at("accuracy_group", [accuracy] * 2, f"{item}#a", "test")
+        mine += at("rows_accepted", [500.0] * 2, item, "train")
+    return measured(labels=labels, alpha_beta=mine)

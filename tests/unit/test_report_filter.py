@@ -2,20 +2,16 @@
 
 import copy
 import html as markup
-import json
 import re
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import report_filter as filters
-import yaml
 from counterweight.components import load
-from counterweight.errors import CounterweightError
 from counterweight.evaluation.intervals import paired_interval
-from counterweight.reporting import filter_sentences, filter_sheets, quantities
-from counterweight.reporting.claims import check_names, decide, load_claims
+from counterweight.reporting import filter_sentences, filter_sheets
+from counterweight.reporting.claims import decide, load_claims
 from counterweight.reporting.figures import frontier, heatmap, tree
 from counterweight.reporting.filter_tables import (
     LAYOUT,
@@ -28,7 +24,7 @@ from counterweight.reporting.report import build_report
 from counterweight.reporting.results import StudyResults
 from counterweight.reporting.style import svg_text
 from counterweight.reporting.tables import all_tables
-from counterweight.tables import metrics_table, write_table
+from counterweight.tables import write_table
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "deng_2023.yaml"
 STUDIES = ("adult_filter", "bank_filter", "adult_filter_two", "bank_filter_target")
@@ -45,60 +41,9 @@ def deng():
     return load_claims([CLAIMS])
 
 
-def at(metric, values, item="", target="", **keys):
-    return [
-        {"metric": metric, "item": item, "repeat": repeat, "value": value, "target": target, **keys}
-        for repeat, value in enumerate(values)
-    ]
-
-
-def measured(**sources):
-    return pd.concat(
-        [metrics_table("s", name, records).to_pandas() for name, records in sources.items()],
-        ignore_index=True,
-    )
-
-
-def settings_of(name="adult_filter", methods=("alpha_beta",), **changes):
-    settings = filters.study(name, **changes)
-    settings["methods"] = [one for one in settings["methods"] if one["id"] in methods]
-    return settings
-
-
 @pytest.fixture
 def small():
-    """Two groups, one method, two repeats, alpha 0 and 0.2, all numbers written down."""
-    labels = []
-    for target in ("train", "test"):
-        labels += at("starting_imbalance", [0.5, 0.5], target=target)
-        labels += at("group_share", [0.8, 0.8], "a", target) + at("group_share", [0.2] * 2, "b",
-                                                                 target)  # fmt: skip
-    mine = []
-    for target, imbalance, disclosed in (("train", [0.2, 0.3], [0.2, 0.2]),
-                                         ("test", [0.3, 0.4], [0.22, 0.24])):  # fmt: skip
-        for item, values, shown in (
-            ("alpha=0", [0.5, 0.5], [0.0, 0.0]), ("alpha=0.2", imbalance, disclosed),
-        ):  # fmt: skip
-            mine += at("imbalance", values, item, target) + at("disclosivity", shown, item, target)
-            mine += at("acceptance_rate", [0.4, 0.6], item, target)
-            mine += at("collected", [400, 600], item, target) + at("leaves", [3, 4], item, target)
-        mine += at("floor", [0.5, 0.5], "alpha=0", target)
-        mine += at("floor", [0.25, 0.25], "alpha=0.2", target)
-        for group, share in (("a", 0.6), ("b", 0.4)):
-            mine += at("group_share", [share] * 2, f"alpha=0.2#{group}", target)
-            mine += at("group_gain", [share / (0.8 if group == "a" else 0.2)] * 2,
-                       f"alpha=0.2#{group}", target)  # fmt: skip
-    mine += at("bound_disclosivity", [1.2, 1.3], "alpha=0.2", "test")
-    mine += at("bound_imbalance", [2.0, 2.2], "alpha=0.2", "test")
-    mine += at("excess_disclosivity", [0.02, 0.04], "alpha=0.2", "test")
-    mine += at("excess_imbalance", [0.1, 0.1], "alpha=0.2", "test")
-    for item, accuracy in (("everyone", 0.85), ("alpha=0.2", 0.84)):
-        mine += at("accuracy", [accuracy] * 2, item, "test")
-        mine += at("accuracy_worst", [accuracy - 0.1] * 2, item, "test")
-        mine += at("accuracy_group", [accuracy - 0.1] * 2, f"{item}#b", "test")
-        mine += at("accuracy_group", [accuracy] * 2, f"{item}#a", "test")
-        mine += at("rows_accepted", [500.0] * 2, item, "train")
-    return measured(labels=labels, alpha_beta=mine)
+    return filters.small()
 
 
 def cells_of(sheet, label):
@@ -112,7 +57,7 @@ def test_settings_and_groups_are_read_from_items():
 
 
 def test_intervals_are_those_of_every_other_table(small):
-    found = FilterResults(small, settings_of())
+    found = FilterResults(small, filters.settings_of())
     one = found.get("alpha_beta", "imbalance", "test", "alpha=0.2")
     assert one[:1] + one[2:5] == pytest.approx((*paired_interval([0.3, 0.4], 1 / 3), 2))
     assert (one.least, one.greatest) == (0.3, 0.4)
@@ -120,7 +65,7 @@ def test_intervals_are_those_of_every_other_table(small):
 
 
 def test_known_numbers_stand_in_their_cells(small):
-    found = FilterResults(small, settings_of())
+    found = FilterResults(small, filters.settings_of())
     sheet = filter_sheets.overview_sheet(found, {})
     cells = cells_of(sheet, "(α,β)-proxy, α = 0.2")
     shown = dict(zip(sheet["head"][1:], cells, strict=True))
@@ -144,7 +89,7 @@ def test_grades_go_by_the_way_to_the_floor_and_by_the_budget(way, over, grades):
 
 
 def test_a_budget_of_zero_leaves_no_way_to_go(small):
-    found = FilterResults(small, settings_of())
+    found = FilterResults(small, filters.settings_of())
     assert np.isnan(found.way("alpha_beta", "alpha=0", "test"))
     assert filter_sheets.way_grade(np.nan) == ""
 
@@ -152,14 +97,14 @@ def test_a_budget_of_zero_leaves_no_way_to_go(small):
 def test_groups_are_told_before_and_after_with_figures_in_print(small):
     entry = {"source": "alpha_beta alpha=0.2#b", "metric": "group_gain", "target": "test",
              "value": 4.5}  # fmt: skip
-    sheet = filter_sheets.groups_sheet(FilterResults(small, settings_of(), [entry]))
+    sheet = filter_sheets.groups_sheet(FilterResults(small, filters.settings_of(), [entry]))
     texts = [cell["text"] for cell in cells_of(sheet, "b")]
     assert texts == ["50.0 %", "20.00 %", "20.00 %", "40.00", "40.00", "× 2.00"]
     assert cells_of(sheet, "b")[-1]["bracket"] == "in print × 4.5"
 
 
 def test_the_classifier_stands_beside_one_of_all_rows(small):
-    found = FilterResults(small, settings_of())
+    found = FilterResults(small, filters.settings_of())
     sheet = filter_sheets.classifier_sheet(found)
     assert [row["label"] for row in sheet["rows"]] == ["All training rows", "α = 0.2"]
     texts = [cell["text"] for cell in sheet["rows"][1]["cells"]]
@@ -172,25 +117,25 @@ def test_the_classifier_stands_beside_one_of_all_rows(small):
 
 
 def test_a_bound_that_says_nothing_is_called_vacuous(small):
-    found = FilterResults(small, settings_of())
+    found = FilterResults(small, filters.settings_of())
     assert filter_sheets.vacuous(found, "alpha_beta", "alpha=0.2") == ["disclosivity", "imbalance"]
     sheet = filter_sheets.bound_sheet(found)
     assert sheet["rows"][0]["cells"][-1]["text"] == "nothing on disclosivity and imbalance"
     assert "vacuous at every setting" in filter_sentences.bound_sentence(found)
     tight = small.copy()
     tight.loc[tight["metric"] == "bound_disclosivity", "value"] = 0.21
-    text = filter_sentences.bound_sentence(FilterResults(tight, settings_of()))
+    text = filter_sentences.bound_sentence(FilterResults(tight, filters.settings_of()))
     assert "broken by (α,β)-proxy at α = 0.2 (disclosivity)" in text
 
 
 def test_a_tree_beyond_its_budget_is_reported(small):
-    text = filter_sentences.disclosure_sentence(FilterResults(small, settings_of()))
+    text = filter_sentences.disclosure_sentence(FilterResults(small, filters.settings_of()))
     assert text.startswith("On training rows no tree discloses more than its α")
     assert "at most 0.030 above it ((α,β)-proxy, α = 0.2; fair)" in text
     worse = small.copy()
     rows = (worse["metric"] == "disclosivity") & (worse["target"] == "train")
     worse.loc[rows & (worse["item"] == "alpha=0.2") & (worse["repeat"] == 1), "value"] = 0.25
-    text = filter_sentences.disclosure_sentence(FilterResults(worse, settings_of()))
+    text = filter_sentences.disclosure_sentence(FilterResults(worse, filters.settings_of()))
     assert "exceeds α by up to 0.0500" in text, "the worst repeat, not the mean"
 
 
@@ -210,7 +155,9 @@ def test_the_wanted_shares_are_equal_within_a_class_or_as_told(everything):
     )
     assert two.share_wanted("race=White") == pytest.approx(1 / 5)
     assert two.share_wanted("sex=Male") == pytest.approx(1 / 2)
-    settings = settings_of("bank_filter", filter={"group": ["job"], "target": {"student": 0.3}})
+    settings = filters.settings_of(
+        "bank_filter", filter={"group": ["job"], "target": {"student": 0.3}}
+    )
     one = FilterResults(metrics[metrics["study"] == "bank_filter"], settings)
     assert one.share_wanted("student") == 0.3 and one.share_wanted("retired") == 0.0
 
@@ -218,13 +165,16 @@ def test_the_wanted_shares_are_equal_within_a_class_or_as_told(everything):
 def test_the_start_goes_by_the_target(small):
     other = small.copy()
     other.loc[(other["metric"] == "imbalance") & (other["item"] == "alpha=0"), "value"] = 0.7
-    plain, aimed = settings_of(), settings_of(filter={"group": ["x"], "target": {"a": 1.0}})
+    plain, aimed = (
+        filters.settings_of(),
+        filters.settings_of(filter={"group": ["x"], "target": {"a": 1.0}}),
+    )
     assert FilterResults(other, plain).start("test").mean == 0.5
     assert FilterResults(other, aimed).start("test").mean == 0.7
 
 
 def test_failed_methods_keep_a_row_with_the_reason(small):
-    settings = settings_of(methods=("alpha_beta", "qp_tree"))
+    settings = filters.settings_of(methods=("alpha_beta", "qp_tree"))
     sheet = filter_sheets.overview_sheet(FilterResults(small, settings), {"qp_tree": "no memory"})
     row = next(row for row in sheet["rows"] if row["label"] == "QP tree")
     assert row["failed"] and row["reason"] == "no memory"
@@ -290,9 +240,9 @@ def test_one_repeat_gives_no_intervals_but_a_page(deng):
 
 
 def test_a_main_method_is_one_with_results(small):
-    found = FilterResults(small, settings_of(methods=("naive_tree", "alpha_beta")))
+    found = FilterResults(small, filters.settings_of(methods=("naive_tree", "alpha_beta")))
     assert main_method(found, "relaxed", "nothing") == "alpha_beta"
-    assert main_method(FilterResults(small, settings_of(methods=("relaxed",)))) is None
+    assert main_method(FilterResults(small, filters.settings_of(methods=("relaxed",)))) is None
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +265,7 @@ def test_figures_are_drawn_with_failed_methods_and_one_repeat(name, study, every
 
 
 def test_figures_of_two_groups_and_of_two_classes(small, everything):
-    plan = {"s": settings_of()}
+    plan = {"s": filters.settings_of()}
     for name in ("tradeoff", "frontier", "proportions"):
         results = StudyResults("s", plan["s"], small, "nowhere")
         assert ">No " not in svg_text(load("figure", name)(results))
@@ -395,107 +345,11 @@ def test_the_tree_is_that_of_the_filter_given_away(everything):
     assert tree.tree_shown(FilterResults(own, settings)) == ("relaxed", "alpha=0.4")
 
 
-def test_the_claims_are_all_there_and_name_only_what_the_plan_has(deng, everything):
-    claims, printed = deng
-    assert [claim["id"] for claim in claims] == [f"B{number:02d}" for number in range(1, 25)]
-    check_names(claims, everything[0])
-    assert {(entry["metric"], entry["value"]) for entry in printed} == {
-        ("group_gain", 4.5), ("leaves", 3)}  # fmt: skip
-
-
-def test_every_rule_finds_its_metrics(deng, everything):
-    plan, metrics = everything
-    for claim in decide(deng[0], metrics, plan).itertuples():
-        for rule in json.loads(claim.rules):
-            assert rule["verdict"] != "cannot", (claim.id, rule["text"])
-        assert "nan" not in claim.detail
-
-
-def test_verdicts_follow_the_numbers(deng, everything):
-    plan, metrics = everything
-    before = decide(deng[0], metrics, plan).set_index("id")["verdict"]
-    assert before["B05"] == before["B22"] == before["B24"] == "reproduced"
-    rows = (metrics["source"] == "alpha_beta") & (metrics["metric"] == "disclosivity")
-    one = rows & (metrics["item"] == "alpha=0.3") & (metrics["repeat"] == 1)
-    beyond = metrics.assign(value=metrics["value"].where(~one, 0.3 + 1e-5))
-    after = decide(deng[0], beyond, plan).set_index("id")["verdict"]
-    assert after["B05"].startswith("depends on"), "a single run beyond its budget"
-
-
-def rules(**rule):
-    return [{"id": "T1", "paper": "t", "title": "t", "statement": "s", "where": "w",
-             "decide": [{"label": "it", "study": "s", "target": "test", **rule}]}]  # fmt: skip
-
-
-def verdict(small, **rule):
-    plan = {"data_source": "download", "studies": {"s": settings_of()}}
-    return json.loads(decide(rules(**rule), small, plan).iloc[0]["rules"])[0]
-
-
-def test_a_limit_on_another_metric_picks_the_least_value_within_it(small):
-    kept = {"metric": "imbalance", "left": "alpha_beta", "right": 0.0, "comparison": "greater"}
-    free = verdict(small, **kept, within={"metric": "disclosivity", "at_most": 0.5})
-    assert free["effect"] == pytest.approx(0.35)
-    tight = verdict(small, **kept, within={"metric": "disclosivity", "at_most": 0.1})
-    assert tight["effect"] == 0.5, "only the setting without any split"
-    mixed = verdict(small, **kept, within={"metric": "disclosivity", "at_most": 0.23})
-    assert mixed["effect"] == pytest.approx((0.3 + 0.5) / 2), "each repeat by its own measurement"
-    none = verdict(small, **kept, within={"metric": "disclosivity", "at_most": -1})
-    assert none["verdict"] == "cannot" and "within the limits" in none["text"]
-
-
-def test_items_are_compared_one_by_one_with_the_number_in_their_name(small):
-    rule = {"metric": "disclosivity", "left": "alpha_beta", "right": {"option": "alpha"},
-            "comparison": "less", "judge": "every"}  # fmt: skip
-    most = verdict(small, **rule, each="max")
-    assert (most["low"], most["high"]) == pytest.approx((0.02, 0.04))
-    assert verdict(small, **rule, each="min")["effect"] == 0.0
-    wrong = rule | {"metric": "accuracy", "right": {"option": "alpha"}}
-    assert verdict(small, **wrong, each="max")["verdict"] == "cannot", "everyone has no alpha"
-
-
-def test_items_that_one_side_lacks_are_passed_over():
-    left = pd.DataFrame({"a": [1.0, 2.0], "b": [5.0, 6.0]})
-    right = pd.DataFrame({"b": [4.0, 7.0], "c": [0.0, 0.0]})
-    assert quantities.differences(left, right, "max", False, False).tolist() == [1.0, -1.0]
-    with pytest.raises(quantities.Missing, match="no item in common"):
-        quantities.differences(left, right[["c"]], "max", False, False)
-
-
-def test_a_pattern_names_some_items(small):
-    rule = {"metric": "group_share", "right": 0.0, "comparison": "greater"}
-    left = {"source": "alpha_beta", "item": "alpha=0.2#*", "aggregate": "max"}
-    assert verdict(small, left=left, **rule)["effect"] == pytest.approx(0.6)
-    left["item"] = "alpha=0.2#b"
-    assert verdict(small, left=left, **rule)["effect"] == pytest.approx(0.4)
-
-
-def test_the_schema_refuses_what_the_rules_do_not_know(tmp_path):
-    path = tmp_path / "c.yaml"
-    rule = {"label": "it", "study": "s", "metric": "m", "left": "a", "right": 0,
-            "comparison": "less"}  # fmt: skip
-    for wrong in ({"within": {"metric": "m"}}, {"each": "median"}, {"within": 0.2}):
-        claim = {"id": "T1", "statement": "s", "where": "w", "decide": [rule | wrong]}
-        path.write_text(yaml.safe_dump({"paper": "t", "title": "t", "claims": [claim]}))
-        with pytest.raises(CounterweightError, match="claim T1, rule 1"):
-            load_claims([path])
-
-
 def test_samples_of_hardly_any_rows_are_warned_of(small):
-    settings = settings_of()
+    settings = filters.settings_of()
     assert not any("turning" in text for text in filter_sentences.warnings(
         FilterResults(small, settings)))  # fmt: skip
     few = small.copy()
     few.loc[few["metric"] == "collected", "value"] = 12.0
     text = next(filter_sentences.warnings(FilterResults(few, settings)))
     assert "fewer than 100 training rows" in text and "2 settings (α = 0 to 0.2)" in text
-
-
-def test_rules_are_told_with_the_rows_and_the_numbers_that_they_compare(small):
-    left = {"source": "alpha_beta", "item": "alpha=0.2"}
-    text = verdict(small, metric="imbalance", left=left, right=left | {"target": "train"},
-                   comparison="greater")["text"]  # fmt: skip
-    assert "(α = 0.2) on test rows − imbalance" in text and "on training rows = +0.100" in text
-    text = verdict(small, metric="imbalance", left=left, right=0.25, comparison="within",
-                   margin=0.5, relative=True)["text"]  # fmt: skip
-    assert "− 0.250 = +40.00 % of 0.250" in text

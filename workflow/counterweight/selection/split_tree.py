@@ -16,6 +16,7 @@ from counterweight.selection.groups import (
 )
 from counterweight.selection.split_oracle import Design, closest
 from counterweight.selection.split_search import Search
+from counterweight.selection.split_steps import step_records, steps
 
 TASK = "filter"
 
@@ -112,6 +113,11 @@ OPTIONS = {
         "description": "Shares to aim at, in the order of the groups; null for equal shares.",
     },
 }  # fmt: skip
+
+
+def _nearest(A, target):
+    """Weights of the point of the hull that is closest to the target."""
+    return closest(A, target)[0]
 
 
 class SplitTreeProxy:
@@ -279,8 +285,9 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
         """Records of what was fitted: metric, item (the setting) and value.
 
         Metrics: distance (to the hull or cone of the leaves), reached (1 where it is at most
-        `stop_distance`), leaves, height, splits, disclosivity (in sample), and
-        smallest_leaf_rows (weight of the smallest leaf, in training rows).
+        `stop_distance`), leaves, height, splits, disclosivity (in sample),
+        smallest_leaf_rows (weight of the smallest leaf, in training rows), and how the
+        distance fell split by split (`counterweight.selection.split_steps`).
         """
         records = []
         stop = self._rule("stop_distance")
@@ -295,6 +302,12 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
                 "disclosivity": disclosivity(self.mass_[t], self.shares_[t], self.base_),
                 "smallest_leaf_rows": float(self.mass_[t].min() * self.rows_),
             }
+            values |= step_records(
+                steps(
+                    self.splits_, leaves, self.mass_[t], self.shares_[t], self.target_,
+                    _nearest, self.gamma,
+                )
+            )  # fmt: skip
             records += [
                 {"metric": metric, "item": setting, "value": value}
                 for metric, value in values.items()

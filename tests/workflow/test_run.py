@@ -110,6 +110,43 @@ def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
     assert pd.read_parquet(again.results / "filtered.parquet")["accepted"].tolist() == first
 
 
+def test_a_filter_is_made_from_a_table_of_ones_own_by_config_alone(again):
+    rng = np.random.default_rng(5)
+    group = rng.choice(["a", "b", "c"], 900, p=[0.7, 0.2, 0.1])
+    score = rng.normal(size=900) + (group == "b") - (group == "c")
+    town = np.where(rng.random(900) < 0.3 + 0.4 * (group == "b"), "north", "south")
+    frame = pd.DataFrame({"score": score.round(3), "town": town, "group": group})
+    frame.to_csv(again.folder / "mine.csv", index=False)
+    config = again.config
+    config["datasets"]["own_table"] = {"path": "mine.csv"}
+    mine = {
+        "dataset": "own_table", "features": {"recipe": "one_hot", "drop": ["group"]},
+        "outcome": {"rule": "no_outcome"}, "labeling": {"rule": "sensitive", "group": ["group"]},
+        "targets": ["general"], "evaluation": {"protocol": "filtering"},
+        "selection": [{"selector": "split_tree", "alphas": [0.0, 0.2], "smallest_leaf": 0.05}],
+        "weighting": [{"weighting": "quadratic"}],
+        "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
+        "filter": {"method": "balanced_filter-quadratic", "setting": "alpha=0.2"},
+    }  # fmt: skip
+    config["studies"]["mine"] = mine
+    again.config = config
+    new = frame.drop(columns="group").head(200)
+    new.to_csv(again.folder / "people.csv", index=False)
+    run = again.run("filter", "--config", "candidates=people.csv", "filter_study=mine")
+    assert run.status == 0, run.output
+    found = pd.read_parquet(again.results / "filtered.parquet")
+    assert len(found) == 200 and found["probability"].between(0, 1).all()
+    assert found["accepted"].mean() == pytest.approx(found["probability"].mean(), abs=0.15)
+    assert "alpha" in again.text("results/mine/filter.md")
+
+    mine["features"] = {"recipe": "one_hot"}
+    again.config = config
+    run = again.run("results/mine/labels.parquet")
+    assert run.status != 0
+    assert "features.drop" in run.output and "group" in run.output
+    assert not (again.results / "mine" / "labels.parquet").exists()
+
+
 def test_no_filter_is_more_disclosive_in_sample_than_allowed(finished):
     metrics = pd.read_parquet(finished.results / "people" / "metrics" / "alpha_beta.parquet")
     mine = metrics[(metrics["metric"] == "disclosivity") & (metrics["target"] == "train")]

@@ -45,6 +45,7 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_auc.py
 	$(BIN)/python tests/benchmarks/bench_value.py
 	$(BIN)/python tests/benchmarks/bench_choice.py
+	$(BIN)/python tests/benchmarks/bench_filter.py
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache

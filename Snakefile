@@ -31,7 +31,7 @@ rule all:
 
 
 onsuccess:
-    print(f"Done: open {RESULTS}/report.html")
+    print(what_was_made())
 
 
 onerror:

@@ -3,7 +3,8 @@ from counterweight import jobs
 from counterweight.components import configured
 from counterweight.selection.groups import disclosivity, imbalance
 from counterweight.tables import METRICS, metrics_table, read_columns, write_table
-from counterweight.weighting.acceptance import leaf_tables, realised, setting_name, target_shares
+from counterweight.weighting.acceptance import realised, setting_name, target_shares
+from counterweight.weighting.leaf_tables import leaf_tables
 
 
 def main(job):

@@ -4,7 +4,9 @@ import itertools
 
 import pytest
 import report_example as example
+import report_filter as filters
 import report_offers as offers
+import report_rates as rates
 import report_subsampled as subsampled
 from counterweight.components import declared, load, registry
 from counterweight.errors import CounterweightError
@@ -22,6 +24,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     example.boundary_files(folder)
     offers.files(folder / "offers", offers.plan()["studies"]["admissions"]["offer"])
+    filters.files(folder / "filters", "bank_filter")
     return folder
 
 
@@ -34,6 +37,26 @@ SUBSAMPLED = {
 
 #: Figures of the family on offers, all drawn for one made-up study.
 OFFERS = ("segments", "curves", "model_order", "enrolment", "profiles")
+
+
+#: Figures of the family on dataset constraints, and the made-up study that each is drawn for.
+RATES = {"fairness": "fairness_sex", "asked_ratio": "fairness_sex", "multipliers": "fairness_sex",
+         "churn": "churn"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def constrained():
+    """Plan and metrics of the family on dataset constraints."""
+    plan = rates.plan()
+    return plan, rates.metrics(plan)
+
+
+@pytest.fixture(scope="module")
+def filtered():
+    """Plan and metrics of a study of balanced filtering, with twelve groups."""
+    plan = filters.plan()
+    plan["studies"] = {"bank_filter": plan["studies"]["bank_filter"]}
+    return plan, filters.metrics(plan)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +75,7 @@ def made():
 
 
 @pytest.fixture
-def drawn_from(plan, metrics, folder, made, offered):
+def drawn_from(plan, metrics, folder, made, offered, filtered, constrained):
     """The results that a figure is drawn from; without metrics on request."""
 
     def results_of(name, empty=False):
@@ -61,6 +84,13 @@ def drawn_from(plan, metrics, folder, made, offered):
         if name in OFFERS:
             place = folder / "nothing" if empty else folder / "offers"
             return results("admissions", offered[0], offered[1].iloc[: 0 if empty else None], place)
+        if name in filters.FIGURES:
+            place = folder / "nothing" if empty else folder / "filters"
+            table = filtered[1].iloc[: 0 if empty else None]
+            return results("bank_filter", filtered[0], table, place)
+        if name in RATES:
+            rows = constrained[1].iloc[: 0 if empty else None]
+            return results(RATES[name], constrained[0], rows, ".")
         study = "curved" if name == "boundary" else "adult_married"
         return results(study, plan, metrics.iloc[:0] if empty else metrics, folder)
 
@@ -142,7 +172,11 @@ def texts(figure):
                 yield text.get_text(), text.get_window_extent(renderer)
 
 
-@pytest.mark.parametrize("name", sorted([*SUBSAMPLED, *OFFERS]))
+#: Figures of filters; the boxes of slanted names of a heat map overlap where the names do not.
+FILTERS = [name for name in filters.FIGURES if name != "heatmap"]
+
+
+@pytest.mark.parametrize("name", sorted([*SUBSAMPLED, *OFFERS, *FILTERS]))
 def test_no_two_texts_overlap(name, drawn_from):
     found = list(texts(load("figure", name)(drawn_from(name))))
     assert len(found) > 8

@@ -136,3 +136,39 @@ def test_a_newer_date_without_other_bytes_recomputes_nothing(again):
     for path in ("data/generated/adult/adult.data", "results/twin/features.parquet"):
         (again.folder / path).touch()
     assert again.plan() == set()
+
+
+PROXY = {
+    "fit_proxy people alpha_beta", "compute_acceptance people quadratic alpha_beta",
+    "train_filter people alpha_beta", "evaluate_filter people alpha_beta", "write_filter_people",
+    "draw_people", "report",
+}  # fmt: skip
+
+
+def test_an_edited_proxy_recomputes_that_proxy_only(again):
+    again.append("workflow/counterweight/selection/split_search.py", "# edited\n")
+    assert again.plan() == PROXY
+
+
+def test_another_budget_recomputes_the_trees_only(again):
+    config = again.config
+    config["studies"]["people"]["selection"][1]["alphas"] = [0.0, 0.2, 0.3]
+    again.config = config
+    assert again.plan() == PROXY
+
+
+def test_another_interpolation_recomputes_the_acceptance_only(again):
+    config = again.config
+    config["studies"]["people"]["weighting"][0]["etas"] = [0.0, 1.0]
+    again.config = config
+    assert again.plan() == {
+        "compute_acceptance people equal tree", "train_filter people naive_tree",
+        "evaluate_filter people naive_tree", "draw_people", "report",
+    }  # fmt: skip
+
+
+def test_another_filter_to_give_away_writes_that_filter_only(again):
+    config = again.config
+    config["studies"]["people"]["filter"]["setting"] = "alpha=0.1"
+    again.config = config
+    assert again.plan() <= {"write_filter_people", "report"}

@@ -83,6 +83,78 @@ def test_a_table_of_ones_own_gives_offers_by_config_alone(again):
     assert offers["best_offer"].median() > 5
 
 
+def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
+    folder = again.results / "people"
+    truth = pd.read_parquet(folder / "truth.parquet")
+    labels = pd.read_parquet(folder / "labels.parquet")
+    tested = truth[(labels["role"] == "test") & (truth["repeat"] == 0)]
+    table = pd.read_parquet(again.folder / "data/prepared/generated/adult.parquet")
+    people = table.set_index("row").loc[tested["row"]]
+    # Nothing about the group is needed, nor the outcome.
+    people.drop(columns=["race", "income"]).to_csv(again.folder / "people.csv", index=False)
+    run = again.run("filter", "--config", "candidates=people.csv")
+    assert run.status == 0, run.output
+    found = pd.read_parquet(again.results / "filtered.parquet")
+    assert len(found) == len(people) and set(found["accepted"].unique()) <= {True, False}
+    shares = found["probability"].groupby(people["race"].to_numpy()).sum()
+    shares /= shares.sum()
+    metrics = pd.read_parquet(folder / "metrics" / "alpha_beta.parquet")
+    mine = metrics[(metrics["item"] == "alpha=0.3") & (metrics["repeat"] == 0)]
+    mine = mine[(mine["target"] == "test") & (mine["metric"] == "imbalance")]
+    groups = truth["group_race"].nunique()
+    assert len(mine) == 1 and len(shares) == groups
+    assert np.linalg.norm(shares - 1 / groups) == pytest.approx(mine["value"].iloc[0], abs=1e-9)
+    first = found["accepted"].tolist()
+    (again.results / "filtered.parquet").unlink()
+    assert again.run("filter", "--config", "candidates=people.csv").status == 0
+    assert pd.read_parquet(again.results / "filtered.parquet")["accepted"].tolist() == first
+
+
+def test_a_filter_is_made_from_a_table_of_ones_own_by_config_alone(again):
+    rng = np.random.default_rng(5)
+    group = rng.choice(["a", "b", "c"], 900, p=[0.7, 0.2, 0.1])
+    score = rng.normal(size=900) + (group == "b") - (group == "c")
+    town = np.where(rng.random(900) < 0.3 + 0.4 * (group == "b"), "north", "south")
+    frame = pd.DataFrame({"score": score.round(3), "town": town, "group": group})
+    frame.to_csv(again.folder / "mine.csv", index=False)
+    config = again.config
+    config["datasets"]["own_table"] = {"path": "mine.csv"}
+    mine = {
+        "dataset": "own_table", "features": {"recipe": "one_hot", "drop": ["group"]},
+        "outcome": {"rule": "no_outcome"}, "labeling": {"rule": "sensitive", "group": ["group"]},
+        "targets": ["general"], "evaluation": {"protocol": "filtering"},
+        "selection": [{"selector": "split_tree", "alphas": [0.0, 0.2], "smallest_leaf": 0.05}],
+        "weighting": [{"weighting": "quadratic"}],
+        "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
+        "filter": {"method": "balanced_filter-quadratic", "setting": "alpha=0.2"},
+    }  # fmt: skip
+    config["studies"]["mine"] = mine
+    again.config = config
+    new = frame.drop(columns="group").head(200)
+    new.to_csv(again.folder / "people.csv", index=False)
+    run = again.run("filter", "--config", "candidates=people.csv", "filter_study=mine")
+    assert run.status == 0, run.output
+    found = pd.read_parquet(again.results / "filtered.parquet")
+    assert len(found) == 200 and found["probability"].between(0, 1).all()
+    assert found["accepted"].mean() == pytest.approx(found["probability"].mean(), abs=0.15)
+    assert "alpha" in again.text("results/mine/filter.md")
+
+    mine["features"] = {"recipe": "one_hot"}
+    again.config = config
+    run = again.run("results/mine/labels.parquet")
+    assert run.status != 0
+    assert "features.drop" in run.output and "group" in run.output
+    assert not (again.results / "mine" / "labels.parquet").exists()
+
+
+def test_no_filter_is_more_disclosive_in_sample_than_allowed(finished):
+    metrics = pd.read_parquet(finished.results / "people" / "metrics" / "alpha_beta.parquet")
+    mine = metrics[(metrics["metric"] == "disclosivity") & (metrics["target"] == "train")]
+    alphas = mine["item"].str.removeprefix("alpha=").astype(float)
+    assert len(mine) == 6
+    assert (mine["value"] <= alphas + 1e-6).all()
+
+
 def test_a_run_leaves_no_temporary_files(finished):
     files = [path for top in ("data", "results") for path in (finished.folder / top).rglob("*")]
     assert files
@@ -111,7 +183,9 @@ def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
     expected = {"report"}
     for study in chosen:
         parts = shipped["studies"][study]
-        rules = {"logged": "label_log", "offered": "label_offers"}
+        rules = {
+            "logged": "label_log", "offered": "label_offers", "sensitive": "label_groups"
+        }  # fmt: skip
         rule = rules.get(parts["labeling"]["rule"], "label")
         expected.add(f"{rule} {study}")
     first = "generate" if overlay and "demo" in overlay else "download"

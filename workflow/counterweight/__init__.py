@@ -5,4 +5,4 @@ One subpackage a stage of the workflow, in the order of the flow: ``datasets``,
 ``reporting``. Nothing in here knows Snakemake.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

@@ -117,6 +117,12 @@ def check_folders(plan):
                 f"datasets.{name}.path is {path!r}, which is no file (looked for at "
                 f"{Path(path).absolute()}): correct the path."
             )
+    people = plan.get("candidates")
+    if people and not Path(people).is_file():
+        raise CounterweightError(
+            f"candidates is {people!r}, which is no file (looked for at "
+            f"{Path(people).absolute()}): correct the path."
+        )
     for key in ("results", "data"):
         folder = Path(plan[key]).absolute()
         parent = next(path for path in (folder, *folder.parents) if path.exists())

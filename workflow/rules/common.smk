@@ -6,6 +6,7 @@ it here, and hand each job only the part that it needs, as params.
 
 import json
 import subprocess
+from types import SimpleNamespace
 
 LIBRARY = Path(workflow.basedir) / "workflow"
 sys.path.insert(0, str(LIBRARY))
@@ -124,8 +125,7 @@ def proxy_table(wildcards):
 
 def given_away(study):
     """The method whose filter a study gives away, as wildcards of it."""
-    method = STUDIES[study]["filter"]["method"]
-    return snakemake.io.Wildcards(fromdict={"study": study, "method": method})
+    return SimpleNamespace(study=study, method=STUDIES[study]["filter"]["method"])
 
 
 def filters_to_write():
@@ -318,12 +318,25 @@ TABLES = [
 ]
 
 
+def filtering_only():
+    """Whether this run was asked for nothing but the rule `filter`."""
+    return set(workflow.dag_settings.targets or ()) == {"filter"}
+
+
+def what_was_made():
+    made = "filtered.csv" if filtering_only() else "report.html"
+    return f"Done: open {RESULTS}/{made}"
+
+
 def report_what_is_there():
     """Make the page from what is there, in such a way that the next run makes it anew.
 
     Snakemake takes outputs that exist for finished ones, so the other outputs of the report,
     which would belong to an earlier run, are removed.
     """
+    if filtering_only():
+        # A mistake in a table of candidates says nothing about the studies.
+        return
     given = {"shown": SHOWN, "chains": chains(), "claims": CLAIMS, "results": RESULTS}
     try:
         made = subprocess.run(

@@ -16,6 +16,11 @@ for study_name, study_parts in STUDIES.items():
                 features=f"{RESULTS}/{study_name}/features.parquet",
                 labels=f"{RESULTS}/{study_name}/labels.parquet",
                 truth=f"{RESULTS}/{study_name}/truth.parquet",
+                proxies=[
+                    f"{RESULTS}/{study_name}/selection/{selector}.parquet"
+                    for selector in study_parts["selectors"]
+                    if study_parts["task"] == "filter"
+                ],
             output:
                 [
                     report(

@@ -21,7 +21,14 @@ from counterweight.components import schema_path
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.intervals import paired_interval
 from counterweight.reporting import wording
-from counterweight.reporting.tables import failure_of, last_line
+from counterweight.reporting.quantities import (
+    Missing,
+    differences,
+    items_of,
+    option_values,
+    unknown,
+    values_of,
+)
 
 SCHEMA = schema_path("claims.schema.yaml")
 VERDICTS = ("reproduced", "depends on", "not reproduced", "cannot be tested")
@@ -41,17 +48,9 @@ LAYOUT = (
     ("data", "string"),
     ("rules", "string"),
 )
-_SIDE = ("study", "source", "metric", "target", "item", "aggregate", "distance_to")
-_AGGREGATES = {
-    "max": lambda frame: frame.max(axis=1),
-    "min": lambda frame: frame.min(axis=1),
-    "mean": lambda frame: frame.mean(axis=1),
-    "max_abs": lambda frame: frame.abs().max(axis=1),
-}
-
-
-class _Missing(Exception):
-    """A quantity that a rule needs has no value; the text says why."""
+_SIDE = (
+    "study", "source", "metric", "target", "item", "aggregate", "distance_to", "within",
+)  # fmt: skip
 
 
 def _place(file, document, path):
@@ -149,14 +148,6 @@ def _sides(rule):
         yield {**defaults, **side} if isinstance(side, dict) else float(side)
 
 
-def sources_of(study):
-    """Names that metrics of a study can have as their source, from the plan."""
-    names = {"labels"}
-    for kind in ("methods", "selectors", "weightings"):
-        names.update(entry["id"] for entry in study.get(kind, ()))
-    return names
-
-
 def unknown_names(claims, plan):
     """Names in claim rules that the plan does not have, one sentence each."""
     found = []
@@ -164,7 +155,7 @@ def unknown_names(claims, plan):
         for position, rule in enumerate(claim.get("decide", ()), 1):
             for side in _sides(rule):
                 if isinstance(side, dict):
-                    problem = _unknown(side, plan)
+                    problem = unknown(side, plan)
                     if problem:
                         found.append(f"claim {claim['id']}, rule {position}: {problem}")
     return found
@@ -185,62 +176,22 @@ def check_names(claims, plan):
         raise CounterweightError(f"The claims do not fit the config: {listed(problems, 3)}.")
 
 
-def _near(word, known):
-    near = difflib.get_close_matches(word, known, 1)
-    return f" (the nearest is {near[0]!r})" if near else ""
-
-
-def _unknown(side, plan):
-    study, source = side["study"], side.get("source")
-    if study not in plan["studies"]:
-        return f"the study {study!r} is not part of this run{_near(study, plan['studies'])}"
-    if source is None:
-        return "no source is given"
-    known = sources_of(plan["studies"][study])
-    if source not in known:
-        return f"{source!r} is not part of the study {study!r}{_near(source, sorted(known))}"
-    return None
-
-
-def _quantity(metrics, side, plan, failures, average):
-    """Values by repeat of one side of a rule, as a Series.
-
-    With `average`, the mean over repeats is taken before items are aggregated, and the
-    Series has one element.
-    """
-    problem = _unknown(side, plan)
-    if problem:
-        raise _Missing(problem)
-    study, source, metric = side["study"], side["source"], side["metric"]
-    rows = metrics.get((study, source, metric))
-    if rows is not None:
-        rows = rows[rows["target"] == side.get("target", "")]
-        if not side.get("aggregate"):
-            rows = rows[rows["item"] == side.get("item", "")]
-        rows = rows[rows["value"].notna()]
-    if rows is None or rows.empty:
-        failure = failure_of(failures, study, source, plan["studies"][study].get("dataset"))
-        reason = last_line(failure["reason"]) if failure else "it was not measured in this run"
-        raise _Missing(
-            f"{source!r} in {study!r} has no {wording.metric_name(metric)}: {reason.rstrip('.')}"
-        )
-    frame = rows.pivot_table(index="repeat", columns="item", values="value", aggfunc="mean")
-    if average:
-        frame = frame.mean(axis=0).to_frame().T
-    values = _AGGREGATES[side.get("aggregate", "mean")](frame)
-    if "distance_to" in side:
-        values = (values - side["distance_to"]).abs()
-    return values
+_ROWS = {"train": "training rows", "test": "test rows"}
 
 
 def _item(item):
     """An item in print; a setting of a sweep by the name of its option."""
-    return wording.setting_label(item) if item.startswith(("keep_rate=", "share=")) else item
+    setting, mark, rest = item.partition("#")
+    if setting.startswith(("keep_rate=", "share=", "alpha=", "eta=")) and "*" not in setting:
+        return wording.setting_label(setting) + (f", {rest}" if mark else "")
+    return item
 
 
-def _name(side, plan):
+def _name(side, plan, rule_each=None):
     if not isinstance(side, dict):
         return None
+    if "option" in side:
+        return wording.option_name(side["option"])
     methods = {one["id"]: one for one in plan["studies"][side["study"]]["methods"]}
     source = side["source"]
     source = wording.method_label(methods[source]) if source in methods else source
@@ -251,7 +202,12 @@ def _name(side, plan):
         parts = [f"{prefix}{wording.metric_name(side['metric'])}"]
         if side["source"] != "labels":
             parts[0] += f" of {source}"
-        if side.get("item"):
+        if "within" in side:
+            limit = side["within"]["at_most"]
+            words = "the same limits" if isinstance(limit, list) else f"{limit:g}"
+            parts[0] = f"least {parts[0]}"
+            parts.append(f"({wording.metric_name(side['within']['metric'])} up to {words})")
+        if side.get("item") and not rule_each:
             counted = "step " if side["item"].isdigit() and side["metric"] != "mdl" else ""
             parts.append(f"({counted}{_item(side['item'])})")
     return " ".join(parts)
@@ -261,17 +217,30 @@ def _phrase(left, right, rule, outcome, plan):
     """The comparison of one rule in words, with numbers."""
     unit, factor = outcome["unit"], outcome["factor"]
     places = wording.digits(unit, *(outcome[key] for key in ("effect", "low", "high")))
-    names = [_name(left, plan), _name(right, plan)]
+    each = rule.get("each")
+    names = [_name(left, plan, each), _name(right, plan, each)]
     if names[1] is None:
-        names[1] = wording.number(right * factor, wording.digits(unit, right * factor))
+        # A number on the right is told in the metric's own unit, also where the rest is relative.
+        kind, scale = wording.unit(left["metric"])
+        shown = right * scale
+        names[1] = wording.number(shown, wording.digits(kind, shown))
     elif left["study"] != right["study"]:
         names = [f"{names[0]} in {left['study']}", f"{names[1]} in {right['study']}"]
+    elif {left.get("target"), right.get("target")} == set(_ROWS):
+        names = [
+            f"{name} on {_ROWS[side['target']]}"
+            for name, side in zip(names, (left, right), strict=True)
+        ]
     effect = wording.number(outcome["effect"], places, sign=True)
     text = f"{names[0]} {wording.MINUS} {names[1]} = {effect}" + (f" {unit}" if unit else "")
     if rule.get("relative"):
         text += f" of {'the latter' if isinstance(right, dict) else names[1]}"
     if right == 0.0:
         text = f"{names[0]} = {effect}" + (f" {unit}" if unit else "")
+    if each:
+        over = "limits" if "within" in left else "items"
+        word = {"max": "largest", "min": "least", "mean": "mean", "max_abs": "furthest from 0"}
+        text = f"{word[each]} over all {over}: {text}"
     if rule.get("judge") != "mean":
         text += " " + wording.interval(outcome["low"], outcome["high"], places)
     if rule.get("judge") == "every":
@@ -304,6 +273,37 @@ def _judge(comparison, margin, low, high):
     return "holds" if outside else "fails" if inside else "undecided"
 
 
+def _differences(rule, left, right, metrics, plan, failures, average):
+    """Left minus right of a rule, one number for each repeat."""
+    relative, each = bool(rule.get("relative")), rule.get("each")
+    frame = items_of(metrics, left, plan, failures, bool(each))
+    if each:
+        other = right
+        if isinstance(right, dict) and "option" in right:
+            other = option_values(frame, right["option"])
+        elif isinstance(right, dict):
+            other = items_of(metrics, right, plan, failures, True)
+        difference = differences(frame, other, each, relative, average).to_numpy()
+        if not len(difference):
+            raise Missing("the two sides have no repeat in common")
+        return difference
+    values = values_of(frame, left, average)
+    if isinstance(right, dict):
+        other = values_of(items_of(metrics, right, plan, failures), right, average)
+        common = values.index.intersection(other.index)
+        if common.empty:
+            raise Missing("the two sides have no repeat in common")
+        values, other = values.loc[common].to_numpy(), other.loc[common].to_numpy()
+    else:
+        values, other = values.to_numpy(), right
+    if relative and not np.all(other):
+        raise Missing("the right side is 0, so nothing can be told relative to it")
+    difference = (values - other) / (np.abs(other) if relative else 1.0)
+    if np.isnan(difference).any():
+        raise Missing("the difference is not a number")
+    return difference
+
+
 def _decide_rule(rule, metrics, plan, failures):
     left, right = _sides(rule)
     relative = bool(rule.get("relative"))
@@ -319,20 +319,7 @@ def _decide_rule(rule, metrics, plan, failures):
     judge = rule.get("judge", "interval")
     average = judge == "mean"
     try:
-        values = _quantity(metrics, left, plan, failures, average)
-        if isinstance(right, dict):
-            other = _quantity(metrics, right, plan, failures, average)
-            common = values.index.intersection(other.index)
-            if common.empty:
-                raise _Missing("the two sides have no repeat in common")
-            values, other = values.loc[common].to_numpy(), other.loc[common].to_numpy()
-        else:
-            values, other = values.to_numpy(), right
-        if relative and not np.all(other):
-            raise _Missing("the right side is 0, so nothing can be told relative to it")
-        difference = (values - other) / (np.abs(other) if relative else 1.0)
-        if np.isnan(difference).any():
-            raise _Missing("the difference is not a number")
+        difference = _differences(rule, left, right, metrics, plan, failures, average)
         share = plan["studies"][left["study"]]["test_share"]
         mean, low, high = paired_interval(difference, share)
         if average:
@@ -340,8 +327,8 @@ def _decide_rule(rule, metrics, plan, failures):
         elif judge == "every":
             low, high = float(difference.min()), float(difference.max())
         elif math.isnan(low):
-            raise _Missing("a single split gives no interval; use at least two repeats")
-    except _Missing as missing:
+            raise Missing("a single split gives no interval; use at least two repeats")
+    except Missing as missing:
         return outcome | {"text": str(missing)}
     bounds = (mean, mean) if average else (low, high)
     verdict = _judge(rule["comparison"], rule.get("margin", 0), *bounds)

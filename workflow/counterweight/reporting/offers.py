@@ -47,7 +47,7 @@ def sheets(table, settings, metrics):
         found.append(totals_sheet(table, tested))
     found += [gains_sheet(table, settings, tested), component_sheet(table),
               regression_sheet(table)]  # fmt: skip
-    return [sheet for sheet in found if sheet and sheet["rows"]]
+    return [{"long": "", **sheet} for sheet in found if sheet and sheet["rows"]]
 
 
 def has_test_rows(metrics):

@@ -37,11 +37,19 @@ def study_plan(study):
     if study["task"] == "offers":
         options = study["labeling"]["options"]
         shown["offer"] = {key: options[key] for key in ("low", "high", "direction", "revenue")}
+    if study["task"] == "filter":
+        # What is balanced: columns, wanted shares by group (none: equal), and what is given away.
+        shown["filter"] = {
+            "group": study["labeling"]["options"]["group"], "target": study["target"],
+            "given": study["filter"],
+        }  # fmt: skip
     shown["protocol"] = {
         "name": study["evaluation"]["protocol"], "options": study["evaluation"]["options"]
     }  # fmt: skip
     shown["selectors"] = [
-        {"id": name, "oracle": selector["oracle"]} for name, selector in study["selectors"].items()
+        {"id": name, "oracle": selector["oracle"]}
+        | ({"selector": selector["selector"]} if study["task"] == "filter" else {})
+        for name, selector in study["selectors"].items()
     ]
     shown["weightings"] = [
         {"id": name} | {key: part[key] for key in ("weighting", "selector", "max_weight", "target")}

@@ -9,6 +9,8 @@ import pandas as pd
 
 from counterweight.components import declared
 from counterweight.reporting import (
+    filter_sentences,
+    filter_sheets,
     offer_sentences,
     offers,
     policy_values,
@@ -17,14 +19,17 @@ from counterweight.reporting import (
     summaries,
 )
 from counterweight.reporting.claims import OUTCOMES, VERDICTS, conditions
+from counterweight.reporting.filter_tables import FilterResults
 from counterweight.reporting.tables import (
     best_of,
     columns_of,
     failures_of,
+    is_filter,
     is_log,
     is_offers,
     last_line,
     offers_table,
+    reasons_of,
     results_table,
     value_table,
 )
@@ -281,12 +286,35 @@ def _offers_view(own, name, plan, target, title, claims, failures, printed):
     }  # fmt: skip
 
 
+def _filter_view(found, name, settings, claims, failures):
+    """The sheets of a study of balanced filtering with their sentences and warnings."""
+    about = {
+        claim: verdict for claim, verdict, rule in summaries.rules_of(claims)
+        if rule["study"] == name
+    }  # fmt: skip
+    return {
+        "kind": "offers",
+        "title": "",
+        "caption": "How balanced, how disclosive, how large",
+        "sentences": [*filter_sentences.sentences(found), summaries.claims_sentence(about)],
+        "warnings": list(filter_sentences.warnings(found)),
+        "sheets": filter_sheets.sheets(found, reasons_of(failures, name, settings)),
+        "oracle": False,
+    }
+
+
 def _study_view(name, settings, plan, metrics, claims, failures, figures, printed):
     own = metrics[metrics["study"] == name]
     made_of_offers = is_offers(settings)
-    log = is_log(settings) or made_of_offers
+    filtered = None
+    if is_filter(settings):
+        in_print = [entry for entry in printed if entry["study"] == name]
+        filtered = FilterResults(own, settings, in_print)
+    log = is_log(settings) or made_of_offers or filtered is not None
     tables = []
-    for target, title in _tables_of(settings):
+    if filtered is not None:
+        tables.append(_filter_view(filtered, name, settings, claims, failures))
+    for target, title in _tables_of(settings) if filtered is None else ():
         if made_of_offers:
             view = _offers_view(own, name, plan, target, title, claims, failures, printed)
         elif log:
@@ -327,7 +355,8 @@ def _study_view(name, settings, plan, metrics, claims, failures, figures, printe
         "selection": summaries.selection_rows(own, settings),
         "notes": summaries.fitting_notes(own, settings)
         + list(subsampled.counts_told(own, settings))
-        + (list(offer_sentences.counts(own, settings)) if made_of_offers else []),
+        + (list(offer_sentences.counts(own, settings)) if made_of_offers else [])
+        + (list(filter_sentences.counts(filtered)) if filtered is not None else []),
         "failures": failures_of(failures, name, settings.get("dataset")),
     }
 

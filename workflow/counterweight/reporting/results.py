@@ -34,6 +34,12 @@ class StudyResults:
         """A Parquet file of the study as a frame, e.g. ``"features.parquet"``."""
         return read_table(self.folder / file)
 
+    def columns(self, file):
+        """Names of the columns of a Parquet file of the study, without reading its rows."""
+        import pyarrow.parquet as pq
+
+        return pq.read_schema(self.folder / file).names
+
     def model(self, method, repeat=0, target="general"):
         """Named arrays of one fitted model.
 

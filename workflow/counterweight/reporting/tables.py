@@ -5,6 +5,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.intervals import normal_interval, paired_interval
+from counterweight.reporting.filter_tables import filter_table
 from counterweight.reporting.offer_tables import offer_table
 from counterweight.reporting.wording import LOSSES, method_label, setting_label
 
@@ -36,6 +37,11 @@ def is_log(settings):
 def is_offers(settings):
     """Whether a study is about offers and answers to them."""
     return settings.get("task") == "offers"
+
+
+def is_filter(settings):
+    """Whether a study is about filters that balance groups."""
+    return settings.get("task") == "filter"
 
 
 def best_of(rows, metric):
@@ -327,13 +333,21 @@ def offers_table(metrics, plan, study, target="general", printed=(), failures=()
     )  # fmt: skip
 
 
+def reasons_of(failures, study, settings):
+    """Why each method of a study would have no result, by its id."""
+    return {one["id"]: _reason(failures, study, one["id"], settings) for one in settings["methods"]}
+
+
 def table_of(metrics, plan, study, target, printed=(), failures=()):
-    """The table of a study for one target: of policy values, of offers, or of results."""
+    """The table of a study for one target: of policy values, offers, filters, or results."""
     settings = _settings(plan, study)
     if is_log(settings):
         return value_table(metrics, plan, study, target, failures)
     if is_offers(settings):
         return offers_table(metrics, plan, study, target, printed, failures)
+    if is_filter(settings):
+        return filter_table(metrics, settings, study, lambda source: _reason(
+            failures, study, source, settings))  # fmt: skip
     return results_table(metrics, plan, study, target, printed, failures)
 
 

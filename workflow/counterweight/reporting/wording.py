@@ -19,7 +19,7 @@ SHARES = frozenset(
         "accuracy", "balanced_accuracy", "auc", "positive_share", "decisions_moved",
         "share_extreme", "auc_bias", "auc_spread", "auc_covered", "auc_deviation",
         "auc_deviation_quantile", "agarwal_bound", "bound_violated", "covered",
-        "accept_share", "offer_variation",
+        "accept_share", "offer_variation", "accuracy_worst", "accuracy_group",
     }
 )  # fmt: skip
 SHARES |= RATE_SHARES
@@ -63,6 +63,18 @@ METRIC_NAMES = {
     "rmse": "RMSE", "rmse_test": "RMSE on new people", "rmse_component": "RMSE on a component",
     "rmse_floor": "RMSE of the true parameters", "kl": "divergence of the mixtures",
     "mdl": "description length", "components_chosen": "chosen number of segments",
+    "excess_disclosivity": "disclosivity on test rows beyond training",
+    "excess_imbalance": "imbalance on test rows beyond training",
+    "bound_disclosivity": "bound of the disclosivity", "bound_imbalance": "bound of the imbalance",
+    "starting_imbalance": "imbalance before filtering",
+    "imbalance_expected": "imbalance of the realised distribution",
+    "distance": "distance of the hull from the target", "hull_gap": "slack of the nearest point",
+    "disclosivity_nodes": "disclosivity of all nodes",
+    "lemma3_splits": "splits that meet Lemma 3",
+    "split_shrink": "remaining share of the distance after a split", "leaves": "number of leaves",
+    "group_gain": "gain of a group's share", "leaf_share": "share of a group in a leaf",
+    "attribute_accuracy": "accuracy for the group", "attribute_majority": "largest group",
+    "accuracy_worst": "accuracy in the worst group",
     "rows_train": "training rows", "likelihood_drop": "largest fall of the log-likelihood",
     "closed_form_gap": "distance of the closed form from the search",
     "slopes_at_bound": "slopes at their bound",
@@ -91,6 +103,7 @@ FAMILIES = {
     "subsampled_evaluation": "Evaluation on subsampled logs",
     "predictive_choice": "Offers and answers",
     "dataset_constraints": "Classifiers under constraints",
+    "balanced_filtering": "Balanced samples without asking for the group",
 }
 #: Ways to correct for training on subsampled rows, as parts of a method's id.
 CORRECTIONS = {
@@ -120,6 +133,13 @@ _SHARES_OF_BUDGET = {
     "plain": "all rows", "error": "by error", "odds": "corrected by odds",
 }  # fmt: skip
 _OPTIONS = {"keep_rate": "l", "share": "positives", "kappa": "κ"}
+#: Proxies of balanced filtering by method id, and presets as its last part.
+_PROXIES = {
+    "naive_regression": "Naive regression", "naive_tree": "Naive tree",
+    "qp_regression": "QP regression", "qp_tree": "QP tree", "alpha_beta": "(α,β)-proxy",
+    "relaxed": "Relaxed proxy",
+}  # fmt: skip
+_PRESETS = {"deep": "deep", "paper": "the paper's stop rule", "fixed": "thresholded splits"}
 
 
 def unit(metric):
@@ -172,6 +192,17 @@ def percent(value, places=1):
     return "–" if value is None or math.isnan(value) else number(100 * value, places) + " %"
 
 
+def chance_text(value):
+    """A chance in per cent that shows 0 and 1 only where it is that."""
+    if value is None or math.isnan(value):
+        return "–"
+    if 0 < value < 0.0005:
+        return "< 0.05 %"
+    if 0.9995 < value < 1:
+        return "> 99.9 %"
+    return percent(value, 0 if value in (0, 1) else 2 if value < 0.01 else 1)
+
+
 def interval(low, high, places=2):
     """``[low, high]``, or nothing where there is no interval."""
     if math.isnan(low) or math.isnan(high):
@@ -192,11 +223,21 @@ def method_label(method):
     base, _, rest = name.partition("-")
     if model in {"subsampled", "budgeted"} and rest:
         return _learner_label(base, rest)
+    if model == "balanced_filter":
+        return _proxy_label(name)
     if base != model and base not in RATE_METHODS:
         return name.replace("_", " ")
     base = RATE_METHODS.get(base) or _MODELS.get(model, model.replace("_", " ").capitalize())
     words = [_MARKS.get(word, word.replace("_", " ")) for word in rest.split("-") if word]
     return f"{base} ({', '.join(words)})" if words else base
+
+
+def _proxy_label(name):
+    """``alpha_beta_deep`` as *(α,β)-proxy, deep*."""
+    base, _, last = name.rpartition("_")
+    if base in _PROXIES and last in _PRESETS:
+        return f"{_PROXIES[base]}, {_PRESETS[last]}"
+    return _PROXIES.get(name, name.replace("_", " "))
 
 
 def learner_name(learner):
@@ -236,8 +277,13 @@ def setting_label(item):
     words = []
     for key, value in parts_of(item).items():
         shown = f"{value:g}" if isinstance(value, float) else value
-        words.append(f"{_OPTIONS.get(key, key.replace('_', ' '))} = {shown}")
+        words.append(f"{option_name(key)} = {shown}")
     return ", ".join(words)
+
+
+def option_name(option):
+    """``alpha`` as *α*."""
+    return _OPTIONS.get(option, option.replace("_", " "))
 
 
 def count(amount, noun, plural=None):

@@ -22,7 +22,6 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.selection.groups import checked_target
-from counterweight.tables import blocks
 
 TASK = "filter"
 
@@ -36,6 +35,13 @@ OPTIONS = {
         "for proxies of one setting only, [] for none.",
     },
 }
+
+#: An acceptance of the linear program this close to a bound is at the bound.
+BOUND = 1e-7
+#: Error of a distribution that counts as none.
+EXACT = 1e-12
+#: Least relative gain of accepted rows that is worth another solution.
+GAIN = 1e-9
 
 
 class Weighed(NamedTuple):
@@ -68,90 +74,6 @@ class Weighed(NamedTuple):
     rho: np.ndarray
     rate: float
     distance: float
-
-
-class LeafTable(NamedTuple):
-    """The leaves of one fitted proxy at one setting.
-
-    Attributes
-    ----------
-    repeat : int
-    setting : str
-    mass : array (L,)
-    shares : array (L, K)
-    groups : list of str
-        Names of the K groups.
-    sizes : list of int
-        Number of groups of each class.
-    """
-
-    repeat: int
-    setting: str
-    mass: np.ndarray
-    shares: np.ndarray
-    groups: list
-    sizes: list
-
-
-def leaf_columns(repeat, setting, mass, A, groups, classes, sizes):
-    """Leaves of a proxy as columns of the long table that `leaf_tables` reads.
-
-    Parameters
-    ----------
-    repeat : int
-    setting : str
-    mass : array (L,)
-    A : array (L, K)
-    groups : list of str
-        Names of the K groups.
-    classes : list of str
-        Sensitive columns.
-    sizes : list of int
-        Number of groups of each.
-
-    Returns
-    -------
-    dict of str to array (L K,)
-    """
-    leaves, owner = len(mass), np.repeat(np.array(classes, object), sizes)
-    rows = leaves * len(groups)
-    return {
-        "repeat": np.full(rows, repeat, "int16"),
-        "setting": np.full(rows, setting, object),
-        "leaf": np.repeat(np.arange(leaves, dtype="int16"), len(groups)),
-        "group": np.tile(np.array(groups, object), leaves),
-        "mass": np.repeat(mass, len(groups)),
-        "share": np.asarray(A, dtype=float).ravel(),
-        "class": np.tile(owner, leaves),
-    }
-
-
-def leaf_tables(columns):
-    """Leaves by repeat and setting, from the long table that fitting a proxy writes.
-
-    Parameters
-    ----------
-    columns : dict of str to array
-        As from `leaf_columns`: one row for each group of each leaf, in their order.
-
-    Yields
-    ------
-    LeafTable
-    """
-    for part in blocks(columns, "repeat", "setting"):
-        leaf = columns["leaf"][part]
-        many = int((leaf == leaf[0]).sum())
-        first = slice(part.start, part.start + many)
-        owner = columns["class"][first]
-        edges = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
-        yield LeafTable(
-            int(columns["repeat"][part.start]),
-            str(columns["setting"][part.start]),
-            columns["mass"][part][::many],
-            columns["share"][part].reshape(-1, many),
-            [str(group) for group in columns["group"][first]],
-            np.diff(edges, prepend=-1).tolist(),
-        )
 
 
 def setting_name(setting, eta):
@@ -277,6 +199,40 @@ def acceptance(q, mass):
     return rho, float(rho @ mass)
 
 
+def most_accepted(rho, mass, A):
+    """Of all acceptances with the same accepted distribution, the one that accepts most rows.
+
+    Where the leaves are many, several q give the same point qA, and they differ in how many
+    rows they accept. The largest number is a linear program: maximise sum(rho r') subject to
+    0 <= rho <= 1 and sum_j rho_j r'_j (A_j - x) = 0, with x the distribution accepted now. Its
+    answer is made exact by solving for the entries between the bounds.
+
+    Parameters
+    ----------
+    rho, mass : array (L,)
+    A : array (L, K)
+
+    Returns
+    -------
+    array (L,)
+        `rho` itself where nothing is gained.
+    """
+    from scipy.optimize import linprog
+
+    balance = (mass[:, None] * (A - realised(rho, mass, A))).T
+    found = linprog(-mass, A_eq=balance, b_eq=np.zeros(len(balance)), bounds=(0, 1), method="highs")
+    if found.status != 0:
+        return rho
+    new = np.clip(found.x, 0.0, 1.0)
+    new[new < BOUND], new[new > 1 - BOUND] = 0.0, 1.0
+    free = (new > 0) & (new < 1)
+    if free.any():
+        right = -balance[:, ~free] @ new[~free]
+        new[free] = np.linalg.lstsq(balance[:, free], right, rcond=None)[0]
+    exact = np.abs(balance @ new).max() <= EXACT and new.min() >= 0 and new.max() <= 1 + EXACT
+    return new / new.max() if exact and new @ mass > (rho @ mass) * (1 + GAIN) else rho
+
+
 def realised(rho, mass, A):
     """Expected distribution of the groups among the accepted rows.
 
@@ -390,8 +346,16 @@ def _weighed(mass, A, target, etas, solve):
         q = np.zeros(len(new))
         q[with_rows] = solution
         rho, rate = acceptance(q, new)
+        if solve is not _equal:
+            rho = most_accepted(rho, new, shares)
+            rate = float(rho @ new)
+        q = rho * new
         made.append(Weighed(eta, new, shares, q / q.sum(), rho, rate, distance))
     return made
+
+
+def _equal(A, target):
+    return np.full(len(A), 1 / len(A))
 
 
 def equal_acceptance(mass, A, target, *, etas=()):
@@ -414,11 +378,13 @@ def equal_acceptance(mass, A, target, *, etas=()):
     list of Weighed
         One for each eta, in their order.
     """
-    return _weighed(mass, A, target, etas, lambda shares, _: np.full(len(shares), 1 / len(shares)))
+    return _weighed(mass, A, target, etas, _equal)
 
 
 def quadratic_acceptance(mass, A, target, *, etas=()):
     """Algorithm 1: the q on the simplex whose qA is nearest to the target.
+
+    Where several q are, that which accepts most rows (see `most_accepted`).
 
     Parameters and result as `equal_acceptance`.
     """

@@ -1,0 +1,32 @@
+import numpy as np
+from counterweight import jobs
+from counterweight.selection.filter_card import card
+from counterweight.selection.filter_table import saved_filter, write_filter
+from counterweight.tables import read_columns, read_models, read_table, replacing
+
+
+def main(job):
+    params = job.params
+    chosen = params.filter
+    proxies = read_models(job.input.proxy)
+    saved = saved_filter(
+        read_table(job.input.table), read_columns(job.input.features),
+        read_columns(job.input.labels), proxies[chosen["repeat"], ""],
+        read_columns(job.input.weights), read_columns(job.input.metrics),
+        selector=params.selector["selector"], recipe=params.recipe,
+        outcome=params.outcome["options"].get("column"), target=params.target,
+        facts={"study": params.study, "title": params.title} | chosen,
+    )  # fmt: skip
+    write_filter(job.output.filter, saved)
+    with replacing(job.output.card) as path:
+        path.write_text(card(saved), encoding="utf-8")
+    jobs.log.info(
+        "%s at %s: %d leaves, %.3g of the training rows accepted, largest shift %.3f",
+        chosen["method"], chosen["setting"] or "its only setting", len(saved.mass), saved.rate,
+        np.abs(saved.shifts).max(),
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    with jobs.logged(snakemake.log[0], {"study": snakemake.params.study}):
+        main(snakemake)

@@ -1,0 +1,126 @@
+"""Claims of Deng et al. (2023), and the rules that they need: limits, items, patterns."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import report_filter as filters
+import yaml
+from counterweight.errors import CounterweightError
+from counterweight.reporting import quantities
+from counterweight.reporting.claims import check_names, decide, load_claims
+
+CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "deng_2023.yaml"
+
+
+@pytest.fixture(scope="module")
+def everything():
+    plan = filters.plan()
+    return plan, filters.metrics(plan)
+
+
+@pytest.fixture(scope="module")
+def deng():
+    return load_claims([CLAIMS])
+
+
+@pytest.fixture
+def small():
+    return filters.small()
+
+
+def test_the_claims_are_all_there_and_name_only_what_the_plan_has(deng, everything):
+    claims, printed = deng
+    assert [claim["id"] for claim in claims] == [f"B{number:02d}" for number in range(1, 25)]
+    check_names(claims, everything[0])
+    assert {(entry["metric"], entry["value"]) for entry in printed} == {
+        ("group_gain", 4.5), ("leaves", 3)}  # fmt: skip
+
+
+def test_every_rule_finds_its_metrics(deng, everything):
+    plan, metrics = everything
+    for claim in decide(deng[0], metrics, plan).itertuples():
+        for rule in json.loads(claim.rules):
+            assert rule["verdict"] != "cannot", (claim.id, rule["text"])
+        assert "nan" not in claim.detail
+
+
+def test_verdicts_follow_the_numbers(deng, everything):
+    plan, metrics = everything
+    before = decide(deng[0], metrics, plan).set_index("id")["verdict"]
+    assert before["B05"] == before["B22"] == before["B24"] == "reproduced"
+    rows = (metrics["source"] == "alpha_beta") & (metrics["metric"] == "disclosivity")
+    one = rows & (metrics["item"] == "alpha=0.3") & (metrics["repeat"] == 1)
+    beyond = metrics.assign(value=metrics["value"].where(~one, 0.3 + 1e-5))
+    after = decide(deng[0], beyond, plan).set_index("id")["verdict"]
+    assert after["B05"].startswith("depends on"), "a single run beyond its budget"
+
+
+def rules(**rule):
+    return [{"id": "T1", "paper": "t", "title": "t", "statement": "s", "where": "w",
+             "decide": [{"label": "it", "study": "s", "target": "test", **rule}]}]  # fmt: skip
+
+
+def verdict(small, **rule):
+    plan = {"data_source": "download", "studies": {"s": filters.settings_of()}}
+    return json.loads(decide(rules(**rule), small, plan).iloc[0]["rules"])[0]
+
+
+def test_a_limit_on_another_metric_picks_the_least_value_within_it(small):
+    kept = {"metric": "imbalance", "left": "alpha_beta", "right": 0.0, "comparison": "greater"}
+    free = verdict(small, **kept, within={"metric": "disclosivity", "at_most": 0.5})
+    assert free["effect"] == pytest.approx(0.35)
+    tight = verdict(small, **kept, within={"metric": "disclosivity", "at_most": 0.1})
+    assert tight["effect"] == 0.5, "only the setting without any split"
+    mixed = verdict(small, **kept, within={"metric": "disclosivity", "at_most": 0.23})
+    assert mixed["effect"] == pytest.approx((0.3 + 0.5) / 2), "each repeat by its own measurement"
+    none = verdict(small, **kept, within={"metric": "disclosivity", "at_most": -1})
+    assert none["verdict"] == "cannot" and "within the limits" in none["text"]
+
+
+def test_items_are_compared_one_by_one_with_the_number_in_their_name(small):
+    rule = {"metric": "disclosivity", "left": "alpha_beta", "right": {"option": "alpha"},
+            "comparison": "less", "judge": "every"}  # fmt: skip
+    most = verdict(small, **rule, each="max")
+    assert (most["low"], most["high"]) == pytest.approx((0.02, 0.04))
+    assert verdict(small, **rule, each="min")["effect"] == 0.0
+    wrong = rule | {"metric": "accuracy", "right": {"option": "alpha"}}
+    assert verdict(small, **wrong, each="max")["verdict"] == "cannot", "everyone has no alpha"
+
+
+def test_items_that_one_side_lacks_are_passed_over():
+    left = pd.DataFrame({"a": [1.0, 2.0], "b": [5.0, 6.0]})
+    right = pd.DataFrame({"b": [4.0, 7.0], "c": [0.0, 0.0]})
+    assert quantities.differences(left, right, "max", False, False).tolist() == [1.0, -1.0]
+    with pytest.raises(quantities.Missing, match="no item in common"):
+        quantities.differences(left, right[["c"]], "max", False, False)
+
+
+def test_a_pattern_names_some_items(small):
+    rule = {"metric": "group_share", "right": 0.0, "comparison": "greater"}
+    left = {"source": "alpha_beta", "item": "alpha=0.2#*", "aggregate": "max"}
+    assert verdict(small, left=left, **rule)["effect"] == pytest.approx(0.6)
+    left["item"] = "alpha=0.2#b"
+    assert verdict(small, left=left, **rule)["effect"] == pytest.approx(0.4)
+
+
+def test_the_schema_refuses_what_the_rules_do_not_know(tmp_path):
+    path = tmp_path / "c.yaml"
+    rule = {"label": "it", "study": "s", "metric": "m", "left": "a", "right": 0,
+            "comparison": "less"}  # fmt: skip
+    for wrong in ({"within": {"metric": "m"}}, {"each": "median"}, {"within": 0.2}):
+        claim = {"id": "T1", "statement": "s", "where": "w", "decide": [rule | wrong]}
+        path.write_text(yaml.safe_dump({"paper": "t", "title": "t", "claims": [claim]}))
+        with pytest.raises(CounterweightError, match="claim T1, rule 1"):
+            load_claims([path])
+
+
+def test_rules_are_told_with_the_rows_and_the_numbers_that_they_compare(small):
+    left = {"source": "alpha_beta", "item": "alpha=0.2"}
+    text = verdict(small, metric="imbalance", left=left, right=left | {"target": "train"},
+                   comparison="greater")["text"]  # fmt: skip
+    assert "(α = 0.2) on test rows − imbalance" in text and "on training rows = +0.100" in text
+    text = verdict(small, metric="imbalance", left=left, right=0.25, comparison="within",
+                   margin=0.5, relative=True)["text"]  # fmt: skip
+    assert "− 0.250 = +40.00 % of 0.250" in text

@@ -1,0 +1,278 @@
+import logging
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.labeling.as_is import as_is
+from counterweight.labeling.one_hot import one_hot
+from counterweight.selection import filter_table as ft
+from counterweight.selection.attribute_proxies import RegressionProxy, TreeProxy
+from counterweight.selection.candidates import encoded, learned_features, read_candidates
+from counterweight.selection.filter_card import card
+from counterweight.selection.groups import imbalance, leaf_table, memberships
+from counterweight.selection.split_tree import SplitTreeProxy
+from counterweight.weighting.acceptance import quadratic_acceptance
+
+RECIPE = {"name": "one_hot", "options": {"drop": ["group"], "max_categories": 3, "noise": 0.0}}
+GROUPS = ["blue", "green", "red"]
+
+
+def people(n=1500, seed=0):
+    """A prepared table: a number with holes, a rare category, a missing one, a flat column."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(3, n, p=[0.6, 0.3, 0.1])
+    age = rng.normal(40 + 5 * group, 8).round()
+    town = rng.choice(list("ABCDE"), n, p=[0.4, 0.3, 0.2, 0.07, 0.03])
+    home = np.where(rng.random(n) < 0.2 + 0.3 * group, "own", "rent")
+    frame = pd.DataFrame({"row": np.arange(n, dtype="int32"), "age": age, "town": town})
+    frame["income"] = rng.lognormal(3 + group / 3, 0.5, n)
+    frame["home"] = pd.Series(home, dtype="str").mask(rng.random(n) < 0.05)
+    frame["age"] = frame["age"].mask(rng.random(n) < 0.1)
+    frame["flat"] = 1.0
+    frame["group"] = np.array(GROUPS)[group]
+    return frame
+
+
+def study(proxy, setting, recipe=None, frame=None):
+    """The tables of a study of one repeat, with a filter fitted on its training rows."""
+    frame = people() if frame is None else frame
+    recipe = recipe or RECIPE
+    make = {"one_hot": one_hot, "as_is": as_is}[recipe["name"]]
+    features = make(frame, np.random.default_rng(0), **recipe["options"])
+    X, test = features.drop(columns="row").to_numpy(), np.arange(len(frame)) % 3 == 0
+    Z = memberships([frame["group"]], [GROUPS])
+    proxy.fit(X[~test], Z[~test], classes=[3], rng=np.random.default_rng(0))
+    eta = [float(setting[4:])] if setting.startswith("eta=") else ()
+    for name, member in proxy.leaves(X[~test]):
+        if name in ("", setting):
+            (weighed,) = quadratic_acceptance(*leaf_table(member, Z[~test]), np.full(3, 1 / 3),
+                                              etas=eta)  # fmt: skip
+    rho = weighed.rho
+    return SimpleNamespace(
+        frame=frame, X=X, Z=Z, test=test, proxy=proxy, weighed=weighed, setting=setting,
+        parts=dict(
+            frame=frame,
+            features={name: features[name].to_numpy() for name in features},
+            labels={
+                "repeat": np.zeros(len(frame), int), "row": frame["row"].to_numpy(),
+                "role": np.where(test, "test", "train").astype(object),
+                "group_group": np.where(test, None, frame["group"].to_numpy(object)),
+            },
+            arrays=proxy.to_arrays(),
+            weights={"repeat": np.zeros(len(rho), int), "acceptance": rho,
+                     "setting": np.full(len(rho), setting, object), "leaf": np.arange(len(rho))},
+            metrics={
+                "repeat": np.zeros(1, int), "metric": np.array(["imbalance"], object),
+                "target": np.array(["test"], object), "item": np.array([setting], object),
+                "value": np.array([0.123]),
+            },
+            selector={RegressionProxy: "regression_proxy", TreeProxy: "tree_proxy",
+                      SplitTreeProxy: "split_tree"}[type(proxy)],
+            recipe=recipe, outcome=None, target=None,
+            facts={"study": "towns", "title": "Towns", "method": "m", "setting": setting,
+                   "repeat": 0},
+        ),
+    )  # fmt: skip
+
+
+CASES = {
+    "tree": (TreeProxy, {"depth": 4}, "eta=0"),
+    "noise": (RegressionProxy, {}, "eta=0.3"),
+    "split": (SplitTreeProxy, {"alphas": [0.0, 0.1, 0.3], "smallest_leaf": 0.05}, "alpha=0.3"),
+    "stump": (SplitTreeProxy, {"alphas": [0.0, 0.1], "smallest_leaf": 0.05}, "alpha=0"),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def made(request, tmp_path_factory):
+    kind, given, setting = CASES[request.param]
+    found = study(kind(**given), setting)
+    found.saved = ft.saved_filter(**found.parts)
+    found.path = tmp_path_factory.mktemp("filter") / "filter.parquet"
+    ft.write_filter(found.path, found.saved)
+    return found
+
+
+def test_the_saved_filter_gives_the_imbalance_of_the_study_on_its_test_rows(made):
+    for name, member in made.proxy.leaves(made.X[made.test]):
+        if name in ("", made.setting):
+            eta = made.weighed.eta or 0.0
+            p = (1 - eta) * member @ made.weighed.rho + eta * made.weighed.rho.mean()
+    hidden = made.Z[made.test]
+    target = np.full(3, 1 / 3)
+    candidates = made.frame[made.test].drop(columns=["group", "flat"])
+    decided = ft.apply_filter(candidates, ft.read_filter(made.path), seed=1)
+    q = decided["probability"]
+    np.testing.assert_allclose(q, p, atol=1e-12)
+    assert abs(imbalance(p @ hidden / p.sum(), target)
+               - imbalance(q @ hidden / q.sum(), target)) < 1e-9  # fmt: skip
+
+
+def test_leaves_and_acceptance_of_the_filter_are_those_of_the_study(made):
+    saved = ft.read_filter(made.path)
+    np.testing.assert_allclose(saved.mass, made.weighed.mass, atol=1e-12)
+    np.testing.assert_allclose(saved.shares, made.weighed.shares, atol=1e-12)
+    np.testing.assert_array_equal(saved.acceptance, made.weighed.rho)
+    assert saved.groups == GROUPS and saved.classes == ["group"] * 3
+    assert saved.measures["imbalance", "test"] == 0.123
+    assert saved.rate == pytest.approx(made.weighed.rate)
+
+
+def test_the_table_is_the_same_when_written_again(made, tmp_path):
+    ft.write_filter(tmp_path / "again.parquet", ft.read_filter(made.path))
+    assert (tmp_path / "again.parquet").read_bytes() == made.path.read_bytes()
+
+
+def test_only_the_chosen_setting_is_given_away():
+    found = study(SplitTreeProxy(alphas=[0.0, 0.1, 0.3], smallest_leaf=0.05), "alpha=0.1")
+    saved = ft.saved_filter(**found.parts)
+    assert list(saved.proxy.settings_) == ["alpha=0.1"]
+    with pytest.raises(CounterweightError, match="alpha=0.1"):
+        ft.saved_filter(**found.parts | {"facts": found.parts["facts"] | {"setting": "alpha=0.7"}})
+
+
+def test_draws_follow_the_probabilities_and_the_leaf_decides(made):
+    frame = pd.concat([made.frame] * 40, ignore_index=True)
+    saved = ft.read_filter(made.path)
+    decided = ft.apply_filter(frame, saved, seed=7)
+    p, accepted = decided["probability"], decided["accepted"]
+    assert abs(accepted.sum() - p.sum()) < 5 * np.sqrt((p * (1 - p)).sum()) + 1e-9
+    member = saved.memberships(np.tile(made.X, (40, 1)))
+    rows = np.arange(len(frame))
+    assert (member[rows, decided["leaf"]] > 0).all()
+    counts = np.bincount(decided["leaf"], minlength=len(saved.mass))
+    spread = np.sqrt((member * (1 - member)).sum(axis=0))
+    assert (np.abs(counts - member.sum(axis=0)) <= 5 * spread + 1e-6).all()
+    assert not accepted[saved.acceptance[decided["leaf"]] == 0].any()
+    assert accepted[saved.acceptance[decided["leaf"]] == 1].all()
+
+
+def test_a_row_is_decided_by_the_seed_and_its_number_alone(made):
+    saved = ft.read_filter(made.path)
+    whole = ft.apply_filter(made.frame, saved, seed=3)
+    part = ft.apply_filter(made.frame[:100], saved, seed=3)
+    for name, values in part.items():
+        np.testing.assert_allclose(whole[name][:100], values, atol=1e-12)
+    if made.weighed.rate < 0.99:
+        other = ft.apply_filter(made.frame, saved, seed=4)
+        assert (whole["accepted"] != other["accepted"]).any()
+
+
+def test_csv_and_parquet_candidates_are_decided_alike(made, tmp_path):
+    saved = ft.read_filter(made.path)
+    made.frame.drop(columns="group").to_csv(tmp_path / "people.csv", index=False)
+    made.frame.drop(columns="row").to_parquet(tmp_path / "people.parquet")
+    made.frame.to_csv(tmp_path / "semicolons.txt", index=False, sep=";")
+    whole = ft.apply_filter(made.frame, saved, seed=3)
+    for name in ("people.csv", "people.parquet", "semicolons.txt"):
+        decided = ft.apply_filter(read_candidates(tmp_path / name), saved, seed=3)
+        for key, values in whole.items():
+            np.testing.assert_array_equal(decided[key], values)
+
+
+def test_the_card_tells_what_each_leaf_discloses(made):
+    text = card(ft.read_filter(made.path))
+    for word in ("snakemake filter --config candidates=people.csv", "Limits", "`income`", "0.123",
+                 *GROUPS):  # fmt: skip
+        assert word in text
+    assert f"{np.abs(made.saved.shifts).max():.3f}" in text
+    assert "`flat`" not in text and "`group`" not in text
+    assert text.count("\n| 0 |") == 1
+
+
+def test_learned_features_repeat_the_recipe_on_every_row():
+    frame = people()
+    features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
+    names = [name for name in features if name != "row"]
+    known = learned_features(frame, names, RECIPE)
+    np.testing.assert_array_equal(encoded(frame, known), features[names].to_numpy())
+    assert [feature.kind for feature in known] == [
+        "number", "blank", "category", "category", "category", "other", "number",
+        "category", "category", "blank",
+    ]  # fmt: skip
+    plain = as_is(frame, np.random.default_rng(0), columns=["income", "flat"])
+    recipe = {"name": "as_is", "options": {"columns": ["income", "flat"], "noise": 0.0}}
+    known = learned_features(frame, ["income", "flat"], recipe)
+    np.testing.assert_array_equal(encoded(frame, known), plain[["income", "flat"]].to_numpy())
+
+
+def test_names_that_clash_are_made_as_the_recipe_makes_them():
+    frame = people().rename(columns={"income": "age_missing", "flat": "town=A"})
+    frame["town"] = frame["town"].replace({"A": "other"})
+    frame["home"] = frame["home"].replace({"own": "missing"})
+    frame["town=A"] = np.arange(len(frame)) % 7
+    features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
+    names = [name for name in features if name != "row"]
+    made = encoded(frame, learned_features(frame, names, RECIPE))
+    np.testing.assert_array_equal(made, features[names].to_numpy())
+
+
+def known_features(drop=()):
+    frame = people().drop(columns=list(drop))
+    features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
+    return learned_features(frame, [name for name in features if name != "row"], RECIPE)
+
+
+def test_new_categories_and_holes_are_counted_and_told(caplog):
+    known = known_features()
+    frame = people()[:6].copy()
+    frame["town"] = ["A", "A", "Z", "E", "B", None]
+    frame["home"] = ["own", "boat", "rent", None, "own", "rent"]
+    frame["income"] = [1.0, 2.0, None, 4.0, 5.0, 6.0]
+    with caplog.at_level(logging.INFO, logger="counterweight"):
+        X = encoded(frame, known)
+    told = caplog.text
+    assert "town: 2 of 6 rows have a category that counts as other" in told
+    assert "home: 1 of 6 rows have a category that the filter never saw (boat)" in told
+    assert "income: missing in 1 of 6 rows" in told and "town: missing in 1 of 6" in told
+    at = {feature.name: i for i, feature in enumerate(known)}
+    assert X[2, at["town=other"]] == X[3, at["town=other"]] == 1
+    assert X[1, [at["home=own"], at["home=rent"], at["home=missing"]]].sum() == 0
+    assert X[3, at["home=missing"]] == 1
+    assert X[2, at["income"]] == np.median(people()["income"])
+    assert X[5, [at[name] for name in at if name.startswith("town=")]].sum() == 0
+
+
+def test_bad_candidates_are_told_in_a_sentence(tmp_path):
+    known, frame = known_features(), people()[:6]
+    with pytest.raises(CounterweightError, match="no column income"):
+        encoded(frame.drop(columns="income"), known)
+    with pytest.raises(CounterweightError, match="'income'.*2 rows .first: row 3, 'much'"):
+        encoded(frame.assign(income=["1", "2", "", "much", "5", "x"]), known)
+    with pytest.raises(CounterweightError, match="'age'.*infinite in 1 rows .first: row 4"):
+        encoded(frame.assign(age=[1, 2, 3, 4, np.inf, 6]), known)
+    with pytest.raises(CounterweightError, match="no row"):
+        encoded(frame[:0], known)
+    for text, word in (("a,a\n1,2\n", "more than once"), ("a,b\n1\n", "line 2 has 1 fields"),
+                       ("", "empty")):  # fmt: skip
+        (tmp_path / "bad.csv").write_text(text)
+        with pytest.raises(CounterweightError, match=word):
+            read_candidates(tmp_path / "bad.csv")
+    with pytest.raises(CounterweightError, match="is not there"):
+        read_candidates(tmp_path / "none.csv")
+    (tmp_path / "bad.parquet").write_text("no Parquet")
+    with pytest.raises(CounterweightError, match="readable Parquet"):
+        read_candidates(tmp_path / "bad.parquet")
+
+
+def test_recipes_that_new_rows_cannot_repeat_are_refused():
+    with pytest.raises(CounterweightError, match="recipe adult_binary"):
+        learned_features(people(), [], {"name": "adult_binary", "options": {}})
+    with pytest.raises(CounterweightError, match="noise"):
+        learned_features(people(), [], {"name": "as_is", "options": {"noise": 0.1}})
+
+
+def test_features_that_the_prepared_table_does_not_give_are_refused():
+    found = study(TreeProxy(depth=2), "eta=0")
+    features = found.parts["features"] | {"income": found.parts["features"]["income"] + 1}
+    with pytest.raises(CounterweightError, match="'income'"):
+        ft.saved_filter(**found.parts | {"features": features})
+
+
+def test_a_table_that_is_no_filter_is_refused(tmp_path, made):
+    half = SimpleNamespace(**vars(ft.read_filter(made.path)) | {"features": []})
+    ft.write_filter(tmp_path / "half.parquet", half)
+    with pytest.raises(CounterweightError, match="is no filter"):
+        ft.read_filter(tmp_path / "half.parquet")

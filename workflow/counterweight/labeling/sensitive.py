@@ -1,0 +1,315 @@
+"""Sensitive groups: who trains and who is tested, and whose group stays hidden."""
+
+import logging
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.split import check_features
+from counterweight.seeds import generator
+from counterweight.selection.groups import group_names, imbalance, memberships
+from counterweight.study_data import check_row_ids
+from counterweight.weighting.acceptance import target_shares
+
+log = logging.getLogger("counterweight")
+
+#: Studies with this labeling rule are about whom to collect, not about classes.
+TASK = "filter"
+OPTIONS = {
+    "group": {
+        "type": ["array", "string"], "items": {"type": "string"}, "minItems": 1,
+        "uniqueItems": True,
+        "description": "Sensitive columns whose groups are to be balanced, one or several.",
+    },
+    "missing": {
+        "enum": ["refuse", "drop", "own_group"], "default": "refuse",
+        "description": "Rows without a group: an error, left out, or a group of their own named "
+        "missing.",
+    },
+}  # fmt: skip
+#: Most groups of one column: beyond it the column is a number or a name, not a group.
+MOST_GROUPS = 50
+#: Prefix of the group columns in the tables of labels and of the truth.
+PREFIX = "group_"
+
+
+def sensitive(frame, *, group, missing="refuse"):
+    """Groups of the rows, and the rows that count.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows, with ``row``.
+    group : str or sequence of str
+        Columns, each a class of groups.
+    missing : str
+        What becomes of rows without a group: ``"refuse"``, ``"drop"`` or ``"own_group"``.
+
+    Returns
+    -------
+    dict
+        ``groups``: dict of str to array of str, by column; ``kept``: array of bool.
+
+    Raises
+    ------
+    CounterweightError
+        When a column is not there, is named twice, has a missing value that is refused, has
+        one group only or more than `MOST_GROUPS`.
+    """
+    columns = [group] if isinstance(group, str) else list(group)
+    if not columns or len(set(columns)) < len(columns):
+        raise CounterweightError(
+            f"labeling.group is {columns}: name at least one sensitive column, each once."
+        )
+    for column in columns:
+        if column not in frame.columns or column == "row":
+            known = [name for name in frame.columns if name != "row"]
+            near = get_close_matches(str(column), known, 1, 0.5)
+            hint = f" (perhaps you mean {near[0]!r})" if near else ""
+            raise CounterweightError(
+                f"labeling.group names the column {column!r}, which the data set does not "
+                f"have{hint}; it has {listed(known, 20)}."
+            )
+    rows, kept, groups = frame["row"].to_numpy(), np.ones(len(frame), bool), {}
+    for column in columns:
+        values, gone = _texts(frame[column])
+        if gone.any() and missing == "refuse":
+            raise CounterweightError(
+                f"The sensitive column {column!r} is missing in {int(gone.sum())} of {len(frame)} "
+                f"rows (first: row {rows[gone][0]}): set labeling.missing to drop to leave these "
+                "rows out, or to own_group to make them a group."
+            )
+        if missing == "own_group":
+            values[gone] = _free("missing", set(values[~gone]))
+        else:
+            kept &= ~gone
+        groups[column] = values
+    if not kept.any():
+        raise CounterweightError(
+            f"None of {len(frame)} rows has a group in {listed(columns)}: choose other sensitive "
+            "columns, or set labeling.missing to own_group."
+        )
+    for column, values in groups.items():
+        found = np.unique(values[kept])
+        if len(found) > MOST_GROUPS:
+            raise CounterweightError(
+                f"The sensitive column {column!r} has {len(found)} different values in "
+                f"{int(kept.sum())} rows (such as {listed(found, 3)}), more than {MOST_GROUPS} "
+                "groups: recode it into a few groups (for a number, into ranges), or choose "
+                "another column."
+            )
+        if len(found) < 2:
+            raise CounterweightError(
+                f"The sensitive column {column!r} has the one group {str(found[0])!r} in all "
+                f"{int(kept.sum())} rows, so there is nothing to balance: choose another column."
+            )
+    return {"groups": groups, "kept": kept}
+
+
+def _texts(column):
+    """Values as text, whole numbers without a point; and where they are missing."""
+    blank = column.isna().to_numpy()
+    values = np.full(len(column), "", dtype=object)
+    there = column[~blank]
+    if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+        values[~blank] = there.astype(str).to_numpy(dtype=object)
+        blank = blank | np.array([not str(value).strip() for value in values], bool)
+    else:
+        values[~blank] = [
+            str(int(value)) if float(value).is_integer() else repr(float(value)) for value in there
+        ]
+    return values, blank
+
+
+def _free(name, taken):
+    while name in taken:
+        name += "_"
+    return name
+
+
+def label_groups(
+    frame, features, rule, outcome, *, seed, study, repeats, test_share
+):  # fmt: skip
+    """Groups to learn a filter from, and what is hidden, in every repeat.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared table, with ``row``.
+    features : pandas.DataFrame
+        Rows kept by the recipe, with ``row``; no feature may be constant, not finite, or
+        made of a sensitive column.
+    rule : callable
+        `sensitive` with its options.
+    outcome : callable
+        ``outcome(frame, population) -> 0/1``, missing where there is none.
+    seed : int
+    study : str
+        Name that the random streams go by.
+    repeats : int
+    test_share : float
+        Share of the rows held out.
+
+    Returns
+    -------
+    labels, truth : pandas.DataFrame
+        `labels`: repeat, row, role (train or test), ``group_{column}`` for each sensitive
+        column and ``y_general`` (Int8), both missing on test rows. `truth`: repeat, row, the
+        groups and outcomes of all rows.
+
+    Raises
+    ------
+    CounterweightError
+        When a sensitive column is among the features; a split leaves no row to train or to
+        test; a group has no row to train on; and whatever the rules refuse.
+    """
+    check_features(features)
+    check_row_ids(features["row"])
+    check_row_ids(frame["row"])
+    found = rule(frame)
+    refuse_group_features(features, list(found["groups"]))
+    at = np.flatnonzero(found["kept"] & frame["row"].isin(features["row"]).to_numpy())
+    tested = int(test_share * len(at))
+    if not 0 < tested < len(at):
+        raise CounterweightError(
+            f"test_share {test_share} leaves {tested} of {len(at)} rows for the test: choose a "
+            "share that leaves rows on both sides."
+        )
+    rows = frame["row"].to_numpy("int32")[at]
+    groups = {column: values[at].astype(object) for column, values in found["groups"].items()}
+    for column, values in groups.items():
+        if len(set(values)) < 2:
+            raise CounterweightError(
+                f"The feature recipe leaves rows of the one group {values[0]!r} of {column!r}: "
+                "choose another recipe or another sensitive column."
+            )
+    _tell_proxies(features, rows, groups)
+    part = frame.iloc[at].reset_index(drop=True)
+    outcomes = pd.array(outcome(part, np.ones(len(part), bool)), dtype="Int8")
+    labels, truth = [], []
+    for repeat in range(repeats):
+        test = np.zeros(len(rows), bool)
+        test[generator(seed, study, repeat, "split").permutation(len(rows))[:tested]] = True
+        _check_training(groups, test, repeat, test_share)
+        known = {"repeat": np.full(len(rows), repeat, "int16"), "row": rows}
+        seen = outcomes.copy()
+        seen[test] = pd.NA
+        role = np.where(test, "test", "train").astype(object)
+        shown = {PREFIX + name: np.where(test, None, values) for name, values in groups.items()}
+        labels.append(pd.DataFrame(known | {"role": role} | shown | {"y_general": seen}))
+        hidden = {PREFIX + name: values for name, values in groups.items()}
+        truth.append(pd.DataFrame(known | hidden | {"y_general": outcomes}))
+    return pd.concat(labels, ignore_index=True), pd.concat(truth, ignore_index=True)
+
+
+def refuse_group_features(features, columns):
+    """Refuse features that were made of a sensitive column.
+
+    Parameters
+    ----------
+    features : pandas.DataFrame or iterable of str
+    columns : iterable of str
+        Sensitive columns.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    names = [name for name in features if name != "row"]
+    for column in columns:
+        made = [
+            name for name in names
+            if name == column or name.startswith((f"{column}=", f"{column}_missing"))
+        ]  # fmt: skip
+        if made:
+            raise CounterweightError(
+                f"The sensitive column {column!r} is among the features ({listed(made, 3)}), and a "
+                f"filter must not see the group: add {column} to features.drop (recipe one_hot), "
+                "or name the features without it (as_is)."
+            )
+
+
+def _tell_proxies(features, rows, groups):
+    """Log features that say a group exactly, whatever their name."""
+    made = features.set_index("row").loc[rows]
+    flags = [name for name in made if np.isin(made[name].to_numpy(), (0.0, 1.0)).all()]
+    values = made[flags].to_numpy(dtype=bool)
+    for column, words in groups.items():
+        for word in np.unique(words.astype(str)):
+            mine = (words == word)[:, None]
+            same = (values == mine).all(axis=0) | (values != mine).all(axis=0)
+            if same.any():
+                log.warning(
+                    "Feature %s says the group %s of %s exactly: a filter that uses it sees the "
+                    "group, within the limit on disclosure; consider to drop it.",
+                    listed(np.array(flags)[same]), word, column,
+                )  # fmt: skip
+
+
+def _check_training(groups, test, repeat, test_share):
+    for column, values in groups.items():
+        names = np.unique(values.astype(str)).tolist()
+        absent = [name for name in names if not (values[~test] == name).any()]
+        if absent:
+            count = int((values == absent[0]).sum())
+            raise CounterweightError(
+                f"The group {absent[0]!r} of {column!r} has {count} of {len(values)} rows and none "
+                f"of them is in the training part of repeat {repeat}: join rare groups in the "
+                f"data, leave their rows out, or lower test_share (now {test_share:g})."
+            )
+
+
+def describe_groups(labels, truth, dropped, target=None):
+    """Sizes and shares of the groups in each repeat, as metric records.
+
+    Parameters
+    ----------
+    labels, truth : pandas.DataFrame
+        From `label_groups`.
+    dropped : int
+        Rows of the table left out, by the recipe or for want of a group.
+    target : mapping of str to float, optional
+        Share by group; equal shares within each column if None.
+
+    Returns
+    -------
+    list of dict
+        ``rows_train``, ``rows_test``, ``rows_dropped``, ``groups`` (their number); by part
+        (``target`` train or test) ``group_share`` (by group, with its standard error) and
+        ``starting_imbalance``, the Euclidean distance of the shares from the target.
+
+    Raises
+    ------
+    CounterweightError
+        When the target names what is no group, or is no distribution within each column.
+    """
+    columns = [name.removeprefix(PREFIX) for name in truth if name.startswith(PREFIX)]
+    records = []
+    for repeat, part in labels.groupby("repeat"):
+        hidden = truth.loc[part.index]
+        words = [hidden[PREFIX + column].to_numpy(dtype=object) for column in columns]
+        names, titles = group_names(words, columns)
+        Z = memberships(words, names)
+        U = target_shares(target, titles, [len(block) for block in names])
+        test = (part["role"] == "test").to_numpy()
+        sizes = {
+            "rows_train": int((~test).sum()), "rows_test": int(test.sum()),
+            "rows_dropped": dropped, "groups": Z.shape[1],
+        }  # fmt: skip
+        records += [
+            {"repeat": repeat, "metric": name, "value": value, "rows": len(part)}
+            for name, value in sizes.items()
+        ]
+        for name, mask in (("train", ~test), ("test", test)):
+            r, count = Z[mask].mean(axis=0), int(mask.sum())
+            place = {"repeat": repeat, "target": name, "rows": count}
+            errors = np.sqrt(r * (1 - r) / count)
+            records += [
+                place | {"metric": "group_share", "item": title, "value": share,
+                         "standard_error": error}
+                for title, share, error in zip(titles, r, errors, strict=True)
+            ]  # fmt: skip
+            records.append(place | {"metric": "starting_imbalance", "value": imbalance(r, U)})
+    return records

@@ -1,0 +1,303 @@
+"""What a leaf can be split into: the game of Algorithm 3 of Deng et al. (2023) on sums over groups.
+
+What a split h does to the tree depends only on N, the weight of each group on its side 1
+(K numbers): the shares of both children, non-disclosure and the Lagrangian cost are linear in
+N, and so is the best response, h(x) = 1[s(x) g > 0] with s(x) the regression of the leaf's
+groups on the features and g the coefficients of N. A round of the game is one n x K product.
+"""
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import linprog, nnls
+
+#: Weights of a mixture below this are dropped.
+TINY = 1e-9
+#: First step of the Auditor per unit of the distance; it falls with the square root of the round.
+#: The multipliers of the linear programs are mostly of this order.
+STEP = 8.0
+#: Hypotheses that a leaf remembers from one search to the next.
+POOL = 60
+#: Rounds of answers to the multipliers of the linear program, beyond those of the game.
+COLUMNS = 1
+
+
+def closest(A, U, cone=False):
+    """Weights of the leaves whose mixture comes closest to the target.
+
+    Parameters
+    ----------
+    A : numpy.ndarray, (L, K)
+        Shares of the groups in each leaf.
+    U : numpy.ndarray, (K,)
+    cone : bool
+        Drop the condition that the weights sum to 1 (the relaxed variant).
+
+    Returns
+    -------
+    q : numpy.ndarray, (L,)
+    distance : float
+        ||qA - U||.
+    """
+    if cone:
+        q = nnls(A.T, U, maxiter=100 * len(A))[0]
+    else:
+        # Scaling y = sq leaves min over s of s^2 d^2 + (1 - s)^2, which grows with d.
+        y = nnls(
+            np.vstack([(A - U).T, np.ones(len(A))]),
+            np.append(np.zeros(len(U)), 1.0),
+            maxiter=100 * len(A),
+        )[0]
+        q = y / y.sum()
+    return q, float(np.linalg.norm(q @ A - U))
+
+
+class Design:
+    """Training rows as the oracle sees them: standardised features with an intercept.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, (n, d)
+    Z : numpy.ndarray, (n, K)
+    first : int
+        Groups of the first class; its block of `Z` sums to 1 in each row.
+    weighted : bool
+        Regress inside a leaf by its weights, else unweighted over all rows.
+    ridge : float
+        Added to the diagonal of the Gram matrix per unit of weight, 1e-9 at least: one-hot
+        features are not of full rank.
+    """
+
+    def __init__(self, X, Z, first, *, weighted, ridge):
+        self.raw = X
+        self.mean = X.mean(axis=0)
+        spread = X.std(axis=0)
+        self.scale = np.where(spread > 1e-12 * np.abs(self.mean), spread, 1.0)
+        n, d = X.shape
+        self.X = np.empty((n, d + 1))
+        np.subtract(X, self.mean, out=self.X[:, :d])
+        self.X[:, :d] /= self.scale
+        self.X[:, d] = 1.0
+        self.Z, self.first = Z, first
+        self.weighted, self.ridge = weighted, ridge
+        self.factor = None
+
+    def regression(self, rows, w):
+        """Coefficients (d + 1, K) of the groups' weights on the features."""
+        X = self.X if rows is None else self.X[rows]
+        wZ = self._weighted(rows, w)
+        M = X.T @ wZ
+        if self.weighted:
+            gram = (X * w[:, None]).T @ X
+            factor = self._factor(gram, w.sum())
+        else:
+            if self.factor is None:
+                self.factor = self._factor(self.X.T @ self.X, len(self.X))
+            factor = self.factor
+        return cho_solve(factor, M), X, wZ
+
+    def _weighted(self, rows, w):
+        return (self.Z if rows is None else self.Z[rows]) * w[:, None]
+
+    def _factor(self, gram, weight):
+        gram = gram.copy()
+        gram[np.diag_indices_from(gram)] += max(self.ridge, 1e-9) * weight
+        return cho_factor(gram)
+
+
+class Leaf:
+    """A leaf with the weights of its rows, and the hypotheses that were played in it.
+
+    Parameters
+    ----------
+    design : Design
+    place : tuple of (int, int)
+        The split that made the leaf and its side; (-1, 0) for the root.
+    depth : int
+    weight : numpy.ndarray, (n,)
+    """
+
+    def __init__(self, design, place, depth, weight):
+        self.design, self.place, self.depth = design, place, depth
+        rows = np.flatnonzero(weight > 0)
+        self.rows = None if len(rows) > 0.8 * len(weight) else rows
+        self.weight = weight
+        self.counts = weight @ design.Z
+        self.mass = float(self.counts[: design.first].sum())
+        self.shares = self.counts / self.mass
+        self.scores = None
+
+    def prepare(self):
+        """Regress the groups on the features, once; start the pool of hypotheses."""
+        if self.scores is not None:
+            return
+        w = self.weight if self.rows is None else self.weight[self.rows]
+        self.coefficients, X, self.wZ = self.design.regression(self.rows, w)
+        self.scores = X @ self.coefficients
+        K = len(self.counts)
+        self.directions = np.zeros((2, K))
+        self.sums = np.vstack([self.counts, np.zeros(K)]) / self.mass
+
+    def play(self, directions):
+        """Side-1 weight of each group for hypotheses 1[s g > 0], per unit of the leaf's mass."""
+        side = (self.scores @ directions.T > 0).astype(float)
+        sums = side.T @ self.wZ / self.mass
+        self.directions = np.vstack([self.directions, directions])
+        self.sums = np.vstack([self.sums, sums])
+        return sums
+
+    def answers(self, which):
+        """What some hypotheses of the pool say of the leaf's rows, (rows, m) of bool."""
+        says = self.scores @ self.directions[which].T > 0
+        says[:, np.asarray(which) == 0] = True
+        return says
+
+    def trim(self, most):
+        """Forget the oldest hypotheses beyond `most`, but not the two constants."""
+        if len(self.sums) > most:
+            kept = np.r_[0, 1, len(self.sums) - most + 2 : len(self.sums)]
+            self.directions, self.sums = self.directions[kept], self.sums[kept]
+
+
+class Limits:
+    """Non-disclosure and size of both children, linear in N (A.4 in homogeneous form).
+
+    Parameters
+    ----------
+    leaf : Leaf
+    r : numpy.ndarray, (K,)
+    alpha : float
+    smallest : float
+        Least weight of a child, in rows.
+    """
+
+    def __init__(self, leaf, r, alpha, smallest):
+        K = len(r)
+        ones = np.zeros(K)
+        ones[: leaf.design.first] = 1.0
+        over = np.eye(K) - np.outer(r + alpha, ones)
+        under = np.outer(r - alpha, ones) - np.eye(K)
+        # A share cannot exceed 1 nor fall below 0: those limits never bind.
+        side = np.vstack([over[r + alpha < 1], under[r - alpha > 0]])
+        whole = leaf.shares
+        least = min(smallest / leaf.mass, 0.5)
+        self.rows = np.vstack([side, -side, -ones, ones])
+        self.bounds = np.concatenate([np.zeros(len(side)), -side @ whole, [-least, 1.0 - least]])
+
+    def excess(self, N):
+        """By how much each limit is exceeded, (m, limits)."""
+        return N @ self.rows.T - self.bounds
+
+
+def game(leaf, limits, D, levels, rounds):
+    """Learner and Auditor, one game for each level Q at once; all hypotheses join the pool.
+
+    The Learner answers the multipliers of the Auditor by the oracle, the Auditor takes a
+    projected gradient step. The first answers are those without limits; where they keep to
+    them, the multipliers stay 0 and the game is over.
+
+    Parameters
+    ----------
+    leaf : Leaf
+    limits : Limits
+    D : numpy.ndarray, (K,)
+    levels : numpy.ndarray, (m,)
+    rounds : int
+    """
+    objective = D[None] - levels[:, None] * _ones(leaf)
+    multipliers = np.zeros((len(levels), len(limits.bounds)))
+    for t in range(rounds):
+        sums = leaf.play(objective - multipliers @ limits.rows)
+        step = STEP * np.linalg.norm(D) / np.sqrt(t + 1.0)
+        moved = np.maximum(multipliers + step * limits.excess(sums), 0.0)
+        if np.array_equal(moved, multipliers):
+            break
+        multipliers = moved
+
+
+def _ones(leaf):
+    ones = np.zeros(len(leaf.counts))
+    ones[: leaf.design.first] = 1.0
+    return ones
+
+
+def mixture(leaf, limits, objective):
+    """Best mixture of the pool within the limits, and the multipliers of the limits.
+
+    A vertex of a linear program: at most one hypothesis more than there are limits. It is the
+    best hypothesis alone where that one keeps to the limits.
+
+    Parameters
+    ----------
+    leaf : Leaf
+    limits : Limits
+    objective : numpy.ndarray, (K,)
+        Gain of each group's weight on side 1.
+
+    Returns
+    -------
+    p : numpy.ndarray or None
+        None where no mixture keeps to the limits.
+    multipliers : numpy.ndarray
+    price : float
+        Value that a further hypothesis has to beat.
+    """
+    values = leaf.sums @ objective
+    best = int(values.argmax())
+    if (limits.excess(leaf.sums[best]) <= 0).all():
+        return np.eye(len(values))[best], np.zeros(len(limits.bounds)), float(values[best])
+    found = linprog(
+        -values,
+        A_ub=limits.rows @ leaf.sums.T,
+        b_ub=limits.bounds,
+        A_eq=np.ones((1, len(leaf.sums))),
+        b_eq=[1.0],
+        method="highs-ds",
+    )
+    if found.status != 0:
+        return None, None, None
+    p = np.where(found.x > TINY, found.x, 0.0)
+    return p / p.sum(), -found.ineqlin.marginals, -float(found.eqlin.marginals[0])
+
+
+def proposals(leaf, limits, D, *, thresholds, rounds, epsilon):
+    """Mixtures of hypotheses worth trying as the split of a leaf.
+
+    One for each level Q of the objective sum w h (D_z - Q), from the leaf's mean of D towards
+    the largest that the regression predicts: few rows that point straight to the target, or
+    many that do so less.
+
+    Parameters
+    ----------
+    leaf : Leaf
+    limits : Limits
+    D : numpy.ndarray, (K,)
+        Target minus closest point of the hull.
+    thresholds, rounds : int
+    epsilon : float
+
+    Returns
+    -------
+    list of numpy.ndarray
+        Probabilities over the leaf's pool.
+    """
+    leaf.prepare()
+    leaf.trim(POOL)
+    middle = float(leaf.shares @ D)
+    top = max(float(np.quantile(leaf.scores @ D, 0.995)), middle)
+    levels = middle + (top - middle) * np.arange(thresholds) / thresholds
+    objectives = D - levels[:, None] * _ones(leaf)
+    game(leaf, limits, D, levels, rounds)
+    found = [mixture(leaf, limits, c) for c in objectives]
+    pending = [i for i, (p, _, _) in enumerate(found) if p is not None]
+    for _ in range(COLUMNS):
+        if not pending:
+            break
+        answers = np.array([objectives[i] - found[i][1] @ limits.rows for i in pending])
+        gains = (leaf.play(answers) * answers).sum(axis=1) - [found[i][2] for i in pending]
+        enough = epsilon * np.linalg.norm(D)
+        pending = [i for i, gain in zip(pending, gains, strict=True) if gain > enough]
+        for i in pending:
+            again = mixture(leaf, limits, objectives[i])
+            found[i] = found[i] if again[0] is None else again
+    size = len(leaf.sums)
+    return [np.pad(p, (0, size - len(p))) for p, _, _ in found if p is not None]

@@ -1,0 +1,222 @@
+"""Splits of proxy trees as linear rules on raw features: stored, applied, read.
+
+A split is a mixture of hypotheses 1[x b + b_0 > 0] with probabilities p that sum to at most 1
+(a constant hypothesis has b = 0). A row goes to side 1 with probability h~(x), the sum of p
+over the hypotheses that say 1; a deterministic split sends it there when that sum is above the
+cut. All settings of a proxy share one list of splits, whose parents come before them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+#: The place of the root: made by no split.
+ROOT = (-1, 0)
+#: Numbers of a chunk of scores that are held at once.
+CHUNK = 4_000_000
+
+
+class Split(NamedTuple):
+    """One split.
+
+    Attributes
+    ----------
+    place : tuple of (int, int)
+        The split that made the leaf which this one divides, and its side (1 or 0).
+    p : numpy.ndarray, (m,)
+        Probabilities of the hypotheses.
+    coefficients : numpy.ndarray, (m, d)
+        In units of the raw features.
+    intercepts : numpy.ndarray, (m,)
+    cut : float
+        NaN for a randomised split.
+    """
+
+    place: tuple
+    p: np.ndarray
+    coefficients: np.ndarray
+    intercepts: np.ndarray
+    cut: float
+
+    def side(self, X):
+        """Probability of side 1 for each row of X, (n,)."""
+        total = np.zeros(len(X))
+        step = max(1, CHUNK // max(len(self.p), X.shape[1]))
+        for start in range(0, len(X), step):
+            part = slice(start, start + step)
+            total[part] = self.mixed(X[part] @ self.coefficients.T + self.intercepts > 0)
+        return total
+
+    def mixed(self, says):
+        """Probability of side 1 from what the hypotheses say, (n, m)."""
+        # One hypothesis after the other: the order of a sum must not depend on the rows.
+        total = np.zeros(len(says))
+        for i, p in enumerate(self.p):
+            total += np.where(says[:, i], p, 0.0)
+        if np.isnan(self.cut):
+            return np.clip(total, 0.0, 1.0)
+        return (total > self.cut).astype(float)
+
+
+def memberships(splits, trees, X):
+    """Leaf memberships of rows in each of several trees.
+
+    Parameters
+    ----------
+    splits : list of Split
+    trees : list of list of (int, int)
+        Places of each tree's leaves.
+    X : numpy.ndarray, (n, d)
+
+    Yields
+    ------
+    numpy.ndarray, (n, L)
+        Rows sum to 1. A split is applied once for all trees that use it.
+    """
+    last = {}
+    for t, leaves in enumerate(trees):
+        for s in ancestors(splits, leaves):
+            last[s] = t
+    weights = {}
+    for t, leaves in enumerate(trees):
+        for s in sorted(ancestors(splits, leaves)):
+            if s not in weights:
+                above = _weight(weights, splits[s].place, len(X))
+                side = splits[s].side(X)
+                weights[s] = (above * (1.0 - side), above * side)
+        yield np.column_stack([_weight(weights, leaf, len(X)) for leaf in leaves])
+        for s in [s for s in weights if last[s] == t]:
+            del weights[s]
+
+
+def _weight(weights, place, rows):
+    return np.ones(rows) if place == ROOT else weights[place[0]][place[1]]
+
+
+def ancestors(splits, leaves):
+    """Splits that lead to some leaves."""
+    found = set()
+    for s, _ in leaves:
+        while s >= 0 and s not in found:
+            found.add(s)
+            s = splits[s].place[0]
+    return found
+
+
+def pruned(splits, trees):
+    """Only the splits that some tree uses, renumbered in their order."""
+    used = sorted(set().union(*(ancestors(splits, leaves) for leaves in trees)))
+    number = {old: new for new, old in enumerate(used)} | {-1: -1}
+    kept = [
+        splits[s]._replace(place=(number[splits[s].place[0]], splits[s].place[1])) for s in used
+    ]
+    return kept, [[(number[s], side) for s, side in leaves] for leaves in trees]
+
+
+def depth(splits, place):
+    """How many splits lead to a leaf."""
+    count = 0
+    while place != ROOT:
+        count, place = count + 1, splits[place[0]].place
+    return count
+
+
+def packed(splits, features):
+    """Splits as arrays: one row a split, and one row a hypothesis."""
+    owner = [s for s, split in enumerate(splits) for _ in split.p]
+    return {
+        "split_parent": np.array([split.place[0] for split in splits], dtype=float),
+        "split_side": np.array([split.place[1] for split in splits], dtype=float),
+        "split_cut": np.array([split.cut for split in splits], dtype=float),
+        "hypothesis_split": np.array(owner, dtype=float),
+        "hypothesis_probability": np.concatenate([s.p for s in splits] or [np.zeros(0)]),
+        "hypothesis_intercept": np.concatenate([s.intercepts for s in splits] or [np.zeros(0)]),
+        "hypothesis_coefficients": np.concatenate(
+            [s.coefficients for s in splits] or [np.zeros((0, features))]
+        ),
+    }
+
+
+def unpacked(arrays):
+    """The splits of `packed`; none where the arrays are missing, as empty ones are not stored."""
+    if not np.size(arrays.get("split_parent", ())):
+        return []
+    owner = arrays["hypothesis_split"].astype(int)
+    splits = []
+    for s, (parent, side, cut) in enumerate(
+        zip(arrays["split_parent"], arrays["split_side"], arrays["split_cut"], strict=True)
+    ):
+        at = owner == s
+        splits.append(
+            Split(
+                (int(parent), int(side)),
+                arrays["hypothesis_probability"][at],
+                arrays["hypothesis_coefficients"][at],
+                arrays["hypothesis_intercept"][at],
+                float(cut),
+            )
+        )
+    return splits
+
+
+def readable(splits, leaves, mass, shares, spread, most):
+    """One tree as a list of nodes, the root first and each node before its children.
+
+    Parameters
+    ----------
+    splits : list of Split
+    leaves : list of (int, int)
+    mass : numpy.ndarray, (L,)
+    shares : numpy.ndarray, (L, K)
+    spread : numpy.ndarray, (d,)
+        Standard deviation of each feature, to rank what counts.
+    most : int
+        Terms to name.
+
+    Returns
+    -------
+    list of dict
+        See `SplitTreeProxy.rules`.
+    """
+    inner = ancestors(splits, leaves)
+    at = {splits[s].place: s for s in inner}
+    number = {leaf: i for i, leaf in enumerate(leaves)}
+    nodes = []
+
+    def visit(place, parent, deep):
+        node = {"node": len(nodes), "parent": parent, "side": place[1] if parent >= 0 else None,
+                "depth": deep, "leaf": number.get(place), "mass": 0.0, "shares": None,
+                "terms": [], "hypotheses": [], "cut": None}  # fmt: skip
+        nodes.append(node)
+        if place in number:
+            node["mass"] = float(mass[number[place]])
+            node["shares"] = shares[number[place]].tolist()
+            return node["mass"], np.array(node["shares"])
+        split = splits[at[place]]
+        node["hypotheses"] = [
+            (float(p), b.tolist(), float(b0))
+            for p, b, b0 in zip(split.p, split.coefficients, split.intercepts, strict=True)
+        ]
+        node["cut"] = None if np.isnan(split.cut) else split.cut
+        node["terms"] = _terms(split, spread, most)
+        total, counts = 0.0, 0.0
+        for side in (1, 0):
+            part, held = visit((at[place], side), node["node"], deep + 1)
+            total, counts = total + part, counts + part * held
+        node["mass"] = total
+        node["shares"] = (counts / total if total > 0 else counts).tolist()
+        return total, np.array(node["shares"])
+
+    visit(ROOT, -1, 0)
+    return nodes
+
+
+def _terms(split, spread, most):
+    """Features that move the weightiest hypothesis most, with their raw coefficients."""
+    moving = np.abs(split.coefficients).sum(axis=1) > 0
+    if not moving.any():
+        return []
+    i = int(np.argmax(np.where(moving, split.p, -1.0)))
+    reach = np.abs(split.coefficients[i]) * spread
+    order = np.argsort(-reach, kind="stable")[:most]
+    return [(int(f), float(split.coefficients[i, f])) for f in order if reach[f] > 0]

@@ -14,6 +14,7 @@ import yaml
 from counterweight import components
 from counterweight.config_filters import finish_filter
 from counterweight.config_methods import add_starts, method_id, options_of, resolved_method
+from counterweight.config_rates import check_rates
 from counterweight.config_sentences import nearest, told
 from counterweight.errors import CounterweightError, listed
 
@@ -323,6 +324,8 @@ def _resolved_study(name, study, plan):
         add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
     if study["task"] == "filter":
         finish_filter(name, study)
+    if study["task"] == "classification":
+        check_rates(name, study)
     reported = [identity for identity, method in methods.items() if method["reported"]]
     if "baseline" not in study:
         plain = [identity for identity in reported if not methods[identity]["sweep"]]
@@ -344,6 +347,8 @@ def _refuse_meaningless(name, study, task):
     """Refuse keys of a study that only mean something for another kind."""
     keys = [] if task == "filter" else [key for key in ("selection", "weighting") if study[key]]
     keys += [] if task == "filter" else [key for key in ("target", "filter") if study.get(key)]
+    if task != "classification":
+        keys += [key for key in ("samples", "test_rows") if study[key]]
     if task != "classification" and study["keep_rate"] < 1:
         keys.append("keep_rate")
     if task == "filter":

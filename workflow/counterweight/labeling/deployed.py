@@ -11,6 +11,8 @@ from counterweight.linear import fit_logistic
 log = logging.getLogger("counterweight")
 
 FEATURES = True
+#: Names of the data sets that the rule makes.
+SAMPLES = ["d1", "d2", "d3"]
 OPTIONS = {
     "deployed_rows": {
         "type": "integer",

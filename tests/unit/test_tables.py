@@ -66,3 +66,13 @@ def test_model_arrays_come_back():
     back = tables.model_arrays(tables.model_table(arrays, 3, "general").to_pandas())
     for name, values in arrays.items():
         np.testing.assert_array_equal(back[name], values)
+
+
+def test_a_model_may_have_any_number_of_parameters(tmp_path):
+    arrays = {f"p{i:03d}": np.array([float(i)]) for i in range(300)}
+    table = tables.model_table(arrays, 0, "general")
+    tables.write_table(tmp_path / "m.parquet", table, tables.MODEL)
+    found = tables.read_models(tmp_path / "m.parquet")[0, "general"]
+    assert {name: values.tolist() for name, values in found.items()} == {
+        name: values.tolist() for name, values in arrays.items()
+    }

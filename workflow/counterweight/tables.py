@@ -234,12 +234,15 @@ def stacked(tables):
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
-def constant(text, rows):
-    """An Arrow column that repeats one text, at one byte a row."""
+def constant(text, rows, codes="int8"):
+    """An Arrow column that repeats one text, at one byte a row.
+
+    Stacked columns hold at most 127 different texts; with codes of ``int32``, any number.
+    """
     import numpy as np
     import pyarrow as pa
 
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), pa.array([text]))
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, codes)), pa.array([text]))
 
 
 def metrics_table(study, source, records):
@@ -284,7 +287,7 @@ def model_table(arrays, repeat, target):
             pa.table(
                 {
                     "repeat": np.full(rows, repeat, "int16"), "target": constant(target, rows),
-                    "parameter": constant(name, rows),
+                    "parameter": constant(name, rows, "int32"),
                     "i": index[0], "j": index[1], "k": index[2], "value": values.ravel(),
                 }
             )

@@ -46,7 +46,8 @@ OPTIONS = {
         "default": "regularised",
         "description": "Stopping rule: paper (each split shrinks the distance by the factor 1 - "
         "gamma, stop below .1), deep (small drops accepted), regularised (leaves of at least 1 % "
-        "of the rows, each split shrinks the distance by 5 %). Sets smallest_drop, smallest_leaf and stop_distance where they are null.",
+        "of the rows, each split shrinks the distance by 5 %). Sets smallest_drop, smallest_leaf "
+        "and stop_distance where they are null.",
     },
     "hull": {
         "enum": ["convex", "cone"],

@@ -20,11 +20,14 @@ from counterweight.selection.split_steps import step_records, steps
 
 TASK = "filter"
 
-#: What a preset stands for; an option that is given comes before it.
+#: What a preset stands for; an option that is given comes before it. The least drop of
+#: `regularised` was chosen among .005, .01, .02, .03 and .05 on thirds held out within training
+#: rows: the smaller ones gain in sample and lose on the rows held out (Adult at alpha .2: .60 to
+#: .55), where they end in samples of hardly any rows.
 PRESETS = {
     "paper": {"smallest_drop": None, "smallest_leaf": 0.0, "stop_distance": 0.1},
     "deep": {"smallest_drop": 0.005, "smallest_leaf": 0.0, "stop_distance": 0.002},
-    "regularised": {"smallest_drop": 0.01, "smallest_leaf": 0.01, "stop_distance": 0.002},
+    "regularised": {"smallest_drop": 0.05, "smallest_leaf": 0.01, "stop_distance": 0.002},
 }
 
 OPTIONS = {
@@ -43,7 +46,8 @@ OPTIONS = {
         "default": "regularised",
         "description": "Stopping rule: paper (each split shrinks the distance by the factor 1 - "
         "gamma, stop below .1), deep (small drops accepted), regularised (leaves of at least 1 % "
-        "of the rows). Sets smallest_drop, smallest_leaf and stop_distance where they are null.",
+        "of the rows, each split shrinks the distance by 5 %). Sets smallest_drop, smallest_leaf "
+        "and stop_distance where they are null.",
     },
     "hull": {
         "enum": ["convex", "cone"],

@@ -46,6 +46,7 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_value.py
 	$(BIN)/python tests/benchmarks/bench_choice.py
 	$(BIN)/python tests/benchmarks/bench_filter.py
+	$(BIN)/python tests/benchmarks/bench_constraints.py
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache

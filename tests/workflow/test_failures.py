@@ -159,3 +159,33 @@ def test_a_mistake_in_the_config_is_told_before_anything_runs(copied, small, cha
     assert "Traceback" not in run.output
     assert "additionalProperties" not in run.output
     assert not tree.results.exists()
+
+
+@pytest.mark.parametrize(
+    ("constraint", "told"),
+    [
+        ("coverage(mal) <= 0.5", "There is no data set 'mal'"),
+        ("covrage(male) <= 0.5", "there is no rate 'covrage'"),
+        ("coverage(male) <= kapa", "'kapa' has no value"),
+    ],
+)
+def test_a_mistaken_constraint_is_told_before_anything_runs(again, constraint, told):
+    config = again.config
+    config["studies"]["rates"]["models"][1]["constraints"] = [constraint]
+    again.config = config
+    run = again.run()
+    assert run.status != 0 and not run.jobs
+    assert told in run.output
+
+
+def test_constraints_that_contradict_each_other_are_named(again):
+    config = again.config
+    method = config["studies"]["rates"]["models"][1]
+    method["constraints"] = ["recall(labeled) >= 0.95", "coverage(labeled) <= 0.1"]
+    del method["sweep"]
+    again.config = config
+    run = again.run("results/rates/metrics/ramp.parquet")
+    assert run.status != 0
+    told = again.text("results/logs/train/rates/ramp.log").splitlines()[-1]
+    assert "recall(labeled) >= 0.95" in told and "coverage(labeled) <= 0.1" in told
+    assert not (again.results / "rates" / "models" / "ramp.parquet").exists()

@@ -172,3 +172,28 @@ def test_another_filter_to_give_away_writes_that_filter_only(again):
     config["studies"]["people"]["filter"]["setting"] = "alpha=0.1"
     again.config = config
     assert again.plan() <= {"write_filter_people", "report"}
+
+
+def test_an_edited_rate_solver_recomputes_the_constrained_models_only(again):
+    again.append("workflow/counterweight/models/rate_convex.py", "# edited\n")
+    expected = {"draw_rates", "report"}
+    for study, method in (("rates", "svm"), ("rates", "ramp"), ("held", "constrained-lemma1")):
+        expected |= {f"{rule} {study} {method}" for rule in ("train", "evaluate")}
+    assert again.plan() - {"train rates thresholds", "evaluate rates thresholds"} == expected
+
+
+def test_another_bound_recomputes_that_method_only(again):
+    config = again.config
+    config["studies"]["rates"]["models"][1]["sweep"]["kappa"] = [0.5, 0.9]
+    again.config = config
+    assert again.plan() == {"train rates ramp", "evaluate rates ramp", "draw_rates", "report"}
+
+
+def test_another_measure_recomputes_no_selection(again):
+    config = again.config
+    config["studies"]["held"]["evaluation"]["measures"]["accuracy"] = "accuracy(everyone)"
+    again.config = config
+    # Rates on the training rows are measured where the model is trained.
+    assert again.plan() == {
+        "train held constrained-lemma1", "evaluate held constrained-lemma1", "report",
+    }  # fmt: skip

@@ -83,6 +83,28 @@ def test_a_table_of_ones_own_gives_offers_by_config_alone(again):
     assert offers["best_offer"].median() > 5
 
 
+def test_constraints_on_rates_hold_on_the_training_rows(finished):
+    found = pd.read_parquet(finished.results / "rates" / "metrics" / "ramp.parquet")
+    ratio = found[(found["metric"] == "ratio_randomised") & (found["target"] == "train")]
+    kappa = ratio["item"].str.removeprefix("kappa=").astype(float)
+    assert sorted(kappa) == [0.5, 0.5, 1.0, 1.0]
+    assert (ratio["value"] <= 1 / kappa + 1e-6).all()
+    # The test rows are the named ones in each repeat.
+    labels = pd.read_parquet(finished.results / "rates" / "labels.parquet")
+    tested = labels[labels["role"] == "test"].groupby("repeat")["row"].agg(tuple)
+    assert tested[0] == tested[1]
+
+
+def test_weights_and_constraints_go_together(finished):
+    folder = finished.results / "held" / "metrics"
+    found = pd.read_parquet(folder / "constrained-lemma1.parquet")
+    held = found[(found["metric"] == "coverage_randomised") & (found["target"] == "train")]
+    assert len(held) == 2
+    assert (held["value"] <= 0.2 + 1e-6).all()
+    weighed = pd.read_parquet(finished.results / "held" / "weights" / "lemma1-logistic.parquet")
+    assert weighed["weight"].nunique() > 10
+
+
 def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
     folder = again.results / "people"
     truth = pd.read_parquet(folder / "truth.parquet")
@@ -189,7 +211,9 @@ def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
         rule = rules.get(parts["labeling"]["rule"], "label")
         expected.add(f"{rule} {study}")
     first = "generate" if overlay and "demo" in overlay else "download"
-    real = ("adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu")
+    real = (
+        "adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu", "a9a",
+    )  # fmt: skip
     expected |= {f"{first}_{name}" for name in real}
     assert expected <= jobs
 

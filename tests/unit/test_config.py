@@ -270,7 +270,7 @@ def test_the_study_of_the_readme_is_valid():
 
 def test_the_python_of_the_readme_runs():
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     selection = """
 import numpy as np
 rng = np.random.default_rng(0)
@@ -292,13 +292,23 @@ os.chdir(tempfile.mkdtemp())
 columns = dict(reward=reward, propensity=propensity, target=target)
 write_table("log.parquet", columns)
 """
+    constraints = """
+import numpy as np
+rng = np.random.default_rng(0)
+X, X_new, men = rng.normal(size=(900, 3)), rng.normal(size=(400, 3)), rng.random(900) < 0.6
+X[:, 2] += men
+y = (X @ [1.0, 1.0, 1.0] + rng.normal(size=900) > 1).astype(int)
+"""
     after = [
         "print(model.predict_proba(X).shape)",
         "print(model.predict_proba(X).shape, value.low < value.value < value.high, "
         "loss.largest_weight, auc.rows == kept.sum(), streamed['ips'].rows)",
+        "p = model.predict_proba(X)[:, 1]; "
+        "print(decided.shape, p[men].mean() <= p[~men].mean() / 0.8 + 1e-9)",
     ]
-    shown = ["(400, 2)", "(4000, 2) True 10.0 True 4000"]
-    for given, block, end, expected in zip((selection, log), blocks, after, shown, strict=True):
+    shown = ["(400, 2)", "(4000, 2) True 10.0 True 4000", "(900,) True"]
+    given_first = (selection, log, constraints)
+    for given, block, end, expected in zip(given_first, blocks, after, shown, strict=True):
         done = subprocess.run(
             [sys.executable, "-c", given + block + "\n" + end],
             cwd=ROOT / "workflow", capture_output=True, text=True,

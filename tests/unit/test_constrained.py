@@ -287,3 +287,67 @@ def test_rows_to_predict_must_have_the_features():
     X, y, _, _ = world()
     with pytest.raises(CounterweightError, match="3 features, the rows to predict 2"):
         ConstrainedClassifier(steps=1).fit(X, y).predict(X[:, :2])
+
+
+def test_scikit_learns_tools_take_the_classifier():
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y, _, _ = world(200)
+    model = ConstrainedClassifier(constraints=["coverage(everyone) <= 0.2"], steps=2)
+    assert clone(model).get_params() == model.get_params()
+    assert repr(model) == (
+        "ConstrainedClassifier(constraints=['coverage(everyone) <= 0.2'], steps=2)"
+    )
+    piped = make_pipeline(StandardScaler(), model).fit(X, y)
+    assert piped.score(X, y) == np.mean(piped.predict(X) == y)
+    by_score = cross_val_score(model, X, y, cv=3, error_score="raise")
+    by_name = cross_val_score(model, X, y, cv=3, scoring="accuracy", error_score="raise")
+    assert np.array_equal(by_score, by_name)
+    cross_val_score(model, X, y, cv=3, scoring="roc_auc", error_score="raise")
+    search = GridSearchCV(model, {"steps": [1, 2]}, cv=2, error_score="raise").fit(X, y)
+    assert search.best_params_["steps"] in (1, 2)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda model, X: model.predict(X),
+        lambda model, X: model.predict_proba(X),
+        lambda model, X: model.decision_function(X),
+        lambda model, X: model.to_arrays(),
+    ],
+)
+def test_an_unfitted_classifier_says_so(call):
+    with pytest.raises(CounterweightError, match="not fitted yet: call fit"):
+        call(ConstrainedClassifier(), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "asked"),
+    [
+        ("kappa", [0.5], "kappa must be a number above 0"),
+        ("kappa", True, "kappa must be a number above 0"),
+        ("kappa", np.array([0.5, 0.6]), "kappa must be a number above 0"),
+        ("target", np.inf, "target must be a number"),
+        ("steps", 2.5, "steps must be a whole number at least 1"),
+        ("steps", "8", "steps must be a whole number at least 1"),
+        ("penalty", "a", "penalty must be a number above 0"),
+        ("held_out", None, "held_out must be a number at least 0 and below 1"),
+        ("feature_count", 2.5, "feature_count must be a whole number at least 1"),
+        ("constraints", None, "constraints must be a list of texts"),
+        ("standardise", "yes", "standardise must be true or false"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_named(option, value, asked):
+    X, y, _, _ = world(50)
+    with pytest.raises(CounterweightError, match=asked):
+        ConstrainedClassifier(**{option: value}).fit(X, y)
+
+
+def test_a_parameter_that_is_no_number_is_named():
+    data = DataSets(np.zeros((2, 1)), [0, 1])
+    with pytest.raises(CounterweightError, match="kappa must be a number above 0"):
+        compile_rates("error(labeled)", ["coverage(everyone) <= kappa"], data, {"kappa": [0.5]})

@@ -340,3 +340,35 @@ def test_texts_are_checked_without_data():
     with pytest.raises(CounterweightError, match="comparison"):
         parse_expression("coverage(a) <= 1")
     assert parse_constraint("coverage(a) ≤ .5")[0].sign == "<="
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"y": [1, -1, 1, -1]}, "values of the label are -1 and 1"),
+        ({"datasets": {"d2": (np.zeros((3, 2)), [-1, 1, 1])}}, "label of the data set d2 are -1"),
+        ({"y": np.array(["a", 1, 0, 1], object)}, "must be 0 or 1"),
+        ({"y": np.array([None, True, False, True], object)}, "must be 0 or 1"),
+        ({"X": np.zeros((4, 2), complex)}, "real numbers"),
+        ({"X": np.zeros((0, 2)), "y": []}, "no rows to learn from"),
+        ({"weight": ["a"] * 4}, "weights must be numbers"),
+        ({"deployed": ["a"] * 4}, "scores of the deployed model must be numbers"),
+        ({"datasets": [[True] * 4]}, "datasets must be a dict"),
+        ({"datasets": {3: [True] * 4}}, "cannot be called 3"),
+        ({"datasets": {"a·b": [True] * 4}}, "cannot be called 'a·b'"),
+        ({"datasets": {"d": [np.zeros((4, 2)), np.zeros(4)]}}, "tuple"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_told(given, message):
+    with pytest.raises(CounterweightError, match=message):
+        DataSets.stack(**{"X": np.zeros((4, 2)), "y": [0, 1, 0, 1]} | given)
+
+
+def test_labels_may_be_python_numbers_in_a_column_of_objects():
+    data = DataSets.stack(np.zeros((3, 1)), np.array([0, True, 1.0], object))
+    assert data.y.tolist() == [0, 1, 1]
+
+
+def test_a_table_of_positives_only_needs_no_negatives():
+    data = DataSets.stack(np.zeros((3, 1)), [0, 1, 1], datasets={"d": (np.ones((2, 1)), [1, 1])})
+    assert data.y.tolist() == [0, 1, 1, 1, 1]

@@ -1,13 +1,12 @@
 """Linear classifier trained under constraints on the rates of named data sets."""
 
-import inspect
-
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constrained_start import imitation_costs, nearest_feasible
 from counterweight.models.feature_maps import KINDS, FeatureMap, deviations, means
 from counterweight.models.rate_convex import ramp
+from counterweight.models.rate_estimator import RateEstimator, check_options
 from counterweight.rates.coefficients import compile as compile_rates
 from counterweight.rates.datasets import DataSets, checked_features, is_sparse
 
@@ -113,7 +112,7 @@ OPTIONS = {
 SPARSE_SHARE = 0.25
 
 
-class ConstrainedClassifier:
+class ConstrainedClassifier(RateEstimator):
     """Minimise rates on data sets, subject to bounds on rates on data sets.
 
     Problem 2 of Goh, Cotter, Gupta & Friedlander (2016): f(x) = <w, x> + intercept; the
@@ -209,19 +208,6 @@ class ConstrainedClassifier:
         self.held_out = held_out
         self.on_infeasible = on_infeasible
 
-    def get_params(self, deep=True):
-        """Constructor arguments by name, as scikit-learn asks for them."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
-
-    def set_params(self, **options):
-        """Set constructor arguments by name."""
-        known = self.get_params()
-        for name, value in options.items():
-            if name not in known:
-                raise CounterweightError(f"There is no option {name!r}: {listed(known, 30)}.")
-            setattr(self, name, value)
-        return self
-
     def fit(
         self, X=None, y=None, sample_weight=None, *, datasets=None, deployed=None, rng=None,
         samples=None,
@@ -257,7 +243,7 @@ class ConstrainedClassifier:
         """
         from counterweight.models.rate_solver import minimise_rates
 
-        self._check_options()
+        check_options(self, OPTIONS)
         data = self._data(X, y, sample_weight, datasets, deployed) if samples is None else samples
         rng = np.random.default_rng(0) if rng is None else rng
         self.n_features_in_ = data.X.shape[1]
@@ -312,32 +298,10 @@ class ConstrainedClassifier:
             raise CounterweightError(self.infeasibility_)
         return self
 
-    def _check_options(self):
-        for name, node in OPTIONS.items():
-            value = getattr(self, name)
-            if "enum" in node and value not in node["enum"]:
-                raise CounterweightError(
-                    f"{name} must be one of {listed(node['enum'])}, not {value!r}."
-                )
-        for name in ("penalty", "tolerance", "elastic"):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value > 0):
-                raise CounterweightError(f"{name} must be a number above 0, not {value!r}.")
-        if not self.steps >= 1 or not 0 <= self.held_out < 1:
-            raise CounterweightError(
-                "steps must be at least 1 and held_out at least 0 and below 1, not "
-                f"{self.steps!r} and {self.held_out!r}."
-            )
-
     @staticmethod
     def _data(X, y, sample_weight, datasets, deployed):
         if X is None or y is None:
             raise CounterweightError("fit needs X and y, or samples.")
-        labels = set(np.unique(np.asarray(y)).tolist()) if np.ndim(y) == 1 else set()
-        if labels == {-1, 1}:
-            raise CounterweightError(
-                "The labels are -1 and 1, and -1 marks a hidden label here: recode negatives to 0."
-            )
         return DataSets.stack(X, y, sample_weight, datasets, deployed)
 
     def _problem(self, data, rng):
@@ -432,6 +396,7 @@ class ConstrainedClassifier:
 
     def decision_function(self, X):
         """f(x) of rows, dense or sparse; (n,)."""
+        self._check_fitted()
         X = checked_features(X)
         if X.shape[1] != self.n_features_in_:
             raise CounterweightError(
@@ -454,6 +419,7 @@ class ConstrainedClassifier:
 
     def to_arrays(self):
         """Everything fitted, as arrays by name."""
+        self._check_fitted()
         arrays = {
             "coefficient": self.coef_,
             "intercept": np.array([self.intercept_]),

@@ -1,5 +1,6 @@
 """Rates as coefficients of each row's positive and negative prediction (Problem 2)."""
 
+import numbers
 from typing import NamedTuple
 
 import numpy as np
@@ -269,7 +270,7 @@ def compile(objective, constraints, data, parameters=None):
     if not terms:
         raise CounterweightError(f"The objective {objective!r} has no rate of the model.")
     rows = [_row(terms, data)]
-    numbers, bounds, names = [constant], [], []
+    fixed, bounds, names = [constant], [], []
     if isinstance(constraints, str):
         raise CounterweightError("Constraints are a list of texts, not one text.")
     for constraint in (plain for text in constraints for plain in parse_constraint(text)):
@@ -278,14 +279,14 @@ def compile(objective, constraints, data, parameters=None):
         except CounterweightError as error:
             raise CounterweightError(f"Constraint {constraint.text}: {error}") from error
         rows.append(row)
-        numbers.append(0.0)
+        fixed.append(0.0)
         bounds.append(bound)
         names.append(constraint.text)
     return Problem(
         np.array([row[0] for row in rows]),
         np.array([row[1] for row in rows]),
         np.array(bounds, dtype=float),
-        np.array([row[2] for row in rows]) + numbers,
+        np.array([row[2] for row in rows]) + fixed,
         names,
     )
 
@@ -294,7 +295,7 @@ def checked_parameters(parameters):
     """Parameters that have a value, as floats; kappa must be above 0."""
     known = {name: value for name, value in (parameters or {}).items() if value is not None}
     for name, value in known.items():
-        good = not isinstance(value, str) and np.isfinite(value)
+        good = isinstance(value, numbers.Real) and np.isfinite(value)
         if not good or (name == "kappa" and value <= 0):
             asked = "a number above 0" if name == "kappa" else "a number"
             raise CounterweightError(f"{name} must be {asked}, not {value!r}.")

@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.checks import checked_weights
 from counterweight.errors import CounterweightError, listed
-from counterweight.rates.language import BUILTIN_SETS, check_set, set_text
+from counterweight.rates.language import BUILTIN_SETS, check_set, is_name, set_text
 
 
 def is_sparse(X):
@@ -20,6 +20,8 @@ def checked_features(X, what="features"):
     CounterweightError
         When `X` is not a table of numbers, or holds NaN or infinite values.
     """
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise CounterweightError(f"The {what} must be real numbers, not complex ones.")
     if is_sparse(X):
         X = X.tocsr()
         X = X if X.dtype == float else X.astype(float)
@@ -60,6 +62,8 @@ def checked_seen_labels(y, rows, what="label"):
     y = np.asarray(y)
     if y.shape != (rows,):
         raise CounterweightError(f"There are {rows} rows but a {what} of shape {y.shape}.")
+    if y.dtype.kind == "O" and all(isinstance(value, (bool, int, float, np.number)) for value in y):
+        y = y.astype(float)
     if y.dtype.kind not in "biuf" or not np.isin(y, (-1, 0, 1)).all():
         numbers = y.dtype.kind in "biuf"
         values = np.unique(y if numbers else y.astype(str)).tolist()
@@ -68,6 +72,25 @@ def checked_seen_labels(y, rows, what="label"):
             "recode it first."
         )
     return y.astype(np.int8)
+
+
+def _own_labels(y, rows, what):
+    """Labels of a person's own table: -1 and 1 alone are more likely two classes."""
+    y = checked_seen_labels(y, rows, what)
+    if (y == 1).any() and (y == -1).any() and not (y == 0).any():
+        raise CounterweightError(
+            f"The values of the {what} are -1 and 1, and -1 marks a hidden label here: recode "
+            "negatives to 0."
+        )
+    return y
+
+
+def _numbers(values, what):
+    """Values as floats, or an error in words."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {what} must be numbers: {error}.") from error
 
 
 class UndefinedRate(CounterweightError):
@@ -106,14 +129,14 @@ class DataSets:
         rows = X.shape[0] if hasattr(X, "shape") else len(y if X is None else X)
         self.X = None if X is None else checked_features(X)
         self.y = checked_seen_labels(y, rows)
-        self.weight = checked_weights(weight, rows)
+        self.weight = _weights(weight, rows)
         self.main = np.ones(rows, bool) if main is None else np.asarray(main, bool)
         self.members = {}
         for name, mask in (members or {}).items():
-            self.members[str(name)] = self._mask(str(name), mask, rows)
+            self.members[name] = self._mask(name, mask, rows)
         self.deployed = None
         if deployed is not None:
-            self.deployed = np.asarray(deployed, dtype=float)
+            self.deployed = _numbers(deployed, "scores of the deployed model")
             if self.deployed.shape != (rows,):
                 raise CounterweightError(
                     f"There are {rows} rows but scores of the deployed model of shape "
@@ -124,9 +147,14 @@ class DataSets:
     def _mask(name, mask, rows):
         if name in BUILTIN_SETS:
             raise CounterweightError(f"{name} is always there: give the data set another name.")
-        if not name.isidentifier():
+        if not is_name(name):
             raise CounterweightError(
                 f"A data set cannot be called {name!r}: use letters, digits and _."
+            )
+        if isinstance(mask, list) and len(mask) != rows:
+            raise CounterweightError(
+                f"The data set {name} needs one true or false for each of the {rows} rows, got a "
+                f"list of {len(mask)}; a table is given as a tuple (X, y)."
             )
         mask = np.asarray(mask)
         if mask.shape != (rows,) or not (
@@ -239,9 +267,16 @@ class DataSets:
         """
         X = checked_features(X)
         n, d = X.shape
-        y = checked_seen_labels(y, n)
-        tables, parts = [X], [(y, checked_weights(weight, n), None)]
+        if not n:
+            raise CounterweightError("There are no rows to learn from: X has none.")
+        y = _own_labels(y, n, "label")
+        tables, parts = [X], [(y, _weights(weight, n), None)]
         masks, own = {}, {}
+        if not (datasets is None or hasattr(datasets, "items")):
+            raise CounterweightError(
+                "datasets must be a dict of names to masks or to tables (X, y), not "
+                f"{type(datasets).__name__}."
+            )
         for name, given in (datasets or {}).items():
             if not isinstance(given, tuple):
                 masks[name] = cls._mask(name, given, n)
@@ -261,10 +296,10 @@ class DataSets:
                 raise CounterweightError(f"The data set {name} has no rows.")
             count = rows2.shape[0]
             y2 = np.full(count, -1, np.int8) if y2 is None else y2
-            y2 = checked_seen_labels(y2, count, f"label of the data set {name}")
+            y2 = _own_labels(y2, count, f"label of the data set {name}")
             own[name] = len(tables)
             tables.append(rows2)
-            parts.append((y2, checked_weights(weight2, count), deployed2))
+            parts.append((y2, _weights(weight2, count, f" of the data set {name}"), deployed2))
         scores = _scores(tables, parts, deployed)
         table = np.repeat(np.arange(len(tables)), [rows.shape[0] for rows in tables])
         members = {name: np.append(mask, np.zeros(len(table) - n, bool)) for name, mask in
@@ -278,6 +313,11 @@ class DataSets:
             scores,
             table == 0,
         )
+
+
+def _weights(weight, rows, where=""):
+    """Weights as floats; ones if None."""
+    return checked_weights(None if weight is None else _numbers(weight, f"weights{where}"), rows)
 
 
 def _stacked(tables):
@@ -297,14 +337,15 @@ def _scores(tables, parts, deployed):
         given[0] = deployed
     elif deployed is not None:
         given = [
-            np.asarray(deployed(table)) if own is None else own
+            deployed(table) if own is None else own
             for table, own in zip(tables, given, strict=True)
         ]
     if all(own is None for own in given):
         return None
     scores = []
     for table, own in zip(tables, given, strict=True):
-        own = np.full(table.shape[0], np.nan) if own is None else np.asarray(own, dtype=float)
+        own = np.full(table.shape[0], np.nan) if own is None else own
+        own = _numbers(own, "scores of the deployed model")
         if own.shape != (table.shape[0],):
             raise CounterweightError(
                 f"There are {table.shape[0]} rows but scores of the deployed model of shape "

@@ -442,6 +442,11 @@ def check_text(text, *, constraint=False, sets=None, parameters=None):
                 check_parameter(parameter.name, parameters, f" ({text!r})")
 
 
+def is_name(name):
+    """Whether the language can read a text as the name of a data set."""
+    return isinstance(name, str) and re.fullmatch(r"[^\W\d]\w*", name) is not None
+
+
 def check_set(name, known, where=""):
     """Raise unless the data set is known."""
     if name not in known:

@@ -233,6 +233,55 @@ def test_targets_by_name_are_put_in_order_and_checked():
         acc.target_shares({"c": 1.0}, ["a", "b"], [2])
     with pytest.raises(CounterweightError, match="sum to 0.9"):
         acc.target_shares({"a": 0.9}, ["a", "b"], [2])
+    with pytest.raises(CounterweightError, match="by its name"):
+        acc.target_shares([0.5, 0.5], ["a", "b"], [2])
+    np.testing.assert_allclose(acc.target_shares({1: 0.3, 2: 0.7}, ["1", "2"], [2]), [0.3, 0.7])
+
+
+A, HALF = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]), np.array([0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        # An empty matrix used to end the interpreter inside the solver.
+        (lambda: acc.closest_in_hull(A[:0], A[0]), "at least one"),
+        (lambda: acc.closest_in_cone(A[:0], A[0]), "at least one"),
+        (lambda: acc.closest_in_hull(A, HALF), r"shape \(2, 3\)"),
+        (lambda: acc.closest_in_cone(A * np.nan, A[0]), "missing or infinite"),
+        (lambda: acc.quadratic_acceptance([0.5, 1.5], A, A[0]), "sum to 2, not 1"),
+        (lambda: acc.equal_acceptance([1.5, -0.5], A, A[0]), "first: leaf 1, -0.5"),
+        (lambda: acc.relaxed_acceptance(HALF[:1], A, A[0]), "sum to 0.5"),
+        (lambda: acc.equal_acceptance(HALF, A, HALF), "as many columns"),
+        (lambda: acc.quadratic_acceptance(HALF, A, A[0], etas=[1.5]), "eta is 1.5"),
+        (lambda: acc.interpolated(HALF, A, -0.1), "eta is -0.1"),
+        (lambda: acc.interpolated_rows(np.eye(2), float("nan")), "eta is nan"),
+        (lambda: acc.acceptance([-0.5, 1.5], HALF), "first: leaf 0, -0.5"),
+        (lambda: acc.acceptance([np.nan, 1.0], HALF), "not finite"),
+        (lambda: acc.acceptance([1.0], HALF), "give one for each leaf"),
+        (lambda: acc.imbalance_floor(A[0], A[1], 1.1, [3]), "alpha is 1.1"),
+        (lambda: acc.imbalance_floor(A[0], A[1], 0.1, [2]), "3 entries for 2 groups"),
+        (lambda: acc.imbalance_floor(2 * A[0], A[1], 0.1, [3]), "base's shares sum to 2"),
+    ],
+)
+def test_numbers_that_are_no_leaves_are_told_in_a_sentence(call, said):
+    with pytest.raises(CounterweightError, match=said):
+        call()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_q_is_optimal_also_with_many_and_repeated_leaves_and_on_the_face_of_the_hull(seed):
+    rng = np.random.default_rng(seed)
+    groups, leaves = [2, 3, 5, 12][seed % 4], [1, 3, 60, 400][seed // 4 % 4]
+    A = rng.dirichlet(np.full(groups, [0.02, 0.3, 5][seed % 3]), leaves)
+    A = np.vstack([A, A[rng.integers(0, leaves, 3)]])
+    on_face = rng.dirichlet(np.ones(2)) @ A[:2]
+    for target in (on_face, np.eye(groups)[0], np.full(groups, 1 / groups), A[0]):
+        q = acc.closest_in_hull(A, target)
+        slope = A @ (q @ A - target)
+        assert q.min() >= 0 and abs(q.sum() - 1) < 1e-12
+        # The gap of Frank and Wolfe bounds the squared distance to the exact answer.
+        assert q @ slope - slope.min() < 1e-14
 
 
 def test_settings_of_noise_have_short_names():

@@ -140,6 +140,22 @@ def test_bad_input_is_told_in_a_sentence():
         TreeProxy().fit(X, Z, classes=[3]).leaf(X[:, :2])
 
 
+@pytest.mark.parametrize(
+    ("proxy", "said"),
+    [
+        (RegressionProxy(ridge=-1), "ridge is -1: give a number above 0"),
+        (RegressionProxy(iterations=0), "whole number of at least 1"),
+        (TreeProxy(depth=0), "whole number of at least 1 and of at most 30"),
+        (TreeProxy(smallest_leaf=2), "at most 0.5"),
+        (TreeProxy(leaves="ends"), "leaves is 'ends': choose one of predicted, nodes"),
+    ],
+)
+def test_wrong_options_are_told(proxy, said):
+    X, Z, _ = world(50)
+    with pytest.raises(CounterweightError, match=said):
+        proxy.fit(X, Z, classes=[3])
+
+
 def test_options_and_constructors_agree():
     for name, kind in (("regression_proxy", RegressionProxy), ("tree_proxy", TreeProxy)):
         defaults = kind.__init__.__kwdefaults__ or dict(

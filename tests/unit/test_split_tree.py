@@ -291,6 +291,17 @@ def test_options_are_the_constructors():
         ({"target": [0.5, 0.6, 0, 0]}, "sum to 1.1"),
         ({"target": [1.5, -0.5, 0, 0]}, "at least 0"),
         ({"target": [0.5, 0.5]}, "2 entries"),
+        ({"target": "uniform"}, "no list of numbers"),
+        ({"alphas": 0.2}, "give a list of numbers"),
+        ({"preset": "depe"}, "choose one of paper, deep, regularised"),
+        ({"hull": "conic"}, "hull is 'conic': choose one of convex, cone"),
+        ({"splits": "random"}, "choose one of randomised, thresholded"),
+        ({"oracle_rows": None}, "choose one of all, leaf"),
+        ({"height": -1}, "height is -1: give a whole number of at least 0"),
+        ({"most_leaves": 2.5}, "give a whole number of at least 1"),
+        ({"smallest_leaf": 0.9}, "of at least 0 and of at most 0.5"),
+        ({"gamma": 1}, "above 0 and below 1"),
+        ({"ridge": float("nan")}, "give a number of at least 0"),
     ],
 )
 def test_wrong_options_are_told(change, said):
@@ -323,6 +334,21 @@ def test_wrong_rows_are_told():
         next(proxy.fit(X, Z, classes=[4]).leaves(X[:, :3]))
     with pytest.raises(CounterweightError, match="no setting"):
         proxy.rules("alpha=0.7")
+
+
+@pytest.mark.parametrize(
+    ("Z", "classes", "said"),
+    [
+        (np.full((30, 2), "a"), [2], "must be numbers"),
+        (np.eye(2)[np.arange(30) % 2], 2, "must be numbers"),
+        (np.eye(2)[np.arange(30) % 2], [], "0 groups"),
+    ],
+)
+def test_wrong_memberships_are_told(Z, classes, said):
+    with pytest.raises(CounterweightError, match=said):
+        SplitTreeProxy(alphas=[0.1]).fit(np.arange(60.0).reshape(30, 2), Z, classes=classes)
+    with pytest.raises(CounterweightError, match="2, 1 rows"):
+        groups.memberships([["a", "b"], ["c"]], [["a", "b"], ["c", "d"]])
 
 
 def test_groups_of_columns_become_memberships():

@@ -24,6 +24,7 @@ from counterweight.selection.groups import (
     disclosivity,
     leaf_table,
 )
+from counterweight.selection.proxy_options import check_options
 from counterweight.weighting.acceptance import closest_in_hull
 
 TASK = "filter"
@@ -105,6 +106,7 @@ class _AttributeProxy:
     """What both proxies share: one setting, deterministic leaves, their description."""
 
     settings_ = ("",)
+    options_ = {}
 
     def fit(self, X, Z, *, classes, target=None, rng=None):
         """Learn to predict the groups of rows.
@@ -125,8 +127,9 @@ class _AttributeProxy:
         Raises
         ------
         CounterweightError
-            When a feature is not finite, or a group has no row.
+            When an option is not allowed, a feature is not finite, or a group has no row.
         """
+        check_options(vars(self) | {"leaves": getattr(self, "leaves_are", None)}, self.options_)
         X, Z = checked_rows(X), checked_memberships(Z, classes)
         if len(X) != len(Z):
             raise CounterweightError(f"There are {len(X)} rows of features but {len(Z)} of groups.")
@@ -195,6 +198,8 @@ class RegressionProxy(_AttributeProxy):
         Predicted groups of each leaf.
     converged_ : bool
     """
+
+    options_ = OPTIONS_BY_NAME["regression_proxy"]
 
     def __init__(self, ridge=1e-4, iterations=150, tolerance=1e-6):
         self.ridge = ridge
@@ -316,6 +321,8 @@ class TreeProxy(_AttributeProxy):
     cells_ : array (L, K)
         Predicted groups of each leaf.
     """
+
+    options_ = OPTIONS_BY_NAME["tree_proxy"]
 
     def __init__(self, depth=20, smallest_leaf=0.0, leaves="predicted"):
         self.depth = depth

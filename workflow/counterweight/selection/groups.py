@@ -74,9 +74,14 @@ def memberships(columns, names):
     Raises
     ------
     CounterweightError
-        When a value is missing or is none of the names.
+        When a value is missing or is none of the names, or columns differ in length.
     """
-    blocks = []
+    blocks, lengths = [], [len(column) for column in columns]
+    if len(set(lengths)) > 1:
+        raise CounterweightError(
+            f"The sensitive columns have {listed(lengths)} rows: give one value of each for each "
+            "row."
+        )
     for i, (column, known) in enumerate(zip(columns, names, strict=True)):
         values = np.asarray(column, dtype=object)
         text = np.where(_missing(values), "", values).astype(str)
@@ -106,7 +111,7 @@ def uniform_target(classes):
     return np.concatenate([np.full(k, 1.0 / k) for k in classes])
 
 
-def checked_target(target, classes):
+def checked_target(target, classes, name="target"):
     """A target as an array, uniform where it is None.
 
     Parameters
@@ -114,32 +119,40 @@ def checked_target(target, classes):
     target : array_like, (K,), or None
     classes : sequence of int
         Groups in each class.
+    name : str
+        What it is, for the message.
 
     Raises
     ------
     CounterweightError
-        When it has another number of entries, an entry is negative or not finite, or a
-        class's block does not sum to 1.
+        When it is not numbers, has another number of entries, an entry is negative or not
+        finite, or a class's block does not sum to 1.
     """
     if target is None:
         return uniform_target(classes)
-    U = np.asarray(target, dtype=float)
+    try:
+        U = np.asarray(target, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The {name} {target!r} is no list of numbers: give one share for each group, in the "
+            "order of the groups' names."
+        ) from error
     if U.shape != (sum(classes),):
         raise CounterweightError(
-            f"The target has {U.size} entries for {sum(classes)} groups: give one share for each "
-            "group, in the order of the groups' names."
+            f"The {name} has {U.size} entries for {sum(classes)} groups: give one share for "
+            "each group, in the order of the groups' names."
         )
     wrong = np.flatnonzero(~(np.isfinite(U) & (U >= 0)))
     if len(wrong):
         raise CounterweightError(
-            f"The target's entry {wrong[0] + 1} is {U[wrong[0]]:g}: a share is a number of at "
+            f"The {name}'s entry {wrong[0] + 1} is {U[wrong[0]]:g}: a share is a number of at "
             "least 0."
         )
     for c, total in enumerate(np.add.reduceat(U, block_starts(classes))):
         if abs(total - 1) > TOLERANCE:
             of = f" of class {c + 1}" if len(classes) > 1 else ""
             raise CounterweightError(
-                f"The target's shares{of} sum to {total:g}, not 1: it must be a distribution."
+                f"The {name}'s shares{of} sum to {total:g}, not 1: it must be a distribution."
             )
     return U
 
@@ -158,8 +171,13 @@ def checked_memberships(Z, classes):
         When its columns are not those of `classes`, there is no row, a class has one group
         only, a row has not exactly one group of each class, or a group has no row.
     """
-    Z = np.asarray(Z, dtype=float)
-    if Z.ndim != 2 or Z.shape[1] != sum(classes):
+    try:
+        Z, classes = np.asarray(Z, dtype=float), [int(k) for k in classes]
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The memberships must be numbers and classes a list of numbers of groups: {error}."
+        ) from error
+    if Z.ndim != 2 or not classes or Z.shape[1] != sum(classes):
         raise CounterweightError(
             f"The memberships are of shape {Z.shape}, and the classes have {sum(classes)} groups."
         )

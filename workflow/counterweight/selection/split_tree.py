@@ -14,6 +14,7 @@ from counterweight.selection.groups import (
     disclosivity,
     leaf_table,
 )
+from counterweight.selection.proxy_options import check_options
 from counterweight.selection.split_oracle import Design, closest
 from counterweight.selection.split_search import Search
 from counterweight.selection.split_steps import step_records, steps
@@ -212,9 +213,11 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
         Raises
         ------
         CounterweightError
-            For an alpha outside [0, 1], features that are not finite, a group without rows,
-            a class of one group, or a target that is no distribution.
+            For an alpha outside [0, 1], another option that is not allowed, features that are
+            not finite, a group without rows, a class of one group, or a target that is no
+            distribution.
         """
+        check_options(vars(self), OPTIONS)
         alphas = checked_alphas(self.alphas)
         X = checked_rows(X)
         Z = checked_memberships(Z, classes)
@@ -452,7 +455,12 @@ def checked_alphas(alphas):
     CounterweightError
         When there is none, one is outside [0, 1], or two share a name.
     """
-    alphas = [float(alpha) for alpha in alphas]
+    try:
+        alphas = [float(alpha) for alpha in alphas]
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"alphas is {alphas!r}: give a list of numbers in [0, 1]."
+        ) from error
     if not alphas:
         raise CounterweightError("The list alphas is empty: give at least one number in [0, 1].")
     wrong = [alpha for alpha in alphas if not 0 <= alpha <= 1]

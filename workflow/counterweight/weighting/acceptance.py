@@ -16,12 +16,13 @@ Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies
 Algorithm 1, Lemmas 1 and 2, appendix A.1.1 (interpolation) and A.2 (several classes).
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.selection.groups import checked_target
+from counterweight.selection.groups import TOLERANCE, checked_target
 
 TASK = "filter"
 
@@ -105,6 +106,13 @@ def target_shares(target, groups, sizes):
     """
     if target is None:
         return checked_target(None, sizes)
+    if not isinstance(target, Mapping):
+        raise CounterweightError(
+            f"The target is {target!r}: give the share of each group by its name "
+            f"({listed(groups)})."
+        )
+    # A config may write groups that are numbers as numbers.
+    target = {str(name): share for name, share in target.items()}
     strange = [name for name in target if name not in groups]
     if strange:
         raise CounterweightError(
@@ -112,6 +120,65 @@ def target_shares(target, groups, sizes):
             "them as they stand in the data."
         )
     return checked_target([target.get(name, 0.0) for name in groups], sizes)
+
+
+def _checked_shares(A, target):
+    """Shares of the leaves (L, K) and a target (K,) as finite arrays that fit together."""
+    try:
+        A, target = np.asarray(A, dtype=float), np.asarray(target, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The shares of the leaves and the target must be numbers: {error}."
+        ) from error
+    if A.ndim != 2 or not A.size or target.shape != A.shape[1:]:
+        raise CounterweightError(
+            f"The shares of the leaves are of shape {A.shape} and the target of {target.shape}: "
+            "give a row for each leaf, at least one, and as many columns as the target has groups."
+        )
+    if not (np.isfinite(A).all() and np.isfinite(target).all()):
+        wrong = int((~np.isfinite(A)).any(axis=1).sum())
+        raise CounterweightError(
+            f"The shares of {wrong} of {len(A)} leaves or of the target are missing or infinite: "
+            "leave leaves without rows out."
+        )
+    return A, target
+
+
+def _checked_leaves(mass, A):
+    """Masses (L,) that sum to 1 and shares (L, K), 0 in leaves without mass."""
+    mass = _checked_vector(mass, np.size(mass), "masses")
+    if abs(mass.sum() - 1) > TOLERANCE:
+        raise CounterweightError(
+            f"The masses of the leaves sum to {mass.sum():g}, not 1: give the share of the rows in "
+            "each leaf."
+        )
+    if np.shape(A)[:1] == mass.shape and np.ndim(A) == 2:
+        A = np.where(mass[:, None] > 0, A, 0.0)
+    A, _ = _checked_shares(A, np.zeros(np.shape(A)[1:]))
+    return _checked_vector(mass, len(A), "masses"), A
+
+
+def _checked_vector(values, leaves, name):
+    try:
+        values = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {name} of the leaves must be numbers: {error}.") from error
+    if values.shape != (leaves,):
+        raise CounterweightError(
+            f"There are {name} of shape {values.shape} for {leaves} leaves: give one for each leaf."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        raise CounterweightError(
+            f"{len(wrong)} of {leaves} {name} of leaves are negative or not finite (first: leaf "
+            f"{wrong[0]}, {values[wrong[0]]:g}): they are numbers of at least 0."
+        )
+    return values
+
+
+def _check_share(value, name):
+    if not (np.isscalar(value) and 0 <= value <= 1):
+        raise CounterweightError(f"{name} is {value!r}: give a number in [0, 1].")
 
 
 def closest_in_hull(A, target):
@@ -130,10 +197,15 @@ def closest_in_hull(A, target):
     Returns
     -------
     array (L,)
+
+    Raises
+    ------
+    CounterweightError
+        When there is no leaf, or shares and target do not fit together or are not finite.
     """
     from scipy.optimize import nnls
 
-    A = np.asarray(A, dtype=float)
+    A, target = _checked_shares(A, target)
     system = np.vstack([(A - target).T, np.ones(len(A))])
     y, _ = nnls(system, np.append(np.zeros(A.shape[1]), 1.0), maxiter=100 * len(A) + 300)
     return y / y.sum()
@@ -155,11 +227,16 @@ def closest_in_cone(A, target):
     -------
     array (L,)
         Not normalised.
+
+    Raises
+    ------
+    CounterweightError
+        As `closest_in_hull`.
     """
     from scipy.optimize import nnls
 
-    A = np.asarray(A, dtype=float)
-    q, _ = nnls(A.T, np.asarray(target, dtype=float), maxiter=100 * len(A) + 300)
+    A, target = _checked_shares(A, target)
+    q, _ = nnls(A.T, target, maxiter=100 * len(A) + 300)
     return q
 
 
@@ -182,9 +259,11 @@ def acceptance(q, mass):
     Raises
     ------
     CounterweightError
-        When a leaf without any row is to give accepted rows, or no leaf is.
+        When a leaf without any row is to give accepted rows, or no leaf is; or when a number
+        is negative or not finite, or there is not one for each leaf.
     """
-    q, mass = np.asarray(q, dtype=float), np.asarray(mass, dtype=float)
+    q = _checked_vector(q, np.size(q), "shares q")
+    mass = _checked_vector(mass, len(q), "masses")
     empty = (mass <= 0) & (q > 0)
     if empty.any() or not (q > 0).any():
         raise CounterweightError(
@@ -270,9 +349,15 @@ def interpolated(mass, A, eta):
     mass : array (L,)
     A : array (L, K)
         The row of a leaf without mass is r, that of all rows.
+
+    Raises
+    ------
+    CounterweightError
+        When eta is outside [0, 1], or the masses are no distribution over the leaves.
     """
-    mass, A = np.asarray(mass, dtype=float), np.asarray(A, dtype=float)
-    joint = np.where(mass[:, None] > 0, mass[:, None] * A, 0.0)
+    _check_share(eta, "eta")
+    mass, A = _checked_leaves(mass, A)
+    joint = mass[:, None] * A
     base = joint.sum(axis=0)
     new = (1 - eta) * mass + eta / len(mass)
     made = np.tile(base, (len(mass), 1))
@@ -294,6 +379,7 @@ def interpolated_rows(memberships, eta):
     -------
     array (n, L)
     """
+    _check_share(eta, "eta")
     return (1 - eta) * memberships + eta / memberships.shape[1]
 
 
@@ -318,8 +404,17 @@ def imbalance_floor(r, target, alpha, classes):
     -------
     float
         ||r - U|| at alpha 0, and 0 at alpha 1.
+
+    Raises
+    ------
+    CounterweightError
+        When alpha is outside [0, 1], or base shares or target are no distribution within each
+        class.
     """
-    r, target = np.asarray(r, dtype=float), np.asarray(target, dtype=float)
+    _check_share(alpha, "alpha")
+    r, target = (
+        checked_target(shares, classes, name) for shares, name in ((r, "base"), (target, "target"))
+    )
     squares, start = 0.0, 0
     for groups in classes:
         part = slice(start, start + groups)
@@ -335,7 +430,8 @@ def imbalance_floor(r, target, alpha, classes):
 
 def _weighed(mass, A, target, etas, solve):
     """`Weighed` at each eta, by a function from shares and target to q of the leaves with rows."""
-    mass, A = np.asarray(mass, dtype=float), np.asarray(A, dtype=float)
+    mass, A = _checked_leaves(mass, A)
+    _, target = _checked_shares(A, target)
     made = []
     for eta in etas or (None,):
         new, shares = (mass, A) if eta is None else interpolated(mass, A, eta)

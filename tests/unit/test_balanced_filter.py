@@ -136,6 +136,12 @@ def test_alpha_zero_is_everyone():
     assert predictions.column_names == ["repeat", "row", "setting", "p"]
 
 
+def test_settings_beside_the_grid_of_the_filter_are_told(caplog):
+    _, predictions = train(data(), settings=[0.17])
+    assert set(predictions["setting"].to_pylist()) == {EVERYONE}
+    assert "none of the settings 0.17 is on the grid of the filter (alpha=0, " in caplog.text
+
+
 def test_only_settings_of_the_grid_are_trained():
     model = BalancedFilter(settings=[0, 0.3, 1])
     grid = [f"alpha={a / 20:g}" for a in range(21)]

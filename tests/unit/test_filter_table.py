@@ -257,6 +257,26 @@ def test_bad_candidates_are_told_in_a_sentence(tmp_path):
         read_candidates(tmp_path / "bad.parquet")
 
 
+def test_columns_of_yes_and_no_are_read_as_the_prepared_table_reads_them(tmp_path):
+    import pandas as pd
+    from counterweight.datasets.own_table import OwnTable
+
+    rng = np.random.default_rng(3)
+    holes = pd.array(rng.random(40) < 0.5, dtype="boolean")
+    holes[[2, 7]] = pd.NA
+    given = pd.DataFrame({"yes": rng.random(40) < 0.5, "maybe": holes, "x": np.arange(40.0)})
+    given.to_csv(tmp_path / "own.csv", index=False)
+    given.to_parquet(tmp_path / "own.parquet")
+    prepared = OwnTable.read(tmp_path / "own.csv")
+    recipe = {"name": "one_hot", "options": {}}
+    names = ["yes", "maybe", "maybe_missing", "x"]
+    known = learned_features(prepared, names, recipe)
+    told = encoded(prepared, known)
+    assert set(told[:, 0]) == {0, 1} and told[:, 2].sum() == 2
+    for name in ("own.csv", "own.parquet"):
+        np.testing.assert_array_equal(encoded(read_candidates(tmp_path / name), known), told)
+
+
 def test_recipes_that_new_rows_cannot_repeat_are_refused():
     with pytest.raises(CounterweightError, match="recipe adult_binary"):
         learned_features(people(), [], {"name": "adult_binary", "options": {}})

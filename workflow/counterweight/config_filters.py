@@ -1,7 +1,7 @@
 """Studies of balanced filters, spelled out: proxies, acceptance, the filter to take away."""
 
 from counterweight.config_sentences import nearest
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 
 
 def finish_filter(name, study):
@@ -32,6 +32,9 @@ def finish_filter(name, study):
     kept = {spec["selector"] for spec in study["weightings"].values()}
     study["selectors"] = {key: spec for key, spec in study["selectors"].items() if key in kept}
     study.setdefault("target", None)
+    if study["target"]:
+        # YAML reads groups that are numbers as numbers; groups are texts in all files.
+        study["target"] = {str(group): share for group, share in study["target"].items()}
     given = study.setdefault("filter", None)
     if given is None:
         return
@@ -45,6 +48,28 @@ def finish_filter(name, study):
             f"studies.{name}.filter.repeat is {given['repeat']}, and the study has the repeats 0 "
             f"to {study['repeats'] - 1}: choose one of them."
         )
+    weighting = study["weightings"][methods[given["method"]]["weights"]]
+    known = filter_settings(
+        study["selectors"][weighting["selector"]]["options"], weighting["options"]
+    )
+    if given["setting"] not in known:
+        words = listed([repr(setting) for setting in known], 30)
+        raise CounterweightError(
+            f"studies.{name}.filter.setting is {given['setting']!r}, which {given['method']} does "
+            f"not have{nearest(given['setting'], known) or '.'} Its settings: {words}."
+        )
+
+
+def filter_settings(proxy, weighting):
+    """Settings of a method by the options of its proxy and of its weighting.
+
+    A proxy over a grid has one for each alpha; another has one for each eta of the weighting,
+    or the one setting "" without any.
+    """
+    name, values = "alpha", proxy.get("alphas")
+    if values is None:
+        name, values = "eta", weighting.get("etas", ())
+    return [f"{name}={round(float(value), 10):g}" for value in values] or [""]
 
 
 def filter_to_apply(plan):

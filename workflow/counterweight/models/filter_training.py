@@ -189,6 +189,12 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
     model = load("model", method["model"])(**method["options"])
     coin = coins(seed, study, repeat, len(train))[train]
     asked = {name: acceptance[name] for name in model.asked(acceptance)}
+    if model.classifier != "none" and not asked:
+        log.warning(
+            "Repeat %d: none of the settings %s is on the grid of the filter (%s), so no "
+            "classifier is trained on accepted rows: change the settings of the model.",
+            repeat, listed(f"{value:g}" for value in model.settings), listed(acceptance, 30),
+        )  # fmt: skip
     accepted = {EVERYONE: np.ones(int(train.sum()), bool)}
     for setting, M, eta, rho in filtered(_Only(proxy, asked), rows["X"][train], asked):
         accepted[setting] = coin < accept_probability(M, eta, rho)

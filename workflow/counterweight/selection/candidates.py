@@ -22,8 +22,11 @@ log = logging.getLogger("counterweight")
 RECIPES = ("one_hot", "as_is")
 #: Words of a CSV file that stand for a missing value, unless a column has them as a category.
 BLANKS = frozenset({
-    "", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None",
+    "", "?", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan",
+    "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "NULL", "null", "None",
 })  # fmt: skip
+#: Words for yes and no in columns that were prepared as 1 and 0.
+TRUTHS = {"true": "1", "false": "0"}
 
 
 class Feature(NamedTuple):
@@ -209,7 +212,8 @@ def _numbers(values, column, fill, told):
     else:
         which, found = pd.factorize(values)
         texts = [str(value).strip() for value in found]
-        numbers = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(float)
+        words = [TRUTHS.get(text.lower(), text) for text in texts]
+        numbers = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").to_numpy(float)
         bad = np.isnan(numbers) & ~np.isin(texts, list(BLANKS))
         # Code -1, a missing value, points to the last place.
         wrong = np.flatnonzero(np.append(bad, False)[which])

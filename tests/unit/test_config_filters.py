@@ -1,0 +1,89 @@
+"""Mistakes in studies of balanced filters are told before anything runs."""
+
+import copy
+
+import pytest
+from counterweight import config
+from counterweight.config_filters import filter_to_apply
+from counterweight.errors import CounterweightError
+
+PEOPLE = {
+    "dataset": "adult",
+    "features": {"recipe": "one_hot", "drop": ["race"]},
+    "outcome": {"rule": "no_outcome"},
+    "labeling": {"rule": "sensitive", "group": ["race"]},
+    "targets": ["general"],
+    "repeats": 2,
+    "evaluation": {"protocol": "filtering"},
+    "selection": [
+        {"selector": "tree_proxy", "name": "tree"},
+        {"selector": "split_tree", "name": "grid", "alphas": [0.0, 0.1, 0.3]},
+    ],
+    "weighting": [{"weighting": "equal", "etas": [0.0, 0.5]}, {"weighting": "quadratic"}],
+    "models": [
+        {"model": "balanced_filter", "name": "naive", "weights": "equal", "selector": "tree"},
+        {"model": "balanced_filter", "name": "qp", "weights": "quadratic", "selector": "tree"},
+        {"model": "balanced_filter", "name": "alpha_beta", "weights": "quadratic",
+         "selector": "grid"},
+    ],
+}  # fmt: skip
+
+
+def resolved(**changes):
+    given = {"studies": {"people": copy.deepcopy(PEOPLE) | changes}}
+    config.check(given)
+    return config.resolve(given)
+
+
+@pytest.mark.parametrize(
+    ("method", "setting"),
+    [("alpha_beta", "alpha=0.3"), ("alpha_beta", "alpha=0"), ("naive", "eta=0.5"), ("qp", "")],
+)
+def test_a_setting_of_the_method_is_taken(method, setting):
+    plan = resolved(filter={"method": method, "setting": setting})
+    assert plan["studies"]["people"]["filter"]["setting"] == setting
+    assert filter_to_apply({"filter_study": ""} | plan) == "people"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"method": "alpha_beta", "setting": "alpha=0.17"},
+         "filter.setting is 'alpha=0.17', which alpha_beta does not have.*'alpha=0.1', "),
+        ({"method": "alpha_beta", "setting": "alpha=0.30"}, "did you mean 'alpha=0.3'"),
+        ({"method": "alpha_beta", "setting": "eta=0"}, "does not have"),
+        ({"method": "naive", "setting": "alpha=0.1"}, "Its settings: 'eta=0', 'eta=0.5'"),
+        ({"method": "qp", "setting": "eta=0"}, "Its settings: ''"),
+        ({"method": "alphabeta", "setting": "alpha=0.1"}, "did you mean 'alpha_beta'"),
+        ({"method": "alpha_beta", "setting": "alpha=0.1", "repeat": 2}, "has the repeats 0 to 1"),
+        ({"method": "alpha_beta", "setting": 0.1}, "setting"),
+        ({"method": "alpha_beta"}, "setting"),
+    ],
+)  # fmt: skip
+def test_a_filter_that_is_none_is_told(given, said):
+    with pytest.raises(CounterweightError, match=said):
+        resolved(filter=given)
+
+
+def test_a_method_without_weights_is_told():
+    with pytest.raises(CounterweightError, match="naive has no weights.*add weights"):
+        resolved(models=[{"model": "balanced_filter", "name": "naive"}])
+
+
+def test_a_study_that_gives_no_filter_away_cannot_be_applied():
+    plan = {"studies": resolved()["studies"]}
+    assert filter_to_apply(plan | {"filter_study": ""}) is None
+    with pytest.raises(CounterweightError, match="Studies with the key filter: none"):
+        filter_to_apply(plan | {"filter_study": "people"})
+
+
+def test_weightings_and_proxies_that_no_method_uses_are_left_out():
+    study = resolved(models=PEOPLE["models"][2:])["studies"]["people"]
+    assert list(study["weightings"]) == ["quadratic-grid"]
+    assert list(study["selectors"]) == ["grid"]
+
+
+@pytest.mark.parametrize("key", [1, True])
+def test_groups_that_are_numbers_may_be_written_as_numbers(key):
+    plan = resolved(target={key: 0.4, "other": 0.6})
+    assert plan["studies"]["people"]["target"] == {str(key): 0.4, "other": 0.6}

@@ -249,3 +249,12 @@ def test_the_papers_cases_are_computed():
              if one["metric"] == "sign_test_labels"}  # fmt: skip
     assert found["best 0.8"] == 6
     assert 900 < found["worst 0.8"] < 1100
+
+
+def test_a_target_of_nothing_has_no_relative_excess():
+    everyone = np.ones(4, bool)
+    predictions, truth = tables([1, 0, 0, 0], [1, 0, 0, 1], {"all": everyone}, [1, -1, -1, -1],
+                                settings=["target=0.0"])  # fmt: skip
+    records = evaluate_rates(predictions, truth, {}, measures={"churn": "churn(all)"})
+    found = {r["metric"]: r["value"] for r in records}
+    assert found["churn_deterministic"] == 0 and np.isnan(found["asked_excess_deterministic"])

@@ -1,11 +1,13 @@
 """Texts about rates in a config, checked before anything runs."""
 
 from counterweight import components
-from counterweight.errors import CounterweightError
-from counterweight.rates.language import BUILTIN_SETS, check_set, check_text
+from counterweight.errors import CounterweightError, listed
+from counterweight.rates.language import BUILTIN_SETS, check_set, check_text, nearest
 
 #: Options of models that hold a text about rates, and whether it is a constraint.
 TEXTS = {"objective": False, "constraint": True, "constraints": True}
+#: Options of models that are parameters of these texts.
+PARAMETERS = {"kappa", "target"}
 
 
 def check_rates(name, study):
@@ -23,22 +25,28 @@ def check_rates(name, study):
         The sentence of the language, after the place in the config.
     """
     rule = study["labeling"]["rule"]
-    sets = [*components.declared("labeling", rule, "SAMPLES", []), *study["samples"]]
+    made = components.declared("labeling", rule, "SAMPLES", [])
+    sets = [*made, *study["samples"]]
     taken = sorted(set(study["samples"]) & set(BUILTIN_SETS))
     if taken:
         raise CounterweightError(
             f"studies.{name}.samples names {taken[0]!r}, which every study has: choose another "
             "name."
         )
-    numbers = set()
+    if twice := sorted(set(study["samples"]) & set(made)):
+        raise CounterweightError(
+            f"studies.{name}.samples names {twice[0]!r}, which the labeling rule {rule} makes: "
+            "choose another name."
+        )
+    swept = []
     for identity, method in study["methods"].items():
         given = {
             option
             for option, value in method["options"].items()
             if isinstance(value, (int, float)) and not isinstance(value, bool)
         }
-        given |= set(method["sweep"] or {})
-        numbers |= given
+        given = (given | set(method["sweep"] or {})) & PARAMETERS
+        swept.append(set(method["sweep"] or {}))
         declared = components.options("model", method["model"])
         for option, constraint in TEXTS.items():
             if option in declared:
@@ -46,15 +54,28 @@ def check_rates(name, study):
                 for text in [value] if isinstance(value, str) else value or []:
                     where = f"studies.{name}.models, {identity}, {option}"
                     _told(
-                        where, check_text, text, constraint=constraint, sets=sets, parameters=given
-                    )
+                        where, check_text, text, constraint=constraint, trained=True, sets=sets,
+                        parameters=given,
+                    )  # fmt: skip
         if "groups" in declared:
             for group in method["options"]["groups"] or []:
                 where = f"studies.{name}.models, {identity}, groups"
                 _told(where, check_set, group, [*BUILTIN_SETS, *sets])
-    for measure, text in (study["evaluation"]["options"].get("measures") or {}).items():
+    options = study["evaluation"]["options"]
+    measures = options.get("measures") or {}
+    # A measure is taken of every method, so it may use only what each of them sweeps.
+    numbers = set.intersection(*swept) if swept else set()
+    for measure, text in measures.items():
         where = f"studies.{name}.evaluation.measures.{measure}"
         _told(where, check_text, text, sets=sets, parameters=numbers)
+    for key, parts in (("asked", ("measure",)), ("equal", ("measure", "of"))):
+        for part in parts:
+            word = (options.get(key) or {}).get(part)
+            if word is not None and word not in measures:
+                raise CounterweightError(
+                    f"studies.{name}.evaluation.{key}.{part} is {word!r}, which is no measure of "
+                    f"the study{nearest(word, measures)} (measures: {listed(measures) or 'none'})."
+                )
 
 
 def _told(where, check, *given, **asked):

@@ -234,7 +234,12 @@ def asked_value(asked, options):
 
 
 def excess_over(asked, value, wanted):
-    """By how much a value breaks what is asked, relative to it; negative where it is kept."""
+    """By how much a value breaks what is asked, relative to it; negative where it is kept.
+
+    NaN where 0 is asked for: nothing is relative to that.
+    """
+    if not wanted:
+        return np.nan
     return (wanted - value) / wanted if asked["form"] == "at_least" else value / wanted - 1
 
 

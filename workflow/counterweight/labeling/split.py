@@ -151,7 +151,10 @@ def _fixed_test(frame, test_rows):
         return None
     from counterweight.labeling.samples import sample_masks
 
-    return sample_masks(frame, {"test_rows": test_rows}, None)["test_rows"]
+    try:
+        return sample_masks(frame, {"test_rows": test_rows}, None)["test_rows"]
+    except CounterweightError as error:
+        raise CounterweightError(str(error).replace("samples.test_rows", "test_rows")) from error
 
 
 def _named_sets(frame, samples, answer, rng):

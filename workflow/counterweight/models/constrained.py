@@ -20,15 +20,15 @@ OPTIONS = {
         "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
     },
     "kappa": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "Value of the parameter kappa in the expressions.",
     },
     "target": {
-        "anyOf": [{"type": "number"}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "default": None,
         "description": "Value of the parameter target in the expressions.",
     },
     "penalty": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "lambda of the penalty lambda/2 |w|^2. null: twice the mean coefficient "
         "of the objective's rows, which is 2/n for an error rate of n rows (LIBLINEAR's C = 1).",
     },
@@ -69,7 +69,7 @@ OPTIONS = {
         "deployed model. The last two are scaled and shifted to meet the constraints.",
     },
     "elastic": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "First price of a unit of violation, in units of the objective, while no "
         "feasible classifier is known; null: ten times the total cost of the objective for that "
         "of a constraint.",
@@ -87,7 +87,7 @@ OPTIONS = {
         "description": "Features of the map.",
     },
     "feature_scale": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "Scale of the map's Gaussian kernel in standard deviations of the "
         "features; null: the median distance of 1,000 rows.",
     },

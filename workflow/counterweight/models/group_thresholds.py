@@ -33,7 +33,7 @@ OPTIONS = {
         "description": "Whether the second group's rate is bounded by the first's likewise.",
     },
     "penalty": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
         "(LIBLINEAR's C = 1).",
     },
@@ -51,7 +51,7 @@ OPTIONS = {
         "description": "Features of the map.",
     },
     "feature_scale": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "Scale of the map's Gaussian kernel in standard deviations of the "
         "features; null: the median distance of 1,000 rows.",
     },

@@ -12,7 +12,6 @@ _KINDS = {
     "boolean": ("true or false", lambda v: isinstance(v, (bool, np.bool_))),
     "string": ("a text", lambda v: isinstance(v, str)),
     "array": ("a list of texts", lambda v: isinstance(v, (list, tuple, np.ndarray))),
-    "null": ("none", lambda v: v is None),
 }
 
 
@@ -24,7 +23,7 @@ def check_options(model, options):
     model : object
         With an attribute for each option.
     options : dict of str to dict
-        JSON-schema fragments: type, bounds, enum, anyOf.
+        JSON-schema fragments: enum, or type ("null" last) and bounds.
 
     Raises
     ------
@@ -33,17 +32,16 @@ def check_options(model, options):
     """
     for name, node in options.items():
         value = getattr(model, name)
-        choices = node.get("anyOf", [node])
-        if not any(_meets(value, choice) for choice in choices):
-            told = [choice for choice in choices if choice.get("type") != "null"]
-            asked = " or ".join(dict.fromkeys(_asked(choice) for choice in told))
-            raise CounterweightError(f"{name} must be {asked}, not {value!r}.")
+        if not _meets(value, node):
+            raise CounterweightError(f"{name} must be {_asked(node)}, not {value!r}.")
 
 
 def _meets(value, node):
     if "enum" in node:
         return isinstance(value, str) and value in node["enum"]
-    kind = node["type"]
+    if value is None:
+        return "null" in _kinds(node)
+    kind = _kinds(node)[0]
     if not _KINDS[kind][1](value) or (isinstance(value, (bool, np.bool_)) and kind != "boolean"):
         return False
     if kind not in ("number", "integer"):
@@ -57,6 +55,11 @@ def _meets(value, node):
     )
 
 
+def _kinds(node):
+    """Types of a fragment, "null" last."""
+    return [node["type"]] if isinstance(node["type"], str) else node["type"]
+
+
 def _asked(node):
     if "enum" in node:
         return f"one of {listed(node['enum'])}"
@@ -68,7 +71,7 @@ def _asked(node):
         )
         if key in node
     ]  # fmt: skip
-    return " ".join([_KINDS[node["type"]][0], " and ".join(bounds)]).strip()
+    return " ".join([_KINDS[_kinds(node)[0]][0], " and ".join(bounds)]).strip()
 
 
 class RateEstimator:

@@ -18,15 +18,15 @@ OPTIONS = {
         "description": "What has to hold on the training rows, e.g. recall(d2) >= 0.9.",
     },
     "kappa": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "Value of the parameter kappa in the constraint.",
     },
     "target": {
-        "anyOf": [{"type": "number"}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "default": None,
         "description": "Value of the parameter target in the constraint.",
     },
     "penalty": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
         "(LIBLINEAR's C = 1).",
     },
@@ -44,7 +44,7 @@ OPTIONS = {
         "description": "Features of the map.",
     },
     "feature_scale": {
-        "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}], "default": None,
+        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
         "description": "Scale of the map's Gaussian kernel in standard deviations of the "
         "features; null: the median distance of 1,000 rows.",
     },

@@ -17,6 +17,8 @@ from counterweight.rates.language import (
     check_parameter,
     parse_constraint,
     parse_expression,
+    product_refused,
+    ratio_refused,
     set_text,
 )
 
@@ -185,18 +187,12 @@ def affine(tree, data, parameters):
         return constant + sign * other, merged
     if tree.sign == "/":
         if more:
-            raise CounterweightError(
-                f"Dividing by the rate {next(iter(more))} is for measures only: multiply the "
-                "constraint out, e.g. coverage(a) <= 1.25 * coverage(b)."
-            )
+            raise ratio_refused(next(iter(more)))
         if other == 0:
             raise CounterweightError("An expression divides by 0.")
         return constant / other, {rate: value / other for rate, value in terms.items()}
     if terms and more:
-        raise CounterweightError(
-            f"The product of the rates {next(iter(terms))} and {next(iter(more))} cannot be "
-            "trained for: rates may be added, and multiplied by numbers."
-        )
+        raise product_refused(next(iter(terms)), next(iter(more)))
     factor, kept = (constant, more) if more else (other, terms)
     return constant * other, {rate: value * factor for rate, value in kept.items()}
 

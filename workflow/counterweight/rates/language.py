@@ -411,7 +411,36 @@ def rates(tree):
     return (rate for rate in nodes(tree, Rate) if not rate.deployed)
 
 
-def check_text(text, *, constraint=False, sets=None, parameters=None):
+def ratio_refused(rate):
+    """The error of a text that divides by a rate where it is trained for."""
+    return CounterweightError(
+        f"Dividing by the rate {rate} is for measures only: multiply the constraint out, e.g. "
+        "coverage(a) <= 1.25 * coverage(b)."
+    )
+
+
+def product_refused(rate, other):
+    """The error of a text that multiplies rates where it is trained for."""
+    return CounterweightError(
+        f"The product of the rates {rate} and {other} cannot be trained for: rates may be added, "
+        "and multiplied by numbers."
+    )
+
+
+def check_trainable(tree):
+    """Raise unless an expression is a sum of rates times numbers."""
+    if not isinstance(tree, Operation):
+        return
+    check_trainable(tree.left)
+    check_trainable(tree.right)
+    left, right = next(rates(tree.left), None), next(rates(tree.right), None)
+    if tree.sign == "/" and right:
+        raise ratio_refused(right)
+    if tree.sign == "*" and left and right:
+        raise product_refused(left, right)
+
+
+def check_text(text, *, constraint=False, trained=False, sets=None, parameters=None):
     """Check one text of a config before anything runs.
 
     Parameters
@@ -419,6 +448,8 @@ def check_text(text, *, constraint=False, sets=None, parameters=None):
     text : str
     constraint : bool
         Whether it must be a constraint (else an expression).
+    trained : bool
+        Whether a model is trained for it, so that rates may not be multiplied or divided by.
     sets : iterable of str, optional
         Names of the study's data sets; the built-in ones are always known.
     parameters : iterable of str, optional
@@ -433,6 +464,11 @@ def check_text(text, *, constraint=False, sets=None, parameters=None):
     else:
         trees = [parse_expression(text)]
     for tree in trees:
+        if trained:
+            try:
+                check_trainable(tree)
+            except CounterweightError as error:
+                raise CounterweightError(f"In {text!r}: {error}") from error
         for rate in nodes(tree, Rate):
             for name in (name for part in rate.sets for name in part):
                 if sets is not None:

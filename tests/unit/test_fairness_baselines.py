@@ -405,11 +405,15 @@ def test_unusable_input_is_told_in_a_sentence(name):
         none = DataSets(data.X, data.y, None, data.members | {"male": np.zeros(100, bool)})
         refused("male has no rows", none)
     for option, value, text in {
-        "covariance_constraint": [("c", -1.0, "c is -1"), ("penalty", 0.0, "penalty is 0")],
+        "covariance_constraint": [("c", -1.0, "c must be a number at least 0"),
+                                  ("c", "a", "c must be"), ("penalty", 0.0, "penalty must be")],
         "shifted_threshold": [("constraint", "recal(labeled) >= 1", "recall"),
-                              ("bias", "some", "bias must be")],
-        "group_thresholds": [("kappa", 0.0, "kappa is 0"), ("rate", "error", "rate must be")],
-        "exponentiated_gradient": [("ratio", 0.0, "ratio is 0"), ("base", "tree", "base must be"),
+                              ("bias", "some", "bias must be"), ("kappa", "a", "kappa must")],
+        "group_thresholds": [("kappa", 0.0, "kappa must be a number above 0"),
+                             ("penalty", "a", "penalty must"), ("both", 1, "both must be true"),
+                             ("rate", "error", "rate must be")],
+        "exponentiated_gradient": [("ratio", 0.0, "ratio must be a number above 0"),
+                                   ("base", "tree", "base must be"),
                                    ("rate", "parity", "rate must be")],
         "threshold_optimizer": [("rate", "parity", "rate must be")],
     }[name]:  # fmt: skip
@@ -490,3 +494,18 @@ def test_a9a_has_the_known_objective_and_the_bound_is_quickly_met():
     assert tied.difference_ == pytest.approx(0.1, abs=1e-9)
     values = measure(proba(tied, data), data, {"r": "coverage(male) / coverage(female)"})
     assert 1.5 < values["r"][0] < 2.5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_baseline_is_cloned_and_predicts_by_its_probabilities(name):
+    from sklearn.base import clone
+
+    data = world(300)
+    model = NAMES[name](**NEEDED.get(name, {}))
+    sets = {"samples": data} if getattr(model, "GROUPED", False) else {}
+    with pytest.raises(CounterweightError, match="not fitted yet"):
+        model.predict(data.X, **sets)
+    copy = clone(model).fit(samples=data)
+    p = copy.predict_proba(data.X, **sets)[:, 1]
+    assert np.array_equal(copy.predict(data.X, **sets), p > 0.5)
+    assert copy.get_params() == model.get_params()

@@ -247,7 +247,6 @@ class ConstrainedClassifier(RateEstimator):
         data = self._data(X, y, sample_weight, datasets, deployed) if samples is None else samples
         rng = np.random.default_rng(0) if rng is None else rng
         self.n_features_in_ = data.X.shape[1]
-        self.classes_ = np.array([0, 1])
         problem = self._problem(data, rng)
         self.constraints_ = problem.names
         self.map_ = None
@@ -444,7 +443,6 @@ class ConstrainedClassifier(RateEstimator):
         model.coef_ = np.asarray(arrays["coefficient"], dtype=float)
         model.intercept_ = float(np.ravel(arrays["intercept"])[0])
         model.n_features_in_ = int(np.ravel(arrays["features"])[0])
-        model.classes_ = np.array([0, 1])
         model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
         if model.map_ is not None:
             model.features = KINDS[int(np.ravel(arrays["map_kind"])[0])]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.models.rate_estimator import check_options
 from counterweight.models.svm_baseline import SvmBaseline, group_masks, training_sets
 
 OPTIONS = {
@@ -111,8 +111,7 @@ class CovarianceConstraint(SvmBaseline):
         CounterweightError
             For a negative bound, unusable data, and groups that are unknown or overlap.
         """
-        if isinstance(self.c, bool) or not (np.isfinite(self.c) and self.c >= 0):
-            raise CounterweightError(f"c is {self.c}; it must be a number from 0 up.")
+        check_options(self, OPTIONS)
         samples, seen = training_sets(X, y, sample_weight, samples, datasets, deployed)
         first, second = group_masks(samples, self.groups, exactly=2)
 

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.models.rate_estimator import RateEstimator, check_options
 from counterweight.models.svm_baseline import (
     SvmBaseline,
     group_masks,
@@ -72,8 +73,7 @@ OPTIONS_BY_NAME = {
             "description": "Points of the grid of rates that is searched.",
         },
         "penalty": {
-            "anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}],
-            "default": None,
+            "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
             "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled "
             "rows (LIBLINEAR's C = 1).",
         },
@@ -139,12 +139,7 @@ def _group_numbers(masks):
     return np.where(masks.any(axis=0), masks.argmax(axis=0), NEITHER)
 
 
-def _checked_rate(rate):
-    if rate not in THRESHOLD_NAMES:
-        raise CounterweightError(f"rate must be one of {listed(THRESHOLD_NAMES)}, not {rate!r}.")
-
-
-class ExponentiatedGradientModel:
+class ExponentiatedGradientModel(RateEstimator):
     """fairlearn's `ExponentiatedGradient`: a random mixture of reweighted linear classifiers.
 
     After Agarwal, Beygelzimer, Dudik, Langford & Wallach (2018). A row is predicted by a
@@ -204,9 +199,7 @@ class ExponentiatedGradientModel:
             For weights that differ, a ratio outside (0, 1], unusable data or groups.
         """
         reductions = _imported("fairlearn.reductions")
-        _checked_rate(self.rate)
-        if isinstance(self.ratio, bool) or not 0 < self.ratio <= 1:
-            raise CounterweightError(f"ratio is {self.ratio}; it must be above 0 and at most 1.")
+        check_options(self, OPTIONS_BY_NAME["exponentiated_gradient"])
         samples, seen = training_sets(X, y, sample_weight, samples, datasets)
         labels, groups = _labeled_groups(samples, seen, self.groups, "ExponentiatedGradient")
         rows, scale, centre = _dense(samples.X[seen]), None, None
@@ -242,14 +235,13 @@ class ExponentiatedGradientModel:
             from sklearn.linear_model import LogisticRegression
 
             return LogisticRegression(C=self.base_c, solver="newton-cholesky", max_iter=200)
-        if self.base == "svm":
-            from sklearn.svm import LinearSVC
+        from sklearn.svm import LinearSVC
 
-            return LinearSVC(C=self.base_c, dual=False, random_state=0)
-        raise CounterweightError(f"base must be logistic or svm, not {self.base!r}.")
+        return LinearSVC(C=self.base_c, dual=False, random_state=0)
 
     def predict_proba(self, X):
         """Probabilities (n, 2) of the mixture's negative and positive predictions."""
+        self._check_fitted()
         X = checked_features(X)
         if X.shape[1] != self.n_features_in_:
             raise CounterweightError(
@@ -354,7 +346,7 @@ class ThresholdOptimizerModel(SvmBaseline):
             For weights that differ, unusable data or groups, and a group with one class.
         """
         postprocessing = _imported("fairlearn.postprocessing")
-        _checked_rate(self.rate)
+        check_options(self, OPTIONS_BY_NAME["threshold_optimizer"])
         samples, seen = training_sets(X, y, sample_weight, samples, datasets)
         labels, groups = _labeled_groups(samples, seen, self.groups, "ThresholdOptimizer")
         for number in np.unique(groups):

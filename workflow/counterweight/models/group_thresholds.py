@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.models.rate_estimator import check_options
 from counterweight.models.svm_baseline import (
     SvmBaseline,
     cuts,
@@ -131,7 +132,11 @@ class GroupThresholds(SvmBaseline):
         CounterweightError
             For unusable data, groups that are unknown or overlap or lack what the rate needs.
         """
-        self._check()
+        check_options(self, OPTIONS)
+        if self.both and self.kappa > 1:
+            raise CounterweightError(
+                f"kappa is {self.kappa}; it must be at most 1 where both groups are bounded."
+            )
         samples, seen = training_sets(X, y, sample_weight, samples, datasets, deployed)
         masks = group_masks(samples, self.groups, exactly=2)
         self._learn(samples, seen, rng)
@@ -156,18 +161,6 @@ class GroupThresholds(SvmBaseline):
             [threshold_within(sides[0][2][first]), threshold_within(sides[1][2][second])]
         )
         return self
-
-    def _check(self):
-        if self.rate not in OPTIONS["rate"]["enum"]:
-            raise CounterweightError(
-                f"rate must be one of {listed(OPTIONS['rate']['enum'])}, not {self.rate!r}."
-            )
-        if isinstance(self.kappa, bool) or not (np.isfinite(self.kappa) and self.kappa > 0):
-            raise CounterweightError(f"kappa is {self.kappa}; it must be a number above 0.")
-        if self.both and self.kappa > 1:
-            raise CounterweightError(
-                f"kappa is {self.kappa}; it must be at most 1 where both groups are bounded."
-            )
 
     def _best(self, rate, error, other_rate, other_error):
         """Positions of the best pair; rates ascend along their arrays."""

@@ -77,10 +77,11 @@ def _asked(node):
 class RateEstimator:
     """Parameters by name, the score, and the tags that scikit-learn's tools ask for.
 
-    Subclasses set `coef_` in ``fit`` and have ``predict``.
+    Subclasses set `coef_` in ``fit`` and have ``predict_proba``.
     """
 
     _estimator_type = "classifier"
+    classes_ = np.array([0, 1])
 
     def get_params(self, deep=True):
         """Constructor arguments by name, as scikit-learn asks for them."""
@@ -94,6 +95,13 @@ class RateEstimator:
                 raise CounterweightError(f"There is no option {name!r}: {listed(known, 30)}.")
             setattr(self, name, value)
         return self
+
+    def predict(self, X, **sets):
+        """1 where the probability of the positive prediction is above 1/2, else 0.
+
+        `sets` go to ``predict_proba`` (``samples``, of models that need groups to predict).
+        """
+        return (self.predict_proba(X, **sets)[:, 1] > 0.5).astype(int)
 
     def score(self, X, y, sample_weight=None):
         """Share of rows that the deterministic classifier gets right, weighted if asked."""

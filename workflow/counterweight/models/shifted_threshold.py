@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.models.rate_estimator import check_options
 from counterweight.models.svm_baseline import (
     SvmBaseline,
     cuts,
@@ -124,6 +125,7 @@ class ShiftedThreshold(SvmBaseline):
             For unusable data, a constraint that cannot be read, and one that holds at no
             threshold (with the least violation).
         """
+        check_options(self, OPTIONS)
         samples, seen = training_sets(X, y, sample_weight, samples, datasets, deployed)
         parameters = {"kappa": self.kappa, "target": self.target}
         problem = compile_rates("coverage(everyone)", [self.constraint], samples, parameters)

@@ -8,6 +8,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.feature_maps import FeatureMap, deviations, means
 from counterweight.models.linear_svm import HingeRows
+from counterweight.models.rate_estimator import RateEstimator
 from counterweight.rates.datasets import DataSets, checked_features, is_sparse
 
 #: Rows denser than this stay dense in the solver.
@@ -128,7 +129,7 @@ def standardised(X):
     return (X - centre) / scale, scale, centre
 
 
-class SvmBaseline:
+class SvmBaseline(RateEstimator):
     """A linear SVM, and what is needed to predict with it.
 
     Subclasses have the options `penalty`, `bias`, `features`, `feature_count`,
@@ -155,8 +156,6 @@ class SvmBaseline:
         `direction`, if given, is a function from the solver's rows of all training rows to
         ``line, bound``: |line @ w| <= bound is then kept.
         """
-        if self.bias not in ("regularised", "free", "none"):
-            raise CounterweightError(f"bias must be regularised, free or none, not {self.bias!r}.")
         self.n_features_in_ = samples.X.shape[1]
         # The settings of a sweep share the training rows, and what follows from them alone.
         fits, key = {}, None
@@ -203,6 +202,7 @@ class SvmBaseline:
 
     def decision_function(self, X):
         """Scores of rows, dense or sparse, before any threshold; (n,)."""
+        self._check_fitted()
         X = checked_features(X)
         if X.shape[1] != self.n_features_in_:
             raise CounterweightError(
@@ -218,6 +218,7 @@ class SvmBaseline:
 
     def to_arrays(self):
         """Everything fitted, as arrays by name."""
+        self._check_fitted()
         arrays = {
             "coefficient": self.coef_,
             "intercept": np.array([self.intercept_]),

@@ -34,7 +34,7 @@ def main(job):
         records = [record | {"repeat": repeat, "rows": len(X)} for record in proxy.describe()]
         values = {(r["metric"], r["item"]): r["value"] for r in records}
         reach = [[values[key, s] for s in proxy.settings_] for key in ("distance", "reached")]
-        told = reach_sentence(proxy.settings_, *reach)
+        told = reach_sentence(proxy.settings_, *reach, abs(Z.mean(axis=0) - target).max())
         jobs.log.info("repeat %d: %d settings; %s", repeat, len(leaves), told)
         return tables.model_table(proxy.to_arrays(), repeat, ""), leaves, records
 

@@ -296,4 +296,11 @@ def test_it_is_said_how_far_the_target_is_and_which_setting_reaches_it():
     assert "0.500 from alpha=0, 0.200 from alpha=0.1; alpha=0.3 is the first" in told
     assert "no setting" in reach_sentence(settings[:2], [0.5, 0.2], [False, False])
     assert "0.500" in reach_sentence([""], [0.5], [0.0])
+    far = reach_sentence(settings[:2], [0.5, 0.2], [False, False], 0.6543)
+    assert far.endswith("no setting reaches it (no filter can whose alpha is below 0.654)")
+    assert "below" not in reach_sentence(settings, [0.5, 0.2, 0.2, 0], [0, 0, 0, 1], 0.654)
+    base, target = np.array([0.7, 0.2, 0.1]), np.full(3, 1 / 3)
+    least = np.abs(base - target).max()
+    assert acc.imbalance_floor(base, target, least, [3]) < 1e-12
+    assert acc.imbalance_floor(base, target, least - 1e-3, [3]) > 1e-4
     assert reach_sentence([""], [0.0], [1.0]) == "the target is within reach"

@@ -182,6 +182,14 @@ def test_the_card_tells_what_each_leaf_discloses(made):
     assert text.count("\n| 0 |") == 1
 
 
+def test_the_card_says_when_test_rows_were_no_more_balanced(made):
+    saved = ft.read_filter(made.path)
+    saved.measures["imbalance_before", "test"] = before = 0.4
+    for after, warned in ((before / 2, False), (before * 1.1, True)):
+        saved.measures["imbalance", "test"] = after
+        assert ("no closer to the target" in card(saved)) == warned
+
+
 def test_learned_features_repeat_the_recipe_on_every_row():
     frame = people()
     features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])

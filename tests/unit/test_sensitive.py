@@ -172,6 +172,11 @@ def test_wrong_options_are_told(options, told):
     assert told in refusal(table(), **options)
 
 
+def test_an_unknown_way_with_missing_groups_is_told():
+    with pytest.raises(CounterweightError, match="labeling.missing is 'skip': choose one of"):
+        sensitive(pd.DataFrame({"row": [0, 1], "g": ["a", "b"]}), group="g", missing="skip")
+
+
 def test_one_group_and_too_many_groups_are_told():
     frame = table().assign(one="same", many=np.arange(60) / 7)
     assert "'one' has the one group 'same' in all 60 rows" in refusal(frame, group="one")

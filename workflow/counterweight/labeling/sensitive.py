@@ -55,10 +55,14 @@ def sensitive(frame, *, group, missing="refuse"):
     Raises
     ------
     CounterweightError
-        When a column is not there, is named twice, has a missing value that is refused, has
-        one group only or more than `MOST_GROUPS`.
+        When `missing` is none of these, a column is not there, is named twice, has a missing
+        value that is refused, has one group only or more than `MOST_GROUPS`.
     """
     columns = [group] if isinstance(group, str) else list(group)
+    if missing not in OPTIONS["missing"]["enum"]:
+        raise CounterweightError(
+            f"labeling.missing is {missing!r}: choose one of {listed(OPTIONS['missing']['enum'])}."
+        )
     if not columns or len(set(columns)) < len(columns):
         raise CounterweightError(
             f"labeling.group is {columns}: name at least one sensitive column, each once."

@@ -180,17 +180,7 @@ class FilterResults:
         return group.partition("=")[0] if not isinstance(columns, str) and len(columns) > 1 else ""
 
     def start(self, target):
-        """Imbalance before filtering: from the target, which need not be uniform.
-
-        The labels know the distance from equal shares only. At alpha 0 and eta 1 nothing is
-        filtered, so where there is a target, the imbalance there is taken.
-        """
-        if (self.plan.get("filter") or {}).get("target"):
-            for item in ("alpha=0", "eta=1"):
-                for name, _ in methods_of(self.plan):
-                    found = self.get(name, "imbalance", target, item)
-                    if found.known:
-                        return found
+        """Imbalance before filtering, from the target of the study."""
         return self.get("labels", "starting_imbalance", target)
 
     def floor(self, source, item, target):

@@ -132,7 +132,9 @@ _SHARES_OF_BUDGET = {
     "oversampled": "positives oversampled", "all": "all rows", "shares": "fixed share",
     "plain": "all rows", "error": "by error", "odds": "corrected by odds",
 }  # fmt: skip
-_OPTIONS = {"keep_rate": "l", "share": "positives", "kappa": "κ"}
+_OPTIONS = {
+    "keep_rate": "l", "share": "positives", "kappa": "κ", "alpha": "α", "eta": "η",
+}  # fmt: skip
 #: Proxies of balanced filtering by method id, and presets as its last part.
 _PROXIES = {
     "naive_regression": "Naive regression", "naive_tree": "Naive tree",

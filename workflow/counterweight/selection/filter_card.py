@@ -75,9 +75,17 @@ def _balance(saved):
         ("after", *both("imbalance")),
         ("least that this disclosure allows", *both("floor")),
     ]
-    return _table(
+    table = _table(
         ("", "training rows", "test rows"),
         [(name, _number(train), _number(test)) for name, train, test in rows],
+    )
+    (_, _, before), (_, _, after), _ = rows
+    if before is None or after is None or after < before:
+        return table
+    return table + (
+        "\n\n**On the test rows the accepted ones were no closer to the target than all rows.** Do "
+        "not expect balance of new candidates from this filter: fit it on more rows, or with "
+        "larger leaves."
     )
 
 

@@ -92,7 +92,7 @@ def leaf_tables(columns):
         )
 
 
-def reach_sentence(settings, distances, reached):
+def reach_sentence(settings, distances, reached, least=None):
     """Which settings of a proxy bring the target within reach, and how far the others are.
 
     Parameters
@@ -101,6 +101,8 @@ def reach_sentence(settings, distances, reached):
     distances : sequence of float
         From the target to the nearest point that the leaves allow.
     reached : sequence of bool
+    least : float, optional
+        The smallest alpha at which any filter could reach it, max |U - r|.
     """
     far = {}
     for setting, distance, near in zip(settings, distances, reached, strict=True):
@@ -109,8 +111,12 @@ def reach_sentence(settings, distances, reached):
     if not far:
         return "the target is within reach"
     if list(settings) == [""]:
-        return f"the target is out of reach, at the distance {next(iter(far))}"
+        return f"the target is out of reach, at the distance {next(iter(far))}{_at_least(least)}"
     steps = listed([f"{distance} from {setting}" for distance, setting in far.items()], 30)
     first = next((s for s, near in zip(settings, reached, strict=True) if near), None)
     end = f"; {first} is the first to reach it" if first else "; no setting reaches it"
-    return f"distance to the target: {steps}{end}"
+    return f"distance to the target: {steps}{end}{'' if first else _at_least(least)}"
+
+
+def _at_least(least):
+    return "" if least is None else f" (no filter can whose alpha is below {least:.3f})"

@@ -265,6 +265,20 @@ def test_bad_candidates_are_told_in_a_sentence(tmp_path):
         read_candidates(tmp_path / "bad.parquet")
 
 
+def test_blank_lines_are_told_and_odd_cells_refused(tmp_path, caplog):
+    (tmp_path / "one.csv").write_text("age\n1\n\n3\n")
+    with caplog.at_level(logging.WARNING, logger="counterweight"):
+        assert len(read_candidates(tmp_path / "one.csv")) == 2
+    assert "1 blank lines are passed over" in caplog.text
+    known, frame = known_features(), people()[:3]
+    for column in ("income", "town"):
+        with pytest.raises(CounterweightError, match=f"'{column}'.*neither numbers nor text"):
+            encoded(frame.assign(**{column: [["a"], ["b"], ["c"]]}), known)
+    twice = frame[[*frame.columns, "income"]]
+    with pytest.raises(CounterweightError, match="column income more than once"):
+        encoded(twice, known)
+
+
 def test_columns_of_yes_and_no_are_read_as_the_prepared_table_reads_them(tmp_path):
     import pandas as pd
     from counterweight.datasets.own_table import OwnTable

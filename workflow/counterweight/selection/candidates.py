@@ -166,8 +166,8 @@ def encoded(frame, features, told=True):
     Raises
     ------
     CounterweightError
-        When there is no row, a column is missing, or a column of numbers holds text or an
-        infinite value.
+        When there is no row, a column is missing or there twice, a column of numbers holds
+        text or an infinite value, or one holds neither numbers nor text.
     """
     if not len(frame):
         raise CounterweightError(
@@ -181,6 +181,7 @@ def encoded(frame, features, told=True):
             f"{listed(frame.columns, 30)}: name the columns as in the table that the filter was "
             "fitted on."
         )
+    _check_header("The table of candidates", [name for name in frame.columns if name in columns])
     kinds = {}
     for feature in features:
         kinds.setdefault(feature.column, {})[feature.kind] = feature
@@ -210,7 +211,7 @@ def _numbers(values, column, fill, told):
     if pd.api.types.is_numeric_dtype(values):
         numbers = values.to_numpy(dtype=float, na_value=np.nan)
     else:
-        which, found = pd.factorize(values)
+        which, found = _factorized(values, column)
         texts = [str(value).strip() for value in found]
         words = [TRUTHS.get(text.lower(), text) for text in texts]
         numbers = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").to_numpy(float)
@@ -239,9 +240,19 @@ def _numbers(values, column, fill, told):
     return numbers
 
 
+def _factorized(values, column):
+    try:
+        return pd.factorize(values)
+    except TypeError as error:
+        raise CounterweightError(
+            f"Column {column!r} of the candidates holds lists or other values that are neither "
+            "numbers nor text: write it as the filter was fitted on it."
+        ) from error
+
+
 def _codes(values, column, words, pooled, marked, told):
     """A column as codes of its categories; other, missing and none come after them."""
-    which, found = pd.factorize(values)
+    which, found = _factorized(values, column)
     whole = pd.api.types.is_float_dtype(values) and all(value % 1 == 0 for value in found)
     texts = [str(int(value)) if whole else str(value) for value in found]
     texts = [text if text in words else text.strip() for text in texts]
@@ -315,7 +326,9 @@ def read_candidates(path):
             reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
             names = [name.strip() for name in next(reader, [])]
             _check_header(path, names)
+            lines = 0
             for fields in reader:
+                lines += 1
                 if fields and len(fields) != len(names):
                     raise CounterweightError(
                         f"{path}, line {reader.line_num} has {len(fields)} fields where the header "
@@ -329,6 +342,9 @@ def read_candidates(path):
         raise CounterweightError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from error
     except (csv.Error, pd.errors.ParserError) as error:
         raise CounterweightError(f"{path} cannot be read as CSV: {error}.") from error
+    if len(frame) < lines:
+        log.warning("%s: %d blank lines are passed over; they are no candidates and have no "
+                    "number.", path, lines - len(frame))  # fmt: skip
     frame.columns = names
     return frame
 

@@ -258,3 +258,13 @@ def test_a_target_of_nothing_has_no_relative_excess():
     records = evaluate_rates(predictions, truth, {}, measures={"churn": "churn(all)"})
     found = {r["metric"]: r["value"] for r in records}
     assert found["churn_deterministic"] == 0 and np.isnan(found["asked_excess_deterministic"])
+
+
+def test_the_final_violation_is_that_of_the_classifier_that_is_kept():
+    """Of infeasible constraints the one with the least violation is kept, not the last."""
+    arrays = {
+        "objective": [1.0, 0.5], "violations": [[0.45, 0.3], [0.05, 0.18]], "excess": [0.04, 0.15],
+        "feasible": [0.0], "multipliers": [[1.0, 1.0]], "gap": [0.0],
+    }  # fmt: skip
+    found = {r["metric"]: r["value"] for r in fit_records(arrays, {})}
+    assert found["final_violation"] == 0.15

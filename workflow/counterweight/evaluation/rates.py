@@ -355,7 +355,7 @@ def fit_records(arrays, place, measures=()):
     step) and ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes
     after step 5), ``largest_violation`` (over all steps, if the start was feasible) and
     ``steps_violated``,
-    ``final_violation``, ``final_gap`` and ``largest_gap`` (of feasible fits), ``evaluations``,
+    ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of feasible fits), ``evaluations``,
     ``evaluations_per_step``,
     ``objective_gap`` (the objective minus penalty and the measure named objective on training
     rows).
@@ -388,7 +388,9 @@ def _fit(own, place, measures):
             yield place | {"metric": metric, "item": f"{setting}#{t + first}#{j}",
                            "value": float(value)}  # fmt: skip
         if metric == "violation":
-            yield place | {"metric": "final_violation", "value": float(values[-1].max())}
+            # The classifier that is kept need not be that of the last step.
+            last = np.ravel(own.get("excess", values[-1]))
+            yield place | {"metric": "final_violation", "value": float(last.max())}
             if len(values) > 1 and values[0].max() <= _ROUNDING:
                 worst = values[1:].max(axis=1)
                 yield place | {"metric": "largest_violation", "value": float(worst.max())}

@@ -87,3 +87,5 @@ def test_weightings_and_proxies_that_no_method_uses_are_left_out():
 def test_groups_that_are_numbers_may_be_written_as_numbers(key):
     plan = resolved(target={key: 0.4, "other": 0.6})
     assert plan["studies"]["people"]["target"] == {str(key): 0.4, "other": 0.6}
+    with pytest.raises(CounterweightError, match="studies.people.target names a group twice"):
+        resolved(target={key: 0.5, str(key): 0.5})

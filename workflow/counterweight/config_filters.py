@@ -34,7 +34,13 @@ def finish_filter(name, study):
     study.setdefault("target", None)
     if study["target"]:
         # YAML reads groups that are numbers as numbers; groups are texts in all files.
-        study["target"] = {str(group): share for group, share in study["target"].items()}
+        named = {str(group): share for group, share in study["target"].items()}
+        if len(named) < len(study["target"]):
+            raise CounterweightError(
+                f"studies.{name}.target names a group twice, as a number and as text "
+                f"({listed(study['target'])}): leave one of them out."
+            )
+        study["target"] = named
     given = study.setdefault("filter", None)
     if given is None:
         return

@@ -351,3 +351,29 @@ def test_a_parameter_that_is_no_number_is_named():
     data = DataSets(np.zeros((2, 1)), [0, 1])
     with pytest.raises(CounterweightError, match="kappa must be a number above 0"):
         compile_rates("error(labeled)", ["coverage(everyone) <= kappa"], data, {"kappa": [0.5]})
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0])
+def test_liblinears_svm_is_met_by_default_where_classes_are_easy_to_separate(C):
+    """The objective is small there, so that a gap in shares of all costs says too little."""
+    from sklearn.svm import LinearSVC
+
+    rng = np.random.default_rng(3)
+    y = (rng.random(500) < 0.4).astype(int)
+    X = rng.normal(size=(500, 8)) + np.outer(2 * y - 1, np.full(8, 0.9))
+    svm = LinearSVC(loss="hinge", C=C, tol=1e-8, max_iter=10**6, random_state=0).fit(X, y)
+    ours = ConstrainedClassifier(loss="hinge", penalty=2 / (500 * C)).fit(X, y)
+
+    def liblinear(u):
+        margin = (2 * y - 1) * (X @ u[:-1] + u[-1])
+        return u @ u / 2 + C * np.maximum(0, 1 - margin).sum()
+
+    theirs = liblinear(np.append(svm.coef_[0], svm.intercept_))
+    assert liblinear(2 * np.append(ours.coef_, ours.intercept_)) == pytest.approx(theirs, rel=1e-4)
+
+
+def test_a_constraint_that_cannot_be_met_alone_is_named_alone():
+    X, y, _, _ = world(100)
+    asked = ["coverage(everyone) >= 1.2", "coverage(everyone) >= 0.1"]
+    with pytest.raises(CounterweightError, match=r">= 1.2 asks for what cannot be .* least 0.2\."):
+        ConstrainedClassifier(constraints=asked).fit(X, y)

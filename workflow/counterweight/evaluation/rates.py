@@ -355,8 +355,8 @@ def fit_records(arrays, place, measures=()):
     step) and ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes
     after step 5), ``largest_violation`` (over all steps, if the start was feasible) and
     ``steps_violated``,
-    ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of feasible fits), ``evaluations``,
-    ``evaluations_per_step``,
+    ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of
+    feasible fits), ``evaluations``, ``evaluations_per_step``,
     ``objective_gap`` (the objective minus penalty and the measure named objective on training
     rows).
     """

@@ -279,6 +279,7 @@ class ConstrainedClassifier(RateEstimator):
             first = minimise_rates(
                 rows, start[0], start[1], np.empty(0),
                 **shared | {"penalty": start[2]}, loss="hinge", steps=1,
+                svm_gap=None,
             )  # fmt: skip
             start = nearest_feasible(
                 rows, first.coefficient, first.intercept, positive, negative,
@@ -383,8 +384,9 @@ class ConstrainedClassifier(RateEstimator):
         )
         if self.status_ == "proved_infeasible":
             named = [self.constraints_[j] for j in np.flatnonzero(self.proof_ > 0)]
+            clash = "contradict each other" if len(named) > 1 else "asks for what cannot be"
             return (
-                f"The constraints cannot be met: {' and '.join(named)} contradict each other on "
+                f"The constraints cannot be met: {' and '.join(named)} {clash} on "
                 f"the training rows, where the violations of any classifier, linear or not, sum "
                 f"to at least {self.least_violation_:.4g}. {reached} Loosen one of them."
             )

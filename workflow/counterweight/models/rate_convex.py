@@ -262,6 +262,7 @@ def solve_whole(
     margin,
     limit=np.inf,
     anchor=None,
+    relative=None,
     most=60,
     growth=2.0,
     sharpness=10.0,
@@ -284,6 +285,8 @@ def solve_whole(
     anchor : pair (w, f) or None
         A point that is feasible in this step; the result is pulled back to it where needed.
         Without one, violations are priced at `limit`.
+    relative : float or None
+        Share of the objective, its constant left out, that the gap must not exceed either.
 
     Returns
     -------
@@ -300,10 +303,13 @@ def solve_whole(
         value, g = step.value(f, w)
         best.upper = value + limit @ np.maximum(g, 0.0) if m else value
     gap, sharp, stiff = np.inf, sharpness, np.full(m, stiffness)
+    asked = tolerance
     newtons, strict = 0, 0.02
     for _ in range(most):
         smooth = _Smooth(step, state, sharp, stiff, margin, limit)
-        accuracy = max(min(1e-4, strict * gap), strict * tolerance)
+        if relative is not None and np.isfinite(best.upper):
+            asked = min(tolerance, max(relative * (best.upper - step.constant[0]), 1e-12))
+        accuracy = max(min(1e-4, strict * gap), strict * asked)
         w, f, above, below, v, count, solved = _newton(smooth, w, f, accuracy, 50)
         newtons += count
         state = ConvexState(w, above, below, v)
@@ -328,7 +334,7 @@ def solve_whole(
             strict = max(0.3 * strict, 1e-5)
         gap = best.gap
         best.sharpness = sharp
-        if gap <= tolerance:
+        if gap <= asked:
             break
         # A problem that was too stiff for Newton's steps is taken up again softer.
         factor = growth if solved else 0.25

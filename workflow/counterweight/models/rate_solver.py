@@ -24,6 +24,9 @@ from counterweight.models.rate_rows import DistinctRows
 
 METHODS = ("newton", "cutting_plane", "bisection")
 LOSSES = ("ramp", "hinge")
+# Share of its objective to which a plain SVM (no constraints, first step) is solved at least: where
+# classes are easy to separate, the tolerance, a share of all costs, says too little of it.
+SVM_GAP = 5e-5
 # A least sum of violations above this is no rounding.
 PROVED = 1e-9
 
@@ -147,13 +150,14 @@ def _first_w(rows, start):
     return np.append(coefficient, float(intercept))
 
 
-def _solve(step, state, anchor, limit, method, chooser, inner, tolerance):
+def _solve(step, state, anchor, limit, method, chooser, inner, tolerance, relative=None):
     """One convex step by the chosen method."""
     margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
     if method == "newton" or len(step.constant) == 1:
         return solve_whole(
-            step, state, tolerance=tolerance, margin=margin, limit=limit, anchor=anchor
-        )
+            step, state, tolerance=tolerance, margin=margin, limit=limit, anchor=anchor,
+            relative=relative,
+        )  # fmt: skip
     from counterweight.models.rate_cutting import cutting_plane
 
     return cutting_plane(
@@ -207,6 +211,7 @@ def minimise_rates(
     elastic=None,
     multiplier_limit=np.inf,
     warm=None,
+    svm_gap=SVM_GAP,
 ):
     """Minimise a rate objective subject to bounds on rates (Algorithm 1).
 
@@ -250,6 +255,9 @@ def minimise_rates(
     warm : RateFit, optional
         A fit of a nearby problem on the same rows (another bound). Only saves time: each
         step starts its search there, and ends within the same certified gap.
+    svm_gap : float or None
+        Share of its objective that the gap of a first step without constraints, a plain SVM,
+        may have; None: `tolerance` says it alone.
 
     Returns
     -------
@@ -313,6 +321,7 @@ def minimise_rates(
             step, state, (w, f) if kept else None, limit if kept else np.minimum(limit, price),
             method, chooser, inner,
             tolerance if kept else tolerance * max(1.0, price.max()),
+            svm_gap if m == 0 and t == 0 else None,
         )  # fmt: skip
         settled = kept and np.array_equal(found.w, w)
         state, w = found, found.w
@@ -387,8 +396,9 @@ def _explain(fit, proof, left):
         fit.status = "proved_infeasible"
         fit.least_violation, fit.proof = proof.least_violation, proof.multipliers
         named = ", ".join(str(j) for j in np.flatnonzero(proof.multipliers > 0))
+        clash = "contradict each other" if "," in named else "alone cannot be met"
         fit.messages.append(
-            f"Constraints {named} contradict each other: the violations of any classifier, of "
+            f"Constraints {named} {clash}: the violations of any classifier, of "
             f"whatever form, sum to at least {proof.least_violation:.4g}."
         )
     fit.messages.append(

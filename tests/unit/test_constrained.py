@@ -377,3 +377,14 @@ def test_a_constraint_that_cannot_be_met_alone_is_named_alone():
     asked = ["coverage(everyone) >= 1.2", "coverage(everyone) >= 0.1"]
     with pytest.raises(CounterweightError, match=r">= 1.2 asks for what cannot be .* least 0.2\."):
         ConstrainedClassifier(constraints=asked).fit(X, y)
+
+
+def test_features_of_other_scales_are_named_as_a_way_out():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(800, 4)) * [1e-3, 1, 1e3, 1e5]
+    score = X @ [500, 0.5, 5e-4, 5e-6]
+    y = (score + rng.normal(size=800) > 0).astype(int)
+    model = ConstrainedClassifier(constraints=["churn(everyone) <= 0.05"])
+    with pytest.raises(CounterweightError, match="meets the constraint .*, standardised features"):
+        model.fit(X, y, deployed=score)
+    assert model.set_params(standardise=True).fit(X, y, deployed=score).feasible_

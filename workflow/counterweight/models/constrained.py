@@ -390,9 +390,11 @@ class ConstrainedClassifier(RateEstimator):
                 f"the training rows, where the violations of any classifier, linear or not, sum "
                 f"to at least {self.least_violation_:.4g}. {reached} Loosen one of them."
             )
+        several = "the constraint" if len(missed) == 1 else f"all {len(missed)} constraints"
+        scaled = "" if self.standardise else ", standardised features"
         return (
-            f"No classifier that meets all {len(missed)} constraints was found. {reached} Loosen "
-            "one of them, or try another start, a smaller penalty or a feature map."
+            f"No classifier that meets {several} was found. {reached} Loosen "
+            f"one of them, or try another start, a smaller penalty{scaled} or a feature map."
         )
 
     def decision_function(self, X):

@@ -48,6 +48,8 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
         ("clicks", {"logistic", "logistic-spline", "tree-progressive"}),
     ):  # fmt: skip
         expected |= {f"{rule} {study} {name}" for rule in ("train", "evaluate") for name in methods}
+    expected |= {"fit_selection held logistic", "compute_weights held lemma1 logistic"}
+    expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
     expected |= {f"{rule} offers offer_logistic" for rule in ("train_offers", "evaluate_offers")}
     drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking", "offers")}
     assert again.plan() == expected | LEMMA2 | drawn
@@ -58,9 +60,9 @@ def test_edited_evaluation_recomputes_metrics_only(again):
     jobs = again.plan()
     assert {job.split()[0] for job in jobs} == {
         "evaluate", "evaluate_log", "report",
-        *(f"draw_{study}" for study in ("twin", "curved", "clicks", "ranking", "log")),
+        *(f"draw_{study}" for study in ("twin", "curved", "clicks", "ranking", "log", "rates")),
     }  # fmt: skip
-    assert len([job for job in jobs if job.startswith("evaluate ")]) == 14
+    assert len([job for job in jobs if job.startswith("evaluate ")]) == 18
 
 
 def test_an_edited_value_estimator_recomputes_the_values_of_logs_only(again):
@@ -171,7 +173,8 @@ def test_another_filter_to_give_away_writes_that_filter_only(again):
     config = again.config
     config["studies"]["people"]["filter"]["setting"] = "alpha=0.1"
     again.config = config
-    assert again.plan() <= {"write_filter_people", "report"}
+    # The figures that tell of the filter that is given away are drawn anew.
+    assert again.plan() == {"write_filter_people", "draw_people", "report"}
 
 
 def test_an_edited_rate_solver_recomputes_the_constrained_models_only(again):

@@ -7,13 +7,19 @@ Each measure is an expression of `counterweight.rates`. It is taken for two rule
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.asked import (
+    RULES,
+    asked_of,
+    asked_value,
+    equal_item,
+    excess_over,
+)
 from counterweight.evaluation.sign_test import paper_cases, sign_test_rows
 from counterweight.study_data import by_repeat, found_rows
 from counterweight.tables import blocks
 
 #: The fitted models are handed over beside the predictions.
 INFORMED = True
-RULES = ("deterministic", "randomised")
 #: Plain metrics that a probability of exactly 0 or 1 leaves meaningful.
 _PLAIN = ("accuracy", "balanced_accuracy", "auc", "brier")
 _DECIDED = ("accuracy", "balanced_accuracy")
@@ -24,11 +30,6 @@ _FEW = 5
 #: Objectives may rise and constraints be broken by so much: rounding.
 _ROUNDING = 1e-9
 
-#: What the sweeps of these options ask for where a study does not say.
-_ASKED = (
-    {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"},
-    {"measure": "churn", "option": "target", "form": "at_most"},
-)
 
 OPTIONS = {
     "measures": {
@@ -203,46 +204,6 @@ def _test_data(known, rows, repeat):
     )  # fmt: skip
 
 
-def asked_of(measures, given=None):
-    """What settings ask for: the option ``asked`` if it is given, else by name, or None.
-
-    Returns
-    -------
-    dict or None
-        ``measure``, ``option`` and ``form``; see `OPTIONS`.
-    """
-    found = [one for one in _ASKED if one["measure"] in measures]
-    return given or (found[0] if found else None)
-
-
-def asked_value(asked, options):
-    """The value that an option asks of a measure; NaN where it asks for nothing.
-
-    Parameters
-    ----------
-    asked : dict or None
-        From `asked_of`.
-    options : dict
-        Options of a method with their values.
-    """
-    value = options.get(asked["option"]) if asked else None
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return np.nan
-    if asked["form"] == "at_most_inverse":
-        return 1 / value if value else np.nan
-    return float(value)
-
-
-def excess_over(asked, value, wanted):
-    """By how much a value breaks what is asked, relative to it; negative where it is kept.
-
-    NaN where 0 is asked for: nothing is relative to that.
-    """
-    if not wanted:
-        return np.nan
-    return (wanted - value) / wanted if asked["form"] == "at_least" else value / wanted - 1
-
-
 def _parameters(setting):
     """Numbers of a setting, ``kappa=0.5,steps=8`` as a dict."""
     found = {}
@@ -315,11 +276,6 @@ def _equal_records(pairs, equal, place):
             if np.isfinite(found):
                 item = equal_item(equal, value)
                 yield place | {"metric": f"{name}_{rule}", "item": item, "value": found}
-
-
-def equal_item(equal, value):
-    """Item of a comparison at an equal value, e.g. ``ratio=1.5``."""
-    return f"{equal['measure']}={value:g}"
 
 
 def at_equal(x, y, values):

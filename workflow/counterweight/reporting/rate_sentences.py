@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.evaluation.rates import equal_item
+from counterweight.evaluation.asked import equal_item
 from counterweight.reporting.rate_words import (
     CHURN_EXCESS,
     TEST_DISTANCE,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.evaluation.rates import RULES, equal_item
+from counterweight.evaluation.asked import RULES, equal_item
 from counterweight.reporting.rate_sentences import (
     equal_sentences,
     fit_sentences,

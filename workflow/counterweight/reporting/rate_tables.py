@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from counterweight.evaluation.asked import RULES, asked_of, asked_value, excess_over
 from counterweight.evaluation.intervals import normal_interval, paired_interval
-from counterweight.evaluation.rates import RULES, asked_of, asked_value, excess_over
 from counterweight.reporting.wording import method_label, parts_of
 
 #: The method that others are compared with, if a study has it.

@@ -1,0 +1,56 @@
+"""What settings of dataset constraints ask for, and how it is told: shared with the report."""
+
+import numpy as np
+
+#: Rules of prediction, in the order of a model's measures: sign of the score, or a coin.
+RULES = ("deterministic", "randomised")
+#: What the sweeps of these options ask for where a study does not say.
+_ASKED = (
+    {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"},
+    {"measure": "churn", "option": "target", "form": "at_most"},
+)
+
+
+def asked_of(measures, given=None):
+    """What settings ask for: the option ``asked`` if it is given, else by name, or None.
+
+    Returns
+    -------
+    dict or None
+        ``measure``, ``option`` and ``form``; see the protocol rates.
+    """
+    found = [one for one in _ASKED if one["measure"] in measures]
+    return given or (found[0] if found else None)
+
+
+def asked_value(asked, options):
+    """The value that an option asks of a measure; NaN where it asks for nothing.
+
+    Parameters
+    ----------
+    asked : dict or None
+        From `asked_of`.
+    options : dict
+        Options of a method with their values.
+    """
+    value = options.get(asked["option"]) if asked else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return np.nan
+    if asked["form"] == "at_most_inverse":
+        return 1 / value if value else np.nan
+    return float(value)
+
+
+def excess_over(asked, value, wanted):
+    """By how much a value breaks what is asked, relative to it; negative where it is kept.
+
+    NaN where 0 is asked for: nothing is relative to that.
+    """
+    if not wanted:
+        return np.nan
+    return (wanted - value) / wanted if asked["form"] == "at_least" else value / wanted - 1
+
+
+def equal_item(equal, value):
+    """Item of a comparison at an equal value, e.g. ``ratio=1.5``."""
+    return f"{equal['measure']}={value:g}"

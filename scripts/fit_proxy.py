@@ -2,9 +2,8 @@ import pyarrow as pa
 from counterweight import jobs, tables
 from counterweight.components import load
 from counterweight.seeds import generator
-from counterweight.selection.groups import group_names, leaf_table, memberships
+from counterweight.selection.groups import group_names, leaf_table, memberships, target_shares
 from counterweight.study_data import StudyData
-from counterweight.weighting.acceptance import target_shares
 from counterweight.weighting.leaf_tables import leaf_columns, reach_sentence
 
 

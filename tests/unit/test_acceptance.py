@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.components import options
 from counterweight.errors import CounterweightError
-from counterweight.selection.groups import leaf_table, uniform_target
+from counterweight.selection.groups import leaf_table, target_shares, uniform_target
 from counterweight.weighting import acceptance as acc
 from counterweight.weighting.leaf_tables import leaf_columns, leaf_tables, reach_sentence
 
@@ -227,15 +227,15 @@ def test_leaf_tables_return_what_leaf_columns_wrote():
 
 
 def test_targets_by_name_are_put_in_order_and_checked():
-    np.testing.assert_allclose(acc.target_shares(None, ["a", "b"], [2]), 0.5)
-    np.testing.assert_allclose(acc.target_shares({"b": 0.3, "a": 0.7}, ["a", "b"], [2]), [0.7, 0.3])
+    np.testing.assert_allclose(target_shares(None, ["a", "b"], [2]), 0.5)
+    np.testing.assert_allclose(target_shares({"b": 0.3, "a": 0.7}, ["a", "b"], [2]), [0.7, 0.3])
     with pytest.raises(CounterweightError, match="names c"):
-        acc.target_shares({"c": 1.0}, ["a", "b"], [2])
+        target_shares({"c": 1.0}, ["a", "b"], [2])
     with pytest.raises(CounterweightError, match="sum to 0.9"):
-        acc.target_shares({"a": 0.9}, ["a", "b"], [2])
+        target_shares({"a": 0.9}, ["a", "b"], [2])
     with pytest.raises(CounterweightError, match="by its name"):
-        acc.target_shares([0.5, 0.5], ["a", "b"], [2])
-    np.testing.assert_allclose(acc.target_shares({1: 0.3, 2: 0.7}, ["1", "2"], [2]), [0.3, 0.7])
+        target_shares([0.5, 0.5], ["a", "b"], [2])
+    np.testing.assert_allclose(target_shares({1: 0.3, 2: 0.7}, ["1", "2"], [2]), [0.3, 0.7])
 
 
 A, HALF = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]), np.array([0.5, 0.5])

@@ -2,7 +2,8 @@
 
 from counterweight import components
 from counterweight.errors import CounterweightError, listed
-from counterweight.rates.language import BUILTIN_SETS, check_set, check_text, nearest
+from counterweight.rates.language import BUILTIN_SETS, check_set, nearest
+from counterweight.rates.texts import check_text
 
 #: Options of models that hold a text about rates, and whether it is a constraint.
 TEXTS = {"objective": False, "constraint": True, "constraints": True}

@@ -12,8 +12,8 @@ import numpy as np
 
 from counterweight.evaluation.filter_classifiers import classifier_records
 from counterweight.models.filter_training import accept_probability, coins, filtered
-from counterweight.selection.groups import group_names, imbalance, memberships
-from counterweight.weighting.acceptance import imbalance_floor, target_shares
+from counterweight.selection.groups import group_names, imbalance, memberships, target_shares
+from counterweight.weighting.acceptance import imbalance_floor
 
 log = logging.getLogger("counterweight")
 

@@ -9,9 +9,8 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.split import check_features
 from counterweight.seeds import generator
-from counterweight.selection.groups import group_names, imbalance, memberships
+from counterweight.selection.groups import group_names, imbalance, memberships, target_shares
 from counterweight.study_data import check_row_ids
-from counterweight.weighting.acceptance import target_shares
 
 log = logging.getLogger("counterweight")
 

@@ -29,10 +29,10 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.zero_rejection import row_uniforms
 from counterweight.selection import split_rules
 from counterweight.selection.candidates import Feature, encoded, learned_features
-from counterweight.selection.groups import group_names, leaf_table, memberships
+from counterweight.selection.groups import group_names, leaf_table, memberships, target_shares
 from counterweight.study_data import StudyData
 from counterweight.tables import read_arrow, write_table
-from counterweight.weighting.acceptance import interpolated_rows, target_shares
+from counterweight.weighting.acceptance import interpolated_rows
 
 FILTER = (
     ("part", "string"),

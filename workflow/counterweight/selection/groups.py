@@ -5,6 +5,8 @@ block of columns in the membership matrix `Z`, one for each of its groups, and e
 one 1 in each block; one class is the case of disjoint groups.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
@@ -245,3 +247,43 @@ def disclosivity(mass, A, r):
 def imbalance(distribution, target):
     """Euclidean distance of a distribution over groups from its target."""
     return float(np.linalg.norm(np.asarray(distribution) - target))
+
+
+def target_shares(target, groups, sizes):
+    """The target distribution as an array in the order of the groups.
+
+    Parameters
+    ----------
+    target : mapping of str to float, or None
+        Share by name of group; None for the uniform one. A group that is left out gets the
+        share 0.
+    groups : sequence of str
+        Names of the K groups, as in files.
+    sizes : sequence of int
+        Number of groups of each class.
+
+    Returns
+    -------
+    array (K,)
+
+    Raises
+    ------
+    CounterweightError
+        When a name is no group, or the shares are no distribution within each class.
+    """
+    if target is None:
+        return checked_target(None, sizes)
+    if not isinstance(target, Mapping):
+        raise CounterweightError(
+            f"The target is {target!r}: give the share of each group by its name "
+            f"({listed(groups)})."
+        )
+    # A config may write groups that are numbers as numbers.
+    target = {str(name): share for name, share in target.items()}
+    strange = [name for name in target if name not in groups]
+    if strange:
+        raise CounterweightError(
+            f"The target names {listed(strange)}, and the groups are {listed(groups, 30)}: write "
+            "them as they stand in the data."
+        )
+    return checked_target([target.get(name, 0.0) for name in groups], sizes)

@@ -16,12 +16,11 @@ Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies
 Algorithm 1, Lemmas 1 and 2, appendix A.1.1 (interpolation) and A.2 (several classes).
 """
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError
 from counterweight.selection.groups import TOLERANCE, checked_target
 
 TASK = "filter"
@@ -80,46 +79,6 @@ class Weighed(NamedTuple):
 def setting_name(setting, eta):
     """Name of a setting in files: that of the proxy, or ``eta=...``."""
     return setting if eta is None else f"eta={round(eta, 10):g}"
-
-
-def target_shares(target, groups, sizes):
-    """The target distribution as an array in the order of the groups.
-
-    Parameters
-    ----------
-    target : mapping of str to float, or None
-        Share by name of group; None for the uniform one. A group that is left out gets the
-        share 0.
-    groups : sequence of str
-        Names of the K groups, as in files.
-    sizes : sequence of int
-        Number of groups of each class.
-
-    Returns
-    -------
-    array (K,)
-
-    Raises
-    ------
-    CounterweightError
-        When a name is no group, or the shares are no distribution within each class.
-    """
-    if target is None:
-        return checked_target(None, sizes)
-    if not isinstance(target, Mapping):
-        raise CounterweightError(
-            f"The target is {target!r}: give the share of each group by its name "
-            f"({listed(groups)})."
-        )
-    # A config may write groups that are numbers as numbers.
-    target = {str(name): share for name, share in target.items()}
-    strange = [name for name in target if name not in groups]
-    if strange:
-        raise CounterweightError(
-            f"The target names {listed(strange)}, and the groups are {listed(groups, 30)}: write "
-            "them as they stand in the data."
-        )
-    return checked_target([target.get(name, 0.0) for name in groups], sizes)
 
 
 def _checked_shares(A, target):

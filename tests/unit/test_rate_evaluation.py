@@ -97,6 +97,26 @@ def test_training_values_are_the_models_and_gaps_are_test_minus_training(small):
     assert value(records, "ratio_gap") == pytest.approx(tested - 1.6)
 
 
+def test_a_measure_named_objective_takes_nobodys_name(small):
+    p, y, members = small
+    models = {
+        (0, "general"): {
+            "objective": np.array([1.0, 0.5]), "multipliers": np.zeros((1, 1)),
+            "violations": np.zeros((2, 1)), "gap": np.array([1e-4]), "feasible": np.array([1.0]),
+            "penalty": np.array([0.1]), "coefficient_norm": np.array([1.0]),
+            "train_measures": np.array([[0.3, 0.4]]),
+        }
+    }  # fmt: skip
+    records = evaluate_rates(
+        *tables(p, y, members), {}, measures={"objective": "error(everyone)"}, models=models
+    )
+    keys = [
+        (record.get("repeat"), record.get("target"), record["metric"], record.get("item", ""))
+        for record in records
+    ]
+    assert len(set(keys)) == len(keys)
+
+
 def test_training_values_belong_to_their_setting(small):
     p, y, members = small
     arrays = {f"train_measures@{name}": np.full((2, 2), k + 1.0) for k, name in enumerate(SETTINGS)}
@@ -178,7 +198,7 @@ def test_what_a_fit_says_is_told_step_by_step():
     assert value(records, "evaluations_per_step", item) == 10.0
     assert value(records, "late_fall", item) == 0.0
     # 0.4 less a penalty of 0.02 / 2 * 4 is the measured 0.36.
-    assert value(records, "objective_gap", item) == pytest.approx(0.0, abs=1e-12)
+    assert value(records, "objective_unexplained", item) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_rises_and_violations_are_counted_not_hidden():

@@ -313,8 +313,8 @@ def fit_records(arrays, place, measures=()):
     ``steps_violated``,
     ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of
     feasible fits), ``evaluations``, ``evaluations_per_step``,
-    ``objective_gap`` (the objective minus penalty and the measure named objective on training
-    rows).
+    ``objective_unexplained`` (the objective minus penalty and the measure named objective on
+    training rows).
     """
     for setting in dict.fromkeys(name.partition("@")[2] for name in arrays):
         own = {
@@ -367,7 +367,7 @@ def _fit(own, place, measures):
         seen = np.reshape(own["train_measures"], (len(measures), 2))[measures.index("objective")]
         shrunk = np.ravel(own["penalty"])[0] / 2 * np.ravel(own["coefficient_norm"])[0] ** 2
         rest = np.ravel(own["objective"])[-1] - shrunk - seen[1]
-        yield place | {"metric": "objective_gap", "value": float(rest)}
+        yield place | {"metric": "objective_unexplained", "value": float(rest)}
 
 
 def bound_records(reach=3.0, points=601):

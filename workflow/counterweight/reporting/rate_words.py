@@ -41,7 +41,7 @@ RATE_NAMES = (
         "evaluations": "evaluations", "evaluations_per_step": "evaluations in a step",
         "bound_gap": "largest distance of bound and ramp at the current solution",
         "bound_excess": "least of bound minus ramp",
-        "objective_gap": "objective minus the measured rates and the penalty",
+        "objective_unexplained": "objective minus the measured rates and the penalty",
         "coefficient_norm": "norm of the coefficients", "feasible": "share of feasible fits",
         "sign_test_labels": "labels that a sign test needs",
         "sign_test_drawn": "rows to draw for a sign test",

@@ -345,7 +345,8 @@ def _resolved_study(name, study, plan):
 
 def _refuse_meaningless(name, study, task):
     """Refuse keys of a study that only mean something for another kind."""
-    keys = [] if task == "filter" else [key for key in ("selection", "weighting") if study[key]]
+    weighs = task in ("classification", "filter")
+    keys = [] if weighs else [key for key in ("selection", "weighting") if study[key]]
     keys += [] if task == "filter" else [key for key in ("target", "filter") if study.get(key)]
     if task != "classification":
         keys += [key for key in ("samples", "test_rows") if study[key]]
@@ -396,10 +397,7 @@ def _check_task(name, study, plan):
             )
     study.setdefault("columns", [metric for metric in COLUMNS if metric in plan["metrics"]])
     absent = [metric for metric in study["columns"] if metric not in plan["metrics"]]
-    if task == "classification":
-        _refuse_meaningless(name, study | {"selection": [], "weighting": []}, task)
-    else:
-        _refuse_meaningless(name, study, task)
+    _refuse_meaningless(name, study, task)
     if task == "log":
         study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
     elif task == "offers":

@@ -101,12 +101,6 @@ def offers_to_write():
     ]
 
 
-def weighting_spec(wildcards):
-    """The weighting that a method's filter accepts by, with its options."""
-    spec = study_of(wildcards)["weightings"][method_of(wildcards)["weights"]]
-    return {key: spec[key] for key in ("weighting", "options")}
-
-
 def proxy_name(wildcards):
     return study_of(wildcards)["weightings"][method_of(wildcards)["weights"]][
         "selector"

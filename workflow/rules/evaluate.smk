@@ -173,7 +173,6 @@ rule evaluate_filter:
     params:
         protocol=lambda wildcards: chosen(study_of(wildcards)["evaluation"], "protocol"),
         selector=lambda wildcards: proxy_spec(wildcards),
-        weighting=lambda wildcards: weighting_spec(wildcards),
         target=lambda wildcards: study_of(wildcards)["target"],
         seed=PLAN["seed"],
         stream=lambda wildcards: study_of(wildcards)["stream"],

@@ -148,7 +148,6 @@ rule train_filter:
         model=lambda wildcards: method_of(wildcards)["model"],
         options=lambda wildcards: method_of(wildcards)["options"],
         selector=lambda wildcards: proxy_spec(wildcards),
-        weighting=lambda wildcards: weighting_spec(wildcards),
         target=lambda wildcards: study_of(wildcards)["target"],
         repeats=lambda wildcards: method_of(wildcards)["repeats"],
         seed=PLAN["seed"],

@@ -18,14 +18,21 @@ def main(job):
     accepted = decided["accepted"]
     jobs.log.info(
         "%d of %d candidates accepted; %.1f were to be expected, and %.3g of all as in training "
-        "would be %.1f", accepted.sum(), len(accepted), decided["probability"].sum(), saved.rate,
+        "would be %.1f",
+        accepted.sum(),
+        len(accepted),
+        decided["probability"].sum(),
+        saved.rate,
         saved.rate * len(accepted),
-    )  # fmt: skip
+    )
     write_table(job.output.table, decided)
     lines = zip(
-        decided["row"], np.where(accepted, "yes", "no"), decided["probability"], decided["leaf"],
+        decided["row"],
+        np.where(accepted, "yes", "no"),
+        decided["probability"],
+        decided["leaf"],
         strict=True,
-    )  # fmt: skip
+    )
     with replacing(job.output.csv) as path, open(path, "w", encoding="utf-8") as file:
         file.write("row,accepted,probability,leaf\n")
         file.writelines(f"{row},{word},{p:.9g},{leaf}\n" for row, word, p, leaf in lines)

@@ -18,12 +18,16 @@ def main(job):
         for found in weigh(part.mass, part.shares, target, etas=etas):
             setting = setting_name(part.setting, found.eta)
             leaves = len(found.mass)
-            tables.append({
-                "repeat": np.full(leaves, part.repeat, "int16"),
-                "setting": np.full(leaves, setting, object),
-                "leaf": np.arange(leaves, dtype="int16"),
-                "mass": found.mass, "q": found.q, "acceptance": found.rho,
-            })  # fmt: skip
+            tables.append(
+                {
+                    "repeat": np.full(leaves, part.repeat, "int16"),
+                    "setting": np.full(leaves, setting, object),
+                    "leaf": np.arange(leaves, dtype="int16"),
+                    "mass": found.mass,
+                    "q": found.q,
+                    "acceptance": found.rho,
+                }
+            )
             accepted = realised(found.rho, found.mass, found.shares)
             values = {
                 "acceptance_rate": found.rate,
@@ -36,8 +40,12 @@ def main(job):
                 for metric, value in values.items()
             ]
     rates = [record["value"] for record in records if record["metric"] == "acceptance_rate"]
-    jobs.log.info("%d settings and repeats: %.2g to %.2g of the rows accepted",
-                  len(rates), min(rates), max(rates))  # fmt: skip
+    jobs.log.info(
+        "%d settings and repeats: %.2g to %.2g of the rows accepted",
+        len(rates),
+        min(rates),
+        max(rates),
+    )
     source = f"{job.wildcards.weighting}-{job.wildcards.selector}"
     columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     write_table(job.output.table, columns)

@@ -19,9 +19,13 @@ def main(job):
         tables.append((part["repeat"][labeled], part["row"][labeled], weights))
         target = ~data.role(repeat, "test") & ~(labeled & (spec["target"] == "unlabeled"))
         found = describe_weights(
-            raw, weights, data.X[data.positions(repeat, labeled)],
-            data.X[data.positions(repeat, target)], data.names, capped,
-        )  # fmt: skip
+            raw,
+            weights,
+            data.X[data.positions(repeat, labeled)],
+            data.X[data.positions(repeat, target)],
+            data.names,
+            capped,
+        )
         records += [{"repeat": repeat, "target": spec["target"]} | record for record in found]
     source = f"{job.wildcards.weighting}-{job.wildcards.selector}"
     columns = map(np.concatenate, zip(*tables, strict=True))

@@ -9,9 +9,12 @@ def main(job):
     # A name may begin with a folder, so the data set's folder is what stands before it.
     folder = job.output[0].removesuffix(next(iter(params.files)))
     fetch(
-        params.dataset, params.files, params.sources, os.path.normpath(folder),
+        params.dataset,
+        params.files,
+        params.sources,
+        os.path.normpath(folder),
         mirror=os.environ.get("COUNTERWEIGHT_MIRROR") or None,
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -15,9 +15,13 @@ def main(job):
     if job.params.informed:
         options["models"] = models
     records = evaluate(
-        predictions, read_columns(job.input.truth), metrics,
-        seed=job.params.seed, stream=job.params.stream, **options,
-    )  # fmt: skip
+        predictions,
+        read_columns(job.input.truth),
+        metrics,
+        seed=job.params.seed,
+        stream=job.params.stream,
+        **options,
+    )
     records += describe_fits(models)
     table = metrics_table(job.wildcards.study, job.wildcards.method, records)
     write_table(job.output[0], table, METRICS)

@@ -19,10 +19,16 @@ def main(job):
 
     def one(repeat):
         return protocol(
-            data, lambda number: kind.from_arrays(fitted[number, ""], data.names),
-            accepted, models, predictions, target=params.target,
-            seed=params.seed, stream=params.stream, repeats=[repeat],
-        )  # fmt: skip
+            data,
+            lambda number: kind.from_arrays(fitted[number, ""], data.names),
+            accepted,
+            models,
+            predictions,
+            target=params.target,
+            seed=params.seed,
+            stream=params.stream,
+            repeats=[repeat],
+        )
 
     done = jobs.over_repeats(one, sorted(repeat for repeat, _ in models), job.threads)
     records = [record for part in done for record in part]

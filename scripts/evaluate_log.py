@@ -7,9 +7,14 @@ from counterweight.tables import METRICS, metrics_table, read_models, write_tabl
 def main(job):
     params = job.params
     records = load("protocol", params.protocol["name"])(
-        job.input.labels, job.input.predictions, job.input.truth,
-        policy=params.policy, seed=params.seed, stream=params.stream, **params.protocol["options"],
-    )  # fmt: skip
+        job.input.labels,
+        job.input.predictions,
+        job.input.truth,
+        policy=params.policy,
+        seed=params.seed,
+        stream=params.stream,
+        **params.protocol["options"],
+    )
     jobs.log.info("%d measurements", len(records))
     records += describe_fits(read_models(job.input.model))
     table = metrics_table(job.wildcards.study, job.wildcards.method, records)

@@ -9,11 +9,16 @@ def main(job):
     known = load("dataset", params.dataset) if params.dataset else None
     records = load("protocol", params.protocol["name"])(
         read_columns(job.input.predictions, categories=["setting"]),
-        read_columns(job.input.labels), read_columns(job.input.truth),
-        read_models(job.input.model), read_columns(job.input.features),
-        offer=params.offer, mixture=getattr(known, "mixture", None),
-        seed=params.seed, stream=params.stream, **params.protocol["options"],
-    )  # fmt: skip
+        read_columns(job.input.labels),
+        read_columns(job.input.truth),
+        read_models(job.input.model),
+        read_columns(job.input.features),
+        offer=params.offer,
+        mixture=getattr(known, "mixture", None),
+        seed=params.seed,
+        stream=params.stream,
+        **params.protocol["options"],
+    )
     jobs.log.info("%d measurements", len(records))
     table = metrics_table(job.wildcards.study, job.wildcards.method, records)
     write_table(job.output[0], table, METRICS)

@@ -22,11 +22,13 @@ def main(job):
             selected = labels["selected"][~test]
             p[~test], p[test], share, converged = selection_probabilities(
                 load("selector", spec["selector"])(**spec["options"]),
-                data.X[data.positions(repeat, ~test)], selected,
+                data.X[data.positions(repeat, ~test)],
+                selected,
                 data.X[data.positions(repeat, test)],
                 generator(job.params.seed, job.params.stream, repeat, "selection"),
-                calibration=spec["calibration"], n_folds=spec["folds"],
-            )  # fmt: skip
+                calibration=spec["calibration"],
+                n_folds=spec["folds"],
+            )
         weight = 1.0 / labels["keep_rate"][test]
         records = describe_selection(p[test], labels["selected"][test], weight)
         records += [

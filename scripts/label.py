@@ -18,12 +18,22 @@ def main(job):
         outcome=params.outcome["options"].get("column"),
     )
     labels, truth = label_rows(
-        frame, features, known, rule, outcome,
-        seed=params.seed, study=params.stream,
-        repeats=params.repeats, test_share=params.test_share,
-        targets=params.targets, keep_rate=params.keep_rate, complete=params.complete,
-        informed=params.informed, samples=params.samples, test_rows=params.test_rows,
-    )  # fmt: skip
+        frame,
+        features,
+        known,
+        rule,
+        outcome,
+        seed=params.seed,
+        study=params.stream,
+        repeats=params.repeats,
+        test_share=params.test_share,
+        targets=params.targets,
+        keep_rate=params.keep_rate,
+        complete=params.complete,
+        informed=params.informed,
+        samples=params.samples,
+        test_rows=params.test_rows,
+    )
     dropped = len(frame) - len(features)
     records = describe_labels(labels, truth, dropped)
     jobs.log.info("%d rows kept, %d left out by the recipe", len(features), dropped)

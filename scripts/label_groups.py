@@ -14,10 +14,15 @@ def main(job):
     rng = generator(params.seed, params.stream, 0, "noise")
     features = recipe(frame, rng, outcome=params.outcome["options"].get("column"))
     labels, truth = label_groups(
-        frame, features, rule, outcome,
-        seed=params.seed, study=params.stream,
-        repeats=params.repeats, test_share=params.test_share,
-    )  # fmt: skip
+        frame,
+        features,
+        rule,
+        outcome,
+        seed=params.seed,
+        study=params.stream,
+        repeats=params.repeats,
+        test_share=params.test_share,
+    )
     dropped = len(frame) - int((labels["repeat"] == 0).sum())
     records = describe_groups(labels, truth, dropped, params.target)
     jobs.log.info("%d rows with a group, %d left out", len(frame) - dropped, dropped)

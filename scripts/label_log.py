@@ -12,11 +12,15 @@ def main(job):
     )
     outputs = {name: getattr(job.output, name) for name in ("features", "labels", "truth")}
     records = label_log(
-        job.input.table, job.input.known or None, outputs,
-        recipe=recipe, outcome=outcome, rule=rule,
+        job.input.table,
+        job.input.known or None,
+        outputs,
+        recipe=recipe,
+        outcome=outcome,
+        rule=rule,
         rng=generator(params.seed, params.stream, 0, "noise"),
         reward=params.outcome["options"].get("column"),
-    )  # fmt: skip
+    )
     counts = {record["metric"]: record["value"] for record in records}
     jobs.log.info("%d rows of the log, %d on policy", counts["rows_log"], counts["rows_on_policy"])
     write_table(job.output.metrics, metrics_table(job.wildcards.study, "labels", records), METRICS)

@@ -16,10 +16,17 @@ def main(job):
     rng = generator(params.seed, params.stream, 0, "noise")
     features = recipe(frame, rng, outcome=answer)
     labels, truth = label_offers(
-        frame, features, known, rule, outcome,
-        seed=params.seed, study=params.stream,
-        repeats=params.repeats, test_share=params.test_share, answer=answer,
-    )  # fmt: skip
+        frame,
+        features,
+        known,
+        rule,
+        outcome,
+        seed=params.seed,
+        study=params.stream,
+        repeats=params.repeats,
+        test_share=params.test_share,
+        answer=answer,
+    )
     dropped = len(frame) - int((rule(frame)["kept"] & frame["row"].isin(features["row"])).sum())
     records = describe_offers(labels, truth, dropped)
     jobs.log.info("%d rows with offers and answers, %d left out", len(frame) - dropped, dropped)

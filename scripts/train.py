@@ -1,14 +1,7 @@
 from counterweight import jobs
 from counterweight.models.training import train_repeat
 from counterweight.study_data import StudyData
-from counterweight.tables import (
-    MODEL,
-    model_table,
-    read_columns,
-    read_models,
-    stacked,
-    write_table,
-)  # fmt: skip
+from counterweight.tables import MODEL, model_table, read_columns, read_models, stacked, write_table
 
 
 def main(job):
@@ -26,9 +19,15 @@ def main(job):
 
     def one(repeat):
         fitted, predictions = train_repeat(
-            data, method, repeat, params.targets,
-            seed=params.seed, study=params.stream, starts=starts, measures=params.measures,
-        )  # fmt: skip
+            data,
+            method,
+            repeat,
+            params.targets,
+            seed=params.seed,
+            study=params.stream,
+            starts=starts,
+            measures=params.measures,
+        )
         jobs.log.info("repeat %d of %d done", repeat + 1, params.repeats)
         return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions
 

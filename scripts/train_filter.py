@@ -14,9 +14,14 @@ def main(job):
 
     def one(repeat):
         arrays, predictions = train_filter_repeat(
-            data, method, repeat, proxy=kind.from_arrays(proxies[repeat, ""], data.names),
-            acceptance=accepted[repeat], seed=params.seed, study=params.stream,
-        )  # fmt: skip
+            data,
+            method,
+            repeat,
+            proxy=kind.from_arrays(proxies[repeat, ""], data.names),
+            acceptance=accepted[repeat],
+            seed=params.seed,
+            study=params.stream,
+        )
         jobs.log.info("repeat %d of %d done", repeat + 1, params.repeats)
         return model_table(arrays, repeat, ""), predictions
 

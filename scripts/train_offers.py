@@ -14,9 +14,14 @@ def main(job):
 
     def one(repeat):
         arrays, predictions = train_offers_repeat(
-            data, method, repeat, offer=params.offer, seed=params.seed, study=params.stream,
+            data,
+            method,
+            repeat,
+            offer=params.offer,
+            seed=params.seed,
+            study=params.stream,
             bootstrap=params.bootstrap,
-        )  # fmt: skip
+        )
         jobs.log.info("repeat %d of %d done", repeat + 1, params.repeats)
         return model_table(arrays, repeat, "general"), predictions
 

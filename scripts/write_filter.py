@@ -10,21 +10,29 @@ def main(job):
     chosen = params.filter
     proxies = read_models(job.input.proxy)
     saved = saved_filter(
-        read_table(job.input.table), read_columns(job.input.features),
-        read_columns(job.input.labels), proxies[chosen["repeat"], ""],
-        read_columns(job.input.weights), read_columns(job.input.metrics),
-        selector=params.selector["selector"], recipe=params.recipe,
-        outcome=params.outcome["options"].get("column"), target=params.target,
+        read_table(job.input.table),
+        read_columns(job.input.features),
+        read_columns(job.input.labels),
+        proxies[chosen["repeat"], ""],
+        read_columns(job.input.weights),
+        read_columns(job.input.metrics),
+        selector=params.selector["selector"],
+        recipe=params.recipe,
+        outcome=params.outcome["options"].get("column"),
+        target=params.target,
         facts={"study": params.study, "title": params.title} | chosen,
-    )  # fmt: skip
+    )
     write_filter(job.output.filter, saved)
     with replacing(job.output.card) as path:
         path.write_text(card(saved), encoding="utf-8")
     jobs.log.info(
         "%s at %s: %d leaves, %.3g of the training rows accepted, largest shift %.3f",
-        chosen["method"], chosen["setting"] or "its only setting", len(saved.mass), saved.rate,
+        chosen["method"],
+        chosen["setting"] or "its only setting",
+        len(saved.mass),
+        saved.rate,
         np.abs(saved.shifts).max(),
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

@@ -31,9 +31,22 @@ RESTARTS = 25
 TOLERANCE = 1e-7
 RATIO = 10.0
 COLUMNS = (
-    "age", "workclass", "fnlwgt", "education", "education_num", "marital", "occupation",
-    "relationship", "race", "sex", "gain", "loss", "hours", "country", "income",
-)  # fmt: skip
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education_num",
+    "marital",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "gain",
+    "loss",
+    "hours",
+    "country",
+    "income",
+)
 
 
 def adult_rows(folder, rng):

@@ -67,14 +67,18 @@ def main(rows):
             ours.append(seconds(lambda: value_from_parquet(path)))
         child = subprocess.run(
             [sys.executable, __file__, "--memory", str(path)],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        )
     memory = float(child.stdout)
     ratio = min(ours) / min(reading)
     for name, times in (("pyarrow", reading), ("Counterweight", ours)):
         print(f"{name:13s} best {min(times):.3f} s, median {np.median(times):.3f} s")
-    print(f"ratio {ratio:.2f} (at most {RATIO} wanted); median ratio "
-          f"{np.median(np.divide(ours, reading)):.2f}")  # fmt: skip
+    print(
+        f"ratio {ratio:.2f} (at most {RATIO} wanted); median ratio "
+        f"{np.median(np.divide(ours, reading)):.2f}"
+    )
     print(f"peak memory {memory:.0f} MiB (at most {MEMORY} wanted)")
     return 0 if ratio <= RATIO and memory <= MEMORY else 1
 

@@ -6,71 +6,123 @@ from counterweight.tables import METRICS, metrics_table, model_table, write_tabl
 
 TARGETS = ("general", "unlabeled")
 ACCURACY = {
-    "logistic": 0.735, "logistic-lemma1": 0.743, "logistic-lemma2": 0.741,
-    "logistic-lemma1-known": 0.744, "logistic-oracle": 0.806, "generative": 0.738,
-    "generative-lemma1": 0.752, "generative-lemma2": 0.755, "generative-oracle": 0.79,
-    "shifted_mixture": 0.765, "shifted_mixture-step": 0.766, "shifted_mixture-converged": 0.70,
-    "generative-separate": 0.737, "generative-redrawn": 0.7381,
-}  # fmt: skip
+    "logistic": 0.735,
+    "logistic-lemma1": 0.743,
+    "logistic-lemma2": 0.741,
+    "logistic-lemma1-known": 0.744,
+    "logistic-oracle": 0.806,
+    "generative": 0.738,
+    "generative-lemma1": 0.752,
+    "generative-lemma2": 0.755,
+    "generative-oracle": 0.79,
+    "shifted_mixture": 0.765,
+    "shifted_mixture-step": 0.766,
+    "shifted_mixture-converged": 0.70,
+    "generative-separate": 0.737,
+    "generative-redrawn": 0.7381,
+}
 MODELS = {name: name.split("-")[0] for name in ACCURACY}
 
 
 def method(name, **changes):
     model, *rest = name.split("-")
     return {
-        "id": name, "model": model, "oracle": "oracle" in rest, "label": "", "options": {},
+        "id": name,
+        "model": model,
+        "oracle": "oracle" in rest,
+        "label": "",
+        "options": {},
         "weights": next((word for word in rest if word.startswith("lemma")), None),
-        "selector": None, "sweep": None, "repeats": 10, **changes,
-    }  # fmt: skip
+        "selector": None,
+        "sweep": None,
+        "repeats": 10,
+        **changes,
+    }
 
 
 def study(source, names, **changes):
     selectors = ["logistic", "gradient_boosting", "gaussian_mixture", "logistic_raw", "known"]
     return {
-        "title": "A study", "family": "selection_bias", "dataset": "adult", "source": source,
-        "repeats": 10, "test_share": 0.4, "targets": list(TARGETS), "baseline": "logistic",
+        "title": "A study",
+        "family": "selection_bias",
+        "dataset": "adult",
+        "source": source,
+        "repeats": 10,
+        "test_share": 0.4,
+        "targets": list(TARGETS),
+        "baseline": "logistic",
         "methods": [method(name) for name in names],
         "selectors": [{"id": name, "oracle": name == "known"} for name in selectors],
         "weightings": [
-            {"id": f"{weighting}-{selector}", "weighting": weighting, "selector": selector,
-             "max_weight": 50.0, "target": target}
+            {
+                "id": f"{weighting}-{selector}",
+                "weighting": weighting,
+                "selector": selector,
+                "max_weight": 50.0,
+                "target": target,
+            }
             for weighting, target in (("lemma1", "general"), ("lemma2", "unlabeled"))
             for selector in ("logistic", "logistic_raw", "known")
         ],
-        "tables": [], "figures": [], **changes,
-    }  # fmt: skip
+        "tables": [],
+        "figures": [],
+        **changes,
+    }
 
 
 def plan(source="download"):
     names = [name for name in ACCURACY if "known" not in name]
-    mar = ["logistic", "logistic-lemma1", "logistic-lemma2", "logistic-lemma1-known",
-           "logistic-oracle", "generative", "generative-lemma1", "generative-oracle"]  # fmt: skip
-    sweep = {"inertia": [0.99, 0.9, 0.5, 0.0], "iterations": [1, 5, 25],
-             "shifts": ["all", "priors", "weights", "means", "covariances"]}  # fmt: skip
+    mar = [
+        "logistic",
+        "logistic-lemma1",
+        "logistic-lemma2",
+        "logistic-lemma1-known",
+        "logistic-oracle",
+        "generative",
+        "generative-lemma1",
+        "generative-oracle",
+    ]
+    sweep = {
+        "inertia": [0.99, 0.9, 0.5, 0.0],
+        "iterations": [1, 5, 25],
+        "shifts": ["all", "priors", "weights", "means", "covariances"],
+    }
 
     def tables(first):
-        return [{"title": f"Table {first}", "target": "general"},
-                {"title": f"Table {first + 1}", "target": "unlabeled"}]  # fmt: skip
+        return [
+            {"title": f"Table {first}", "target": "general"},
+            {"title": f"Table {first + 1}", "target": "unlabeled"},
+        ]
 
     def swept():
         return method("shifted_mixture-sweep", sweep=sweep, repeats=3)
 
     adult = study(source, names, title="Adult: only married people are labeled", tables=tables(1))
-    coast = study(source, names, title="California Housing: only the northern coast is labeled",
-                  dataset="ca_housing", tables=tables(3))  # fmt: skip
+    coast = study(
+        source,
+        names,
+        title="California Housing: only the northern coast is labeled",
+        dataset="ca_housing",
+        tables=tables(3),
+    )
     for one in (adult, coast):
         one["methods"].append(swept())
     return {
-        "title": "Counterweight", "data_source": source, "version": "0.1", "seed": 1,
+        "title": "Counterweight",
+        "data_source": source,
+        "version": "0.1",
+        "seed": 1,
         "studies": {
-            "adult_married": adult, "ca_coastal": coast,
+            "adult_married": adult,
+            "ca_coastal": coast,
             "ca_coastal_derived": study(source, names[:3], dataset="ca_housing"),
             "adult_married_exact": study(source, ["logistic", "logistic-oracle"]),
-            "curved": study("simulated", mar, dataset="curved", title="Curved boundary",
-                            figures=["boundary"]),
+            "curved": study(
+                "simulated", mar, dataset="curved", title="Curved boundary", figures=["boundary"]
+            ),
             "straight": study("simulated", mar, dataset="straight", title="Straight boundary"),
         },
-    }  # fmt: skip
+    }
 
 
 def metrics(plan, seed=0):
@@ -120,10 +172,12 @@ def _method_records(one, rng, name):
                 continue
             accuracy = _accuracy(one, target, rng, name)
             for metric, value in (
-                ("accuracy", accuracy), ("balanced_accuracy", accuracy - 0.03),
-                ("auc", accuracy + 0.06), ("log_loss", 1.1 - accuracy),
+                ("accuracy", accuracy),
+                ("balanced_accuracy", accuracy - 0.03),
+                ("auc", accuracy + 0.06),
+                ("log_loss", 1.1 - accuracy),
                 ("brier", 0.5 * (1.05 - accuracy)),
-            ):  # fmt: skip
+            ):
                 yield {**common, "metric": metric, "value": value}
             for metric, value in (("converged", 1.0), ("components_held", 0.0)):
                 for item in "012" if one["model"] == "generative" else ("",):
@@ -132,10 +186,13 @@ def _method_records(one, rng, name):
                 last = 40 if "converged" in one["id"] else 5
                 speed = 0.2 if "converged" in one["id"] else 0.01
                 for step in range(last + 1):
-                    yield {**common, "metric": "log_likelihood", "item": str(step),
-                           "value": -12.3 + (1 - np.exp(-speed * step))}  # fmt: skip
-                yield {**common, "metric": "decisions_moved",
-                       "value": 0.03 + rng.normal(0, 0.002)}  # fmt: skip
+                    yield {
+                        **common,
+                        "metric": "log_likelihood",
+                        "item": str(step),
+                        "value": -12.3 + (1 - np.exp(-speed * step)),
+                    }
+                yield {**common, "metric": "decisions_moved", "value": 0.03 + rng.normal(0, 0.002)}
 
 
 def _sweep_records(sweep, common, rng):
@@ -150,21 +207,38 @@ def _sweep_records(sweep, common, rng):
                     "item": item,
                     "value": 0.755 + 0.02 * moved - 0.05 * moved**2 + rng.normal(0, 0.001),
                 }
-                yield {**common, "metric": "unlabeled_log_likelihood", "item": item,
-                       "value": -12.3 + 0.8 * moved}  # fmt: skip
+                yield {
+                    **common,
+                    "metric": "unlabeled_log_likelihood",
+                    "item": item,
+                    "value": -12.3 + 0.8 * moved,
+                }
 
 
 def _label_records(rng):
     for repeat in range(10):
         shift = rng.integers(-40, 40)
-        for metric, value in (("rows_labeled", 12798 + shift), ("rows_unlabeled", 14342 - shift),
-                              ("rows_test", 18092), ("rows_all", 45232)):  # fmt: skip
+        for metric, value in (
+            ("rows_labeled", 12798 + shift),
+            ("rows_unlabeled", 14342 - shift),
+            ("rows_test", 18092),
+            ("rows_all", 45232),
+        ):
             yield {"repeat": repeat, "metric": metric, "value": float(value)}
         for target in TARGETS:
-            for item, value in (("labeled", 0.45), ("unlabeled", 0.07), ("test", 0.25),
-                                ("all", 0.25)):  # fmt: skip
-                yield {"repeat": repeat, "target": target, "metric": "positive_share",
-                       "item": item, "value": value + rng.normal(0, 0.002)}  # fmt: skip
+            for item, value in (
+                ("labeled", 0.45),
+                ("unlabeled", 0.07),
+                ("test", 0.25),
+                ("all", 0.25),
+            ):
+                yield {
+                    "repeat": repeat,
+                    "target": target,
+                    "metric": "positive_share",
+                    "item": item,
+                    "value": value + rng.normal(0, 0.002),
+                }
 
 
 def _selection_records(rng):
@@ -173,15 +247,29 @@ def _selection_records(rng):
         yield {"repeat": repeat, "metric": "share_extreme", "value": 0.01}
         for item in range(10):
             predicted = (item + 0.5) / 10
-            yield {"repeat": repeat, "metric": "calibration_predicted", "item": str(item),
-                   "value": predicted}  # fmt: skip
-            yield {"repeat": repeat, "metric": "calibration_observed", "item": str(item),
-                   "value": predicted + rng.normal(0, 0.02)}  # fmt: skip
+            yield {
+                "repeat": repeat,
+                "metric": "calibration_predicted",
+                "item": str(item),
+                "value": predicted,
+            }
+            yield {
+                "repeat": repeat,
+                "metric": "calibration_observed",
+                "item": str(item),
+                "value": predicted + rng.normal(0, 0.02),
+            }
         for item in range(20):
-            for which, level in (("labeled", 0.02 + 0.003 * item),
-                                 ("unlabeled", 0.08 - 0.003 * item)):  # fmt: skip
-                yield {"repeat": repeat, "metric": f"overlap_{which}", "item": str(item),
-                       "value": level}  # fmt: skip
+            for which, level in (
+                ("labeled", 0.02 + 0.003 * item),
+                ("unlabeled", 0.08 - 0.003 * item),
+            ):
+                yield {
+                    "repeat": repeat,
+                    "metric": f"overlap_{which}",
+                    "item": str(item),
+                    "value": level,
+                }
 
 
 def _weight_records(one, rng):
@@ -189,16 +277,22 @@ def _weight_records(one, rng):
     for repeat in range(10):
         common = {"repeat": repeat, "target": one["target"], "rows": 12798}
         for metric, value in (
-            ("effective_sample_size", 4000.0 if raw else 8100.0), ("largest_weight", 50.0),
-            ("largest_uncapped", 180.0), ("rows_capped", 12.0), ("rows_zero", 0.0),
+            ("effective_sample_size", 4000.0 if raw else 8100.0),
+            ("largest_weight", 50.0),
+            ("largest_uncapped", 180.0),
+            ("rows_capped", 12.0),
+            ("rows_zero", 0.0),
             ("mean_weight", 1.2 if raw else 1.01),
-        ):  # fmt: skip
+        ):
             yield {**common, "metric": metric, "value": value + 0.001 * rng.normal()}
         for order, feature in enumerate(("age", "education_num", "hours_per_week", "is_male")):
             before = 0.4 - 0.25 * order
             after = before * (0.4 if raw else 0.08)
-            for metric, value in (("balance_before", before), ("balance_after", after),
-                                  ("balance_z", rng.normal(0, 1))):  # fmt: skip
+            for metric, value in (
+                ("balance_before", before),
+                ("balance_after", after),
+                ("balance_z", rng.normal(0, 1)),
+            ):
                 yield {**common, "metric": metric, "item": feature, "value": value}
 
 
@@ -212,15 +306,26 @@ def boundary_files(folder, rows=2000, seed=3):
     y = (rng.random(rows) < p_positive).astype("int8")
     selected = (rng.random(rows) < p_selected).astype("int8")
     write_table(folder / "features.parquet", {"row": row, "x1": x[:, 0], "x2": x[:, 1]})
-    write_table(folder / "truth.parquet", {"repeat": np.zeros(rows, "int16"), "row": row,
-                "y_general": y, "y_unlabeled": y, "p_positive": p_positive,
-                "p_selected": p_selected})  # fmt: skip
+    write_table(
+        folder / "truth.parquet",
+        {
+            "repeat": np.zeros(rows, "int16"),
+            "row": row,
+            "y_general": y,
+            "y_unlabeled": y,
+            "p_positive": p_positive,
+            "p_selected": p_selected,
+        },
+    )
     role = np.where(row % 5 < 2, "test", np.where(selected == 1, "labeled", "unlabeled"))
-    write_table(folder / "labels.parquet", {"repeat": np.zeros(rows, "int16"), "row": row,
-                "role": role, "selected": selected})  # fmt: skip
+    write_table(
+        folder / "labels.parquet",
+        {"repeat": np.zeros(rows, "int16"), "row": row, "role": role, "selected": selected},
+    )
     for name, coef, intercept in (
-        ("logistic", (-1.0, 1.0), 0.3), ("logistic-lemma1", (0.1, 1.2), 0.0),
+        ("logistic", (-1.0, 1.0), 0.3),
+        ("logistic-lemma1", (0.1, 1.2), 0.0),
         ("logistic-oracle", (0.0, 1.3), 0.0),
-    ):  # fmt: skip
+    ):
         frame = model_table({"coef": coef, "intercept": intercept}, 0, "general").to_pandas()
         write_table(folder / "models" / f"{name}.parquet", frame)

@@ -10,10 +10,15 @@ from counterweight.weighting.acceptance import imbalance_floor
 
 FAMILY = "balanced_filtering"
 SELECTORS = {
-    "regression": "regression_proxy", "tree": "tree_proxy", "alpha_beta": "split_tree",
-    "relaxed": "split_tree", "alpha_beta_deep": "split_tree", "relaxed_deep": "split_tree",
-    "alpha_beta_paper": "split_tree", "alpha_beta_fixed": "split_tree",
-}  # fmt: skip
+    "regression": "regression_proxy",
+    "tree": "tree_proxy",
+    "alpha_beta": "split_tree",
+    "relaxed": "split_tree",
+    "alpha_beta_deep": "split_tree",
+    "relaxed_deep": "split_tree",
+    "alpha_beta_paper": "split_tree",
+    "alpha_beta_fixed": "split_tree",
+}
 #: Selector, weighting, and how far each method gets on training and on test rows.
 METHODS = {
     "naive_regression": ("regression", "equal", 0.1, 0.1),
@@ -26,23 +31,41 @@ METHODS = {
     "relaxed_deep": ("relaxed_deep", "relaxed", 0.95, 0.5),
     "alpha_beta_paper": ("alpha_beta_paper", "quadratic", 0.75, 0.55),
     "alpha_beta_fixed": ("alpha_beta_fixed", "quadratic", 0.6, 0.5),
-}  # fmt: skip
-RACES = {"Amer-Indian-Eskimo": 0.0096, "Asian-Pac-Islander": 0.0311, "Black": 0.0959,
-         "Other": 0.0083, "White": 0.8551}  # fmt: skip
-JOBS = {"admin.": 0.1144, "blue-collar": 0.2153, "entrepreneur": 0.0329, "housemaid": 0.0274,
-        "management": 0.2092, "retired": 0.0501, "self-employed": 0.0349, "services": 0.0919,
-        "student": 0.0207, "technician": 0.168, "unemployed": 0.0288,
-        "missing": 0.0064}  # fmt: skip
+}
+RACES = {
+    "Amer-Indian-Eskimo": 0.0096,
+    "Asian-Pac-Islander": 0.0311,
+    "Black": 0.0959,
+    "Other": 0.0083,
+    "White": 0.8551,
+}
+JOBS = {
+    "admin.": 0.1144,
+    "blue-collar": 0.2153,
+    "entrepreneur": 0.0329,
+    "housemaid": 0.0274,
+    "management": 0.2092,
+    "retired": 0.0501,
+    "self-employed": 0.0349,
+    "services": 0.0919,
+    "student": 0.0207,
+    "technician": 0.168,
+    "unemployed": 0.0288,
+    "missing": 0.0064,
+}
 SEXES = {"Female": 0.33, "Male": 0.67}
 GROUPS = {
-    "adult_filter": {"race": RACES}, "bank_filter": {"job": JOBS},
-    "adult_filter_two": {"race": RACES, "sex": SEXES}, "bank_filter_target": {"job": JOBS},
-}  # fmt: skip
+    "adult_filter": {"race": RACES},
+    "bank_filter": {"job": JOBS},
+    "adult_filter_two": {"race": RACES, "sex": SEXES},
+    "bank_filter_target": {"job": JOBS},
+}
 TITLES = {
-    "adult_filter": "Adult: balance over race", "bank_filter": "Bank Marketing: balance over job",
+    "adult_filter": "Adult: balance over race",
+    "bank_filter": "Bank Marketing: balance over job",
     "adult_filter_two": "Adult: balance over race and sex",
     "bank_filter_target": "Bank Marketing: other shares wanted",
-}  # fmt: skip
+}
 FIGURES = ("tradeoff", "frontier", "proportions", "heatmap", "tree")
 ALPHAS = [round(0.05 * k, 10) for k in range(21)]
 ETAS = [round(0.1 * k, 10) for k in range(11)]
@@ -51,40 +74,72 @@ LEAVES = 4
 
 def study(name, source="download", repeats=3, **changes):
     classes = GROUPS[name]
-    weightings = dict.fromkeys((weighting, selector) for selector, weighting, *_ in
-                               METHODS.values())  # fmt: skip
+    weightings = dict.fromkeys(
+        (weighting, selector) for selector, weighting, *_ in METHODS.values()
+    )
     return {
-        "title": TITLES[name], "family": FAMILY, "dataset": name.partition("_")[0],
-        "source": source, "repeats": repeats, "test_share": 1 / 3, "targets": ["general"],
-        "baseline": "alpha_beta", "task": "filter", "keep_rate": 1.0, "columns": ["imbalance"],
+        "title": TITLES[name],
+        "family": FAMILY,
+        "dataset": name.partition("_")[0],
+        "source": source,
+        "repeats": repeats,
+        "test_share": 1 / 3,
+        "targets": ["general"],
+        "baseline": "alpha_beta",
+        "task": "filter",
+        "keep_rate": 1.0,
+        "columns": ["imbalance"],
         "methods": [
-            example.method(one, model="balanced_filter", label=one, repeats=repeats,
-                           selector=selector, weights=weighting)
+            example.method(
+                one,
+                model="balanced_filter",
+                label=one,
+                repeats=repeats,
+                selector=selector,
+                weights=weighting,
+            )
             for one, (selector, weighting, *_) in METHODS.items()
         ],
-        "selectors": [{"id": one, "oracle": False, "selector": kind}
-                      for one, kind in SELECTORS.items()],
-        "weightings": [
-            {"id": f"{weighting}-{selector}", "weighting": weighting, "selector": selector,
-             "max_weight": 50.0, "target": "general"} for weighting, selector in weightings
+        "selectors": [
+            {"id": one, "oracle": False, "selector": kind} for one, kind in SELECTORS.items()
         ],
-        "tables": [{"target": "general", "title": ""}], "figures": list(FIGURES),
+        "weightings": [
+            {
+                "id": f"{weighting}-{selector}",
+                "weighting": weighting,
+                "selector": selector,
+                "max_weight": 50.0,
+                "target": "general",
+            }
+            for weighting, selector in weightings
+        ],
+        "tables": [{"target": "general", "title": ""}],
+        "figures": list(FIGURES),
         "filter": {"group": list(classes), "target": None},
-        "protocol": {"name": "filtering", "options": {}}, **changes,
-    }  # fmt: skip
+        "protocol": {"name": "filtering", "options": {}},
+        **changes,
+    }
 
 
 def plan(source="download", repeats=3):
-    return {"title": "Counterweight", "data_source": source, "version": "0.1", "seed": 1,
-            "studies": {name: study(name, source, repeats) for name in GROUPS}}  # fmt: skip
+    return {
+        "title": "Counterweight",
+        "data_source": source,
+        "version": "0.1",
+        "seed": 1,
+        "studies": {name: study(name, source, repeats) for name in GROUPS},
+    }
 
 
 def base_of(name):
     """Names of the groups, their shares, and the number of groups of each class."""
     classes = GROUPS[name]
     several = len(classes) > 1
-    names = [f"{column}={group}" if several else group
-             for column, groups in classes.items() for group in groups]  # fmt: skip
+    names = [
+        f"{column}={group}" if several else group
+        for column, groups in classes.items()
+        for group in groups
+    ]
     r = np.concatenate([np.array(list(g.values())) / sum(g.values()) for g in classes.values()])
     return names, r, [len(groups) for groups in classes.values()]
 
@@ -119,8 +174,12 @@ def _uniform(sizes):
 def _labels(name, settings):
     names, r, sizes = base_of(name)
     for repeat in range(settings["repeats"]):
-        for metric, value in (("rows_train", 30000.0), ("rows_test", 15000.0),
-                              ("rows_dropped", 0.0), ("groups", float(len(names)))):  # fmt: skip
+        for metric, value in (
+            ("rows_train", 30000.0),
+            ("rows_test", 15000.0),
+            ("rows_dropped", 0.0),
+            ("groups", float(len(names))),
+        ):
             yield {"repeat": repeat, "metric": metric, "value": value}
         for target in ("train", "test"):
             place = {"repeat": repeat, "target": target}
@@ -152,11 +211,15 @@ def _records(name, method, repeat, rng):
             floors[target] = imbalance = max(start - reach * (start - floor) + wiggle, floor)
             mixed = U + (r - U) * imbalance / start
             found = {
-                "disclosivity": shown, "disclosivity_rows": 300.0, "imbalance": imbalance,
-                "imbalance_drawn": imbalance + 0.001, "floor": floor,
-                "acceptance_rate": 1 - 0.9 * strength, "collected": 15000 * (1.1 - strength),
+                "disclosivity": shown,
+                "disclosivity_rows": 300.0,
+                "imbalance": imbalance,
+                "imbalance_drawn": imbalance + 0.001,
+                "floor": floor,
+                "acceptance_rate": 1 - 0.9 * strength,
+                "collected": 15000 * (1.1 - strength),
                 "leaves": 1.0 + round(6 * strength) if trees else 5.0,
-            }  # fmt: skip
+            }
             for metric, number in found.items():
                 yield {"metric": metric, "item": item, "target": target, "value": number}
             for group, share, before in zip(names, mixed, r, strict=True):
@@ -166,7 +229,7 @@ def _records(name, method, repeat, rng):
         test = {
             "excess_disclosivity": shown - disclosed,
             "excess_imbalance": floors["test"] - floors["train"],
-        }  # fmt: skip
+        }
         if trees:
             test |= {"bound_disclosivity": value + 0.4, "bound_imbalance": start + 0.3}
         for metric, number in test.items():
@@ -185,11 +248,17 @@ def _leaves(names, r, U, item, strength, method):
         for target in ("train", "test"):
             place = {"target": target}
             for group, value in zip(names, share, strict=True):
-                yield place | {"metric": "leaf_share", "item": f"{item}#{leaf}#{group}",
-                               "value": value}  # fmt: skip
+                yield place | {
+                    "metric": "leaf_share",
+                    "item": f"{item}#{leaf}#{group}",
+                    "value": value,
+                }
             yield place | {"metric": "leaf_mass", "item": f"{item}#{leaf}", "value": 1 / count}
-            yield place | {"metric": "leaf_acceptance", "item": f"{item}#{leaf}",
-                           "value": (leaf + 1) / count}  # fmt: skip
+            yield place | {
+                "metric": "leaf_acceptance",
+                "item": f"{item}#{leaf}",
+                "value": (leaf + 1) / count,
+            }
 
 
 def _classifier(names, item, strength, rng):
@@ -199,8 +268,11 @@ def _classifier(names, item, strength, rng):
     yield place | {"metric": "accuracy_worst", "item": item, "value": accuracy - 0.05}
     yield place | {"metric": "rows_accepted", "item": item, "value": 15000 * (1.1 - strength)}
     for place_of, group in enumerate(names):
-        yield place | {"metric": "accuracy_group", "item": f"{item}#{group}",
-                       "value": accuracy - 0.05 + 0.005 * place_of}  # fmt: skip
+        yield place | {
+            "metric": "accuracy_group",
+            "item": f"{item}#{group}",
+            "value": accuracy - 0.05 + 0.005 * place_of,
+        }
 
 
 def _of_selector(name, selector):
@@ -217,12 +289,17 @@ def _of_selector(name, selector):
     for alpha in ALPHAS:
         place = {"item": f"alpha={alpha:g}"}
         for metric, value in (
-            ("leaves", 1.0 + round(6 * alpha)), ("height", float(round(4 * alpha))),
-            ("splits", float(round(6 * alpha))), ("distance", 0.7 * (1 - alpha)),
-            ("disclosivity", 0.98 * alpha), ("disclosivity_nodes", 0.98 * alpha),
-            ("split_shrink", 0.85), ("reached", 0.0), ("lemma3_splits", 1.0),
+            ("leaves", 1.0 + round(6 * alpha)),
+            ("height", float(round(4 * alpha))),
+            ("splits", float(round(6 * alpha))),
+            ("distance", 0.7 * (1 - alpha)),
+            ("disclosivity", 0.98 * alpha),
+            ("disclosivity_nodes", 0.98 * alpha),
+            ("split_shrink", 0.85),
+            ("reached", 0.0),
+            ("lemma3_splits", 1.0),
             ("lemma3_shrink", 0.8),
-        ):  # fmt: skip
+        ):
             yield place | {"metric": metric, "value": value}
 
 
@@ -232,10 +309,12 @@ def _of_weighting(name, weighting):
     for _, item, strength in _settings("alpha" if trees else "eta"):
         distance = 0.7 * (1 - strength)
         for metric, value in (
-            ("acceptance_rate", 1 - 0.9 * strength), ("distance", distance),
-            ("imbalance_expected", distance), ("hull_gap", 1e-12),
+            ("acceptance_rate", 1 - 0.9 * strength),
+            ("distance", distance),
+            ("imbalance_expected", distance),
+            ("hull_gap", 1e-12),
             ("disclosivity_expected", strength),
-        ):  # fmt: skip
+        ):
             yield {"metric": metric, "item": item, "value": value}
 
 
@@ -251,10 +330,14 @@ def files(folder, name, rows=1500, seed=5, selector="alpha_beta"):
     X = np.column_stack([X, rng.random(rows) < 0.4]).astype(float)
     proxy = SplitTreeProxy(alphas=[0.0, 0.2, 1.0]).fit(X, Z, classes=sizes, rng=rng)
     columns = ("age", "hours_per_week", "years_of_education", "marital_status=Never-married")
-    write_table(folder / "features.parquet", {"row": np.arange(rows, dtype="int32"),
-                **dict(zip(columns, X.T, strict=True))})  # fmt: skip
-    write_table(folder / "selection" / f"{selector}.parquet",
-                model_table(proxy.to_arrays(), 0, "").to_pandas())  # fmt: skip
+    write_table(
+        folder / "features.parquet",
+        {"row": np.arange(rows, dtype="int32"), **dict(zip(columns, X.T, strict=True))},
+    )
+    write_table(
+        folder / "selection" / f"{selector}.parquet",
+        model_table(proxy.to_arrays(), 0, "").to_pandas(),
+    )
     return proxy
 
 
@@ -283,14 +366,18 @@ def small():
     labels = []
     for target in ("train", "test"):
         labels += at("starting_imbalance", [0.5, 0.5], target=target)
-        labels += at("group_share", [0.8, 0.8], "a", target) + at("group_share", [0.2] * 2, "b",
-                                                                 target)  # fmt: skip
+        labels += at("group_share", [0.8, 0.8], "a", target) + at(
+            "group_share", [0.2] * 2, "b", target
+        )
     mine = []
-    for target, imbalance, disclosed in (("train", [0.2, 0.3], [0.2, 0.2]),
-                                         ("test", [0.3, 0.4], [0.22, 0.24])):  # fmt: skip
+    for target, imbalance, disclosed in (
+        ("train", [0.2, 0.3], [0.2, 0.2]),
+        ("test", [0.3, 0.4], [0.22, 0.24]),
+    ):
         for item, values, shown in (
-            ("alpha=0", [0.5, 0.5], [0.0, 0.0]), ("alpha=0.2", imbalance, disclosed),
-        ):  # fmt: skip
+            ("alpha=0", [0.5, 0.5], [0.0, 0.0]),
+            ("alpha=0.2", imbalance, disclosed),
+        ):
             mine += at("imbalance", values, item, target) + at("disclosivity", shown, item, target)
             mine += at("acceptance_rate", [0.4, 0.6], item, target)
             mine += at("collected", [400, 600], item, target) + at("leaves", [3, 4], item, target)
@@ -298,8 +385,12 @@ def small():
         mine += at("floor", [0.25, 0.25], "alpha=0.2", target)
         for group, share in (("a", 0.6), ("b", 0.4)):
             mine += at("group_share", [share] * 2, f"alpha=0.2#{group}", target)
-            mine += at("group_gain", [share / (0.8 if group == "a" else 0.2)] * 2,
-                       f"alpha=0.2#{group}", target)  # fmt: skip
+            mine += at(
+                "group_gain",
+                [share / (0.8 if group == "a" else 0.2)] * 2,
+                f"alpha=0.2#{group}",
+                target,
+            )
     mine += at("bound_disclosivity", [1.2, 1.3], "alpha=0.2", "test")
     mine += at("bound_imbalance", [2.0, 2.2], "alpha=0.2", "test")
     mine += at("excess_disclosivity", [0.02, 0.04], "alpha=0.2", "test")

@@ -38,13 +38,25 @@ def method(name, sweep=None, **changes):
 
 def study(title, methods, options, **changes):
     return {
-        "title": title, "family": FAMILY, "dataset": "a9a", "source": "download",
-        "repeats": 5, "test_share": 0.333, "targets": ["general"], "baseline": "svm",
-        "methods": methods, "selectors": [], "weightings": [], "tables": [], "figures": [],
-        "task": "classification", "keep_rate": 1.0,
+        "title": title,
+        "family": FAMILY,
+        "dataset": "a9a",
+        "source": "download",
+        "repeats": 5,
+        "test_share": 0.333,
+        "targets": ["general"],
+        "baseline": "svm",
+        "methods": methods,
+        "selectors": [],
+        "weightings": [],
+        "tables": [],
+        "figures": [],
+        "task": "classification",
+        "keep_rate": 1.0,
         "columns": ["error_deterministic", "accuracy", "auc"],
-        "protocol": {"name": "rates", "options": options}, **changes,
-    }  # fmt: skip
+        "protocol": {"name": "rates", "options": options},
+        **changes,
+    }
 
 
 def fair_study(title="a9a: as many women as men", **changes):
@@ -53,21 +65,34 @@ def fair_study(title="a9a: as many women as men", **changes):
         "equal": {"measure": "ratio", "of": "error", "values": list(RATIOS)},
     }
     methods = [method(name, sweep) for name, (_, _, sweep) in FAIR.items()]
-    return study(title, methods, options,
-                 figures=["fairness", "asked_ratio", "multipliers"], **changes)  # fmt: skip
+    return study(
+        title, methods, options, figures=["fairness", "asked_ratio", "multipliers"], **changes
+    )
 
 
 def churn_study(title="Adult: few answers may change", **changes):
     measures = {"error": "error(d1 | d2)", "churn": "churn(d3)", "recall": "recall(d2)"}
     methods = [method("svm"), method("shifted"), method("ramp", {"target": list(TARGETS)})]
-    return study(title, methods, {"measures": measures, "sign_test": True}, dataset="adult",
-                 baseline="shifted", figures=["churn", "multipliers"], **changes)  # fmt: skip
+    return study(
+        title,
+        methods,
+        {"measures": measures, "sign_test": True},
+        dataset="adult",
+        baseline="shifted",
+        figures=["churn", "multipliers"],
+        **changes,
+    )
 
 
 def plan(**changes):
     studies = {"fairness_sex": fair_study(**changes), "churn": churn_study(**changes)}
-    return {"title": "Counterweight", "data_source": "download", "version": "0.1", "seed": 1,
-            "studies": studies}  # fmt: skip
+    return {
+        "title": "Counterweight",
+        "data_source": "download",
+        "version": "0.1",
+        "seed": 1,
+        "studies": studies,
+    }
 
 
 def metrics(plan, seed=0):
@@ -78,8 +103,10 @@ def metrics(plan, seed=0):
         for one in settings["methods"]:
             records = list(make(one, settings["repeats"], rng))
             frames.append(metrics_table(name, one["id"], records).to_pandas())
-        labels = [{"metric": "rows_test", "value": 16281.0, "repeat": repeat}
-                  for repeat in range(settings["repeats"])]  # fmt: skip
+        labels = [
+            {"metric": "rows_test", "value": 16281.0, "repeat": repeat}
+            for repeat in range(settings["repeats"])
+        ]
         for item, rows, positives in (("male", 32650, 9918), ("female", 16192, 1769)):
             for repeat in range(settings["repeats"]):
                 place = {"item": item, "repeat": repeat}
@@ -114,9 +141,11 @@ def fair_records(one, repeats, rng):
             ratio = train * (1 + rng.normal(0, 0.02))
             error = 0.15 + 0.016 * max(0.0, 1 - train / FREE) ** 2 + harm + rng.normal(0, 5e-4)
             values = {
-                ("error", "deterministic"): error, ("error", "randomised"): error + 0.003,
-                ("ratio", "deterministic"): ratio * 0.99, ("ratio", "randomised"): ratio,
-            }  # fmt: skip
+                ("error", "deterministic"): error,
+                ("error", "randomised"): error + 0.003,
+                ("ratio", "deterministic"): ratio * 0.99,
+                ("ratio", "randomised"): ratio,
+            }
             yield from _both(repeat, item, values, {"error": -0.002, "ratio": train - ratio})
             yield from _fitted(one, repeat, item, active=train < FREE, rng=rng)
             points.append((values["ratio", "deterministic"], error, ratio, error + 0.003))
@@ -124,16 +153,25 @@ def fair_records(one, repeats, rng):
             x, y = [p[2 * k] for p in points], [p[2 * k + 1] for p in points]
             for value, found in zip(RATIOS, at_equal(x, y, RATIOS), strict=True):
                 if np.isfinite(found):
-                    yield {"target": "general", "repeat": repeat, "item": f"ratio={value:g}",
-                           "metric": f"error_at_ratio_{rule}", "value": found}  # fmt: skip
+                    yield {
+                        "target": "general",
+                        "repeat": repeat,
+                        "item": f"ratio={value:g}",
+                        "metric": f"error_at_ratio_{rule}",
+                        "value": found,
+                    }
 
 
 def _both(repeat, item, values, gaps):
     """Test and training rows, and the gap of the randomised rule: test minus training."""
     place = {"repeat": repeat, "item": item, "rows": 16281}
     for (name, rule), value in values.items():
-        yield place | {"target": "general", "metric": f"{name}_{rule}", "value": value,
-                       "standard_error": 0.003}  # fmt: skip
+        yield place | {
+            "target": "general",
+            "metric": f"{name}_{rule}",
+            "value": value,
+            "standard_error": 0.003,
+        }
         yield place | {"target": "train", "metric": f"{name}_{rule}", "value": value + gaps[name]}
         if rule == "randomised":
             yield place | {"target": "general", "metric": f"{name}_gap", "value": -gaps[name]}
@@ -143,8 +181,11 @@ def _both(repeat, item, values, gaps):
         if asks in setting and (name, "deterministic") in values:
             wanted = 1 / setting[asks] if asks == "kappa" else setting[asks]
             for rule in RULES:
-                yield place | {"target": "general", "metric": f"asked_excess_{rule}",
-                               "value": values[name, rule] / wanted - 1}  # fmt: skip
+                yield place | {
+                    "target": "general",
+                    "metric": f"asked_excess_{rule}",
+                    "value": values[name, rule] / wanted - 1,
+                }
     error = values.get(("error", "deterministic"))
     yield place | {"target": "general", "metric": "accuracy", "value": 1 - error}
     yield place | {"target": "general", "metric": "auc", "value": 0.9}
@@ -160,12 +201,17 @@ def _fitted(one, repeat, item, active, rng):
     for t, value in enumerate(objective):
         yield place | {"metric": "objective", "item": f"{item}#{t}", "value": value}
     numbers = {
-        "final_objective": objective[-1], "objective_rise": np.diff(objective).max(),
+        "final_objective": objective[-1],
+        "objective_rise": np.diff(objective).max(),
         "late_fall": (objective[min(5, steps)] - objective[-1]) / (objective[0] - objective[-1]),
-        "final_gap": 3e-6, "largest_gap": 9e-6, "evaluations": 12.0 * steps,
-        "evaluations_per_step": 12.0, "feasible": 1.0, "coefficient_norm": 3.0,
+        "final_gap": 3e-6,
+        "largest_gap": 9e-6,
+        "evaluations": 12.0 * steps,
+        "evaluations_per_step": 12.0,
+        "feasible": 1.0,
+        "coefficient_norm": 3.0,
         "steps_rising": 0.0,
-    }  # fmt: skip
+    }
     if one["id"] != "svm":
         for t in range(1, steps + 1):
             value = active * (0.05 + 0.05 * level * (1 - 0.5**t)) + rng.normal(0, 1e-4)
@@ -189,16 +235,23 @@ def churn_records(one, repeats, rng):
             churn = 0.055 if target is None else 0.2 * target + 0.012
             error = 0.187 if target is None else 0.182 + rng.normal(0, 3e-4)
             values = {
-                ("error", "deterministic"): error, ("error", "randomised"): error + 0.006,
-                ("churn", "deterministic"): churn, ("churn", "randomised"): (target or 0.05) + 2e-3,
-                ("recall", "deterministic"): 0.6, ("recall", "randomised"): 0.59,
-            }  # fmt: skip
+                ("error", "deterministic"): error,
+                ("error", "randomised"): error + 0.006,
+                ("churn", "deterministic"): churn,
+                ("churn", "randomised"): (target or 0.05) + 2e-3,
+                ("recall", "deterministic"): 0.6,
+                ("recall", "randomised"): 0.59,
+            }
             gaps = {"error": -0.004, "churn": -2e-3, "recall": 0.01}
             yield from _both(repeat, item, values, gaps)
             yield from _fitted(one, repeat, item, active=target is not None, rng=rng)
             place = {"target": "general", "repeat": repeat, "item": item}
             yield place | {"metric": "labels_needed", "value": 100.0 + repeat}
         for name, value in (("error", 0.19), ("churn", 0.0), ("recall", 0.605)):
-            yield {"target": "general", "repeat": repeat, "metric": f"{name}_deployed",
-                   "value": value}  # fmt: skip
+            yield {
+                "target": "general",
+                "repeat": repeat,
+                "metric": f"{name}_deployed",
+                "value": value,
+            }
     yield from paper_cases()

@@ -13,39 +13,68 @@ RESAMPLINGS = 12
 LEARNERS = ("sgd", "logistic", "boosting")
 CORRECTIONS = ("weights", "spline", "prior", "none")
 BUDGET = (
-    "natural", "balanced", "balanced-odds", "progressive", "progressive-error", "oversampled",
+    "natural",
+    "balanced",
+    "balanced-odds",
+    "progressive",
+    "progressive-error",
+    "oversampled",
     "all",
-)  # fmt: skip
+)
 SHARES = (0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 0.875)
 COLUMNS = ["brier", "calibration_error", "log_loss", "auc"]
 
 
 def study(title, methods, source="download", **changes):
     return {
-        "title": title, "family": FAMILY, "dataset": "bank_marketing", "source": source,
-        "repeats": 5, "test_share": 0.4, "targets": ["general"], "baseline": methods[0]["id"],
-        "methods": methods, "selectors": [], "weightings": [], "tables": [], "figures": [],
-        "task": "classification", "keep_rate": 1.0, "columns": COLUMNS,
-        "protocol": {"name": "metrics", "options": {}}, **changes,
-    }  # fmt: skip
+        "title": title,
+        "family": FAMILY,
+        "dataset": "bank_marketing",
+        "source": source,
+        "repeats": 5,
+        "test_share": 0.4,
+        "targets": ["general"],
+        "baseline": methods[0]["id"],
+        "methods": methods,
+        "selectors": [],
+        "weightings": [],
+        "tables": [],
+        "figures": [],
+        "task": "classification",
+        "keep_rate": 1.0,
+        "columns": COLUMNS,
+        "protocol": {"name": "metrics", "options": {}},
+        **changes,
+    }
 
 
 def log_study(title, names, model, **changes):
     methods = [example.method(name, model=model, repeats=1) for name in names]
     return study(
-        title, methods, task="log", columns=["value"], test_share=0.0, repeats=1,
+        title,
+        methods,
+        task="log",
+        columns=["value"],
+        test_share=0.0,
+        repeats=1,
         protocol={"name": "policy_value", "options": {"resample": "split"}},
-        figures=["value", "ratio_bias"], **changes,
-    )  # fmt: skip
+        figures=["value", "ratio_bias"],
+        **changes,
+    )
 
 
 def swept_study(title, **changes):
     methods = [example.method("logistic", model="logistic", repeats=5)]
     methods += [
-        example.method(f"{learner}-{correction}", model="subsampled", repeats=5,
-                       sweep={"keep_rate": list(SWEPT)})
-        for learner in LEARNERS for correction in CORRECTIONS
-    ]  # fmt: skip
+        example.method(
+            f"{learner}-{correction}",
+            model="subsampled",
+            repeats=5,
+            sweep={"keep_rate": list(SWEPT)},
+        )
+        for learner in LEARNERS
+        for correction in CORRECTIONS
+    ]
     methods += [
         example.method(f"{learner}-balanced", model="subsampled", repeats=5)
         for learner in LEARNERS[1:]
@@ -65,8 +94,14 @@ def budget_study(title, **changes):
 def ranking_study(title, **changes):
     protocol = {"name": "ranking_resamples", "options": {"budgets": [100, 400], "delta": 0.05}}
     methods = [example.method("logistic", repeats=5)]
-    return study(title, methods, protocol=protocol, columns=["auc", "brier"],
-                 figures=["deviation"], **changes)  # fmt: skip
+    return study(
+        title,
+        methods,
+        protocol=protocol,
+        columns=["auc", "brier"],
+        figures=["deviation"],
+        **changes,
+    )
 
 
 def studies(source="download"):
@@ -77,11 +112,18 @@ def studies(source="download"):
     generated = {"source": "simulated", "dataset": "rare_clicks"}
     return {
         "bandit_men_thompson": log_study(
-            "Open Bandit, men: the uniform log values Thompson sampling", ["imitated_policy"],
-            "imitated_policy", dataset="open_bandit", **made),
+            "Open Bandit, men: the uniform log values Thompson sampling",
+            ["imitated_policy"],
+            "imitated_policy",
+            dataset="open_bandit",
+            **made,
+        ),
         "logged_value": log_study(
-            "Generated log: two policies of known value", ["stochastic", "deterministic"],
-            "column_policy", **generated),
+            "Generated log: two policies of known value",
+            ["stochastic", "deterministic"],
+            "column_policy",
+            **generated,
+        ),
         "bank_ranking": ranking_study("Bank: the AUC of one ranking", **made),
         "clicks_ranking": ranking_study("Rare clicks: the AUC of one ranking", **generated),
         "bank_subsampled": swept_study("Bank: training on subsampled rows", **made),
@@ -89,19 +131,24 @@ def studies(source="download"):
         "bank_budget": budget_study("Bank: which rows to buy", **made),
         "adult_budget": budget_study("Adult: which rows to buy", **made),
         "clicks_budget": budget_study("Rare clicks: which rows to buy", **generated),
-        "bank_kept": study("Bank: a tenth of the zero test rows", kept + plain, keep_rate=0.1,
-                           **made),
-        "adult_kept": study("Adult: a tenth of the zero test rows", kept + weighted,
-                            keep_rate=0.1, **made),
+        "bank_kept": study(
+            "Bank: a tenth of the zero test rows", kept + plain, keep_rate=0.1, **made
+        ),
+        "adult_kept": study(
+            "Adult: a tenth of the zero test rows", kept + weighted, keep_rate=0.1, **made
+        ),
         "adult_married": study("Adult", kept + weighted, family="selection_bias", **made),
-    }  # fmt: skip
+    }
 
 
 def plan(source="download"):
     return {
-        "title": "Counterweight", "data_source": source, "version": "0.1", "seed": 1,
+        "title": "Counterweight",
+        "data_source": source,
+        "version": "0.1",
+        "seed": 1,
         "studies": studies(source),
-    }  # fmt: skip
+    }
 
 
 def metrics(plan, seed=0):
@@ -122,8 +169,13 @@ def metrics(plan, seed=0):
 def _labels(settings):
     numbers = {"rows_all": 45211.0, "rows_test": 18084.0}
     if settings.get("task") == "log":
-        numbers = {"rows_log": 452949.0, "rows_on_policy": 4077727.0, "rows_nonzero": 2285.0,
-                   "rows_all": 4530676.0, "smallest_propensity": 0.01}  # fmt: skip
+        numbers = {
+            "rows_log": 452949.0,
+            "rows_on_policy": 4077727.0,
+            "rows_nonzero": 2285.0,
+            "rows_all": 4530676.0,
+            "smallest_propensity": 0.01,
+        }
     for metric, value in numbers.items():
         yield {"metric": metric, "value": value}
 
@@ -144,29 +196,41 @@ def _value(one, settings, rng):
             whole = place | {"item": estimator, "rows": 452949}
             middle = truth + 0.3 * wide
             for metric, value in (
-                ("whole_value", middle), ("whole_low", middle - 1.9 * wide),
-                ("whole_high", middle + 2.1 * wide), ("effective_rows", 2e5),
+                ("whole_value", middle),
+                ("whole_low", middle - 1.9 * wide),
+                ("whole_high", middle + 2.1 * wide),
+                ("effective_rows", 2e5),
                 ("largest_weight", 30.0),
-            ) * (rate == 1):  # fmt: skip
+            ) * (rate == 1):
                 yield whole | {"metric": metric, "value": value}
             yield at | {"metric": "values_missing", "value": float(rate == 0.01)}
             for repeat in range(RESAMPLINGS):
                 found = truth + rng.normal(0, wide)
                 for metric, value in (
-                    ("value", found), ("error", found - truth),
+                    ("value", found),
+                    ("error", found - truth),
                     ("covered", float(abs(found - truth) < 1.96 * wide)),
                     ("subsampling_error", 0.1 * wide),
-                ):  # fmt: skip
-                    yield at | {"metric": metric, "repeat": repeat, "value": value,
-                                "rows": 5000, "standard_error": wide}  # fmt: skip
+                ):
+                    yield at | {
+                        "metric": metric,
+                        "repeat": repeat,
+                        "value": value,
+                        "rows": 5000,
+                        "standard_error": wide,
+                    }
                 if one["id"] == "imitated_policy":
                     yield at | {"metric": "covered_whole", "repeat": repeat, "value": 1.0}
     for repeat in range(RESAMPLINGS):
         for metric in ("drop_zero_change", "zero_details_change"):
             yield place | {"metric": metric, "repeat": repeat, "value": 0.0}
         for item in ("reward l=0.1", "importance l=0.1"):
-            yield place | {"metric": "identity_gap", "item": item, "repeat": repeat,
-                           "value": rng.normal(0, 0.002)}  # fmt: skip
+            yield place | {
+                "metric": "identity_gap",
+                "item": item,
+                "repeat": repeat,
+                "value": rng.normal(0, 0.002),
+            }
     for repeat in range(20):
         for n in (250, 500, 1000, 2000):
             bias = 9 / n + rng.normal(0, 1e-4)
@@ -186,9 +250,13 @@ def _levels(one, setting, rng):
     brier = 0.085 + lost - 0.001 * (rest == "spline") + rng.normal(0, 2e-4)
     error = 0.02 + lost - 0.012 * (rest == "spline") + rng.normal(0, 5e-4)
     return {
-        "brier": brier, "calibration_error": error, "log_loss": 3.2 * brier, "auc": auc,
-        "accuracy": accuracy + rng.normal(0, 0.001), "balanced_accuracy": 0.7,
-    }  # fmt: skip
+        "brier": brier,
+        "calibration_error": error,
+        "log_loss": 3.2 * brier,
+        "auc": auc,
+        "accuracy": accuracy + rng.normal(0, 0.001),
+        "balanced_accuracy": 0.7,
+    }
 
 
 def _classification(one, settings, rng):
@@ -203,8 +271,11 @@ def _classification(one, settings, rng):
                 yield place | {"metric": metric, "item": item, "value": level}
             yield from _fitted(one, place, item, value, rng)
         if settings["keep_rate"] < 1:
-            for metric, number in (("rows_kept", 3700.0), ("effective_rows", 2900.0),
-                                   ("largest_keep_weight", 1 / settings["keep_rate"])):  # fmt: skip
+            for metric, number in (
+                ("rows_kept", 3700.0),
+                ("effective_rows", 2900.0),
+                ("largest_keep_weight", 1 / settings["keep_rate"]),
+            ):
                 yield place | {"metric": metric, "value": number}
         if settings["protocol"]["name"] == "ranking_resamples":
             yield from _ranking(place, rng)
@@ -212,8 +283,11 @@ def _classification(one, settings, rng):
 
 def _fitted(one, place, item, value, rng):
     if one["model"] == "budgeted":
-        for metric, number in (("rows_bought", 1000.0), ("budget_excess", 0.0),
-                               ("chosen_share", 0.375)):  # fmt: skip
+        for metric, number in (
+            ("rows_bought", 1000.0),
+            ("budget_excess", 0.0),
+            ("chosen_share", 0.375),
+        ):
             yield place | {"metric": metric, "item": item, "value": number}
     if one["model"] == "subsampled":
         yield place | {"metric": "converged", "item": item, "value": 1.0}
@@ -222,15 +296,25 @@ def _fitted(one, place, item, value, rng):
         for k in range(10):
             predicted = (k + 0.5) / 20
             off = 0.3 * ("none" in one["id"]) * (value is not None and value < 1)
-            for metric, number in (("predicted", min(predicted * (1 + 2 * off), 1.0)),
-                                   ("observed", predicted + rng.normal(0, 0.004))):  # fmt: skip
-                yield place | {"metric": f"reliability_{metric}", "item": f"{item}#{k}",
-                               "value": number}  # fmt: skip
+            for metric, number in (
+                ("predicted", min(predicted * (1 + 2 * off), 1.0)),
+                ("observed", predicted + rng.normal(0, 0.004)),
+            ):
+                yield place | {
+                    "metric": f"reliability_{metric}",
+                    "item": f"{item}#{k}",
+                    "value": number,
+                }
 
 
 def _ranking(place, rng):
-    for item, spread in (("l=1.0", 0.0), ("l=0.1", 0.004), ("l=0.01", 0.013),
-                         ("positives l=0.1", 0.01), ("one pair", 0.38)):  # fmt: skip
+    for item, spread in (
+        ("l=1.0", 0.0),
+        ("l=0.1", 0.004),
+        ("l=0.01", 0.013),
+        ("positives l=0.1", 0.01),
+        ("one pair", 0.38),
+    ):
         at = place | {"item": item}
         yield at | {"metric": "auc_bias", "value": rng.normal(0, spread / 30)}
         yield at | {"metric": "auc_spread", "value": spread}
@@ -242,7 +326,8 @@ def _ranking(place, rng):
             bound = np.sqrt(np.log(40) / (2 * rho * (1 - rho) * budget))
             for metric, value in (
                 ("auc_deviation", 0.3 * bound + rng.normal(0, 1e-4)),
-                ("auc_deviation_quantile", 0.6 * bound), ("agarwal_bound", bound),
+                ("auc_deviation_quantile", 0.6 * bound),
+                ("agarwal_bound", bound),
                 ("bound_violated", 0.001),
-            ):  # fmt: skip
+            ):
                 yield at | {"metric": metric, "value": value}

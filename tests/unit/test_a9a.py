@@ -179,8 +179,10 @@ def test_truth_is_the_probability_of_the_label(twin):
 def test_twin_is_near_the_published_shares(twin):
     frame = twin[1]
     for column, share, positive in (
-        ("x73", 0.669, 0.304), ("x72", 0.332, 0.109), ("x39", 0.248, 0.481),
-    ):  # fmt: skip
+        ("x73", 0.669, 0.304),
+        ("x72", 0.332, 0.109),
+        ("x39", 0.248, 0.481),
+    ):
         has = frame[column] == 1
         assert abs(has.mean() - share) < 0.02
         assert abs(frame["label"][has].mean() - positive) < 0.03

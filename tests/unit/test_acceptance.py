@@ -201,8 +201,10 @@ def test_floor_at_its_ends_for_two_groups_and_for_several_classes():
     assert acc.imbalance_floor(r, target, 0.0, classes) == pytest.approx(np.linalg.norm(r - target))
     assert acc.imbalance_floor(r, target, 1.0, classes) < 1e-12
     assert acc.imbalance_floor(r[3:], target[3:], 0.05, [2]) == pytest.approx(0.15 * np.sqrt(2))
-    parts = [acc.imbalance_floor(r[:3], target[:3], 0.1, [3]),
-             acc.imbalance_floor(r[3:], target[3:], 0.1, [2])]  # fmt: skip
+    parts = [
+        acc.imbalance_floor(r[:3], target[:3], 0.1, [3]),
+        acc.imbalance_floor(r[3:], target[3:], 0.1, [2]),
+    ]
     assert acc.imbalance_floor(r, target, 0.1, classes) == pytest.approx(np.hypot(*parts))
 
 

@@ -13,9 +13,11 @@ def chains(tmp_path):
     """Two methods that share a first step; everything is there, in the order it was made."""
     (tmp_path / "step.log").write_text("INFO: begun\nINFO: going on\nERROR: it broke\nINFO: end\n")
     shared = {
-        "stage": "fit_selection", "source": "logistic", "outputs": [str(tmp_path / "p.parquet")],
+        "stage": "fit_selection",
+        "source": "logistic",
+        "outputs": [str(tmp_path / "p.parquet")],
         "log": str(tmp_path / "step.log"),
-    }  # fmt: skip
+    }
     found = []
     write_table(tmp_path / "p.parquet", {"a": [1]})
     os.utime(tmp_path / "p.parquet", (100, 100))
@@ -25,9 +27,7 @@ def chains(tmp_path):
             path, metrics_table("s", method, [{"metric": "accuracy", "value": 0.5}]), METRICS
         )
         os.utime(path, (200, 200))
-        last = {
-            "stage": "evaluate", "outputs": [str(path)], "log": str(tmp_path / f"{method}.log"),
-        }  # fmt: skip
+        last = {"stage": "evaluate", "outputs": [str(path)], "log": str(tmp_path / f"{method}.log")}
         found.append({"study": "s", "source": method, "steps": [shared, last]})
     return found
 

@@ -75,8 +75,9 @@ def test_regression_recovers_the_coefficients_of_the_world():
     contrast = coef - coef.mean(axis=1, keepdims=True)
     truth = np.array([[2, -2, 0], [0, 0, 0.2], [0, 0, 0], [0, 0, 0]], float)
     truth -= truth.mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(contrast * [[1], [10], [1], [1]], truth * [[1], [10], [1], [1]],
-                               atol=0.06)  # fmt: skip
+    np.testing.assert_allclose(
+        contrast * [[1], [10], [1], [1]], truth * [[1], [10], [1], [1]], atol=0.06
+    )
 
 
 def test_regression_does_not_depend_on_units_or_on_constant_features():

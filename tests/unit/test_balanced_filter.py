@@ -48,9 +48,12 @@ def data(n=900, seed=0, outcome=True, order=None):
     features = {"row": np.arange(n)} | {f"x{j}": X[:, j] for j in range(X.shape[1])}
     hidden = np.where(role == "test", np.nan, y) if outcome else np.full(n, np.nan)
     labels = {
-        "repeat": np.zeros(n, int), "row": np.arange(n), "role": role.astype(object),
-        "group_g": np.where(X[:, 0] > 0.3, "a", "b").astype(object), "y_general": hidden,
-    }  # fmt: skip
+        "repeat": np.zeros(n, int),
+        "row": np.arange(n),
+        "role": role.astype(object),
+        "group_g": np.where(X[:, 0] > 0.3, "a", "b").astype(object),
+        "y_general": hidden,
+    }
     return FilterData(features, labels)
 
 
@@ -58,9 +61,14 @@ def train(study, proxy=None, acceptance=None, **options):
     acceptance = acceptance or {"alpha=0": np.ones(1), "alpha=0.5": np.array([0.25, 1.0])}
     options = {"settings": [0, 0.5], **options}
     return train_filter_repeat(
-        study, {"model": "balanced_filter", "options": options}, 0, proxy=proxy or TwoLeaves(),
-        acceptance=acceptance, seed=3, study="s",
-    )  # fmt: skip
+        study,
+        {"model": "balanced_filter", "options": options},
+        0,
+        proxy=proxy or TwoLeaves(),
+        acceptance=acceptance,
+        seed=3,
+        study="s",
+    )
 
 
 def test_options_agree_with_the_defaults():
@@ -89,9 +97,7 @@ def test_the_gradient_vanishes_at_the_fit():
     model = BalancedFilter(ridge=1e-3).fit(X, y, {EVERYONE: np.ones(len(X), bool), "s": kept})
     scale = X.std(axis=0)
     slope = (model.predict(X[kept])["s"] - y[kept]) @ (X[kept] - X.mean(axis=0)) / scale
-    np.testing.assert_allclose(
-        slope / kept.sum() + 1e-3 * model.coef_["s"] * scale, 0, atol=1e-4
-    )  # fmt: skip
+    np.testing.assert_allclose(slope / kept.sum() + 1e-3 * model.coef_["s"] * scale, 0, atol=1e-4)
     assert (model.predict(X[kept])["s"] - y[kept]).mean() == pytest.approx(0, abs=1e-4)
 
 
@@ -176,15 +182,16 @@ def test_noise_on_the_leaf_is_that_of_the_replaced_memberships(eta):
     M, rho = rng.dirichlet(np.ones(4), 50), rng.random(4)
     np.testing.assert_allclose(
         accept_probability(M, eta, rho), interpolated_rows(M, eta) @ rho, atol=1e-14
-    )  # fmt: skip
+    )
 
 
 def test_settings_of_weights_and_proxy_must_agree():
     X = rows()[0]
     half = np.array([0.5, 1.0])
     assert [s for s, *_ in filtered(Plain(), X, {"eta=0": half, "eta=0.5": half})] == [
-        "eta=0", "eta=0.5",
-    ]  # fmt: skip
+        "eta=0",
+        "eta=0.5",
+    ]
     with pytest.raises(CounterweightError, match="3 leaves at alpha=0.5 and the proxy 2"):
         list(filtered(TwoLeaves(), X, {"alpha=0.5": np.ones(3)}))
     with pytest.raises(CounterweightError, match="alpha=0.7, which the proxy has not"):
@@ -193,11 +200,13 @@ def test_settings_of_weights_and_proxy_must_agree():
 
 def test_acceptances_are_read_by_leaf_whatever_their_order():
     table = {
-        "repeat": np.array([0, 0, 0, 1, 1]), "leaf": np.array([1, 0, 0, 1, 0]),
+        "repeat": np.array([0, 0, 0, 1, 1]),
+        "leaf": np.array([1, 0, 0, 1, 0]),
         "setting": np.array(["a", "a", "b", "a", "a"], object),
         "acceptance": np.array([0.1, 0.2, 0.3, 0.4, 0.5]),
-    }  # fmt: skip
+    }
     found = acceptances(table)
     assert {r: {s: v.tolist() for s, v in own.items()} for r, own in found.items()} == {
-        0: {"a": [0.2, 0.1], "b": [0.3]}, 1: {"a": [0.5, 0.4]},
-    }  # fmt: skip
+        0: {"a": [0.2, 0.1], "b": [0.3]},
+        1: {"a": [0.5, 0.4]},
+    }

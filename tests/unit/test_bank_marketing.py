@@ -328,8 +328,12 @@ def test_twin_is_near_the_published_shares(twin):
     assert abs((frame["y"] == "yes").mean() - 0.117) < 0.01
     nulls = frame.isna().mean()
     for name, share in {
-        "job": 0.0064, "education": 0.0411, "contact": 0.288, "poutcome": 0.8175, "pdays": 0.8174,
-    }.items():  # fmt: skip
+        "job": 0.0064,
+        "education": 0.0411,
+        "contact": 0.288,
+        "poutcome": 0.8175,
+        "pdays": 0.8174,
+    }.items():
         assert abs(nulls[name] - share) < 4 * np.sqrt(share * (1 - share) / ROWS) + 0.002
     assert nulls[nulls > 0].index.tolist() == ["job", "education", "contact", "pdays", "poutcome"]
     assert (frame["pdays"].isna() == (frame["previous"] == 0)).all()
@@ -353,7 +357,11 @@ def test_real_file_has_the_published_counts():
     assert (frame["y"] == "yes").sum() == 5289
     nulls = frame.isna().sum()
     assert nulls[nulls > 0].to_dict() == {
-        "job": 288, "education": 1857, "contact": 13020, "pdays": 36954, "poutcome": 36959,
-    }  # fmt: skip
+        "job": 288,
+        "education": 1857,
+        "contact": 13020,
+        "pdays": 36954,
+        "poutcome": 36959,
+    }
     assert (frame["pdays"].isna() == (frame["previous"] == 0)).all()
     assert frame["job"].nunique() == 11

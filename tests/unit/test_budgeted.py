@@ -52,9 +52,11 @@ def test_progressive_sampling_never_exceeds_its_budget(monkeypatch):
         y[:2] = 0, 1
         X = rng.normal(size=(n, 2)) + y[:, None] * rng.random()
         model = BudgetedClassifier(
-            budget=int(rng.integers(4, 600)), share="progressive", folds=2,
+            budget=int(rng.integers(4, 600)),
+            share="progressive",
+            folds=2,
             criterion=["auc", "error"][trial % 2],
-        )  # fmt: skip
+        )
         looked_at = set()
         rows = Pool.rows
 

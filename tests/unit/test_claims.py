@@ -12,8 +12,15 @@ from counterweight.reporting.claims import LAYOUT, VERDICTS, check_names, decide
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 ZEROES = CLAIMS.with_name("mineiro_2010.yaml")
-RULE = {"label": "here", "study": "adult_married", "target": "general", "metric": "accuracy",
-        "left": "shifted_mixture", "right": "logistic", "comparison": "greater"}  # fmt: skip
+RULE = {
+    "label": "here",
+    "study": "adult_married",
+    "target": "general",
+    "metric": "accuracy",
+    "left": "shifted_mixture",
+    "right": "logistic",
+    "comparison": "greater",
+}
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +30,23 @@ def shipped():
 
 def one(metrics, plan, *rules, failures=(), **keys):
     claim = {
-        "id": "T01", "paper": "test", "statement": "A statement.", "where": "here",
-        "depends_on": "the test", "decide": [RULE | rule for rule in rules], **keys,
-    }  # fmt: skip
+        "id": "T01",
+        "paper": "test",
+        "statement": "A statement.",
+        "where": "here",
+        "depends_on": "the test",
+        "decide": [RULE | rule for rule in rules],
+        **keys,
+    }
     return decide([claim], metrics, plan, failures).iloc[0]
 
 
 def write(path, **changes):
-    document = {"paper": "test", "title": "Test", "claims": [
-        {"id": "T01", "statement": "A.", "where": "here", "decide": [RULE]}]}  # fmt: skip
+    document = {
+        "paper": "test",
+        "title": "Test",
+        "claims": [{"id": "T01", "statement": "A.", "where": "here", "decide": [RULE]}],
+    }
     path.write_text(yaml.safe_dump(document | changes))
     return path
 
@@ -100,10 +115,15 @@ def test_an_interval_over_the_threshold_is_undecided(metrics, plan):
 
 @pytest.mark.parametrize(
     ("comparison", "margin", "expected"),
-    [("greater", 0.02, "reproduced"), ("greater", 0.05, "not reproduced"),
-     ("less", 0.0, "not reproduced"), ("differs", 0.0, "reproduced"),
-     ("within", 0.05, "reproduced"), ("within", 0.01, "not reproduced")],
-)  # fmt: skip
+    [
+        ("greater", 0.02, "reproduced"),
+        ("greater", 0.05, "not reproduced"),
+        ("less", 0.0, "not reproduced"),
+        ("differs", 0.0, "reproduced"),
+        ("within", 0.05, "reproduced"),
+        ("within", 0.01, "not reproduced"),
+    ],
+)
 def test_comparisons_mean_what_they_say(metrics, plan, comparison, margin, expected):
     # The made-up difference is 3 points.
     found = one(metrics, plan, {"comparison": comparison, "margin": margin})
@@ -111,8 +131,15 @@ def test_comparisons_mean_what_they_say(metrics, plan, comparison, margin, expec
 
 
 def test_aggregates_take_the_worst_item(metrics, plan):
-    rule = {"metric": "balance_before", "aggregate": "max_abs", "left": "lemma1-logistic",
-            "right": 0, "comparison": "within", "margin": 0.3, "judge": "mean"}  # fmt: skip
+    rule = {
+        "metric": "balance_before",
+        "aggregate": "max_abs",
+        "left": "lemma1-logistic",
+        "right": 0,
+        "comparison": "within",
+        "margin": 0.3,
+        "judge": "mean",
+    }
     found = one(metrics, plan, rule)
     assert found["effect"] == pytest.approx(0.4)
     assert found["verdict"] == "not reproduced"
@@ -122,8 +149,13 @@ def test_a_failed_method_makes_a_claim_untestable_with_its_reason(metrics, plan)
     without = metrics[
         (metrics["study"] != "adult_married") | (metrics["source"] != "shifted_mixture")
     ]
-    failure = {"study": "adult_married", "source": "shifted_mixture", "stage": "train",
-               "reason": "INFO: start\nERROR: too few rows.", "log": "x.log"}  # fmt: skip
+    failure = {
+        "study": "adult_married",
+        "source": "shifted_mixture",
+        "stage": "train",
+        "reason": "INFO: start\nERROR: too few rows.",
+        "log": "x.log",
+    }
     found = one(without, plan, {}, failures=[failure])
     assert found["verdict"] == "cannot be tested"
     assert "too few rows" in found["detail"]
@@ -162,9 +194,11 @@ def test_a_study_that_is_not_run_is_named(metrics, plan):
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"study": "adult_maried"}, "'adult_maried' is not part of this run"),
-     ({"left": "shifted_mixtur"}, "the nearest is 'shifted_mixture'")],
-)  # fmt: skip
+    [
+        ({"study": "adult_maried"}, "'adult_maried' is not part of this run"),
+        ({"left": "shifted_mixtur"}, "the nearest is 'shifted_mixture'"),
+    ],
+)
 def test_unknown_names_are_refused_in_one_sentence(plan, change, words):
     claim = {"id": "T01", "statement": "", "where": "", "paper": "", "decide": [RULE | change]}
     with pytest.raises(CounterweightError, match=words) as caught:
@@ -174,9 +208,13 @@ def test_unknown_names_are_refused_in_one_sentence(plan, change, words):
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"comparison": "greter"}, "did you mean 'greater'"), ({"margins": 1}, "'margin'"),
-     ({"left": [1]}, "neither a source"), ({"margin": "big"}, "margin")],
-)  # fmt: skip
+    [
+        ({"comparison": "greter"}, "did you mean 'greater'"),
+        ({"margins": 1}, "'margin'"),
+        ({"left": [1]}, "neither a source"),
+        ({"margin": "big"}, "margin"),
+    ],
+)
 def test_mistakes_in_a_rule_are_told_with_their_place(tmp_path, change, words):
     claim = {"id": "T07", "statement": "A.", "where": "here", "decide": [RULE, RULE | change]}
     path = write(tmp_path / "claims.yaml", claims=[claim])

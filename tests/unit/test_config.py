@@ -67,12 +67,13 @@ def changed(*path, value):
         (("studies", "one", "weighting", 0, "max_weight"), 0, "max_weight is 0"),
         (("model_defaults",), {"generative": {"restart": 1}}, "did you mean 'restarts'"),
         (
-            ("studies", "one", "models", 1, "sweep"), {"inertia": [0.5, 3]},
+            ("studies", "one", "models", 1, "sweep"),
+            {"inertia": [0.5, 3]},
             r"sweep.inertia\[1\] is 3",
         ),
         (("studies", "one", "models", 1, "sweep"), {"inertja": [1]}, "did you mean 'inertia'"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_told_by_key(path, value, message):
     with pytest.raises(CounterweightError, match=message) as caught:
         config.resolve(changed(*path, value=value))
@@ -92,8 +93,9 @@ def test_models_that_begin_from_others_bring_them_along():
     methods = config.resolve(SMALL)["studies"]["one"]["methods"]
     assert list(methods) == ["logistic", "shifted_mixture", "generative", "generative-lemma2"]
     assert methods["shifted_mixture"]["starts"] == {
-        "labeled": "generative", "unlabeled": "generative-lemma2",
-    }  # fmt: skip
+        "labeled": "generative",
+        "unlabeled": "generative-lemma2",
+    }
     assert not methods["generative"]["reported"]
 
 
@@ -144,8 +146,7 @@ def ordered(*models):
 
 
 @pytest.mark.parametrize(
-    "order",
-    list(itertools.permutations(["shifted_mixture", "generative", "generative-lemma2"])),
+    "order", list(itertools.permutations(["shifted_mixture", "generative", "generative-lemma2"]))
 )
 def test_models_may_be_listed_in_any_order(order):
     entries = {
@@ -223,10 +224,14 @@ def test_a_study_of_logged_actions_has_one_target_and_no_split():
 def test_a_table_of_ones_own_has_to_be_there(tmp_path):
     made = copy.deepcopy(SMALL)
     made["studies"]["one"] |= {
-        "dataset": "own_table", "labeling": {"rule": "offered"}, "selection": [], "weighting": [],
-        "evaluation": {"protocol": "offers"}, "models": [{"model": "predictive_choice"}],
+        "dataset": "own_table",
+        "labeling": {"rule": "offered"},
+        "selection": [],
+        "weighting": [],
+        "evaluation": {"protocol": "offers"},
+        "models": [{"model": "predictive_choice"}],
         "targets": ["general"],
-    }  # fmt: skip
+    }
     with pytest.raises(CounterweightError, match="no file is named: set datasets.own_table.path"):
         config.resolve(made)
     made["datasets"] = {"own_table": {"path": str(tmp_path / "mine.csv")}}
@@ -311,7 +316,9 @@ y = (X @ [1.0, 1.0, 1.0] + rng.normal(size=900) > 1).astype(int)
     for given, block, end, expected in zip(given_first, blocks, after, shown, strict=True):
         done = subprocess.run(
             [sys.executable, "-c", given + block + "\n" + end],
-            cwd=ROOT / "workflow", capture_output=True, text=True,
+            cwd=ROOT / "workflow",
+            capture_output=True,
+            text=True,
             env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
-        )  # fmt: skip
+        )
         assert done.stdout.strip() == expected, done.stderr

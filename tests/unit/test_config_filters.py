@@ -23,10 +23,14 @@ PEOPLE = {
     "models": [
         {"model": "balanced_filter", "name": "naive", "weights": "equal", "selector": "tree"},
         {"model": "balanced_filter", "name": "qp", "weights": "quadratic", "selector": "tree"},
-        {"model": "balanced_filter", "name": "alpha_beta", "weights": "quadratic",
-         "selector": "grid"},
+        {
+            "model": "balanced_filter",
+            "name": "alpha_beta",
+            "weights": "quadratic",
+            "selector": "grid",
+        },
     ],
-}  # fmt: skip
+}
 
 
 def resolved(**changes):
@@ -48,8 +52,10 @@ def test_a_setting_of_the_method_is_taken(method, setting):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"method": "alpha_beta", "setting": "alpha=0.17"},
-         "filter.setting is 'alpha=0.17', which alpha_beta does not have.*'alpha=0.1', "),
+        (
+            {"method": "alpha_beta", "setting": "alpha=0.17"},
+            "filter.setting is 'alpha=0.17', which alpha_beta does not have.*'alpha=0.1', ",
+        ),
         ({"method": "alpha_beta", "setting": "alpha=0.30"}, "did you mean 'alpha=0.3'"),
         ({"method": "alpha_beta", "setting": "eta=0"}, "does not have"),
         ({"method": "naive", "setting": "alpha=0.1"}, "Its settings: 'eta=0', 'eta=0.5'"),
@@ -59,7 +65,7 @@ def test_a_setting_of_the_method_is_taken(method, setting):
         ({"method": "alpha_beta", "setting": 0.1}, "setting"),
         ({"method": "alpha_beta"}, "setting"),
     ],
-)  # fmt: skip
+)
 def test_a_filter_that_is_none_is_told(given, said):
     with pytest.raises(CounterweightError, match=said):
         resolved(filter=given)

@@ -73,9 +73,16 @@ def test_sampling_goes_by_the_documented_odds():
     chances, hits = np.zeros(60), np.zeros(60)
     for seed in range(400):
         found = deployed(
-            frame, None, np.random.default_rng(seed), features=X, outcome=y,
-            deployed_rows=45, d1_rows=1, d2_rows=1, d3_rows=1,
-        )  # fmt: skip
+            frame,
+            None,
+            np.random.default_rng(seed),
+            features=X,
+            outcome=y,
+            deployed_rows=45,
+            d1_rows=1,
+            d2_rows=1,
+            d3_rows=1,
+        )
         # Candidates are what is left after the first 47 rows of the order.
         order = np.random.default_rng(seed).permutation(60)
         p = 1 / (1 + np.exp(-found["deployed"][order[47:]]))
@@ -109,9 +116,9 @@ def test_a_feature_without_variation_among_the_deployed_rows_counts_for_nothing(
     learned = np.random.default_rng(1).permutation(ROWS)[:500]
     X[:, 3] = 100.0
     X[np.setdiff1d(np.arange(ROWS), learned), 3] = -100.0
-    score = deployed(
-        frame, None, np.random.default_rng(1), features=X, outcome=y, **SIZES
-    )["deployed"]  # fmt: skip
+    score = deployed(frame, None, np.random.default_rng(1), features=X, outcome=y, **SIZES)[
+        "deployed"
+    ]
     assert np.abs(score).max() < 30
 
 
@@ -146,9 +153,12 @@ def test_adult_is_large_enough_for_the_sizes_of_the_experiment(caplog):
     y = (frame["income"] == ">50K").to_numpy(int)
     with caplog.at_level(logging.WARNING):
         found = deployed(
-            frame, None, np.random.default_rng(1), outcome=y,
+            frame,
+            None,
+            np.random.default_rng(1),
+            outcome=y,
             features=features.drop(columns="row").to_numpy(),
-        )  # fmt: skip
+        )
     assert "fewer" not in caplog.text
     d1, d2, d3 = found["samples"].values()
     assert [mask.sum() for mask in (d1, d2, d3)] == [16000, 9000, 14000]

@@ -176,10 +176,14 @@ def test_scores_that_differ_by_rounding_are_not_parted():
 
 
 CONSTRAINTS = (
-    "recall(male) >= 0.9", "coverage(male) <= coverage(female) / kappa", "churn(everyone) <= 0.33",
-    "precision(labeled) >= 0.85", "equal_opportunity(male, female, 0.9)", "coverage(female) >= 0.4",
+    "recall(male) >= 0.9",
+    "coverage(male) <= coverage(female) / kappa",
+    "churn(everyone) <= 0.33",
+    "precision(labeled) >= 0.85",
+    "equal_opportunity(male, female, 0.9)",
+    "coverage(female) >= 0.4",
     "recall(everyone) >= deployed_recall(everyone)",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("text", CONSTRAINTS)
@@ -252,11 +256,12 @@ def test_group_thresholds_equal_brute_force(rate, both, kappa):
             a, b = (
                 np.average(p[rows], weights=None if rate == "coverage" else data.weight[rows])
                 for rows in (
-                    data.members[name] if rate == "coverage"
+                    data.members[name]
+                    if rate == "coverage"
                     else data.members[name] & (data.y == (1 if rate == "recall" else 0))
                     for name in ("male", "female")
                 )
-            )  # fmt: skip
+            )
             if kept(a, b):
                 wrong = np.average((p != data.y)[seen], weights=data.weight[seen])
                 least = min(least, wrong)
@@ -402,18 +407,29 @@ def test_unusable_input_is_told_in_a_sentence(name):
         none = DataSets(data.X, data.y, None, data.members | {"male": np.zeros(100, bool)})
         refused("male has no rows", none)
     for option, value, text in {
-        "covariance_constraint": [("c", -1.0, "c must be a number at least 0"),
-                                  ("c", "a", "c must be"), ("penalty", 0.0, "penalty must be")],
-        "shifted_threshold": [("constraint", "recal(labeled) >= 1", "recall"),
-                              ("bias", "some", "bias must be"), ("kappa", "a", "kappa must")],
-        "group_thresholds": [("kappa", 0.0, "kappa must be a number above 0"),
-                             ("penalty", "a", "penalty must"), ("both", 1, "both must be true"),
-                             ("rate", "error", "rate must be")],
-        "exponentiated_gradient": [("ratio", 0.0, "ratio must be a number above 0"),
-                                   ("base", "tree", "base must be"),
-                                   ("rate", "parity", "rate must be")],
+        "covariance_constraint": [
+            ("c", -1.0, "c must be a number at least 0"),
+            ("c", "a", "c must be"),
+            ("penalty", 0.0, "penalty must be"),
+        ],
+        "shifted_threshold": [
+            ("constraint", "recal(labeled) >= 1", "recall"),
+            ("bias", "some", "bias must be"),
+            ("kappa", "a", "kappa must"),
+        ],
+        "group_thresholds": [
+            ("kappa", 0.0, "kappa must be a number above 0"),
+            ("penalty", "a", "penalty must"),
+            ("both", 1, "both must be true"),
+            ("rate", "error", "rate must be"),
+        ],
+        "exponentiated_gradient": [
+            ("ratio", 0.0, "ratio must be a number above 0"),
+            ("base", "tree", "base must be"),
+            ("rate", "parity", "rate must be"),
+        ],
         "threshold_optimizer": [("rate", "parity", "rate must be")],
-    }[name]:  # fmt: skip
+    }[name]:
         refused(text, data, **{option: value})
     model = NAMES[name](**NEEDED.get(name, {}))
     with pytest.raises(CounterweightError, match="fit needs X and y, or samples"):

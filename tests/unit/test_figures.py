@@ -30,9 +30,13 @@ def folder(tmp_path_factory):
 
 #: Figures of the family on subsampled logs, and the made-up study that each is drawn for.
 SUBSAMPLED = {
-    "value": "logged_value", "ratio_bias": "logged_value", "deviation": "bank_ranking",
-    "keep_rates": "bank_subsampled", "reliability": "bank_subsampled", "shares": "bank_budget",
-}  # fmt: skip
+    "value": "logged_value",
+    "ratio_bias": "logged_value",
+    "deviation": "bank_ranking",
+    "keep_rates": "bank_subsampled",
+    "reliability": "bank_subsampled",
+    "shares": "bank_budget",
+}
 
 
 #: Figures of the family on offers, all drawn for one made-up study.
@@ -40,8 +44,12 @@ OFFERS = ("segments", "curves", "model_order", "enrolment", "profiles")
 
 
 #: Figures of the family on dataset constraints, and the made-up study that each is drawn for.
-RATES = {"fairness": "fairness_sex", "asked_ratio": "fairness_sex", "multipliers": "fairness_sex",
-         "churn": "churn"}  # fmt: skip
+RATES = {
+    "fairness": "fairness_sex",
+    "asked_ratio": "fairness_sex",
+    "multipliers": "fairness_sex",
+    "churn": "churn",
+}
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +150,10 @@ def test_a_model_that_is_not_there_is_told(plan, metrics, folder):
 
 def test_settings_are_read_from_items():
     assert parts_of("inertia=0.9,iterations=5,shifts=all") == {
-        "inertia": 0.9, "iterations": 5.0, "shifts": "all",
-    }  # fmt: skip
+        "inertia": 0.9,
+        "iterations": 5.0,
+        "shifts": "all",
+    }
 
 
 def test_labels_are_moved_apart_as_little_as_needed():

@@ -35,7 +35,9 @@ def test_the_claims_are_all_there_and_name_only_what_the_plan_has(deng, everythi
     assert [claim["id"] for claim in claims] == [f"B{number:02d}" for number in range(1, 25)]
     check_names(claims, everything[0])
     assert {(entry["metric"], entry["value"]) for entry in printed} == {
-        ("group_gain", 4.5), ("leaves", 3)}  # fmt: skip
+        ("group_gain", 4.5),
+        ("leaves", 3),
+    }
 
 
 def test_every_rule_finds_its_metrics(deng, everything):
@@ -58,8 +60,16 @@ def test_verdicts_follow_the_numbers(deng, everything):
 
 
 def rules(**rule):
-    return [{"id": "T1", "paper": "t", "title": "t", "statement": "s", "where": "w",
-             "decide": [{"label": "it", "study": "s", "target": "test", **rule}]}]  # fmt: skip
+    return [
+        {
+            "id": "T1",
+            "paper": "t",
+            "title": "t",
+            "statement": "s",
+            "where": "w",
+            "decide": [{"label": "it", "study": "s", "target": "test", **rule}],
+        }
+    ]
 
 
 def verdict(small, **rule):
@@ -101,8 +111,13 @@ def test_not_dominating_asks_for_more_than_a_tie(deng):
 
 
 def test_items_are_compared_one_by_one_with_the_number_in_their_name(small):
-    rule = {"metric": "disclosivity", "left": "alpha_beta", "right": {"option": "alpha"},
-            "comparison": "less", "judge": "every"}  # fmt: skip
+    rule = {
+        "metric": "disclosivity",
+        "left": "alpha_beta",
+        "right": {"option": "alpha"},
+        "comparison": "less",
+        "judge": "every",
+    }
     most = verdict(small, **rule, each="max")
     assert (most["low"], most["high"]) == pytest.approx((0.02, 0.04))
     assert verdict(small, **rule, each="min")["effect"] == 0.0
@@ -128,8 +143,14 @@ def test_a_pattern_names_some_items(small):
 
 def test_the_schema_refuses_what_the_rules_do_not_know(tmp_path):
     path = tmp_path / "c.yaml"
-    rule = {"label": "it", "study": "s", "metric": "m", "left": "a", "right": 0,
-            "comparison": "less"}  # fmt: skip
+    rule = {
+        "label": "it",
+        "study": "s",
+        "metric": "m",
+        "left": "a",
+        "right": 0,
+        "comparison": "less",
+    }
     for wrong in ({"within": {"metric": "m"}}, {"each": "median"}, {"within": 0.2}):
         claim = {"id": "T1", "statement": "s", "where": "w", "decide": [rule | wrong]}
         path.write_text(yaml.safe_dump({"paper": "t", "title": "t", "claims": [claim]}))
@@ -139,9 +160,17 @@ def test_the_schema_refuses_what_the_rules_do_not_know(tmp_path):
 
 def test_rules_are_told_with_the_rows_and_the_numbers_that_they_compare(small):
     left = {"source": "alpha_beta", "item": "alpha=0.2"}
-    text = verdict(small, metric="imbalance", left=left, right=left | {"target": "train"},
-                   comparison="greater")["text"]  # fmt: skip
+    text = verdict(
+        small, metric="imbalance", left=left, right=left | {"target": "train"}, comparison="greater"
+    )["text"]
     assert "(α = 0.2) on test rows − imbalance" in text and "on training rows = +0.100" in text
-    text = verdict(small, metric="imbalance", left=left, right=0.25, comparison="within",
-                   margin=0.5, relative=True)["text"]  # fmt: skip
+    text = verdict(
+        small,
+        metric="imbalance",
+        left=left,
+        right=0.25,
+        comparison="within",
+        margin=0.5,
+        relative=True,
+    )["text"]
     assert "− 0.250 = +40.00 % of 0.250" in text

@@ -47,34 +47,58 @@ def study(proxy, setting, recipe=None, frame=None):
     eta = [float(setting[4:])] if setting.startswith("eta=") else ()
     for name, member in proxy.leaves(X[~test]):
         if name in ("", setting):
-            (weighed,) = quadratic_acceptance(*leaf_table(member, Z[~test]), np.full(3, 1 / 3),
-                                              etas=eta)  # fmt: skip
+            (weighed,) = quadratic_acceptance(
+                *leaf_table(member, Z[~test]), np.full(3, 1 / 3), etas=eta
+            )
     rho = weighed.rho
     return SimpleNamespace(
-        frame=frame, X=X, Z=Z, test=test, proxy=proxy, weighed=weighed, setting=setting,
+        frame=frame,
+        X=X,
+        Z=Z,
+        test=test,
+        proxy=proxy,
+        weighed=weighed,
+        setting=setting,
         parts=dict(
             frame=frame,
             features={name: features[name].to_numpy() for name in features},
             labels={
-                "repeat": np.zeros(len(frame), int), "row": frame["row"].to_numpy(),
+                "repeat": np.zeros(len(frame), int),
+                "row": frame["row"].to_numpy(),
                 "role": np.where(test, "test", "train").astype(object),
                 "group_group": np.where(test, None, frame["group"].to_numpy(object)),
             },
             arrays=proxy.to_arrays(),
-            weights={"repeat": np.zeros(len(rho), int), "acceptance": rho,
-                     "setting": np.full(len(rho), setting, object), "leaf": np.arange(len(rho))},
+            weights={
+                "repeat": np.zeros(len(rho), int),
+                "acceptance": rho,
+                "setting": np.full(len(rho), setting, object),
+                "leaf": np.arange(len(rho)),
+            },
             metrics={
-                "repeat": np.zeros(1, int), "metric": np.array(["imbalance"], object),
-                "target": np.array(["test"], object), "item": np.array([setting], object),
+                "repeat": np.zeros(1, int),
+                "metric": np.array(["imbalance"], object),
+                "target": np.array(["test"], object),
+                "item": np.array([setting], object),
                 "value": np.array([0.123]),
             },
-            selector={RegressionProxy: "regression_proxy", TreeProxy: "tree_proxy",
-                      SplitTreeProxy: "split_tree"}[type(proxy)],
-            recipe=recipe, outcome=None, target=None,
-            facts={"study": "towns", "title": "Towns", "method": "m", "setting": setting,
-                   "repeat": 0},
+            selector={
+                RegressionProxy: "regression_proxy",
+                TreeProxy: "tree_proxy",
+                SplitTreeProxy: "split_tree",
+            }[type(proxy)],
+            recipe=recipe,
+            outcome=None,
+            target=None,
+            facts={
+                "study": "towns",
+                "title": "Towns",
+                "method": "m",
+                "setting": setting,
+                "repeat": 0,
+            },
         ),
-    )  # fmt: skip
+    )
 
 
 CASES = {
@@ -106,8 +130,10 @@ def test_the_saved_filter_gives_the_imbalance_of_the_study_on_its_test_rows(made
     decided = ft.apply_filter(candidates, ft.read_filter(made.path), seed=1)
     q = decided["probability"]
     np.testing.assert_allclose(q, p, atol=1e-12)
-    assert abs(imbalance(p @ hidden / p.sum(), target)
-               - imbalance(q @ hidden / q.sum(), target)) < 1e-9  # fmt: skip
+    assert (
+        abs(imbalance(p @ hidden / p.sum(), target) - imbalance(q @ hidden / q.sum(), target))
+        < 1e-9
+    )
 
 
 def test_leaves_and_acceptance_of_the_filter_are_those_of_the_study(made):
@@ -174,8 +200,13 @@ def test_csv_and_parquet_candidates_are_decided_alike(made, tmp_path):
 
 def test_the_card_tells_what_each_leaf_discloses(made):
     text = card(ft.read_filter(made.path))
-    for word in ("snakemake filter --config candidates=people.csv", "Limits", "`income`", "0.123",
-                 *GROUPS):  # fmt: skip
+    for word in (
+        "snakemake filter --config candidates=people.csv",
+        "Limits",
+        "`income`",
+        "0.123",
+        *GROUPS,
+    ):
         assert word in text
     assert f"{np.abs(made.saved.shifts).max():.3f}" in text
     assert "`flat`" not in text and "`group`" not in text
@@ -197,9 +228,17 @@ def test_learned_features_repeat_the_recipe_on_every_row():
     known = learned_features(frame, names, RECIPE)
     np.testing.assert_array_equal(encoded(frame, known), features[names].to_numpy())
     assert [feature.kind for feature in known] == [
-        "number", "blank", "category", "category", "category", "other", "number",
-        "category", "category", "blank",
-    ]  # fmt: skip
+        "number",
+        "blank",
+        "category",
+        "category",
+        "category",
+        "other",
+        "number",
+        "category",
+        "category",
+        "blank",
+    ]
     plain = as_is(frame, np.random.default_rng(0), columns=["income", "flat"])
     recipe = {"name": "as_is", "options": {"columns": ["income", "flat"], "noise": 0.0}}
     known = learned_features(frame, ["income", "flat"], recipe)
@@ -253,8 +292,11 @@ def test_bad_candidates_are_told_in_a_sentence(tmp_path):
         encoded(frame.assign(age=[1, 2, 3, 4, np.inf, 6]), known)
     with pytest.raises(CounterweightError, match="no row"):
         encoded(frame[:0], known)
-    for text, word in (("a,a\n1,2\n", "more than once"), ("a,b\n1\n", "line 2 has 1 fields"),
-                       ("", "empty")):  # fmt: skip
+    for text, word in (
+        ("a,a\n1,2\n", "more than once"),
+        ("a,b\n1\n", "line 2 has 1 fields"),
+        ("", "empty"),
+    ):
         (tmp_path / "bad.csv").write_text(text)
         with pytest.raises(CounterweightError, match=word):
             read_candidates(tmp_path / "bad.csv")

@@ -70,9 +70,15 @@ def study(order=None, rename=None, second=False, outcome=False):
 def evaluate(data, proxy=None, acceptance=None, predictions=None, **asked):
     acceptance = acceptance or {"alpha=0": np.ones(1), "alpha=0.5": RHO}
     records = evaluate_filter(
-        data, lambda repeat: proxy or TwoLeaves(), {0: acceptance}, {(0, ""): {}},
-        {} if predictions is None else {0: predictions}, seed=5, stream="s", **asked,
-    )  # fmt: skip
+        data,
+        lambda repeat: proxy or TwoLeaves(),
+        {0: acceptance},
+        {(0, ""): {}},
+        {} if predictions is None else {0: predictions},
+        seed=5,
+        stream="s",
+        **asked,
+    )
     assert all(np.isfinite(record["value"]) for record in records)
     keys = [(r["metric"], r["target"], r["item"]) for r in records]
     assert len(set(keys)) == len(keys)
@@ -90,15 +96,23 @@ def test_two_leaves_by_hand():
     # Train: base 0.7/0.3; left 80 rows 0.75/0.25, right 20 rows 0.5/0.5; 20 and 20 accepted.
     # Test: base 0.52/0.48; left 40 rows 0.6/0.4, right 10 rows 0.2/0.8; 10 and 10 accepted.
     wanted = {
-        ("disclosivity", "train"): 0.2, ("disclosivity", "test"): 0.32,
-        ("disclosivity_rows", "train"): 20, ("disclosivity_rows", "test"): 10,
-        ("disclosivity_large", "test"): 0.08, ("leaves", "train"): 2, ("leaves_empty", "test"): 0,
-        ("acceptance_rate", "train"): 0.4, ("collected", "train"): 40,
-        ("acceptance_rate", "test"): 0.4, ("collected", "test"): 20,
-        ("imbalance", "train"): np.sqrt(2) * 0.125, ("imbalance", "test"): np.sqrt(2) * 0.1,
-        ("floor", "train"): 0, ("excess_disclosivity", "test"): 0.12,
+        ("disclosivity", "train"): 0.2,
+        ("disclosivity", "test"): 0.32,
+        ("disclosivity_rows", "train"): 20,
+        ("disclosivity_rows", "test"): 10,
+        ("disclosivity_large", "test"): 0.08,
+        ("leaves", "train"): 2,
+        ("leaves_empty", "test"): 0,
+        ("acceptance_rate", "train"): 0.4,
+        ("collected", "train"): 40,
+        ("acceptance_rate", "test"): 0.4,
+        ("collected", "test"): 20,
+        ("imbalance", "train"): np.sqrt(2) * 0.125,
+        ("imbalance", "test"): np.sqrt(2) * 0.1,
+        ("floor", "train"): 0,
+        ("excess_disclosivity", "test"): 0.12,
         ("excess_imbalance", "test"): np.sqrt(2) * -0.025,
-    }  # fmt: skip
+    }
     for (metric, target), value in wanted.items():
         assert found[metric, target, "alpha=0.5"] == pytest.approx(value, abs=1e-12)
     for group, share in (("a", 0.625), ("b", 0.375)):
@@ -302,9 +316,13 @@ def test_disclosivity_is_within_the_bound_for_a_proxy_fixed_in_advance():
         M = np.eye(2)[leaf]
         leaves = Leaves(M.sum(axis=0), M.T @ Z, Z)
         bound, _, _ = theorem_bound(
-            leaves.disclosivity()[0], 0.1, smallest=leaves.rows.min(), leaves=2, features=1,
+            leaves.disclosivity()[0],
+            0.1,
+            smallest=leaves.rows.min(),
+            leaves=2,
+            features=1,
             groups=2,
-        )  # fmt: skip
+        )
         assert truth <= bound
 
 
@@ -315,7 +333,7 @@ def test_accuracies_by_hand():
         "row": np.array([9, 8, 7, 6, 5, 5, 6, 7, 8, 9]),
         "p": np.array([0.9, 0.1, 0.9, 0.2, 0.7] * 2),
         "setting": np.array(["everyone"] * 5 + ["alpha=0"] * 5, object),
-    }  # fmt: skip
+    }
     outcome = np.array([1.0, 0.0, 1.0, 1.0, np.nan])
     arrays = {"rows_accepted@alpha=0": 7, "no_classifier@alpha=1": 1.0}
     records = classifier_records(predictions, arrays, np.arange(5, 10), outcome, Z, ["a", "b", "c"])
@@ -342,10 +360,15 @@ def run(name, inputs, outputs, **params):
             self.__dict__.update(files)
 
     names = SimpleNamespace(study="s", method="m", selector="tree", weighting="quadratic")
-    script.main(SimpleNamespace(
-        input=Files(inputs), output=Files(outputs), wildcards=names, threads=1,
-        params=SimpleNamespace(seed=1, stream="s", target=None, **params),
-    ))  # fmt: skip
+    script.main(
+        SimpleNamespace(
+            input=Files(inputs),
+            output=Files(outputs),
+            wildcards=names,
+            threads=1,
+            params=SimpleNamespace(seed=1, stream="s", target=None, **params),
+        )
+    )
 
 
 @pytest.mark.parametrize("outcome", [True, False])
@@ -353,16 +376,33 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
     rng = np.random.default_rng(0)
     n = 900
     x = rng.normal(size=(n, 2))
-    people = pd.DataFrame({
-        "row": np.arange(n, dtype="int32"), "x0": x[:, 0], "x1": x[:, 1],
-        "kind": np.where(x[:, 0] + rng.normal(size=n) > 1, "few", "many"),
-        "sex": np.where(rng.random(n) < 0.5, "f", "m"), "y": (x[:, 1] > 0).astype(int),
-    })  # fmt: skip
+    people = pd.DataFrame(
+        {
+            "row": np.arange(n, dtype="int32"),
+            "x0": x[:, 0],
+            "x1": x[:, 1],
+            "kind": np.where(x[:, 0] + rng.normal(size=n) > 1, "few", "many"),
+            "sex": np.where(rng.random(n) < 0.5, "f", "m"),
+            "y": (x[:, 1] > 0).astype(int),
+        }
+    )
     people.loc[:9, "kind"] = None
-    at = {name: tmp_path / f"{name}.parquet" for name in (
-        "table", "features", "labels", "truth", "metrics", "proxy", "leaves", "weights", "model",
-        "predictions", "records",
-    )}  # fmt: skip
+    at = {
+        name: tmp_path / f"{name}.parquet"
+        for name in (
+            "table",
+            "features",
+            "labels",
+            "truth",
+            "metrics",
+            "proxy",
+            "leaves",
+            "weights",
+            "model",
+            "predictions",
+            "records",
+        )
+    }
     people.to_parquet(at["table"])
 
     def some(*names, **renamed):
@@ -370,32 +410,49 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
 
     rule = {"name": "equals", "options": {"column": "y", "value": 1}}
     run(
-        "label_groups", some("table"), some("features", "labels", "truth", "metrics"),
+        "label_groups",
+        some("table"),
+        some("features", "labels", "truth", "metrics"),
         features={"name": "one_hot", "options": {"drop": ["kind", "sex"]}},
         outcome=rule if outcome else {"name": "no_outcome", "options": {}},
         labeling={"name": "sensitive", "options": {"group": ["kind", "sex"], "missing": "drop"}},
-        repeats=2, test_share=1 / 3,
-    )  # fmt: skip
+        repeats=2,
+        test_share=1 / 3,
+    )
     labels = pd.read_parquet(at["labels"])
     assert labels["group_kind"].isna().equals(labels["role"] == "test")
     sizes = pd.read_parquet(at["metrics"]).query("metric == 'rows_dropped'")["value"]
     assert sizes.tolist() == [10, 10]
     selector = {"selector": "tree_proxy", "options": {"depth": 3}}
-    run("fit_proxy", some("features", "labels"), some("leaves", "metrics", table="proxy"),
-        selector=selector)  # fmt: skip
-    run("compute_acceptance", some("leaves"), some("metrics", table="weights"),
-        weighting={"weighting": "quadratic", "options": {"etas": [0.0, 0.5, 1.0]}})  # fmt: skip
     run(
-        "train_filter", some("features", "labels", "proxy", "weights"),
-        some("model", "predictions"), model="balanced_filter", options={"settings": [0, 0.5]},
-        selector=selector, repeats=2,
-    )  # fmt: skip
+        "fit_proxy",
+        some("features", "labels"),
+        some("leaves", "metrics", table="proxy"),
+        selector=selector,
+    )
+    run(
+        "compute_acceptance",
+        some("leaves"),
+        some("metrics", table="weights"),
+        weighting={"weighting": "quadratic", "options": {"etas": [0.0, 0.5, 1.0]}},
+    )
+    run(
+        "train_filter",
+        some("features", "labels", "proxy", "weights"),
+        some("model", "predictions"),
+        model="balanced_filter",
+        options={"settings": [0, 0.5]},
+        selector=selector,
+        repeats=2,
+    )
     run(
         "evaluate_filter",
         some("features", "labels", "truth", "proxy", "weights", "model", "predictions"),
-        some("records"), protocol={"name": "filtering", "options": {}}, selector=selector,
+        some("records"),
+        protocol={"name": "filtering", "options": {}},
+        selector=selector,
         weighting={},
-    )  # fmt: skip
+    )
     records = pd.read_parquet(at["records"])
     settings = set(records.query("metric == 'accuracy'")["item"])
     assert settings == ({"everyone", "eta=0", "eta=0.5"} if outcome else set())

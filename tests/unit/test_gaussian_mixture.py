@@ -52,9 +52,8 @@ def test_integer_weights_equal_repeated_rows(minimum_rows):
     counts = np.random.default_rng(3).integers(0, 4, len(X))
     start = _responsibilities(len(X), 3, 2)
     weighted = fit_mixture(
-        X, 3, sample_weight=counts, responsibilities=start,
-        minimum_rows=minimum_rows, max_iter=60,
-    )  # fmt: skip
+        X, 3, sample_weight=counts, responsibilities=start, minimum_rows=minimum_rows, max_iter=60
+    )
     repeated = fit_mixture(
         np.repeat(X, counts, axis=0),
         3,

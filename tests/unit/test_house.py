@@ -25,9 +25,18 @@ def rules():
 
 def test_every_stage_has_a_rule():
     assert set(rules()) >= {
-        "download", "generate", "simulate", "prepare", "label", "fit_selection",
-        "compute_weights", "train", "evaluate", "draw", "report",
-    }  # fmt: skip
+        "download",
+        "generate",
+        "simulate",
+        "prepare",
+        "label",
+        "fit_selection",
+        "compute_weights",
+        "train",
+        "evaluate",
+        "draw",
+        "report",
+    }
 
 
 @pytest.mark.parametrize("name", rules())

@@ -46,11 +46,21 @@ def twin(tmp_path_factory):
     return folder, Kakadu.read(folder), pd.read_parquet(folder / "truth.parquet")
 
 
-@pytest.mark.parametrize(("bounds", "offer", "answer"), [
-    ((0, 2, "nn"), 5, 0), ((0, 5, "nn"), 20, 0), ((0, 20, "nn"), 50, 0), ((0, 50, "nn"), 100, 0),
-    ((20, 999, "yy"), 5, 1), ((50, 999, "yy"), 20, 1), ((100, 999, "yy"), 50, 1),
-    ((250, 999, "yy"), 100, 1), ((2, 5, "ny"), 5, 0), ((100, 250, "ny"), 100, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bounds", "offer", "answer"),
+    [
+        ((0, 2, "nn"), 5, 0),
+        ((0, 5, "nn"), 20, 0),
+        ((0, 20, "nn"), 50, 0),
+        ((0, 50, "nn"), 100, 0),
+        ((20, 999, "yy"), 5, 1),
+        ((50, 999, "yy"), 20, 1),
+        ((100, 999, "yy"), 50, 1),
+        ((250, 999, "yy"), 100, 1),
+        ((2, 5, "ny"), 5, 0),
+        ((100, 250, "ny"), 100, 1),
+    ],
+)
 def test_the_first_bid_follows_from_the_bounds(tmp_path, bounds, offer, answer):
     frame = Kakadu.read(write(tmp_path, person(*bounds)))
     assert frame["offer"].tolist() == [offer]
@@ -75,9 +85,7 @@ def test_where_either_bid_may_be_the_first_they_take_turns(tmp_path, lower, uppe
 def test_columns_and_types(tmp_path):
     frame = Kakadu.read(write(tmp_path, person(0, 2, "nn")))
     middle = [name if name != "sex" else "female" for name in list(COLUMNS)[4:]]
-    assert list(frame) == [
-        "row", *middle, "offer", "answer", "first_known", "accepted", "refused"
-    ]  # fmt: skip
+    assert list(frame) == ["row", *middle, "offer", "answer", "first_known", "accepted", "refused"]
     assert frame["row"].dtype == np.int32
     first = frame.iloc[0]
     assert (first["female"], first["envcon"], first["vparks"], first["major"]) == (0, 1, 0, 0)
@@ -89,18 +97,27 @@ def test_columns_and_types(tmp_path):
         assert other.equals(frame)
 
 
-@pytest.mark.parametrize(("line", "told"), [
-    (person(0, 2, "yn"), "column answer: 'yn' where nn, ny or yy is expected"),
-    (person(0, 3, "nn"), "column upper: '3' where with this answer and this lower bound, a bid"),
-    (person(20, 100, "ny"), "column upper: '100' where"),
-    (person(20, 999, "ny"), "column upper: '999' where"),
-    (person(5, 999, "yy"), "column upper: '999' where"),
-    (person(0, 2, "nn", REST.replace("27", "200")), "column age: '200' where a number from 0"),
-    (person(0, 2, "nn", "6" + REST[1:]), "column recparks: '6' where a number from 1 to 5"),
-    (person(0, 2, "nn", REST.replace("yes", "?")), "column envcon: '?' where yes or no"),
-    (person(0, 2, "nn", REST.replace("male", "")), "column sex: '' where some text is expected"),
-    (person(0, "x", "nn"), "column upper: 'x' where a whole number is expected"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (person(0, 2, "yn"), "column answer: 'yn' where nn, ny or yy is expected"),
+        (
+            person(0, 3, "nn"),
+            "column upper: '3' where with this answer and this lower bound, a bid",
+        ),
+        (person(20, 100, "ny"), "column upper: '100' where"),
+        (person(20, 999, "ny"), "column upper: '999' where"),
+        (person(5, 999, "yy"), "column upper: '999' where"),
+        (person(0, 2, "nn", REST.replace("27", "200")), "column age: '200' where a number from 0"),
+        (person(0, 2, "nn", "6" + REST[1:]), "column recparks: '6' where a number from 1 to 5"),
+        (person(0, 2, "nn", REST.replace("yes", "?")), "column envcon: '?' where yes or no"),
+        (
+            person(0, 2, "nn", REST.replace("male", "")),
+            "column sex: '' where some text is expected",
+        ),
+        (person(0, "x", "nn"), "column upper: 'x' where a whole number is expected"),
+    ],
+)
 def test_what_is_wrong_is_told_with_its_place(tmp_path, line, told):
     text = refusal(write(tmp_path, person(0, 2, "nn"), line))
     assert f"line 3, {told}" in text

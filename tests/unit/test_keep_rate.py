@@ -26,9 +26,18 @@ def labeled(frame, keep_rate, rule=None, outcome=None, **options):
     outcome = outcome or (lambda frame, population: frame["y"].to_numpy())
     options = {"targets": ("general",), "complete": True} | options
     return label_rows(
-        frame, frame[["row", "x"]], None, rule, outcome,
-        seed=3, study="s", repeats=2, test_share=0.4, keep_rate=keep_rate, **options,
-    )  # fmt: skip
+        frame,
+        frame[["row", "x"]],
+        None,
+        rule,
+        outcome,
+        seed=3,
+        study="s",
+        repeats=2,
+        test_share=0.4,
+        keep_rate=keep_rate,
+        **options,
+    )
 
 
 def test_training_rows_and_positives_are_all_kept():
@@ -79,9 +88,11 @@ def test_a_row_that_is_positive_for_any_target_stays():
     kept, _ = labeled(frame, 0.01, **options)
     either = ((hidden["y_general"] == 1) | (hidden["y_unlabeled"] == 1)).to_numpy(dtype=bool)
     wanted = set(full.index[either | (full["role"] != "test").to_numpy()])
-    assert wanted <= set(full.set_index(["repeat", "row"]).index.get_indexer(
-        pd.MultiIndex.from_frame(kept[["repeat", "row"]])
-    ))  # fmt: skip
+    assert wanted <= set(
+        full.set_index(["repeat", "row"]).index.get_indexer(
+            pd.MultiIndex.from_frame(kept[["repeat", "row"]])
+        )
+    )
 
 
 def test_the_share_of_positives_is_that_of_the_whole_log():
@@ -99,9 +110,12 @@ def test_the_share_of_positives_is_that_of_the_whole_log():
 def predictions(rows, p):
     count = len(rows)
     return {
-        "repeat": np.zeros(count, int), "row": rows, "p": p,
-        "target": (np.zeros(count, int), ["general"]), "setting": (np.zeros(count, int), [""]),
-    }  # fmt: skip
+        "repeat": np.zeros(count, int),
+        "row": rows,
+        "p": p,
+        "target": (np.zeros(count, int), ["general"]),
+        "setting": (np.zeros(count, int), [""]),
+    }
 
 
 def evaluated(y, p, rates=None, rows=None):

@@ -37,9 +37,16 @@ def table(n=300, seed=0):
 def labeled(frame, rule, share=0.4, repeats=2, seed=1):
     features = as_is(frame, np.random.default_rng(0), outcome="y")
     return label_rows(
-        frame, features, None, rule, partial(equals, column="y", value=1),
-        seed=seed, study="s", repeats=repeats, test_share=share,
-    )  # fmt: skip
+        frame,
+        features,
+        None,
+        rule,
+        partial(equals, column="y", value=1),
+        seed=seed,
+        study="s",
+        repeats=repeats,
+        test_share=share,
+    )
 
 
 def test_coastal_takes_the_west_of_each_stratum_in_the_north_only():

@@ -84,8 +84,9 @@ def test_actions_follow_their_policies(drawn, tables):
     frame, _ = drawn
     x = context(frame, tables)
     sizes = np.bincount(x, minlength=60)
-    assert abs(((sizes - len(frame) * tables["share"]) ** 2 / tables["share"]).sum() / len(frame)
-               - 59) < 5 * np.sqrt(2 * 59)  # fmt: skip
+    assert abs(
+        ((sizes - len(frame) * tables["share"]) ** 2 / tables["share"]).sum() / len(frame) - 59
+    ) < 5 * np.sqrt(2 * 59)
     for column, policy in (("action", "logging"), ("stochastic_action", "stochastic")):
         found = np.bincount(x * ACTIONS + frame[column], minlength=600).reshape(60, ACTIONS)
         wanted = sizes[:, None] * tables[policy]

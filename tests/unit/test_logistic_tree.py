@@ -2,13 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.models.logistic_tree import (
-    LogisticTree,
-    best_split,
-    grow,
-    leaf_log_odds,
-    leaves,
-)
+from counterweight.models.logistic_tree import LogisticTree, best_split, grow, leaf_log_odds, leaves
 from counterweight.models.logitboost import boosted
 from scipy.special import expit
 

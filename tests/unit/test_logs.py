@@ -43,12 +43,15 @@ def run(folder, frame, known=None, columns=("x", "z"), outcome=None, **options):
         known = folder / "known.parquet"
     outputs = {name: folder / f"{name}.parquet" for name in ("features", "labels", "truth")}
     records = label_log(
-        folder / "table.parquet", known, outputs,
+        folder / "table.parquet",
+        known,
+        outputs,
         recipe=partial(as_is, columns=columns),
         outcome=partial(reward, column="reward", **(outcome or {})),
         rule=partial(logged, **options),
-        rng=np.random.default_rng(0), reward="reward",
-    )  # fmt: skip
+        rng=np.random.default_rng(0),
+        reward="reward",
+    )
     return {name: pd.read_parquet(path) for name, path in outputs.items()}, records
 
 
@@ -80,8 +83,13 @@ def test_roles_rows_and_columns(tmp_path):
     assert (labels["keep_rate"] == 1).all()
     schema = pq.read_schema(tmp_path / "labels.parquet")
     assert [str(kind) for kind in schema.types] == [
-        "int32", "string", "double", "int32", "double", "double",
-    ]  # fmt: skip
+        "int32",
+        "string",
+        "double",
+        "int32",
+        "double",
+        "double",
+    ]
 
 
 def test_all_rows_are_the_log_by_default(tmp_path):
@@ -248,9 +256,14 @@ def test_rules_that_look_at_all_rows_are_refused(tmp_path):
     for recipe, made in ((partial(one_hot, drop=["z"]), outcome), (plain, above_median)):
         with pytest.raises(CounterweightError, match="looks at all rows"):
             label_log(
-                tmp_path / "t.parquet", None, outputs,
-                recipe=recipe, outcome=made, rule=logged, rng=None,
-            )  # fmt: skip
+                tmp_path / "t.parquet",
+                None,
+                outputs,
+                recipe=recipe,
+                outcome=made,
+                rule=logged,
+                rng=None,
+            )
 
 
 def test_features_that_change_on_the_way_are_told(tmp_path, monkeypatch):
@@ -264,9 +277,14 @@ def test_features_that_change_on_the_way_are_told(tmp_path, monkeypatch):
 
     with pytest.raises(CounterweightError, match="other features .*first .x, z"):
         label_log(
-            tmp_path / "t.parquet", None, outputs,
-            recipe=recipe, outcome=partial(reward, column="reward"), rule=logged, rng=None,
-        )  # fmt: skip
+            tmp_path / "t.parquet",
+            None,
+            outputs,
+            recipe=recipe,
+            outcome=partial(reward, column="reward"),
+            rule=logged,
+            rng=None,
+        )
 
 
 def test_recipe_that_leaves_rows_out_is_told(tmp_path):
@@ -274,7 +292,11 @@ def test_recipe_that_leaves_rows_out_is_told(tmp_path):
     outputs = {name: tmp_path / name for name in ("features", "labels", "truth")}
     with pytest.raises(CounterweightError, match="leaves rows of the log out"):
         label_log(
-            tmp_path / "t.parquet", None, outputs,
+            tmp_path / "t.parquet",
+            None,
+            outputs,
             recipe=lambda frame, rng, outcome: frame[["row", "x"]][:-1],
-            outcome=partial(reward, column="reward"), rule=logged, rng=None,
-        )  # fmt: skip
+            outcome=partial(reward, column="reward"),
+            rule=logged,
+            rng=None,
+        )

@@ -13,9 +13,11 @@ from counterweight.errors import CounterweightError
 
 HEADER = ",".join(COLUMNS)
 LINES = (
-    "1,6,18,3,yy,1,female,2", "2,48,120,24,yn,2,male,1", "3,24,48,12,ny,6,female,8",
+    "1,6,18,3,yy,1,female,2",
+    "2,48,120,24,yn,2,male,1",
+    "3,24,48,12,ny,6,female,8",
     "4,12,24,6,nn,5,male,1",
-)  # fmt: skip
+)
 
 
 def write(folder, *lines, header=HEADER, end="\n"):
@@ -56,18 +58,21 @@ def test_the_index_may_have_another_name(tmp_path, name):
     assert other.equals(NaturalPark.read(write(tmp_path)))
 
 
-@pytest.mark.parametrize(("old", "new", "told"), [
-    ("yn", "y", "line 3, column answers: 'y' where nn, ny, yn or yy is expected"),
-    ("male,1", "man,1", "line 3, column sex: 'man' where female or male is expected"),
-    ("2,male,1", "7,male,1", "line 3, column age: '7' where a class from 1 to 6"),
-    ("male,1", "male,9", "line 3, column income: '9' where a class from 1 to 8"),
-    ("male,1", "male,", "line 3, column income: "),
-    ("120", "48", "line 3, column bidh: '48' where a bid after yes above the first bid"),
-    ("24", "50", "line 3, column bid1: '48' where a first bid above the one after no"),
-    ("24", "-1", "line 3, column bidl: '-1' where a bid above 0"),
-    ("48", "4x", "line 3, column bid1: '4x' where a whole number is expected"),
-    ("male,1", "male", "line 3 has 7 fields where 8 are expected"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("yn", "y", "line 3, column answers: 'y' where nn, ny, yn or yy is expected"),
+        ("male,1", "man,1", "line 3, column sex: 'man' where female or male is expected"),
+        ("2,male,1", "7,male,1", "line 3, column age: '7' where a class from 1 to 6"),
+        ("male,1", "male,9", "line 3, column income: '9' where a class from 1 to 8"),
+        ("male,1", "male,", "line 3, column income: "),
+        ("120", "48", "line 3, column bidh: '48' where a bid after yes above the first bid"),
+        ("24", "50", "line 3, column bid1: '48' where a first bid above the one after no"),
+        ("24", "-1", "line 3, column bidl: '-1' where a bid above 0"),
+        ("48", "4x", "line 3, column bid1: '4x' where a whole number is expected"),
+        ("male,1", "male", "line 3 has 7 fields where 8 are expected"),
+    ],
+)
 def test_what_is_wrong_is_told_with_its_place(tmp_path, old, new, told):
     assert told in refusal(write(tmp_path, LINES[0], LINES[1].replace(old, new, 1)))
 

@@ -33,13 +33,22 @@ def world(rows=3000, gap=3.0, repeats=1, test_share=0.25, seed=0, offers=None):
     test = rng.random(count) < test_share
     features = {"row": row, "x1": X[:, 0], "x2": X[:, 1]}
     labels = {
-        "repeat": repeat, "row": row, "role": np.where(test, "test", "train").astype(object),
-        "offer": t, "t": t, "answer": np.where(test, np.nan, y),
-    }  # fmt: skip
+        "repeat": repeat,
+        "row": row,
+        "role": np.where(test, "test", "train").astype(object),
+        "offer": t,
+        "t": t,
+        "answer": np.where(test, np.nan, y),
+    }
     truth = {
-        "repeat": repeat, "row": row, "answer": y, "component": component, "eta": ETA[component],
-        "k": K[component], "p": p,
-    }  # fmt: skip
+        "repeat": repeat,
+        "row": row,
+        "answer": y,
+        "component": component,
+        "eta": ETA[component],
+        "k": K[component],
+        "p": p,
+    }
     return features, labels, truth
 
 
@@ -48,21 +57,37 @@ def said(truth, labels, p, best, setting="hard", eta=None, segment=None):
     count = len(p)
     best_p = acceptance(best, truth["eta"], truth["k"])
     return {
-        "repeat": truth["repeat"], "row": truth["row"], "role": labels["role"],
-        "setting": (np.zeros(count, int), [setting]), "p": p,
+        "repeat": truth["repeat"],
+        "row": truth["row"],
+        "role": labels["role"],
+        "setting": (np.zeros(count, int), [setting]),
+        "p": p,
         "segment": truth["component"] if segment is None else segment,
-        "segment_p": np.ones(count), "eta": truth["eta"], "k": truth["k"], "best_offer": best,
-        "best_p": best_p, "best_revenue": best_p * (1 - best), "revenue": p * (1 - labels["t"]),
-    }  # fmt: skip
+        "segment_p": np.ones(count),
+        "eta": truth["eta"],
+        "k": truth["k"],
+        "best_offer": best,
+        "best_p": best_p,
+        "best_revenue": best_p * (1 - best),
+        "revenue": p * (1 - labels["t"]),
+    }
 
 
 def evaluated(made, predictions, models=None, offer=None, known=mixture, **options):
     features, labels, truth = made
     options.setdefault("density", "uniform")
     records = evaluate_offers(
-        predictions, labels, truth, models or {}, features, offer=offer or {},
-        mixture=None if known is None else lambda world: known(), seed=1, stream="s", **options,
-    )  # fmt: skip
+        predictions,
+        labels,
+        truth,
+        models or {},
+        features,
+        offer=offer or {},
+        mixture=None if known is None else lambda world: known(),
+        seed=1,
+        stream="s",
+        **options,
+    )
     assert np.isfinite([record["value"] for record in records]).all()
     return {
         (record["repeat"], record["metric"], record.get("item", "")): record for record in records
@@ -205,16 +230,23 @@ def test_offers_that_do_not_vary_within_segments_are_counted(caplog):
 def test_counts_curves_and_intervals_of_the_fit_are_passed_on():
     made = world(400)
     arrays = {
-        "slopes_at_bound": np.array(2.0), "sizes": np.array([1.0, 2.0]),
-        "mdl": np.array([900.0, 850.0]), "log_likelihoods": np.array([-800.0, -700.0]),
-        "log_likelihood": np.array(-700.0), "revenue_claimed@hard": np.array([3.0, 5.0]),
-    }  # fmt: skip
+        "slopes_at_bound": np.array(2.0),
+        "sizes": np.array([1.0, 2.0]),
+        "mdl": np.array([900.0, 850.0]),
+        "log_likelihoods": np.array([-800.0, -700.0]),
+        "log_likelihood": np.array(-700.0),
+        "revenue_claimed@hard": np.array([3.0, 5.0]),
+    }
     found = evaluated(made, perfect(made), {(0, "general"): arrays})
     expected = {
-        ("slopes_at_bound", ""): 2, ("mdl", "1"): 900, ("mdl", "2"): 850,
-        ("log_likelihood", "2"): -700, ("log_likelihood", ""): -700,
-        ("revenue_claimed_low", "hard"): 3, ("revenue_claimed_high", "hard"): 5,
-    }  # fmt: skip
+        ("slopes_at_bound", ""): 2,
+        ("mdl", "1"): 900,
+        ("mdl", "2"): 850,
+        ("log_likelihood", "2"): -700,
+        ("log_likelihood", ""): -700,
+        ("revenue_claimed_low", "hard"): 3,
+        ("revenue_claimed_high", "hard"): 5,
+    }
     assert {key: found[0, *key]["value"] for key in expected} == expected
 
 

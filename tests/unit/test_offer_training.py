@@ -49,9 +49,11 @@ class TwoSegments:
 
 
 METHODS = {
-    "segments": TwoSegments, "offer_logistic": OfferLogistic, "logitboost": LogitBoost,
+    "segments": TwoSegments,
+    "offer_logistic": OfferLogistic,
+    "logitboost": LogitBoost,
     "logistic_tree": LogisticTree,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
@@ -72,10 +74,14 @@ def study(rows=400, offer=None, repeats=2, seed=0):
         role = np.where(rng.random(rows) < 0.3, "test", "train").astype(object)
         up = offer is None or offer.get("direction", "up") == "up"
         own = {
-            "repeat": np.full(rows, repeat), "row": features["row"], "role": role, "t": t,
-            "offer": low + t * (high - low) if up else high - t * (high - low), "answer": y,
+            "repeat": np.full(rows, repeat),
+            "row": features["row"],
+            "role": role,
+            "t": t,
+            "offer": low + t * (high - low) if up else high - t * (high - low),
+            "answer": y,
             "component": component,
-        }  # fmt: skip
+        }
         for name in truth:
             truth[name].append(own[name])
         own["answer"] = np.where(role == "test", np.nan, y)
@@ -184,9 +190,14 @@ def test_hard_and_soft_use_the_segments_as_said():
 def test_bootstrap_intervals_are_stored_by_total_and_setting():
     features, labels, _ = study()
     arrays, table = train_offers_repeat(
-        OfferData(features, labels), {"model": "segments", "options": {}}, 0,
-        offer={}, seed=1, study="s", bootstrap=500,
-    )  # fmt: skip
+        OfferData(features, labels),
+        {"model": "segments", "options": {}},
+        0,
+        offer={},
+        seed=1,
+        study="s",
+        bootstrap=500,
+    )
     used = np.array(table["role"].to_pylist()) == "test"
     for setting in ("hard", "soft"):
         rows = used & (np.array(table["setting"].to_pylist()) == setting)
@@ -201,11 +212,15 @@ def test_the_table_to_take_away_has_a_line_for_each_person():
     features, labels, _ = study(offer=offer)
     tables = [
         train_offers_repeat(
-            OfferData(features, labels), {"model": "segments", "options": {}}, repeat,
-            offer=offer, seed=1, study="s",
+            OfferData(features, labels),
+            {"model": "segments", "options": {}},
+            repeat,
+            offer=offer,
+            seed=1,
+            study="s",
         )[1]
         for repeat in range(2)
-    ]  # fmt: skip
+    ]
     made = offers_table(pa.concat_tables(tables).unify_dictionaries(), labels, offer)
     assert len(made["row"]) == 400 and {len(values) for values in made.values()} == {400}
     assert np.array_equal(made["offer"], labels["offer"][:400])

@@ -65,8 +65,9 @@ def test_an_estimated_density_finds_the_value(policy):
 def test_acceptance_that_does_not_depend_on_the_offer_is_found_without_bias():
     """Then smoothing does nothing, and SNIPS of answers all alike is exact."""
     X, t, _, policy, _ = logged(0)
-    value = offer_value(t, np.ones(len(t), int), policy, offer_density(X, t, "uniform"),
-                        revenue=(1.0, 0.0))  # fmt: skip
+    value = offer_value(
+        t, np.ones(len(t), int), policy, offer_density(X, t, "uniform"), revenue=(1.0, 0.0)
+    )
     assert value.snips.value == pytest.approx(1.0) and value.smoothing == pytest.approx(0.0)
     assert value.ips.value == pytest.approx(1.0, abs=4 * value.ips.standard_error)
 

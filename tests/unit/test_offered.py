@@ -28,18 +28,30 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "label_offers.py"
 
 def table(n=40, low=0.0, high=1.0, seed=1):
     rng = np.random.default_rng(seed)
-    return pd.DataFrame({
-        "row": np.arange(n, dtype=np.int32), "x": rng.normal(size=n),
-        "offer": rng.uniform(low, high, n), "answer": np.arange(n) % 2,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "row": np.arange(n, dtype=np.int32),
+            "x": rng.normal(size=n),
+            "offer": rng.uniform(low, high, n),
+            "answer": np.arange(n) % 2,
+        }
+    )
 
 
 def label(frame, known=None, *, repeats=1, test_share=0.25, column="answer", x=("x",), **options):
     features = frame[["row", *x]].astype({name: float for name in x})
     return label_offers(
-        frame, features, known, partial(offered, **options), partial(accepts, column=column),
-        seed=1, study="s", repeats=repeats, test_share=test_share, answer=column,
-    )  # fmt: skip
+        frame,
+        features,
+        known,
+        partial(offered, **options),
+        partial(accepts, column=column),
+        seed=1,
+        study="s",
+        repeats=repeats,
+        test_share=test_share,
+        answer=column,
+    )
 
 
 def refusal(frame, *args, **options):
@@ -81,14 +93,17 @@ def test_scales_go_there_and_back(direction):
     np.testing.assert_allclose(k * (t - eta), sign * 0.1 * (offers - 60))
 
 
-@pytest.mark.parametrize(("options", "told"), [
-    ({"low": 1.0, "high": 1.0}, "from 1 to 1: low must be below high"),
-    ({"low": 2.0, "high": 1.0}, "from 2 to 1: low must be below high"),
-    ({"high": np.inf}, "both finite"),
-    ({"direction": "left"}, "choose up or down"),
-    ({"revenue": {"intercept": 1}}, "finite numbers intercept and slope"),
-    ({"revenue": {"intercept": 1, "slope": np.nan}}, "finite numbers intercept and slope"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"low": 1.0, "high": 1.0}, "from 1 to 1: low must be below high"),
+        ({"low": 2.0, "high": 1.0}, "from 2 to 1: low must be below high"),
+        ({"high": np.inf}, "both finite"),
+        ({"direction": "left"}, "choose up or down"),
+        ({"revenue": {"intercept": 1}}, "finite numbers intercept and slope"),
+        ({"revenue": {"intercept": 1, "slope": np.nan}}, "finite numbers intercept and slope"),
+    ],
+)
 def test_wrong_scales_are_told(options, told):
     assert told in refusal(table(), **options)
 
@@ -197,9 +212,9 @@ def test_offers_out_of_range_missing_or_text_are_told():
     assert "needs the column price; the data set has row, x, offer, answer" in text
 
 
-@pytest.mark.parametrize("words", [
-    (0, 1), (False, True), ("no", "yes"), ("No ", "YES"), ("0", "1"), (0.0, 1.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words", [(0, 1), (False, True), ("no", "yes"), ("No ", "YES"), ("0", "1"), (0.0, 1.0)]
+)
 def test_answers_may_be_numbers_or_words(words):
     frame = table()
     frame["answer"] = pd.Series(np.where(np.arange(40) % 3, 1, 0)).map(dict(enumerate(words)))
@@ -290,16 +305,27 @@ def test_script_writes_the_tables(tmp_path, monkeypatch):
 
     def run(folder):
         outputs = {name: tmp_path / folder / f"{name}.parquet" for name in names}
-        given = {"features": {"columns": ["x1", "x2"]}, "outcome": {"column": "answer_uniform"},
-                 "labeling": {"offer": "offer_uniform"}}  # fmt: skip
-        script.main(SimpleNamespace(
-            input=SimpleNamespace(**{name: tmp_path / f"{name}.parquet" for name in given_tables}),
-            output=SimpleNamespace(**outputs), wildcards=SimpleNamespace(study="s"),
-            params=SimpleNamespace(
-                seed=1, stream="s", repeats=2, test_share=0.3,
-                **{kind: {"name": kind, "options": options} for kind, options in given.items()},
-            ),
-        ))  # fmt: skip
+        given = {
+            "features": {"columns": ["x1", "x2"]},
+            "outcome": {"column": "answer_uniform"},
+            "labeling": {"offer": "offer_uniform"},
+        }
+        script.main(
+            SimpleNamespace(
+                input=SimpleNamespace(
+                    **{name: tmp_path / f"{name}.parquet" for name in given_tables}
+                ),
+                output=SimpleNamespace(**outputs),
+                wildcards=SimpleNamespace(study="s"),
+                params=SimpleNamespace(
+                    seed=1,
+                    stream="s",
+                    repeats=2,
+                    test_share=0.3,
+                    **{kind: {"name": kind, "options": options} for kind, options in given.items()},
+                ),
+            )
+        )
         return {name: path.read_bytes() for name, path in outputs.items()}
 
     assert run("a") == run("b")

@@ -165,8 +165,9 @@ def test_names_that_are_taken_stay_apart():
     assert "word=missing_" in features and "n_missing_" in features
     assert features["word=missing"].sum() == 2 and features["word=missing_"].sum() == 1
     assert features["n_missing"].tolist() == frame["n_missing"].tolist()
-    pooled = encoded(frame.assign(word=["other", "other", None, "a", "b", "c", "other"]),
-                     max_categories=1)  # fmt: skip
+    pooled = encoded(
+        frame.assign(word=["other", "other", None, "a", "b", "c", "other"]), max_categories=1
+    )
     assert pooled["word=other"].sum() == 3 and pooled["word=other_"].sum() == 3
 
 

@@ -77,8 +77,11 @@ def test_real_files_have_the_published_counts():
         [("random", "men"), ("random", "women"), ("bts", "men"), ("bts", "women")], 10000
     )
     assert logs["click"].sum().to_dict() == {
-        ("random", "men"): 46, ("random", "women"): 46, ("bts", "men"): 69, ("bts", "women"): 46,
-    }  # fmt: skip
+        ("random", "men"): 46,
+        ("random", "women"): 46,
+        ("bts", "men"): 69,
+        ("bts", "women"): 46,
+    }
     low, high = logs["propensity"].min(), logs["propensity"].max()
     for campaign, count in ITEMS.items():
         assert low["random", campaign] == high["random", campaign] == 1 / count
@@ -105,11 +108,21 @@ def test_affinity_and_feature_are_those_of_the_logged_item(twin):
 def test_columns_types_and_order(twin):
     _, frame, _ = twin
     assert frame.dtypes.astype(str).to_dict() == {
-        "row": "int32", "campaign": "str", "policy": "str", "timestamp": "datetime64[us, UTC]",
-        "item": "int16", "position": "int8", "click": "int8", "propensity": "float64",
-        "user_feature_0": "str", "user_feature_1": "str", "user_feature_2": "str",
-        "user_feature_3": "str", "affinity": "float64", "item_feature_0": "float64",
-    }  # fmt: skip
+        "row": "int32",
+        "campaign": "str",
+        "policy": "str",
+        "timestamp": "datetime64[us, UTC]",
+        "item": "int16",
+        "position": "int8",
+        "click": "int8",
+        "propensity": "float64",
+        "user_feature_0": "str",
+        "user_feature_1": "str",
+        "user_feature_2": "str",
+        "user_feature_3": "str",
+        "affinity": "float64",
+        "item_feature_0": "float64",
+    }
     assert frame["row"].tolist() == list(range(ROWS))
 
 

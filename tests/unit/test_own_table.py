@@ -55,21 +55,24 @@ def test_parquet_is_the_same_table(tmp_path):
     assert "is not a readable Parquet file" in refusal(path)
 
 
-@pytest.mark.parametrize(("text", "told"), [
-    ("", "is empty: put a table there"),
-    ("\n1,2\n", "line 1 is blank where the header is expected"),
-    ("a,b\n", "has a header but no row"),
-    ("a,b\n1,2\n1,2,3\n", "line 3 has 3 fields where the header has 2 (commas between them)"),
-    ("a,b\n1,2\n1\n", "line 3 has 1 fields where the header has 2"),
-    ("a,a\n1,2\n", "has the column a more than once"),
-    ("a,\n1,2\n", "has no name for the column number 2"),
-    ("a,row\n1,2\n", "has a column row, the name of the row number here: rename it"),
-    ("a,b\n1,\n2,\n", "the column 'b' is empty in every row"),
-    ("a,b\n1,inf\n2,3.5\n", "the column 'b' is infinite in 1 rows (first: row 0)"),
-    ("a,b\n1,12345678901234567\n2,3\n", "the column 'b' has numbers of more than 15 digits"),
-    ("a,b\n1,\0\n", "line 2 holds a byte 0"),
-    (b"a,b\n1,\xe9\n", "is not UTF-8 text (byte 0xe9)"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is empty: put a table there"),
+        ("\n1,2\n", "line 1 is blank where the header is expected"),
+        ("a,b\n", "has a header but no row"),
+        ("a,b\n1,2\n1,2,3\n", "line 3 has 3 fields where the header has 2 (commas between them)"),
+        ("a,b\n1,2\n1\n", "line 3 has 1 fields where the header has 2"),
+        ("a,a\n1,2\n", "has the column a more than once"),
+        ("a,\n1,2\n", "has no name for the column number 2"),
+        ("a,row\n1,2\n", "has a column row, the name of the row number here: rename it"),
+        ("a,b\n1,\n2,\n", "the column 'b' is empty in every row"),
+        ("a,b\n1,inf\n2,3.5\n", "the column 'b' is infinite in 1 rows (first: row 0)"),
+        ("a,b\n1,12345678901234567\n2,3\n", "the column 'b' has numbers of more than 15 digits"),
+        ("a,b\n1,\0\n", "line 2 holds a byte 0"),
+        (b"a,b\n1,\xe9\n", "is not UTF-8 text (byte 0xe9)"),
+    ],
+)
 def test_what_is_wrong_is_told(tmp_path, text, told):
     assert told in refusal(write(tmp_path, text))
 

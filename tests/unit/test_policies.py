@@ -47,10 +47,15 @@ def labeled(folder, frame, **options):
     write_table(folder / "table.parquet", frame)
     outputs = {name: folder / f"{name}.parquet" for name in ("features", "labels", "truth")}
     label_log(
-        folder / "table.parquet", None, outputs,
-        recipe=partial(as_is, columns=["x", "z"]), outcome=partial(reward, column="reward"),
-        rule=partial(logged, **options), rng=np.random.default_rng(0), reward="reward",
-    )  # fmt: skip
+        folder / "table.parquet",
+        None,
+        outputs,
+        recipe=partial(as_is, columns=["x", "z"]),
+        outcome=partial(reward, column="reward"),
+        rule=partial(logged, **options),
+        rng=np.random.default_rng(0),
+        reward="reward",
+    )
 
     def rows(columns=()):
         return log_rows.log_rows(
@@ -378,11 +383,12 @@ def test_doubly_robust_values_of_the_generated_log_hold_the_truth(tmp_path):
             "features": {"name": "as_is", "options": {"columns": ["device", "segment"]}},
             "outcome": {"name": "reward", "options": {"column": "reward"}},
             "labeling": {"name": "logged", "options": {}},
-            "seed": 1, "stream": "s",
+            "seed": 1,
+            "stream": "s",
         },
         input={name: paths[name] for name in ("table", "known")},
         output={name: paths[name] for name in ("features", "labels", "truth", "metrics")},
-    )  # fmt: skip
+    )
     for name in ("stochastic", "deterministic"):
         options = {"probability": name, "action": f"{name}_action", "reward_by": ["segment"]}
         script(

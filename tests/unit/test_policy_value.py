@@ -42,8 +42,12 @@ def study(tmp_path_factory):
     predictions = {"row": labels["row"], "p": target, "q": np.full(n, 0.04), "v": 0.02 + 0.06 * x}
     tables.write_table(folder / "labels.parquet", labels)
     tables.write_table(folder / "predictions.parquet", predictions)
-    lines = {"policy": ["", "fixed"], "value": [VALUE, 0.06], "standard_error": [0.01, 0.0],
-             "rows": [1000, 0]}  # fmt: skip
+    lines = {
+        "policy": ["", "fixed"],
+        "value": [VALUE, 0.06],
+        "standard_error": [0.01, 0.0],
+        "rows": [1000, 0],
+    }
     tables.write_table(folder / "truth.parquet", lines, TRUTH)
     return folder
 
@@ -232,9 +236,11 @@ def test_without_a_reward_model_there_is_no_doubly_robust_value(study, tmp_path)
     few = tables.read_columns(study / "predictions.parquet", ["row", "p"])
     tables.write_table(tmp_path / "predictions.parquet", few)
     found = policy_value(
-        study / "labels.parquet", tmp_path / "predictions.parquet", study / "truth.parquet",
+        study / "labels.parquet",
+        tmp_path / "predictions.parquet",
+        study / "truth.parquet",
         resamplings=2,
-    )  # fmt: skip
+    )
     items = {r["item"].split()[0] for r in found if r["metric"] == "whole_value"}
     assert items == {"ips", "ips_lost", "snips"}
 

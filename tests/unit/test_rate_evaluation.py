@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics import accuracy, auc
-from counterweight.evaluation.rates import (
-    at_equal,
-    bound_records,
-    evaluate_rates,
-    fit_records,
-)
+from counterweight.evaluation.rates import at_equal, bound_records, evaluate_rates, fit_records
 from counterweight.evaluation.sign_test import paper_cases, sign_test_power, sign_test_rows
 from scipy.stats import binomtest
 
@@ -22,10 +17,12 @@ def tables(p, y, members, deployed=None, settings=("",)):
     p = np.atleast_2d(p)
     many, rows = p.shape
     predictions = {
-        "repeat": np.zeros(many * rows, int), "row": np.tile(np.arange(rows), many),
+        "repeat": np.zeros(many * rows, int),
+        "row": np.tile(np.arange(rows), many),
         "target": (np.zeros(many * rows, int), ["general"]),
-        "setting": (np.repeat(np.arange(many), rows), list(settings)), "p": p.ravel(),
-    }  # fmt: skip
+        "setting": (np.repeat(np.arange(many), rows), list(settings)),
+        "p": p.ravel(),
+    }
     truth = {"repeat": np.zeros(rows, int), "row": np.arange(rows), "y_general": np.asarray(y)}
     truth |= {f"in_{name}": np.asarray(mask) for name, mask in members.items()}
     if deployed is not None:
@@ -101,12 +98,16 @@ def test_a_measure_named_objective_takes_nobodys_name(small):
     p, y, members = small
     models = {
         (0, "general"): {
-            "objective": np.array([1.0, 0.5]), "multipliers": np.zeros((1, 1)),
-            "violations": np.zeros((2, 1)), "gap": np.array([1e-4]), "feasible": np.array([1.0]),
-            "penalty": np.array([0.1]), "coefficient_norm": np.array([1.0]),
+            "objective": np.array([1.0, 0.5]),
+            "multipliers": np.zeros((1, 1)),
+            "violations": np.zeros((2, 1)),
+            "gap": np.array([1e-4]),
+            "feasible": np.array([1.0]),
+            "penalty": np.array([0.1]),
+            "coefficient_norm": np.array([1.0]),
             "train_measures": np.array([[0.3, 0.4]]),
         }
-    }  # fmt: skip
+    }
     records = evaluate_rates(
         *tables(p, y, members), {}, measures={"objective": "error(everyone)"}, models=models
     )
@@ -121,9 +122,11 @@ def test_training_values_belong_to_their_setting(small):
     p, y, members = small
     arrays = {f"train_measures@{name}": np.full((2, 2), k + 1.0) for k, name in enumerate(SETTINGS)}
     records = evaluate_rates(
-        *tables(np.stack([p, p]), y, members, settings=SETTINGS), {}, measures=MEASURES,
+        *tables(np.stack([p, p]), y, members, settings=SETTINGS),
+        {},
+        measures=MEASURES,
         models={(0, "general"): arrays},
-    )  # fmt: skip
+    )
     for k, name in enumerate(SETTINGS):
         assert value(records, "error_randomised", name, "train") == k + 1.0
 
@@ -180,12 +183,16 @@ def test_a_deployed_model_is_measured_and_compared(small):
 
 def test_what_a_fit_says_is_told_step_by_step():
     arrays = {
-        "objective@kappa=0.5": [1.0, 0.5, 0.4, 0.4], "multipliers@kappa=0.5": [[0.1], [0.2], [0.3]],
-        "violations@kappa=0.5": [[-0.1], [0.0], [-0.2], [0.0]], "gap@kappa=0.5": [1e-3, 1e-4, 1e-5],
-        "evaluations@kappa=0.5": [30.0], "feasible@kappa=0.5": [1.0],
-        "penalty@kappa=0.5": [0.02], "coefficient_norm@kappa=0.5": [2.0],
+        "objective@kappa=0.5": [1.0, 0.5, 0.4, 0.4],
+        "multipliers@kappa=0.5": [[0.1], [0.2], [0.3]],
+        "violations@kappa=0.5": [[-0.1], [0.0], [-0.2], [0.0]],
+        "gap@kappa=0.5": [1e-3, 1e-4, 1e-5],
+        "evaluations@kappa=0.5": [30.0],
+        "feasible@kappa=0.5": [1.0],
+        "penalty@kappa=0.5": [0.02],
+        "coefficient_norm@kappa=0.5": [2.0],
         "train_measures@kappa=0.5": [[0.3, 0.36]],
-    }  # fmt: skip
+    }
     place = {"repeat": 0, "target": "general"}
     records = list(fit_records(arrays, place, ["objective"]))
     item = "kappa=0.5"
@@ -216,8 +223,11 @@ def test_rises_and_violations_are_counted_not_hidden():
 
 
 def test_flattened_steps_are_taken_apart():
-    arrays = {"objective": [1.0, 0.5, 0.4], "multipliers": np.arange(4.0),
-              "violations": -np.arange(6.0)}  # fmt: skip
+    arrays = {
+        "objective": [1.0, 0.5, 0.4],
+        "multipliers": np.arange(4.0),
+        "violations": -np.arange(6.0),
+    }
     records = list(fit_records(arrays, {"repeat": 0, "target": "general"}))
     assert value(records, "multiplier", "#2#1") == 3.0
     assert value(records, "violation", "#2#0") == -4.0
@@ -231,8 +241,7 @@ def test_convex_bounds_are_tight_and_never_below():
 def test_predictions_that_are_no_probabilities_are_refused(small):
     p, y, members = small
     with pytest.raises(CounterweightError, match="2 predictions of repeat 0"):
-        evaluate_rates(*tables(np.r_[1.5, -1, p[2:]], y,
-                               members), {}, measures=MEASURES)  # fmt: skip
+        evaluate_rates(*tables(np.r_[1.5, -1, p[2:]], y, members), {}, measures=MEASURES)
     with pytest.raises(CounterweightError, match="keep_rate"):
         evaluate_rates(*tables(p, y, members), {}, measures=MEASURES, rates={})
 
@@ -255,8 +264,7 @@ def test_sign_tests_have_the_power_that_they_promise():
 
 def test_the_critical_count_of_a_sign_test_is_scipys():
     for rows in (5, 6, 13, 40):
-        wins = [k for k in range(rows + 1) if 2 * k > rows
-                and binomtest(k, rows).pvalue <= 0.05]  # fmt: skip
+        wins = [k for k in range(rows + 1) if 2 * k > rows and binomtest(k, rows).pvalue <= 0.05]
         chance = 0.7
         from scipy.stats import binom
 
@@ -265,16 +273,18 @@ def test_the_critical_count_of_a_sign_test_is_scipys():
 
 
 def test_the_papers_cases_are_computed():
-    found = {one["item"]: one["value"] for one in paper_cases()
-             if one["metric"] == "sign_test_labels"}  # fmt: skip
+    found = {
+        one["item"]: one["value"] for one in paper_cases() if one["metric"] == "sign_test_labels"
+    }
     assert found["best 0.8"] == 6
     assert 900 < found["worst 0.8"] < 1100
 
 
 def test_a_target_of_nothing_has_no_relative_excess():
     everyone = np.ones(4, bool)
-    predictions, truth = tables([1, 0, 0, 0], [1, 0, 0, 1], {"all": everyone}, [1, -1, -1, -1],
-                                settings=["target=0.0"])  # fmt: skip
+    predictions, truth = tables(
+        [1, 0, 0, 0], [1, 0, 0, 1], {"all": everyone}, [1, -1, -1, -1], settings=["target=0.0"]
+    )
     records = evaluate_rates(predictions, truth, {}, measures={"churn": "churn(all)"})
     found = {r["metric"]: r["value"] for r in records}
     assert found["churn_deterministic"] == 0 and np.isnan(found["asked_excess_deterministic"])
@@ -283,8 +293,12 @@ def test_a_target_of_nothing_has_no_relative_excess():
 def test_the_final_violation_is_that_of_the_classifier_that_is_kept():
     """Of infeasible constraints the one with the least violation is kept, not the last."""
     arrays = {
-        "objective": [1.0, 0.5], "violations": [[0.45, 0.3], [0.05, 0.18]], "excess": [0.04, 0.15],
-        "feasible": [0.0], "multipliers": [[1.0, 1.0]], "gap": [0.0],
-    }  # fmt: skip
+        "objective": [1.0, 0.5],
+        "violations": [[0.45, 0.3], [0.05, 0.18]],
+        "excess": [0.04, 0.15],
+        "feasible": [0.0],
+        "multipliers": [[1.0, 1.0]],
+        "gap": [0.0],
+    }
     found = {r["metric"]: r["value"] for r in fit_records(arrays, {})}
     assert found["final_violation"] == 0.15

@@ -50,10 +50,7 @@ def reference(X, positive, negative, bounds, penalty):
         return np.concatenate([penalty * x[:d], costs[0]])
 
     A = np.vstack(
-        [
-            np.hstack([-Z, np.eye(2 * n)]),
-            np.hstack([np.zeros((len(bounds), d)), -costs[1:]]),
-        ]
+        [np.hstack([-Z, np.eye(2 * n)]), np.hstack([np.zeros((len(bounds), d)), -costs[1:]])]
     )
     b = np.concatenate([np.full(2 * n, 0.5), -bounds])
     found = minimize(
@@ -160,8 +157,12 @@ def test_regularised_bias_is_a_constant_feature_and_a_free_one_costs_nothing():
     own = minimise_rates(X, positive, negative, bounds, penalty=PENALTY)
     given = minimise_rates(
         np.column_stack([X, np.ones(len(X))]),
-        positive, negative, bounds, penalty=PENALTY, bias="none",
-    )  # fmt: skip
+        positive,
+        negative,
+        bounds,
+        penalty=PENALTY,
+        bias="none",
+    )
     np.testing.assert_allclose(np.append(own.coefficient, own.intercept), given.coefficient)
     # Far from the origin only an unregularised bias is unharmed.
     far = X + 30
@@ -180,10 +181,18 @@ def test_certified_interval_holds_the_optimum(m):
     options += [("cutting_plane", "centre", "interior_point")] + [("bisection",) * 2] * (m == 1)
     for method, chooser, *inner in options:
         fit = minimise_rates(
-            X, positive, negative, bounds, penalty=PENALTY, bias="none", steps=1, method=method,
-            chooser="centre" if method == "bisection" else chooser, tolerance=1e-6,
+            X,
+            positive,
+            negative,
+            bounds,
+            penalty=PENALTY,
+            bias="none",
+            steps=1,
+            method=method,
+            chooser="centre" if method == "bisection" else chooser,
+            tolerance=1e-6,
             inner=inner[0] if inner else "newton",
-        )  # fmt: skip
+        )
         state = fit.states[0]
         assert state.lower - 1e-7 <= true <= state.upper + 1e-7
         assert state.upper == pytest.approx(true, abs=1e-5)
@@ -218,9 +227,16 @@ def test_steps_equal_a_qp_library(m):
         {"method": "cutting_plane", "inner": "interior_point"},
     ):
         fit = minimise_rates(
-            X, positive, negative, bounds, penalty=PENALTY, bias="none", steps=1,
-            tolerance=1e-7, **options,
-        )  # fmt: skip
+            X,
+            positive,
+            negative,
+            bounds,
+            penalty=PENALTY,
+            bias="none",
+            steps=1,
+            tolerance=1e-7,
+            **options,
+        )
         assert fit.states[0].upper == pytest.approx(solved.obj_val, abs=1e-6)
         np.testing.assert_allclose(fit.coefficient, solved.x[:d], atol=5e-3)
 

@@ -92,8 +92,9 @@ def test_changes_equal_wins_plus_losses_where_all_is_labeled():
 def test_coefficients_reproduce_what_is_measured(left, sign, right):
     data, _, rng = world()
     parameters = {"kappa": 0.8, "target": 0.3}
-    made = compile_rates("error(a) + 2 * churn(d3) - recall(b)", [f"{left} {sign} {right}"], data,
-                         parameters)  # fmt: skip
+    made = compile_rates(
+        "error(a) + 2 * churn(d3) - recall(b)", [f"{left} {sign} {right}"], data, parameters
+    )
     assert (made.positive >= 0).all()
     assert (made.negative >= 0).all()
     assert not (made.positive * made.negative).any()
@@ -101,9 +102,11 @@ def test_coefficients_reproduce_what_is_measured(left, sign, right):
         p = rng.random(len(data))
         value = made.positive @ p + made.negative @ (1 - p) + made.constants
         asked = measure(
-            p, data, {"o": "error(a) + 2 * churn(d3) - recall(b)", "l": left, "r": right},
+            p,
+            data,
+            {"o": "error(a) + 2 * churn(d3) - recall(b)", "l": left, "r": right},
             parameters,
-        )  # fmt: skip
+        )
         difference = (asked["l"][1] - asked["r"][1]) * (1 if sign == "<=" else -1)
         assert value[0] == pytest.approx(asked["o"][1], abs=1e-12)
         assert value[1] - made.bounds[0] == pytest.approx(difference, rel=1e-12, abs=1e-12)
@@ -116,8 +119,12 @@ def test_a_bound_on_precision_holds_exactly_when_the_coefficients_do(sign):
         made = compile_rates("error(labeled)", [f"precision(labeled) {sign} {level}"], data)
         for _ in range(5):
             p = rng.random(len(data))
-            over = (made.positive[1] @ p + made.negative[1] @ (1 - p) + made.constants[1]
-                    - made.bounds[0])  # fmt: skip
+            over = (
+                made.positive[1] @ p
+                + made.negative[1] @ (1 - p)
+                + made.constants[1]
+                - made.bounds[0]
+            )
             c = counts(data, p, data.y >= 0, data.weight)
             total = data.weight[data.y >= 0].sum()
             asked = level * c["false_positives"] - (1 - level) * c["true_positives"]
@@ -180,11 +187,19 @@ def test_whole_weights_equal_repeated_rows():
     again = np.repeat(np.arange(len(p)), times)
     weighted = DataSets(data.X, data.y, times, data.members, data.deployed)
     repeated = DataSets(
-        data.X[again], data.y[again], None,
-        {name: mask[again] for name, mask in data.members.items()}, data.deployed[again],
-    )  # fmt: skip
-    texts = {"e": "error(a)", "r": "recall(b)", "w": "wins(a)", "c": "coverage(labeled)",
-             "p": "precision(a) / false_positive_rate(b)"}  # fmt: skip
+        data.X[again],
+        data.y[again],
+        None,
+        {name: mask[again] for name, mask in data.members.items()},
+        data.deployed[again],
+    )
+    texts = {
+        "e": "error(a)",
+        "r": "recall(b)",
+        "w": "wins(a)",
+        "c": "coverage(labeled)",
+        "p": "precision(a) / false_positive_rate(b)",
+    }
     one, other = measure(p, weighted, texts), measure(p[again], repeated, texts)
     for name in texts:
         assert np.allclose(one[name], other[name], rtol=1e-12)
@@ -199,11 +214,17 @@ def test_sets_by_mask_equal_sets_as_separate_rows():
     )
     a, d3 = data.members["a"], data.members["d3"]
     separate = DataSets.stack(
-        data.X, data.y, data.weight,
+        data.X,
+        data.y,
+        data.weight,
         {"a": (data.X[a], data.y[a], data.weight[a]), "d3": (data.X[d3], None, None, score[d3])},
-    )  # fmt: skip
-    texts = ["coverage(a) <= 0.3", "recall(a) >= 0.5", "churn(d3) <= 0.1",
-             "coverage(unlabeled) + coverage(everyone) <= 1"]  # fmt: skip
+    )
+    texts = [
+        "coverage(a) <= 0.3",
+        "recall(a) >= 0.5",
+        "churn(d3) <= 0.1",
+        "coverage(unlabeled) + coverage(everyone) <= 1",
+    ]
     values = []
     for table in (masked, separate):
         made = compile_rates("error(labeled)", texts, table)
@@ -226,14 +247,19 @@ def test_sparse_rows_make_the_same_data_sets():
 
 def test_standard_errors_match_resampled_rows():
     data, p, rng = world(n=1500)
-    texts = {"ratio": "coverage(a) / coverage(b)", "recall": "recall(a)", "fp": "errors(a)",
-             "precision": "precision(labeled)"}  # fmt: skip
+    texts = {
+        "ratio": "coverage(a) / coverage(b)",
+        "recall": "recall(a)",
+        "fp": "errors(a)",
+        "precision": "precision(labeled)",
+    }
     found = measure(p, data, texts, errors=True)
     draws = []
     for _ in range(400):
         i = rng.integers(0, len(p), len(p))
-        again = DataSets(None, data.y[i], data.weight[i],
-                         {name: mask[i] for name, mask in data.members.items()})  # fmt: skip
+        again = DataSets(
+            None, data.y[i], data.weight[i], {name: mask[i] for name, mask in data.members.items()}
+        )
         draws.append([value for pair in measure(p[i], again, texts).values() for value in pair])
     spread = np.std(draws, axis=0)
     formula = [value for name in texts for value in found[name][2:]]
@@ -333,8 +359,9 @@ def test_rates_of_the_deployed_model_are_numbers():
 
 
 def test_texts_are_checked_without_data():
-    check_text("coverage(a) <= coverage(b) / kappa", constraint=True, sets="ab",
-               parameters=["kappa"])  # fmt: skip
+    check_text(
+        "coverage(a) <= coverage(b) / kappa", constraint=True, sets="ab", parameters=["kappa"]
+    )
     check_text("coverage(a) / coverage(everyone)", sets=["a"])
     with pytest.raises(CounterweightError, match="no data set 'mal'.*did you mean male"):
         check_text("coverage(mal)", sets=["male", "women"])

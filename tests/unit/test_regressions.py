@@ -54,8 +54,15 @@ def test_an_exact_line_is_found():
 
 def test_overlaps_and_imbalance_as_in_the_paper():
     assert overlap_class([0.0, 0.04, 0.05, 0.15, 0.16, 0.25, 0.31, 0.40]).tolist() == [
-        1, 1, 2, 2, 3, 3, 4, 4,
-    ]  # fmt: skip
+        1,
+        1,
+        2,
+        2,
+        3,
+        3,
+        4,
+        4,
+    ]
     assert imbalance(0.85) == pytest.approx(0.1225)
 
 
@@ -63,8 +70,12 @@ def test_records_hold_every_number():
     records = regression_records(printed_regression("PCM"), "hard")
     assert len(records) == 4 * 5 + 2
     assert {record["item"] for record in records} == {
-        "hard", "hard#imbalance", "hard#overlap", "hard#eta", "hard#k",
-    }  # fmt: skip
+        "hard",
+        "hard#imbalance",
+        "hard#overlap",
+        "hard#eta",
+        "hard#k",
+    }
     assert np.isfinite([record["value"] for record in records]).all()
 
 

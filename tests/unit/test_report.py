@@ -10,19 +10,17 @@ from counterweight.reporting.claims import decide, load_claims
 from counterweight.reporting.report import BANNERS, build_report, inline_svg
 from counterweight.reporting.results import StudyResults
 from counterweight.reporting.style import svg_text
-from counterweight.reporting.tables import (
-    LAYOUT,
-    all_tables,
-    failure_of,
-    last_line,
-    results_table,
-)
+from counterweight.reporting.tables import LAYOUT, all_tables, failure_of, last_line, results_table
 from counterweight.reporting.wording import interval, number, percent
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
-FAILURE = {"study": "adult_married", "source": "generative", "stage": "train",
-           "reason": "INFO: begun\nERROR: <script>alert('x')</script> & more.",
-           "log": "logs/a&b.log"}  # fmt: skip
+FAILURE = {
+    "study": "adult_married",
+    "source": "generative",
+    "stage": "train",
+    "reason": "INFO: begun\nERROR: <script>alert('x')</script> & more.",
+    "log": "logs/a&b.log",
+}
 
 
 def page(plan, metrics, failures=(), figures=None):
@@ -109,8 +107,13 @@ def test_tables_have_their_titles_and_a_sentence(html):
 
 
 def test_a_report_without_any_metrics_still_tells_why(plan, metrics):
-    failure = {"study": "", "source": "adult", "stage": "download",
-               "reason": "ERROR: no answer from the server.", "log": "l"}  # fmt: skip
+    failure = {
+        "study": "",
+        "source": "adult",
+        "stage": "download",
+        "reason": "ERROR: no answer from the server.",
+        "log": "l",
+    }
     html = page(plan, metrics.iloc[:0], [failure])
     assert "make demo" in html
     assert "<b>failed</b>: no answer from the server" in html

@@ -95,8 +95,12 @@ def test_a_budget_of_zero_leaves_no_way_to_go(small):
 
 
 def test_groups_are_told_before_and_after_with_figures_in_print(small):
-    entry = {"source": "alpha_beta alpha=0.2#b", "metric": "group_gain", "target": "test",
-             "value": 4.5}  # fmt: skip
+    entry = {
+        "source": "alpha_beta alpha=0.2#b",
+        "metric": "group_gain",
+        "target": "test",
+        "value": 4.5,
+    }
     sheet = filter_sheets.groups_sheet(FilterResults(small, filters.settings_of(), [entry]))
     texts = [cell["text"] for cell in cells_of(sheet, "b")]
     assert texts == ["50.0 %", "20.00 %", "20.00 %", "40.00", "40.00", "× 2.00"]
@@ -175,8 +179,15 @@ def test_failed_methods_keep_a_row_with_the_reason(small):
     sheet = filter_sheets.overview_sheet(FilterResults(small, settings), {"qp_tree": "no memory"})
     row = next(row for row in sheet["rows"] if row["label"] == "QP tree")
     assert row["failed"] and row["reason"] == "no memory"
-    failures = [{"study": "s", "source": "qp_tree", "stage": "train", "log": "",
-                 "reason": "ERROR: no memory"}]  # fmt: skip
+    failures = [
+        {
+            "study": "s",
+            "source": "qp_tree",
+            "stage": "train",
+            "log": "",
+            "reason": "ERROR: no memory",
+        }
+    ]
     table = all_tables(small, {"studies": {"s": settings}}, (), failures)["s", "general"]
     failed = table[table["status"] == "failed"]
     assert failed["method"].tolist() == ["qp_tree"] and failed["reason"].tolist() == ["no memory"]
@@ -185,8 +196,17 @@ def test_failed_methods_keep_a_row_with_the_reason(small):
 def test_a_study_without_any_result_is_a_page_of_reasons(deng):
     plan = filters.plan()
     metrics = filters.metrics(plan).iloc[:0]
-    failures = [{"study": name, "source": "", "stage": "label", "log": "", "affects": [],
-                 "reason": "ERROR: the group has one value"} for name in STUDIES]  # fmt: skip
+    failures = [
+        {
+            "study": name,
+            "source": "",
+            "stage": "label",
+            "log": "",
+            "affects": [],
+            "reason": "ERROR: the group has one value",
+        }
+        for name in STUDIES
+    ]
     decided = decide(deng[0], metrics, plan, failures)
     assert set(decided["verdict"]) == {"cannot be tested"}
     page = build_report(plan, metrics, decided, failures)
@@ -204,8 +224,9 @@ def test_the_table_holds_every_setting_in_order(everything, tmp_path):
 
 
 def text_of(page):
-    return markup.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page,
-                                                          flags=re.DOTALL)))  # fmt: skip
+    return markup.unescape(
+        re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
+    )
 
 
 def test_the_page_tells_the_family(everything, deng):
@@ -213,10 +234,15 @@ def test_the_page_tells_the_family(everything, deng):
     page = build_report(plan, metrics, decide(deng[0], metrics, plan), (), {}, deng[1])
     text = text_of(page)
     for words in (
-        "Balanced samples without asking for the group", "Before filtering the imbalance is 0.252",
-        "The proxies near α = 0.2", "Shares of the groups before and after filtering",
-        "Disclosivity, α", "Acceptance rate", "vacuous", "in print × 4.5",
-    ):  # fmt: skip
+        "Balanced samples without asking for the group",
+        "Before filtering the imbalance is 0.252",
+        "The proxies near α = 0.2",
+        "Shares of the groups before and after filtering",
+        "Disclosivity, α",
+        "Acceptance rate",
+        "vacuous",
+        "in print × 4.5",
+    ):
         assert words in text, words
     assert "nan" not in re.sub(r"[a-z]*nan[a-z]+|[a-z]+nan", "", text.lower())
     assert page == build_report(plan, metrics, decide(deng[0], metrics, plan), (), {}, deng[1])
@@ -310,9 +336,18 @@ def test_the_outline_names_every_leaf_and_what_speaks_for_yes(folder):
 
 def test_the_outline_folds_small_branches_of_large_trees():
     def node(number, parent, side, depth, leaf, mass):
-        return {"node": number, "parent": parent, "side": side, "depth": depth, "leaf": leaf,
-                "mass": mass, "shares": [0.5, 0.5], "terms": [(0, 1.0)],
-                "hypotheses": [(1.0, [1.0], 0.0)], "cut": None}  # fmt: skip
+        return {
+            "node": number,
+            "parent": parent,
+            "side": side,
+            "depth": depth,
+            "leaf": leaf,
+            "mass": mass,
+            "shares": [0.5, 0.5],
+            "terms": [(0, 1.0)],
+            "hypotheses": [(1.0, [1.0], 0.0)],
+            "cut": None,
+        }
 
     nodes, mass, parent, side = [], 1.0, -1, None
     for depth in range(30):
@@ -344,8 +379,9 @@ def test_the_tree_is_that_of_the_filter_given_away(everything):
 
 def test_samples_of_hardly_any_rows_are_warned_of(small):
     settings = filters.settings_of()
-    assert not any("turning" in text for text in filter_sentences.warnings(
-        FilterResults(small, settings)))  # fmt: skip
+    assert not any(
+        "turning" in text for text in filter_sentences.warnings(FilterResults(small, settings))
+    )
     few = small.copy()
     few.loc[few["metric"] == "collected", "value"] = 12.0
     text = next(filter_sentences.warnings(FilterResults(few, settings)))

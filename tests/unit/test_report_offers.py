@@ -12,13 +12,7 @@ from counterweight.reporting import offer_sentences
 from counterweight.reporting.claims import check_names, decide, load_claims
 from counterweight.reporting.figures import curves, profiles
 from counterweight.reporting.offer_tables import LAYOUT, gains, rows_of, split_place
-from counterweight.reporting.offers import (
-    optimism,
-    ratio,
-    regression_sheet,
-    sheets,
-    split_kind,
-)
+from counterweight.reporting.offers import optimism, ratio, regression_sheet, sheets, split_kind
 from counterweight.reporting.report import build_report
 from counterweight.reporting.results import StudyResults
 from counterweight.reporting.style import svg_text
@@ -58,10 +52,14 @@ def small():
     model += at("offer_variation", [0.0, 0.5, 1.0], "hard")
     for way, factor in (("hard", 1.0), ("soft", 0.9)):
         for metric, value in (
-            ("revenue_predicted", 100), ("revenue_actual", 100), ("revenue_true", 110),
-            ("revenue_claimed", 130 * factor), ("revenue_optimal_true", 121),
-            ("revenue_best_possible", 140), ("enrolment_predicted", 50),
-        ):  # fmt: skip
+            ("revenue_predicted", 100),
+            ("revenue_actual", 100),
+            ("revenue_true", 110),
+            ("revenue_claimed", 130 * factor),
+            ("revenue_optimal_true", 121),
+            ("revenue_best_possible", 140),
+            ("enrolment_predicted", 50),
+        ):
             model += at(metric, [float(value)] * 3, way)
     for j, value in enumerate((0.08, 0.12, 0.09)):
         model += at("rmse_component", [value] * 3, f"hard#{j}")
@@ -94,8 +92,12 @@ def test_the_table_holds_what_was_measured(small, tmp_path):
     assert row["mean"] == pytest.approx(0.11) and row["sd"] == pytest.approx(0.01)
     assert row["high"] - row["mean"] == pytest.approx(T_THREE * 0.01 / 3**0.5)
     pairs = [(method, way) for method, way, part in rows_of(table) if part["n"].any()]
-    assert pairs == [("predictive_choice", "hard"), ("predictive_choice", "soft"),
-                     ("logitboost", ""), ("logitboost-components", "")]  # fmt: skip
+    assert pairs == [
+        ("predictive_choice", "hard"),
+        ("predictive_choice", "soft"),
+        ("logitboost", ""),
+        ("logitboost-components", ""),
+    ]
     failed = table[table["status"] == "failed"]["method"].tolist()
     assert failed == ["offer_logistic", "logistic_tree", "logistic_tree-components"]
     write_table(tmp_path / "t.parquet", table)
@@ -109,8 +111,9 @@ def test_errors_are_graded_by_the_true_parameters(small):
     assert np.isnan(ratio(table, "logitboost-components", "")), "an oracle has another floor"
     sheet = sheets(table, plan_of()["studies"]["s"], small)[0]
     at_place = sheet["head"].index("Above it") - 1
-    grades = {row["label"]: row["cells"][at_place]["grade"] for row in sheet["rows"]
-              if not row["failed"]}  # fmt: skip
+    grades = {
+        row["label"]: row["cells"][at_place]["grade"] for row in sheet["rows"] if not row["failed"]
+    }
     assert grades["Choice model, soft"] == "good" and grades["LogitBoost"] == "poor"
     assert grades["LogitBoost (by component)"] == ""
 
@@ -176,9 +179,14 @@ def test_what_makes_slopes_doubtful_is_said(small):
 
 def test_a_survey_is_judged_by_logged_answers():
     records = at("log_loss", [0.5, 0.6], "hard") + at("best_offer", [20.0, 22.0], "hard")
-    for metric, value in (("revenue_claimed", 120.0), ("revenue_actual", 90.0),
-                          ("revenue_snips", 100.0), ("revenue_snips_low", 80.0),
-                          ("revenue_snips_high", 119.0), ("revenue_ips", 99.0)):  # fmt: skip
+    for metric, value in (
+        ("revenue_claimed", 120.0),
+        ("revenue_actual", 90.0),
+        ("revenue_snips", 100.0),
+        ("revenue_snips_low", 80.0),
+        ("revenue_snips_high", 119.0),
+        ("revenue_ips", 99.0),
+    ):
         records += at(metric, [value] * 2, "hard")
     metrics = measured(predictive_choice=records, labels=at("rows_test", [10.0, 10.0], target=""))
     plan = plan_of("natural_park")
@@ -195,10 +203,14 @@ def test_a_survey_is_judged_by_logged_answers():
 
 def test_best_offers_at_the_end_of_the_range_are_a_warning():
     plan, records = plan_of("natural_park"), at("log_loss", [0.5, 0.6], "hard")
-    for metric, value in (("best_offer_low", 40.0), ("best_offer", 100.0),
-                          ("best_offer_high", 100.0), ("single_offer", 90.0),
-                          ("single_offer_acceptance", 0.25),
-                          ("single_offer_revenue", 22.5)):  # fmt: skip
+    for metric, value in (
+        ("best_offer_low", 40.0),
+        ("best_offer", 100.0),
+        ("best_offer_high", 100.0),
+        ("single_offer", 90.0),
+        ("single_offer_acceptance", 0.25),
+        ("single_offer_revenue", 22.5),
+    ):
         records += at(metric, [value] * 2, "hard")
     metrics = measured(predictive_choice=records)
     settings, table = plan["studies"]["s"], offers_table(metrics, plan, "s")
@@ -210,8 +222,9 @@ def test_best_offers_at_the_end_of_the_range_are_a_warning():
 
 
 def test_counts_are_told_with_their_methods():
-    metrics = measured(predictive_choice=at("rows_missing", [3.0, 4.0]),
-                       logitboost=at("cells_filled", [0.0, 0.0]))  # fmt: skip
+    metrics = measured(
+        predictive_choice=at("rows_missing", [3.0, 4.0]), logitboost=at("cells_filled", [0.0, 0.0])
+    )
     (text,) = offer_sentences.counts(metrics, plan_of()["studies"]["s"])
     assert text == "7 training rows lack a feature (Choice model)."
 
@@ -292,11 +305,19 @@ def test_figures_in_print_stand_in_the_tables(everything, noor):
 @pytest.fixture(scope="module")
 def page(everything, noor):
     plan, metrics = everything
-    plan = plan | {"studies": {name: plan["studies"][name] for name in
-                               ("three_segments", "admissions", "kakadu")}}  # fmt: skip
+    plan = plan | {
+        "studies": {
+            name: plan["studies"][name] for name in ("three_segments", "admissions", "kakadu")
+        }
+    }
     without = metrics[(metrics["study"] != "kakadu") | (metrics["source"] != "logitboost")]
-    failure = {"study": "kakadu", "source": "logitboost", "stage": "train",
-               "reason": "ERROR: <script>alert(1)</script> broke.", "log": "a.log"}  # fmt: skip
+    failure = {
+        "study": "kakadu",
+        "source": "logitboost",
+        "stage": "train",
+        "reason": "ERROR: <script>alert(1)</script> broke.",
+        "log": "a.log",
+    }
     decided = decide(noor[0], without, plan, [failure])
     return build_report(plan, without, decided, [failure], printed=noor[1])
 
@@ -309,8 +330,10 @@ def test_profiles_show_who_the_segments_are(everything, tmp_path):
     (ax,) = profiles.draw(study).axes
     assert [text.get_text() for text in ax.get_xticklabels()] == ["x1", "x2"]
     assert [text.get_text() for text in ax.get_yticklabels()] == [
-        "40 %, best 66.7", "33 %, best 11.8", "27 %, best 45.3",
-    ]  # fmt: skip
+        "40 %, best 66.7",
+        "33 %, best 11.8",
+        "27 %, best 45.3",
+    ]
     assert [text.get_text() for text in ax.texts][:3] == ["\N{MINUS SIGN}3.90", "0.10", "2.90"]
     assert svg_text(profiles.draw(study)) == svg_text(profiles.draw(study))
 

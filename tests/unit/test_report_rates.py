@@ -149,11 +149,13 @@ def test_one_split_has_the_interval_of_its_test_rows(known):
 
 @pytest.mark.parametrize(
     ("asked", "options", "expected"),
-    [({"measure": "ratio", "option": "kappa", "form": "at_most_inverse"}, {"kappa": 0.8}, 1.25),
-     ({"measure": "churn", "option": "target", "form": "at_most"}, {"target": 0.03}, 0.03),
-     ({"measure": "recall", "option": "target", "form": "at_least"}, {"c": 0.1}, float("nan")),
-     (None, {"kappa": 0.5}, float("nan"))],
-)  # fmt: skip
+    [
+        ({"measure": "ratio", "option": "kappa", "form": "at_most_inverse"}, {"kappa": 0.8}, 1.25),
+        ({"measure": "churn", "option": "target", "form": "at_most"}, {"target": 0.03}, 0.03),
+        ({"measure": "recall", "option": "target", "form": "at_least"}, {"c": 0.1}, float("nan")),
+        (None, {"kappa": 0.5}, float("nan")),
+    ],
+)
 def test_an_option_asks_for_a_value(asked, options, expected):
     assert asked_value(asked, options) == pytest.approx(expected, nan_ok=True)
 
@@ -171,8 +173,10 @@ def test_what_is_asked_can_be_an_option_of_a_method_and_of_a_study():
 
 def test_at_least_is_broken_from_below():
     methods = [rates.method("ramp", {"target": [0.9]})]
-    options = {"measures": {"recall": "recall(everyone)"},
-               "asked": {"measure": "recall", "option": "target", "form": "at_least"}}  # fmt: skip
+    options = {
+        "measures": {"recall": "recall(everyone)"},
+        "asked": {"measure": "recall", "option": "target", "form": "at_least"},
+    }
     settings = rates.study("A", methods, options)
     metrics = measured("known", ramp=both("recall", [0.9] * 2, [0.72] * 2, "target=0.9"))
     numbers = RateNumbers(metrics, settings)
@@ -246,8 +250,12 @@ def test_figures_draw_whatever_is_there(run, tmp_path, study, figure):
     plan, metrics = run
     settings, draw = plan["studies"][study], load("figure", figure)
     own = metrics[(metrics["study"] == study) & (metrics["repeat"] == 0)]
-    parts = [own, own[~own["source"].isin(["svm", "zafar", "shifted"])],
-             own[own["source"] != "ramp"], own.iloc[:0]]  # fmt: skip
+    parts = [
+        own,
+        own[~own["source"].isin(["svm", "zafar", "shifted"])],
+        own[own["source"] != "ramp"],
+        own.iloc[:0],
+    ]
     for part in parts:
         text = svg_text(draw(StudyResults(study, settings, part, tmp_path)))
         assert "nan" not in text.lower()
@@ -265,9 +273,13 @@ def test_a_figure_of_another_study_says_why_it_is_blank(run, tmp_path, figure):
 
 @pytest.mark.parametrize(
     ("study", "figure"),
-    [("fairness_sex", "fairness"), ("fairness_sex", "asked_ratio"), ("churn", "churn"),
-     ("churn", "multipliers")],
-)  # fmt: skip
+    [
+        ("fairness_sex", "fairness"),
+        ("fairness_sex", "asked_ratio"),
+        ("churn", "churn"),
+        ("churn", "multipliers"),
+    ],
+)
 def test_no_two_texts_of_a_figure_overlap(run, tmp_path, study, figure):
     plan, metrics = run
     drawn = load("figure", figure)(StudyResults(study, plan["studies"][study], metrics, tmp_path))
@@ -310,10 +322,19 @@ def test_claims_pass_the_schema_and_get_a_verdict(run):
 def test_claims_on_a_made_up_run_name_its_methods(run):
     plan, _ = run
     claims, _ = load_claims([CLAIMS])
-    absent = ("fairness_education", "fairness_1000", "fairness_5000", "egregious",
-              "coverage_unlabeled", "neyman_pearson")  # fmt: skip
-    problems = [text for text in unknown_names(claims, plan)
-                if not any(f"'{name}'" in text for name in absent)]  # fmt: skip
+    absent = (
+        "fairness_education",
+        "fairness_1000",
+        "fairness_5000",
+        "egregious",
+        "coverage_unlabeled",
+        "neyman_pearson",
+    )
+    problems = [
+        text
+        for text in unknown_names(claims, plan)
+        if not any(f"'{name}'" in text for name in absent)
+    ]
     assert problems == []
 
 
@@ -335,8 +356,13 @@ def test_other_numbers_change_the_verdicts(run):
 def test_the_page_shows_the_sheets_escaped(run):
     plan, metrics = run
     claims, printed = load_claims([CLAIMS])
-    failure = {"study": "fairness_sex", "source": "zafar", "stage": "train", "log": "a.log",
-               "reason": "ERROR: <script>alert(1)</script> broke."}  # fmt: skip
+    failure = {
+        "study": "fairness_sex",
+        "source": "zafar",
+        "stage": "train",
+        "log": "a.log",
+        "reason": "ERROR: <script>alert(1)</script> broke.",
+    }
     some = metrics[metrics["source"] != "zafar"]
     decided = decide(claims, some, plan, [failure])
     html = build_report(plan, some, decided, [failure], printed=printed)

@@ -190,9 +190,16 @@ def test_items_of_estimators_are_taken_apart():
 
 @pytest.mark.parametrize(
     ("coverage", "word"),
-    [(0.95, "good"), (0.93, "good"), (0.92, "fair"), (0.985, "fair"), (1.0, "poor"),
-     (0.8, "poor"), (float("nan"), "")],
-)  # fmt: skip
+    [
+        (0.95, "good"),
+        (0.93, "good"),
+        (0.92, "fair"),
+        (0.985, "fair"),
+        (1.0, "poor"),
+        (0.8, "poor"),
+        (float("nan"), ""),
+    ],
+)
 def test_too_much_coverage_is_no_better_than_too_little(coverage, word):
     assert coverage_grade(coverage) == word
 
@@ -256,8 +263,11 @@ def test_where_everybody_is_labeled_the_labeled_rows_are_for_training():
 
 def test_counts_are_told_with_their_methods():
     settings = subsampled.swept_study("A sweep")
-    metrics = measured("s", sgd__weights=at("predictions_out_of_range", [3.0, 4.0]),
-                       sgd__none=at("predictions_out_of_range", [0.0, 0.0]))  # fmt: skip
+    metrics = measured(
+        "s",
+        sgd__weights=at("predictions_out_of_range", [3.0, 4.0]),
+        sgd__none=at("predictions_out_of_range", [0.0, 0.0]),
+    )
     (text,) = counts_told(metrics, settings)
     assert text.startswith("7 predictions outside") and "(SGD regression, weighted)" in text
 
@@ -266,13 +276,16 @@ def test_budgets_are_judged_by_their_differences():
     settings = subsampled.budget_study("A budget", test_share=0.0)
     metrics = measured(
         "b",
-        tree__natural=at("auc", [0.70, 0.71, 0.72]) + at("accuracy", [0.90, 0.91, 0.92])
+        tree__natural=at("auc", [0.70, 0.71, 0.72])
+        + at("accuracy", [0.90, 0.91, 0.92])
         + at("rows_bought", [1000.0] * 3),
-        tree__balanced=at("auc", [0.75, 0.76, 0.77]) + at("accuracy", [0.80, 0.91, 0.97])
+        tree__balanced=at("auc", [0.75, 0.76, 0.77])
+        + at("accuracy", [0.80, 0.91, 0.97])
         + at("rows_bought", [200.0, 220.0, 240.0]),
-        tree__progressive=at("auc", [0.74, 0.75, 0.76]) + at("chosen_share", [0.3, 0.4, 0.5])
+        tree__progressive=at("auc", [0.74, 0.75, 0.76])
+        + at("chosen_share", [0.3, 0.4, 0.5])
         + at("budget_excess", [0.0, -3.0, 2.0]),
-    )  # fmt: skip
+    )
     text = " ".join(budget_sentences(metrics, "b", settings))
     assert "AUC +5.00 points [5.00, 5.00], better" in text
     assert "no different beyond the interval" in text
@@ -286,8 +299,9 @@ def test_budgets_are_judged_by_their_differences():
 
 def test_a_subsampled_study_says_so():
     settings = subsampled.study("Kept", [example.method("logistic")], keep_rate=0.1)
-    metrics = measured("k", logistic=at("rows_kept", [100.0, 120.0])
-                       + at("effective_rows", [50.0, 50.0]))  # fmt: skip
+    metrics = measured(
+        "k", logistic=at("rows_kept", [100.0, 120.0]) + at("effective_rows", [50.0, 50.0])
+    )
     text = keep_sentence(metrics, settings)
     assert "l = 0.1" in text and "counting 10 times" in text
     assert "110 rows were kept" in text and "50 equally weighted" in text
@@ -349,8 +363,13 @@ def only(plan, metrics, *names):
 def test_the_page_shows_failures_of_policies_escaped(both):
     plan, metrics = only(*both, "logged_value")
     some = metrics[(metrics["study"] != "logged_value") | (metrics["source"] != "stochastic")]
-    failure = {"study": "logged_value", "source": "stochastic", "stage": "train",
-               "reason": "ERROR: <script>alert(1)</script> broke.", "log": "a.log"}  # fmt: skip
+    failure = {
+        "study": "logged_value",
+        "source": "stochastic",
+        "stage": "train",
+        "reason": "ERROR: <script>alert(1)</script> broke.",
+        "log": "a.log",
+    }
     html = page(plan, some, [failure])
     assert "<script" not in html
     assert "<b>failed</b>: &lt;script&gt;alert(1)&lt;/script&gt; broke." in html

@@ -48,11 +48,9 @@ def test_conditions_give_the_rows_that_they_say():
             "young": {"column": "age", "below": 30},
             "middle": {"column": "age", "at_least": 30, "below": 60},
             "poor": {"column": "income", "below": 0.5},
-            "both": {
-                "all": [{"column": "x73", "value": 1}, {"column": "age", "at_least": 60}]
-            },
+            "both": {"all": [{"column": "x73", "value": 1}, {"column": "age", "at_least": 60}]},
         }
-    )  # fmt: skip
+    )
     assert list(found) == ["male", "text", "two", "old", "young", "middle", "poor", "both"]
     assert (found["male"] == (frame["x73"] == 1)).all()
     assert (found["text"] == (frame["sex"] == "Male")).all()
@@ -122,14 +120,18 @@ def test_names_are_checked(name, text):
 @pytest.mark.parametrize(
     ("condition", "text"),
     [
-        ({"column": "agee", "at_least": 60}, "samples.d: the data set has no column 'agee'; did "
-         "you mean age?"),
+        (
+            {"column": "agee", "at_least": 60},
+            "samples.d: the data set has no column 'agee'; did you mean age?",
+        ),
         ({"column": "zzz", "value": 60}, "no column 'zzz'; it has row, age, x73"),
         ({"column": "x73", "value": 2}, "none of 2000 rows meets the condition x73 = 2"),
         ({"column": "sex", "value": 1}, "the column holds text, e.g. "),
         ({"column": "age", "at_least": 200}, "age >= 200 (it runs from 17 to 90)"),
-        ({"all": [{"column": "age", "below": 30}, {"column": "age", "at_least": 30}]},
-         "the condition age < 30 and age >= 30"),
+        (
+            {"all": [{"column": "age", "below": 30}, {"column": "age", "at_least": 30}]},
+            "the condition age < 30 and age >= 30",
+        ),
         ({"column": "sex", "at_least": 1}, "at_least needs numbers, but the column sex is text"),
         ({"column": "age", "at_least": "old"}, "samples.d.at_least is 'old'"),
         ({"column": "age"}, "asks nothing of the column age"),
@@ -144,7 +146,7 @@ def test_names_are_checked(name, text):
         ({"column": "x73", "value": 1, "most": True}, "most is True"),
         ("male", "'male' where a condition is expected"),
     ],
-)  # fmt: skip
+)
 def test_wrong_conditions_are_told_in_a_sentence(condition, text):
     assert text in refusal(condition)
 

@@ -42,11 +42,21 @@ def test_rows_worlds_and_columns(drawn):
     shares = [f"{name:02}" for name in (2, 5, 10, 25, 50)]
     answers = [f"{what}_{kind}" for kind in KINDS for what in ("offer", "answer")]
     assert list(frame) == [
-        "row", "world", "x1", "x2", *answers, *(f"answer_{name}" for name in shares)
-    ]  # fmt: skip
+        "row",
+        "world",
+        "x1",
+        "x2",
+        *answers,
+        *(f"answer_{name}" for name in shares),
+    ]
     assert list(truth) == [
-        "row", "world", "component", "eta", "k", *(f"eta_{name}" for name in shares)
-    ]  # fmt: skip
+        "row",
+        "world",
+        "component",
+        "eta",
+        "k",
+        *(f"eta_{name}" for name in shares),
+    ]
     assert frame["row"].tolist() == truth["row"].tolist() == list(range(len(frame)))
     sizes = truth.groupby(["world", "component"]).size()
     assert (sizes == 500).all()
@@ -114,10 +124,12 @@ def test_moved_thresholds_give_the_wanted_shares(drawn):
     for name, share in segments.SHARES.items():
         moved = truth[f"eta_{name}"] - truth["eta"]
         assert np.ptp(moved) < 1e-12
-        exact = np.mean([
-            quad(lambda d, e=e, s=s: expit(s * (d - e)), 0, 1)[0]
-            for e, s in zip(eta + moved[0], k, strict=True)
-        ])  # fmt: skip
+        exact = np.mean(
+            [
+                quad(lambda d, e=e, s=s: expit(s * (d - e)), 0, 1)[0]
+                for e, s in zip(eta + moved[0], k, strict=True)
+            ]
+        )
         assert exact == pytest.approx(share, abs=1e-9)
         error = np.sqrt(share * (1 - share) / len(frame))
         assert abs(frame[f"answer_{name}"].mean() - share) < 4 * error

@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.selection.crossfit import (
-    describe_selection,
-    folds,
-    selection_probabilities,
-)
+from counterweight.selection.crossfit import describe_selection, folds, selection_probabilities
 from counterweight.selection.gradient_boosting import GradientBoostingSelector
 from counterweight.selection.logistic import LogisticSelector
 from counterweight.weighting.lemmas import general_weights, unlabeled_weights
@@ -34,9 +30,13 @@ def test_fitted_weights_follow_the_true_ratio():
 def test_isotonic_probabilities_have_the_right_mean_and_keep_the_order():
     X, _, s = mar(4000)
     fitted, new, share, _ = selection_probabilities(
-        GradientBoostingSelector(trees=20), X, s, X[:100], np.random.default_rng(1),
+        GradientBoostingSelector(trees=20),
+        X,
+        s,
+        X[:100],
+        np.random.default_rng(1),
         calibration="isotonic_only",
-    )  # fmt: skip
+    )
     assert share == 1
     assert fitted.mean() == pytest.approx(s.mean(), abs=1e-9)
     assert ((new >= 0) & (new <= 1)).all()
@@ -96,9 +96,12 @@ def test_folds_have_the_same_labeled_share():
 def test_too_few_labeled_rows_for_the_folds_are_told():
     with pytest.raises(CounterweightError, match="Only 3 rows are labeled, too few for 5 folds"):
         selection_probabilities(
-            LogisticSelector(), np.eye(20), np.r_[np.ones(3), np.zeros(17)], np.eye(20),
+            LogisticSelector(),
+            np.eye(20),
+            np.r_[np.ones(3), np.zeros(17)],
+            np.eye(20),
             np.random.default_rng(0),
-        )  # fmt: skip
+        )
 
 
 def test_diagnostics_of_a_perfectly_calibrated_model():

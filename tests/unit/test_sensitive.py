@@ -15,21 +15,30 @@ from counterweight.labeling.sensitive import OPTIONS, describe_groups, label_gro
 
 def table(n=60, seed=1):
     rng = np.random.default_rng(seed)
-    return pd.DataFrame({
-        "row": np.arange(n, dtype=np.int32), "x": rng.normal(size=n),
-        "job": np.array(["cook", "nurse", "smith"])[np.arange(n) % 3],
-        "sex": np.where(rng.random(n) < 0.5, "f", "m"), "y": np.arange(n) % 2,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "row": np.arange(n, dtype=np.int32),
+            "x": rng.normal(size=n),
+            "job": np.array(["cook", "nurse", "smith"])[np.arange(n) % 3],
+            "sex": np.where(rng.random(n) < 0.5, "f", "m"),
+            "y": np.arange(n) % 2,
+        }
+    )
 
 
 def label(frame, outcome=None, *, x=("x",), repeats=1, test_share=0.25, features=None, **options):
     options.setdefault("group", ["job"])
     features = frame[["row", *x]] if features is None else features
     return label_groups(
-        frame, features, partial(sensitive, **options),
+        frame,
+        features,
+        partial(sensitive, **options),
         outcome or partial(equals, column="y", value=1),
-        seed=1, study="s", repeats=repeats, test_share=test_share,
-    )  # fmt: skip
+        seed=1,
+        study="s",
+        repeats=repeats,
+        test_share=test_share,
+    )
 
 
 def refusal(frame, **options):
@@ -160,14 +169,17 @@ def test_a_feature_that_says_a_group_under_another_name_is_told(caplog):
     assert "is_cook says the group cook of job exactly" in caplog.text
 
 
-@pytest.mark.parametrize(("options", "told"), [
-    ({"group": "jobs"}, "'jobs', which the data set does not have (perhaps you mean 'job')"),
-    ({"group": []}, "name at least one"),
-    ({"group": ["job", "job"]}, "each once"),
-    ({"group": "row"}, "does not have"),
-    ({"test_share": 0.001}, "leaves 0 of 60 rows"),
-    ({"test_share": 1.0}, "leaves 60 of 60 rows"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"group": "jobs"}, "'jobs', which the data set does not have (perhaps you mean 'job')"),
+        ({"group": []}, "name at least one"),
+        ({"group": ["job", "job"]}, "each once"),
+        ({"group": "row"}, "does not have"),
+        ({"test_share": 0.001}, "leaves 0 of 60 rows"),
+        ({"test_share": 1.0}, "leaves 60 of 60 rows"),
+    ],
+)
 def test_wrong_options_are_told(options, told):
     assert told in refusal(table(), **options)
 

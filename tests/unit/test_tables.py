@@ -60,9 +60,11 @@ def test_a_column_missing_from_the_layout_is_refused(tmp_path):
 
 def test_model_arrays_come_back():
     arrays = {
-        "scalar": np.float64(2), "vector": np.arange(3.0),
-        "matrix": np.arange(6.0).reshape(2, 3), "cube": np.arange(24.0).reshape(2, 3, 4),
-    }  # fmt: skip
+        "scalar": np.float64(2),
+        "vector": np.arange(3.0),
+        "matrix": np.arange(6.0).reshape(2, 3),
+        "cube": np.arange(24.0).reshape(2, 3, 4),
+    }
     back = tables.model_arrays(tables.model_table(arrays, 3, "general").to_pandas())
     for name, values in arrays.items():
         np.testing.assert_array_equal(back[name], values)

@@ -24,14 +24,19 @@ def columns():
     return {
         "features": {"row": row, "x": x, "z": rng.normal(size=ROWS)},
         "labels": {
-            "repeat": repeat, "row": row,
+            "repeat": repeat,
+            "row": row,
             "role": np.select([test, selected], ["test", "labeled"], "unlabeled").astype(object),
             "selected": selected.astype("int8"),
-            "y_general": np.where(seen, y, np.nan), "y_unlabeled": np.where(seen, other, np.nan),
+            "y_general": np.where(seen, y, np.nan),
+            "y_unlabeled": np.where(seen, other, np.nan),
         },
         "truth": {"repeat": repeat, "row": row, "y_general": y, "y_unlabeled": other},
-        "seen": seen, "test": test, "selected": selected, "x": x,
-    }  # fmt: skip
+        "seen": seen,
+        "test": test,
+        "selected": selected,
+        "x": x,
+    }
 
 
 def data(columns, **changes):
@@ -43,9 +48,7 @@ def method(model="logistic", sweep=None, **options):
 
 
 def trained(study, spec, **changes):
-    return train_repeat(
-        study, spec, 0, ["general", "unlabeled"], seed=1, study="s", **changes
-    )  # fmt: skip
+    return train_repeat(study, spec, 0, ["general", "unlabeled"], seed=1, study="s", **changes)
 
 
 def test_a_method_sees_labels_of_labeled_training_rows_only(columns):

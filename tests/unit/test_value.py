@@ -273,9 +273,13 @@ def test_a_parquet_log_gives_what_its_arrays_give(tmp_path):
     tables.write_table(tmp_path / "log.parquet", rows)
     for size in (1000, 10**6):
         found = value_from_parquet(
-            tmp_path / "log.parquet", target="target", q="q", v="v", size=size,
+            tmp_path / "log.parquet",
+            target="target",
+            q="q",
+            v="v",
+            size=size,
             estimators=("ips", "snips", "dr"),
-        )  # fmt: skip
+        )
         three = rows["reward"], rows["propensity"], rows["target"]
         assert found["ips"].value == ips(*three).value
         close(found["snips"], snips(*three))
@@ -338,7 +342,7 @@ GOOD = {
         ("target", [0.5, 0.5], "column target probability has the shape"),
         ("reward", ["a", "b", "c", "d"], "column reward holds no numbers"),
     ],
-)  # fmt: skip
+)
 def test_bad_rows_are_refused_with_column_count_and_first_row(column, values, message):
     rows = GOOD | {"q": np.zeros(4), "v": np.zeros(4)}
     found = PolicyValue(reward_range=(0, 1))

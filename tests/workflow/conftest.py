@@ -60,10 +60,15 @@ class Copy:
         command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments]
         return Run(
             subprocess.run(
-                command, cwd=self.folder, env=kept | (environment or {}), timeout=600,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                command,
+                cwd=self.folder,
+                env=kept | (environment or {}),
+                timeout=600,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
             )
-        )  # fmt: skip
+        )
 
     def plan(self, *arguments):
         """Jobs that the next run would do."""

@@ -26,9 +26,11 @@ def metrics(copied, shipped):
         study = shipped["studies"][name]
         lemma1 = [item for item in study["weighting"] if item["weighting"] == "lemma1"]
         studies[name] = study | {
-            "selection": study["selection"][:1], "weighting": lemma1, "models": METHODS,
+            "selection": study["selection"][:1],
+            "weighting": lemma1,
+            "models": METHODS,
             "figures": [],
-        }  # fmt: skip
+        }
     copy = copied(shipped | {"repeats": 3, "model_defaults": {}, "studies": studies})
     run = copy.run(environment={"COUNTERWEIGHT_MIRROR": str(MIRROR.resolve())})
     assert run.status == 0, run.output
@@ -37,9 +39,11 @@ def metrics(copied, shipped):
 
 def mean(metrics, study, source, metric, target="general"):
     rows = metrics[
-        (metrics["study"] == study) & (metrics["source"] == source)
-        & (metrics["metric"] == metric) & (metrics["target"] == target)
-    ]  # fmt: skip
+        (metrics["study"] == study)
+        & (metrics["source"] == source)
+        & (metrics["metric"] == metric)
+        & (metrics["target"] == target)
+    ]
     assert len(rows) == 3
     return rows["value"].mean()
 

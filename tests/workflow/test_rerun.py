@@ -43,10 +43,12 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
     expected = {"fit_selection twin logistic"}
     expected |= {f"compute_weights twin {weights} logistic" for weights in ("lemma1", "lemma2")}
     for study, methods in (
-        ("twin", logistic), ("twin_kept", {"logistic"}),
-        ("curved", {"logistic", "logistic-lemma1"}), ("ranking", {"logistic"}),
+        ("twin", logistic),
+        ("twin_kept", {"logistic"}),
+        ("curved", {"logistic", "logistic-lemma1"}),
+        ("ranking", {"logistic"}),
         ("clicks", {"logistic", "logistic-spline", "tree-progressive"}),
-    ):  # fmt: skip
+    ):
         expected |= {f"{rule} {study} {name}" for rule in ("train", "evaluate") for name in methods}
     expected |= {"fit_selection held logistic", "compute_weights held lemma1 logistic"}
     expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
@@ -59,9 +61,11 @@ def test_edited_evaluation_recomputes_metrics_only(again):
     again.append("workflow/counterweight/evaluation/evaluate.py", "# edited\n")
     jobs = again.plan()
     assert {job.split()[0] for job in jobs} == {
-        "evaluate", "evaluate_log", "report",
+        "evaluate",
+        "evaluate_log",
+        "report",
         *(f"draw_{study}" for study in ("twin", "curved", "clicks", "ranking", "log", "rates")),
-    }  # fmt: skip
+    }
     assert len([job for job in jobs if job.startswith("evaluate ")]) == 18
 
 
@@ -75,16 +79,22 @@ def test_an_edited_calibrator_recomputes_what_calibrates(again):
     assert again.plan() == set(), "the workflow's own models do not use the wrapper"
     again.append("workflow/counterweight/models/subsampled.py", "# edited\n")
     assert again.plan() == {
-        "train clicks logistic-spline", "evaluate clicks logistic-spline", "draw_clicks", "report",
-    }  # fmt: skip
+        "train clicks logistic-spline",
+        "evaluate clicks logistic-spline",
+        "draw_clicks",
+        "report",
+    }
 
 
 def test_an_edited_choice_model_recomputes_that_model_and_its_offers_only(again):
     again.append("workflow/counterweight/models/choice_steps.py", "# edited\n")
     assert again.plan() == {
-        "train_offers offers predictive_choice", "evaluate_offers offers predictive_choice",
-        "write_offers offers", "draw_offers", "report",
-    }  # fmt: skip
+        "train_offers offers predictive_choice",
+        "evaluate_offers offers predictive_choice",
+        "write_offers offers",
+        "draw_offers",
+        "report",
+    }
 
 
 def test_another_keep_rate_recomputes_that_study_only(again):
@@ -92,8 +102,11 @@ def test_another_keep_rate_recomputes_that_study_only(again):
     config["studies"]["twin_kept"]["keep_rate"] = 0.5
     again.config = config
     assert again.plan() == {
-        "label twin_kept", "train twin_kept logistic", "evaluate twin_kept logistic", "report",
-    }  # fmt: skip
+        "label twin_kept",
+        "train twin_kept logistic",
+        "evaluate twin_kept logistic",
+        "report",
+    }
 
 
 def test_other_resamples_recompute_the_evaluation_only(again):
@@ -102,9 +115,12 @@ def test_other_resamples_recompute_the_evaluation_only(again):
     config["studies"]["log"]["evaluation"]["keep_rates"] = [1.0, 0.2]
     again.config = config
     assert again.plan() == {
-        "evaluate ranking logistic", "draw_ranking", "evaluate_log log stochastic", "draw_log",
+        "evaluate ranking logistic",
+        "draw_ranking",
+        "evaluate_log log stochastic",
+        "draw_log",
         "report",
-    }  # fmt: skip
+    }
 
 
 def test_a_new_registry_entry_recomputes_nothing(again):
@@ -130,8 +146,11 @@ def test_a_new_method_computes_that_method_only(again):
     config["studies"]["curved"]["models"].append({"model": "logistic", "oracle": True})
     again.config = config
     assert again.plan() == {
-        "train curved logistic-oracle", "evaluate curved logistic-oracle", "draw_curved", "report",
-    }  # fmt: skip
+        "train curved logistic-oracle",
+        "evaluate curved logistic-oracle",
+        "draw_curved",
+        "report",
+    }
 
 
 def test_a_newer_date_without_other_bytes_recomputes_nothing(again):
@@ -141,10 +160,14 @@ def test_a_newer_date_without_other_bytes_recomputes_nothing(again):
 
 
 PROXY = {
-    "fit_proxy people alpha_beta", "compute_acceptance people quadratic alpha_beta",
-    "train_filter people alpha_beta", "evaluate_filter people alpha_beta", "write_filter_people",
-    "draw_people", "report",
-}  # fmt: skip
+    "fit_proxy people alpha_beta",
+    "compute_acceptance people quadratic alpha_beta",
+    "train_filter people alpha_beta",
+    "evaluate_filter people alpha_beta",
+    "write_filter_people",
+    "draw_people",
+    "report",
+}
 
 
 def test_an_edited_proxy_recomputes_that_proxy_only(again):
@@ -164,9 +187,12 @@ def test_another_interpolation_recomputes_the_acceptance_only(again):
     config["studies"]["people"]["weighting"][0]["etas"] = [0.0, 1.0]
     again.config = config
     assert again.plan() == {
-        "compute_acceptance people equal tree", "train_filter people naive_tree",
-        "evaluate_filter people naive_tree", "draw_people", "report",
-    }  # fmt: skip
+        "compute_acceptance people equal tree",
+        "train_filter people naive_tree",
+        "evaluate_filter people naive_tree",
+        "draw_people",
+        "report",
+    }
 
 
 def test_another_filter_to_give_away_writes_that_filter_only(again):
@@ -198,5 +224,7 @@ def test_another_measure_recomputes_no_selection(again):
     again.config = config
     # Rates on the training rows are measured where the model is trained.
     assert again.plan() == {
-        "train held constrained-lemma1", "evaluate held constrained-lemma1", "report",
-    }  # fmt: skip
+        "train held constrained-lemma1",
+        "evaluate held constrained-lemma1",
+        "report",
+    }

@@ -66,14 +66,20 @@ def test_a_table_of_ones_own_gives_offers_by_config_alone(again):
     config = again.config
     config["datasets"]["own_table"] = {"path": "mine.csv"}
     config["studies"]["mine"] = {
-        "dataset": "own_table", "features": {"recipe": "one_hot", "drop": ["fee"]},
+        "dataset": "own_table",
+        "features": {"recipe": "one_hot", "drop": ["fee"]},
         "outcome": {"rule": "accepts", "column": "answer"},
         "labeling": {
-            "rule": "offered", "offer": "fee", "low": 0.0, "high": 50.0, "direction": "down"
+            "rule": "offered",
+            "offer": "fee",
+            "low": 0.0,
+            "high": 50.0,
+            "direction": "down",
         },
-        "targets": ["general"], "evaluation": {"protocol": "offers"},
+        "targets": ["general"],
+        "evaluation": {"protocol": "offers"},
         "models": [{"model": "predictive_choice", "components": 2, "restarts": 2}],
-    }  # fmt: skip
+    }
     again.config = config
     run = again.run("results/mine/offers.parquet")
     assert run.status == 0, run.output
@@ -142,14 +148,17 @@ def test_a_filter_is_made_from_a_table_of_ones_own_by_config_alone(again):
     config = again.config
     config["datasets"]["own_table"] = {"path": "mine.csv"}
     mine = {
-        "dataset": "own_table", "features": {"recipe": "one_hot", "drop": ["group"]},
-        "outcome": {"rule": "no_outcome"}, "labeling": {"rule": "sensitive", "group": ["group"]},
-        "targets": ["general"], "evaluation": {"protocol": "filtering"},
+        "dataset": "own_table",
+        "features": {"recipe": "one_hot", "drop": ["group"]},
+        "outcome": {"rule": "no_outcome"},
+        "labeling": {"rule": "sensitive", "group": ["group"]},
+        "targets": ["general"],
+        "evaluation": {"protocol": "filtering"},
         "selection": [{"selector": "split_tree", "alphas": [0.0, 0.2], "smallest_leaf": 0.05}],
         "weighting": [{"weighting": "quadratic"}],
         "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
         "filter": {"method": "balanced_filter-quadratic", "setting": "alpha=0.2"},
-    }  # fmt: skip
+    }
     config["studies"]["mine"] = mine
     again.config = config
     new = frame.drop(columns="group").head(200)
@@ -205,15 +214,11 @@ def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
     expected = {"report"}
     for study in chosen:
         parts = shipped["studies"][study]
-        rules = {
-            "logged": "label_log", "offered": "label_offers", "sensitive": "label_groups"
-        }  # fmt: skip
+        rules = {"logged": "label_log", "offered": "label_offers", "sensitive": "label_groups"}
         rule = rules.get(parts["labeling"]["rule"], "label")
         expected.add(f"{rule} {study}")
     first = "generate" if overlay and "demo" in overlay else "download"
-    real = (
-        "adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu", "a9a",
-    )  # fmt: skip
+    real = ("adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu", "a9a")
     expected |= {f"{first}_{name}" for name in real}
     assert expected <= jobs
 

@@ -77,16 +77,18 @@ def check(config):
             allowed["properties"] |= components.options(kind, value[key])
             allowed["additionalProperties"] = False
             needed = [
-                name for name, option in components.options(kind, value[key]).items()
+                name
+                for name, option in components.options(kind, value[key]).items()
                 if "default" not in option and name not in (value.get("sweep") or {})
-            ]  # fmt: skip
+            ]
             allowed["required"] = [key, *needed]
             mistakes += told(Draft202012Validator(allowed), value, path)
         for model, options in (config.get("model_defaults") or {}).items():
             allowed = {
-                "type": "object", "properties": components.options("model", model),
+                "type": "object",
+                "properties": components.options("model", model),
                 "additionalProperties": False,
-            }  # fmt: skip
+            }
             mistakes += told(Draft202012Validator(allowed), options, ("model_defaults", model))
     if mistakes:
         raise CounterweightError("\n".join(mistakes))
@@ -269,10 +271,13 @@ def _resolved_study(name, study, plan):
         chosen = study[part][key]
         study[part] = {key: chosen, "options": options_of(kind, chosen, study[part])}
     study = {
-        "title": name, "paired_with": None,
-        "repeats": plan["repeats"], "test_share": plan["test_share"],
-        "samples": {}, "test_rows": None,
-    } | study  # fmt: skip
+        "title": name,
+        "paired_with": None,
+        "repeats": plan["repeats"],
+        "test_share": plan["test_share"],
+        "samples": {},
+        "test_rows": None,
+    } | study
     study["stream"] = study["paired_with"] or name
     _check_task(name, study, plan)
     selectors = {}
@@ -289,8 +294,9 @@ def _resolved_study(name, study, plan):
         }
         if study["task"] == "classification":
             selectors[identity] |= {
-                "calibration": item.get("calibration", "isotonic"), "folds": item.get("folds", 5)
-            }  # fmt: skip
+                "calibration": item.get("calibration", "isotonic"),
+                "folds": item.get("folds", 5),
+            }
     weightings = {}
     listed_weightings = study.pop("weighting")
     names = [item["weighting"] for item in listed_weightings]
@@ -356,9 +362,11 @@ def _refuse_meaningless(name, study, task):
         own = {"selection": ("calibration", "folds"), "weighting": ("max_weight",)}
         keys += [
             f"{part}[{index}].{key}"
-            for part in own for index, item in enumerate(study[part])
-            for key in own[part] if key in item
-        ]  # fmt: skip
+            for part in own
+            for index, item in enumerate(study[part])
+            for key in own[part]
+            if key in item
+        ]
     hint = "."
     if task == "log":
         keys += ["paired_with"] if study["paired_with"] else []
@@ -388,9 +396,10 @@ def _check_task(name, study, plan):
         own = components.declared(kind, part, "TASK", "classification")
         if own != task:
             fitting = [
-                other for other in components.registry(kind)
+                other
+                for other in components.registry(kind)
                 if components.declared(kind, other, "TASK", "classification") == task
-            ]  # fmt: skip
+            ]
             raise CounterweightError(
                 f"studies.{name}.{where} is {part!r}, which is for {TASKS[own]}; the labeling rule "
                 f"{rule} makes {TASKS[task]}: choose one of {listed(fitting)}."

@@ -55,9 +55,14 @@ def check_rates(name, study):
                 for text in [value] if isinstance(value, str) else value or []:
                     where = f"studies.{name}.models, {identity}, {option}"
                     _told(
-                        where, check_text, text, constraint=constraint, trained=True, sets=sets,
+                        where,
+                        check_text,
+                        text,
+                        constraint=constraint,
+                        trained=True,
+                        sets=sets,
                         parameters=given,
-                    )  # fmt: skip
+                    )
         if "groups" in declared:
             for group in method["options"]["groups"] or []:
                 where = f"studies.{name}.models, {identity}, groups"

@@ -55,14 +55,17 @@ def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
     if constant.any():
         log.warning(
             "Feature %s has one value in the %d rows of this fit: it gets the coefficient 0.",
-            listed(named(np.flatnonzero(constant))), len(X),
-        )  # fmt: skip
+            listed(named(np.flatnonzero(constant))),
+            len(X),
+        )
     scale[constant] = 1.0
     standard = np.where(constant, 0.0, (X - center) / scale)
     model = LogisticRegression(
         C=1.0 / (ridge * len(X)) if ridge else np.inf,
-        solver="newton-cholesky", tol=1e-8, max_iter=max_iter,
-    )  # fmt: skip
+        solver="newton-cholesky",
+        tol=1e-8,
+        max_iter=max_iter,
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(standard, y, sample_weight=weights)

@@ -140,9 +140,12 @@ class StudyData:
         }
         deployed = labels["deployed"][mask] if "deployed" in labels else None
         return {
-            "X": self.X[where], "y": np.where(np.isnan(y), -1, y).astype("int8"),
-            "weight": weight, "members": members, "deployed": deployed,
-        }  # fmt: skip
+            "X": self.X[where],
+            "y": np.where(np.isnan(y), -1, y).astype("int8"),
+            "weight": weight,
+            "members": members,
+            "deployed": deployed,
+        }
 
     def test(self, repeat, target):
         """Positions in `X` of the test rows that stand for the target population."""

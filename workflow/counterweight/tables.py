@@ -191,8 +191,9 @@ def read_columns(path, columns=None, categories=()):
             if hasattr(column, "chunks"):
                 column = column.chunk(0)
             found[name] = (
-                column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
-            )  # fmt: skip
+                column.indices.to_numpy(zero_copy_only=False),
+                column.dictionary.to_pylist(),
+            )
         else:
             found[name] = column.to_numpy()
     return found
@@ -258,9 +259,14 @@ def metrics_table(study, source, records):
     import pyarrow as pa
 
     defaults = {
-        "study": study, "source": source, "repeat": 0, "target": "", "item": "",
-        "standard_error": float("nan"), "rows": 0,
-    }  # fmt: skip
+        "study": study,
+        "source": source,
+        "repeat": 0,
+        "target": "",
+        "item": "",
+        "standard_error": float("nan"),
+        "rows": 0,
+    }
     full = [defaults | record for record in records]
     return pa.table(
         {
@@ -286,12 +292,16 @@ def model_table(arrays, repeat, target):
         parts.append(
             pa.table(
                 {
-                    "repeat": np.full(rows, repeat, "int16"), "target": constant(target, rows),
+                    "repeat": np.full(rows, repeat, "int16"),
+                    "target": constant(target, rows),
                     "parameter": constant(name, rows, "int32"),
-                    "i": index[0], "j": index[1], "k": index[2], "value": values.ravel(),
+                    "i": index[0],
+                    "j": index[1],
+                    "k": index[2],
+                    "value": values.ravel(),
                 }
             )
-        )  # fmt: skip
+        )
     return stacked(parts)
 
 

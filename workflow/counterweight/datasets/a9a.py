@@ -13,10 +13,7 @@ FILES = {
     "a9a.t": "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9",
 }
 SOURCES = [
-    {
-        "url": "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/a9a",
-        "file": "a9a",
-    },
+    {"url": "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/a9a", "file": "a9a"},
     {
         "url": "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/a9a.t",
         "file": "a9a.t",

@@ -74,10 +74,12 @@ class Admissions:
         spread = np.tile(SPREADS, (len(means), 1))
         spread[:, 2] *= means[:, 2]
         return {
-            "weights": table[:, 0] / table[:, 0].sum(), "means": means,
-            "covariances": spread[:, :, None] ** 2 * np.eye(4), "eta": table[:, 5],
+            "weights": table[:, 0] / table[:, 0].sum(),
+            "means": means,
+            "covariances": spread[:, :, None] ** 2 * np.eye(4),
+            "eta": table[:, 5],
             "k": table[:, 6],
-        }  # fmt: skip
+        }
 
     @classmethod
     def simulate(cls, rows, rng):
@@ -130,8 +132,11 @@ class Admissions:
         frame = {"world": np.full(size, world, np.int16), "part": part}
         frame |= dict(zip(FEATURES, x.T, strict=True))
         truth = {
-            "world": frame["world"], "component": component.astype(np.int16), "eta": eta, "k": k,
-        }  # fmt: skip
+            "world": frame["world"],
+            "component": component.astype(np.int16),
+            "eta": eta,
+            "k": k,
+        }
         for kind, offer in offers.items():
             accepted = rng.random(size) < expit(k * (offer - eta))
             frame |= {f"offer_{kind}": offer, f"answer_{kind}": accepted.astype(np.int8)}

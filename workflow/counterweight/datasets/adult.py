@@ -29,75 +29,160 @@ SOURCES = [
     },
 ]
 COLUMNS = {
-    "age": "integer", "workclass": "text", "fnlwgt": "integer", "education": "text",
-    "education-num": "integer", "marital-status": "text", "occupation": "text",
-    "relationship": "text", "race": "text", "sex": "text", "capital-gain": "integer",
-    "capital-loss": "integer", "hours-per-week": "integer", "native-country": "text",
+    "age": "integer",
+    "workclass": "text",
+    "fnlwgt": "integer",
+    "education": "text",
+    "education-num": "integer",
+    "marital-status": "text",
+    "occupation": "text",
+    "relationship": "text",
+    "race": "text",
+    "sex": "text",
+    "capital-gain": "integer",
+    "capital-loss": "integer",
+    "hours-per-week": "integer",
+    "native-country": "text",
     "income": "text",
-}  # fmt: skip
+}
 
 # Shares of the twin's categories: near those of the published files.
 EDUCATION = {
-    "Preschool": 0.0016, "1st-4th": 0.0052, "5th-6th": 0.0102, "7th-8th": 0.0198, "9th": 0.0158,
-    "10th": 0.0287, "11th": 0.0361, "12th": 0.0133, "HS-grad": 0.3225, "Some-college": 0.2239,
-    "Assoc-voc": 0.0424, "Assoc-acdm": 0.0328, "Bachelors": 0.1645, "Masters": 0.0529,
-    "Prof-school": 0.0177, "Doctorate": 0.0127,
-}  # fmt: skip
+    "Preschool": 0.0016,
+    "1st-4th": 0.0052,
+    "5th-6th": 0.0102,
+    "7th-8th": 0.0198,
+    "9th": 0.0158,
+    "10th": 0.0287,
+    "11th": 0.0361,
+    "12th": 0.0133,
+    "HS-grad": 0.3225,
+    "Some-college": 0.2239,
+    "Assoc-voc": 0.0424,
+    "Assoc-acdm": 0.0328,
+    "Bachelors": 0.1645,
+    "Masters": 0.0529,
+    "Prof-school": 0.0177,
+    "Doctorate": 0.0127,
+}
 # Occupation: share, share of women in it, mean of education-num, effect on the log odds of income.
 OCCUPATIONS = {
-    "Adm-clerical": (0.1158, 0.67, 10.1, -0.1), "Armed-Forces": (0.0003, 0.02, 10.1, -0.3),
-    "Craft-repair": (0.1259, 0.05, 9.1, 0.0), "Exec-managerial": (0.1249, 0.29, 11.4, 0.8),
-    "Farming-fishing": (0.0305, 0.07, 8.6, -1.0), "Handlers-cleaners": (0.0421, 0.12, 8.5, -0.8),
-    "Machine-op-inspct": (0.0615, 0.27, 8.5, -0.4), "Other-service": (0.1012, 0.55, 8.8, -0.9),
-    "Priv-house-serv": (0.0046, 0.95, 7.4, -1.6), "Prof-specialty": (0.1271, 0.37, 12.9, 0.5),
-    "Protective-serv": (0.0199, 0.12, 10.2, 0.5), "Sales": (0.1121, 0.35, 10.3, 0.2),
-    "Tech-support": (0.0285, 0.38, 11.0, 0.5), "Transport-moving": (0.0490, 0.06, 8.8, -0.2),
-}  # fmt: skip
+    "Adm-clerical": (0.1158, 0.67, 10.1, -0.1),
+    "Armed-Forces": (0.0003, 0.02, 10.1, -0.3),
+    "Craft-repair": (0.1259, 0.05, 9.1, 0.0),
+    "Exec-managerial": (0.1249, 0.29, 11.4, 0.8),
+    "Farming-fishing": (0.0305, 0.07, 8.6, -1.0),
+    "Handlers-cleaners": (0.0421, 0.12, 8.5, -0.8),
+    "Machine-op-inspct": (0.0615, 0.27, 8.5, -0.4),
+    "Other-service": (0.1012, 0.55, 8.8, -0.9),
+    "Priv-house-serv": (0.0046, 0.95, 7.4, -1.6),
+    "Prof-specialty": (0.1271, 0.37, 12.9, 0.5),
+    "Protective-serv": (0.0199, 0.12, 10.2, 0.5),
+    "Sales": (0.1121, 0.35, 10.3, 0.2),
+    "Tech-support": (0.0285, 0.38, 11.0, 0.5),
+    "Transport-moving": (0.0490, 0.06, 8.8, -0.2),
+}
 NO_OCCUPATION = -0.6
 WORKCLASSES = {
-    "Private": 0.7388, "Self-emp-not-inc": 0.0827, "Local-gov": 0.0682, "State-gov": 0.0423,
-    "Self-emp-inc": 0.0363, "Federal-gov": 0.0313, "Without-pay": 0.0004,
-}  # fmt: skip
+    "Private": 0.7388,
+    "Self-emp-not-inc": 0.0827,
+    "Local-gov": 0.0682,
+    "State-gov": 0.0423,
+    "Self-emp-inc": 0.0363,
+    "Federal-gov": 0.0313,
+    "Without-pay": 0.0004,
+}
 RACES = {
-    "White": 0.8543, "Black": 0.0959, "Asian-Pac-Islander": 0.0319, "Amer-Indian-Eskimo": 0.0096,
+    "White": 0.8543,
+    "Black": 0.0959,
+    "Asian-Pac-Islander": 0.0319,
+    "Amer-Indian-Eskimo": 0.0096,
     "Other": 0.0083,
-}  # fmt: skip
+}
 COUNTRIES = {
-    "United-States": 0.9122, "Mexico": 0.0201, "Philippines": 0.0062, "Germany": 0.0043,
-    "Canada": 0.0038, "Puerto-Rico": 0.0036, "El-Salvador": 0.0034, "India": 0.0032,
-    "Cuba": 0.0030, "England": 0.0029, "Jamaica": 0.0025, "South": 0.0025, "China": 0.0023,
-    "Italy": 0.0022, "Dominican-Republic": 0.0021, "Vietnam": 0.0021, "Guatemala": 0.0020,
-    "Japan": 0.0019, "Poland": 0.0018, "Columbia": 0.0018, "Taiwan": 0.0016, "Haiti": 0.0014,
-    "Iran": 0.0013, "Portugal": 0.0011, "Nicaragua": 0.0010, "Peru": 0.0010, "France": 0.0009,
-    "Greece": 0.0009, "Ecuador": 0.0009, "Ireland": 0.0007, "Hong": 0.0006, "Cambodia": 0.0006,
-    "Trinadad&Tobago": 0.0006, "Thailand": 0.0006, "Laos": 0.0006, "Yugoslavia": 0.0005,
-    "Outlying-US(Guam-USVI-etc)": 0.0004, "Hungary": 0.0004, "Honduras": 0.0004,
-    "Scotland": 0.0004, "Holand-Netherlands": 0.0002,
-}  # fmt: skip
+    "United-States": 0.9122,
+    "Mexico": 0.0201,
+    "Philippines": 0.0062,
+    "Germany": 0.0043,
+    "Canada": 0.0038,
+    "Puerto-Rico": 0.0036,
+    "El-Salvador": 0.0034,
+    "India": 0.0032,
+    "Cuba": 0.0030,
+    "England": 0.0029,
+    "Jamaica": 0.0025,
+    "South": 0.0025,
+    "China": 0.0023,
+    "Italy": 0.0022,
+    "Dominican-Republic": 0.0021,
+    "Vietnam": 0.0021,
+    "Guatemala": 0.0020,
+    "Japan": 0.0019,
+    "Poland": 0.0018,
+    "Columbia": 0.0018,
+    "Taiwan": 0.0016,
+    "Haiti": 0.0014,
+    "Iran": 0.0013,
+    "Portugal": 0.0011,
+    "Nicaragua": 0.0010,
+    "Peru": 0.0010,
+    "France": 0.0009,
+    "Greece": 0.0009,
+    "Ecuador": 0.0009,
+    "Ireland": 0.0007,
+    "Hong": 0.0006,
+    "Cambodia": 0.0006,
+    "Trinadad&Tobago": 0.0006,
+    "Thailand": 0.0006,
+    "Laos": 0.0006,
+    "Yugoslavia": 0.0005,
+    "Outlying-US(Guam-USVI-etc)": 0.0004,
+    "Hungary": 0.0004,
+    "Honduras": 0.0004,
+    "Scotland": 0.0004,
+    "Holand-Netherlands": 0.0002,
+}
 # Unmarried people by age (up to 25, 40, 60, above).
 UNMARRIED = {
-    "Never-married": (0.945, 0.640, 0.280, 0.120), "Divorced": (0.025, 0.240, 0.500, 0.280),
-    "Separated": (0.017, 0.080, 0.100, 0.050), "Widowed": (0.002, 0.012, 0.090, 0.520),
+    "Never-married": (0.945, 0.640, 0.280, 0.120),
+    "Divorced": (0.025, 0.240, 0.500, 0.280),
+    "Separated": (0.017, 0.080, 0.100, 0.050),
+    "Widowed": (0.002, 0.012, 0.090, 0.520),
     "Married-spouse-absent": (0.011, 0.028, 0.030, 0.030),
-}  # fmt: skip
+}
 # Relationship of unmarried people by marital status.
 RELATIONSHIPS = {
     "Never-married": {
-        "Not-in-family": 0.44, "Own-child": 0.42, "Unmarried": 0.08, "Other-relative": 0.06,
+        "Not-in-family": 0.44,
+        "Own-child": 0.42,
+        "Unmarried": 0.08,
+        "Other-relative": 0.06,
     },
     "Divorced": {
-        "Not-in-family": 0.54, "Own-child": 0.075, "Unmarried": 0.36, "Other-relative": 0.025,
+        "Not-in-family": 0.54,
+        "Own-child": 0.075,
+        "Unmarried": 0.36,
+        "Other-relative": 0.025,
     },
     "Separated": {
-        "Not-in-family": 0.41, "Own-child": 0.10, "Unmarried": 0.44, "Other-relative": 0.05,
+        "Not-in-family": 0.41,
+        "Own-child": 0.10,
+        "Unmarried": 0.44,
+        "Other-relative": 0.05,
     },
     "Married-spouse-absent": {
-        "Not-in-family": 0.50, "Own-child": 0.11, "Unmarried": 0.31, "Other-relative": 0.08,
+        "Not-in-family": 0.50,
+        "Own-child": 0.11,
+        "Unmarried": 0.31,
+        "Other-relative": 0.08,
     },
     "Widowed": {
-        "Not-in-family": 0.55, "Own-child": 0.02, "Unmarried": 0.38, "Other-relative": 0.05,
+        "Not-in-family": 0.55,
+        "Own-child": 0.02,
+        "Unmarried": 0.38,
+        "Other-relative": 0.05,
     },
-}  # fmt: skip
+}
 
 
 class Adult:

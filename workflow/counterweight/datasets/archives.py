@@ -62,9 +62,16 @@ def _unpack(stream, members, files, folder, scratch, spent):
                     except SourceFailed as failure:
                         raise SourceFailed(f"in {path}: {failure}") from failure
     except (
-        zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError,
-        lzma.LZMAError, RuntimeError, NotImplementedError, OSError,
-    ) as error:  # fmt: skip
+        zipfile.BadZipFile,
+        tarfile.TarError,
+        gzip.BadGzipFile,
+        zlib.error,
+        EOFError,
+        lzma.LZMAError,
+        RuntimeError,
+        NotImplementedError,
+        OSError,
+    ) as error:
         # Broken bzip2 data and impossible offsets come as an OSError that no disk raised.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise

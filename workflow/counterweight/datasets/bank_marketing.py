@@ -9,9 +9,7 @@ from counterweight.tables import replacing, write_table
 TITLE = "Bank Marketing"
 LICENCE = "CC BY 4.0 (UCI Machine Learning Repository, DOI 10.24432/C5K306)"
 ROWS = 8000
-FILES = {
-    "bank-full.csv": "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d",
-}
+FILES = {"bank-full.csv": "d1513ec63b385506f7cfce9f2c5caa9fe99e7ba4e8c3fa264b3aaf0f849ed32d"}
 SOURCES = [
     {
         "url": "https://archive.ics.uci.edu/static/public/222/bank+marketing.zip",
@@ -25,11 +23,24 @@ SOURCES = [
     },
 ]
 COLUMNS = {
-    "age": "integer", "job": "text", "marital": "text", "education": "text", "default": "text",
-    "balance": "integer", "housing": "text", "loan": "text", "contact": "text", "day": "integer",
-    "month": "text", "duration": "integer", "campaign": "integer", "pdays": "integer",
-    "previous": "integer", "poutcome": "text", "y": "text",
-}  # fmt: skip
+    "age": "integer",
+    "job": "text",
+    "marital": "text",
+    "education": "text",
+    "default": "text",
+    "balance": "integer",
+    "housing": "text",
+    "loan": "text",
+    "contact": "text",
+    "day": "integer",
+    "month": "text",
+    "duration": "integer",
+    "campaign": "integer",
+    "pdays": "integer",
+    "previous": "integer",
+    "poutcome": "text",
+    "y": "text",
+}
 
 # Shares and effects of the twin: near those of the published file.
 # Job: share; mean and deviation of age; primary, secondary, tertiary, unknown education; effects
@@ -75,9 +86,11 @@ MARITAL = {
 }
 # Outcome of the previous campaign: share among those contacted before, effect.
 POUTCOME = {
-    "failure": (0.5935, -0.29), "other": (0.2229, -0.03), "success": (0.1830, 1.90),
+    "failure": (0.5935, -0.29),
+    "other": (0.2229, -0.03),
+    "success": (0.1830, 1.90),
     "unknown": (0.0006, 0.0),
-}  # fmt: skip
+}
 # Days since the last contact, of those contacted before: levels and quantiles.
 PDAYS = (
     (0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0),
@@ -119,9 +132,13 @@ class BankMarketing:
         path = Path(folder) / "bank-full.csv"
         words = [name for name, kind in COLUMNS.items() if kind == "text" and name != "y"]
         frame, lines = read_fields(
-            path, COLUMNS, missing=dict.fromkeys(words, "unknown"),
-            separator=";", header=True, quotes=True,
-        )  # fmt: skip
+            path,
+            COLUMNS,
+            missing=dict.fromkeys(words, "unknown"),
+            separator=";",
+            header=True,
+            quotes=True,
+        )
         refuse(path, "y", ~frame["y"].isin(["yes", "no"]), frame["y"], lines, "yes or no")
         days = frame["pdays"]
         refuse(path, "pdays", days < -1, days, lines, "-1 or a number of days")
@@ -215,9 +232,12 @@ def _draw(rows, rng):
     size = np.rint(np.exp(size)).clip(1, np.where(sign == 0, 8019, 102127))
     balance = ((sign - 1) * size).astype(np.int64)
     housing = rng.random(rows) < expit(
-        2.28 + months[month, 5] + jobs[job, 7]
-        - 0.054 * (age - 40).clip(min=0) - 0.10 * (30 - age).clip(min=0)
-    )  # fmt: skip
+        2.28
+        + months[month, 5]
+        + jobs[job, 7]
+        - 0.054 * (age - 40).clip(min=0)
+        - 0.10 * (30 - age).clip(min=0)
+    )
     loan = rng.random(rows) < np.where(housing, 0.174, 0.143)
     contact = _categories(rng, months[:, 1:4], month)
     day = 1 + (rng.random(rows) * months[month, 7]).astype(np.int64)

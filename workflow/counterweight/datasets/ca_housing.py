@@ -12,9 +12,7 @@ LICENCE = (
     "StatLib original: no explicit licence"
 )
 ROWS = 6000
-FILES = {
-    "cal_housing.data": "a2b44dcc7e1c9091b43c4f458b25cbd1f7e8068d08edd26bc4703108d3fa6214",
-}
+FILES = {"cal_housing.data": "a2b44dcc7e1c9091b43c4f458b25cbd1f7e8068d08edd26bc4703108d3fa6214"}
 SOURCES = [
     {
         "url": "https://ndownloader.figshare.com/files/5976036",
@@ -27,18 +25,38 @@ SOURCES = [
     },
 ]
 COLUMNS = {
-    "longitude": "number", "latitude": "number", "housingMedianAge": "number",
-    "totalRooms": "number", "totalBedrooms": "number", "population": "number",
-    "households": "number", "medianIncome": "number", "medianHouseValue": "number",
-}  # fmt: skip
+    "longitude": "number",
+    "latitude": "number",
+    "housingMedianAge": "number",
+    "totalRooms": "number",
+    "totalBedrooms": "number",
+    "population": "number",
+    "households": "number",
+    "medianIncome": "number",
+    "medianHouseValue": "number",
+}
 
 # Longitude of the coast and of the eastern border by latitude (degrees).
 COAST = (
-    (32.5, -117.2), (33.0, -117.35), (33.6, -118.0), (34.0, -118.6), (34.3, -119.4),
-    (34.5, -120.5), (35.0, -120.75), (36.0, -121.6), (36.6, -121.98), (37.0, -122.25),
-    (37.5, -122.55), (38.0, -123.0), (38.3, -123.15), (39.0, -123.8), (40.0, -124.2),
-    (40.4, -124.4), (41.0, -124.2), (42.0, -124.3),
-)  # fmt: skip
+    (32.5, -117.2),
+    (33.0, -117.35),
+    (33.6, -118.0),
+    (34.0, -118.6),
+    (34.3, -119.4),
+    (34.5, -120.5),
+    (35.0, -120.75),
+    (36.0, -121.6),
+    (36.6, -121.98),
+    (37.0, -122.25),
+    (37.5, -122.55),
+    (38.0, -123.0),
+    (38.3, -123.15),
+    (39.0, -123.8),
+    (40.0, -124.2),
+    (40.4, -124.4),
+    (41.0, -124.2),
+    (42.0, -124.3),
+)
 BORDER = ((32.5, -114.6), (34.5, -114.3), (35.0, -114.7), (39.0, -119.9), (42.0, -120.0))
 #: The twin's coast is the strip of this many degrees of longitude along it.
 STRIP = 0.4
@@ -67,9 +85,11 @@ CORRELATIONS = (
 )
 # Age (years, 1 to 52): mean and deviation of a normal density, and the extra share at 52.
 AGES = {
-    "north_coast": (34.0, 14.0, 0.15), "south_coast": (29.0, 12.5, 0.01),
-    "north_inland": (26.5, 14.0, 0.04), "south_inland": (26.5, 13.5, 0.03),
-}  # fmt: skip
+    "north_coast": (34.0, 14.0, 0.15),
+    "south_coast": (29.0, 12.5, 0.01),
+    "north_inland": (26.5, 14.0, 0.04),
+    "south_inland": (26.5, 13.5, 0.03),
+}
 # Log of the house value: normal around a line in those five logs and age; the zone shifts it.
 SLOPES = (0.036, 0.68, 0.07, -0.32, 1.04)
 AGE_SLOPE = 0.006

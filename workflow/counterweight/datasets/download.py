@@ -18,9 +18,17 @@ log = logging.getLogger("counterweight")
 
 
 def fetch(
-    name, files, sources, folder, *,
-    mirror=None, timeout=30.0, retries=3, backoff=1.0, progress=True,
-):  # fmt: skip
+    name,
+    files,
+    sources,
+    folder,
+    *,
+    mirror=None,
+    timeout=30.0,
+    retries=3,
+    backoff=1.0,
+    progress=True,
+):
     """Bring the files of a data set into a folder, each with its pinned digest.
 
     A file that is in place with the right digest is kept. Then comes the mirror, then
@@ -178,9 +186,8 @@ def _from_source(source, wanted, files, folder, cache, timeout, retries, backoff
     url, members = source["url"], source.get("members")
     digest = source.get("sha256") if members else files[source["file"]]
     local = retrieve(
-        url, digest, cache,
-        timeout=timeout, retries=retries, backoff=backoff, progress=progress,
-    )  # fmt: skip
+        url, digest, cache, timeout=timeout, retries=retries, backoff=backoff, progress=progress
+    )
     try:
         if members:
             unpack(local, wanted, files, folder)

@@ -18,20 +18,44 @@ SOURCES = [
     {
         "url": "https://vincentarelbundock.github.io/Rdatasets/csv/Ecdat/Kakadu.csv",
         "file": "Kakadu.csv",
-    },
+    }
 ]
 COLUMNS = {
-    "rownames": "integer", "lower": "integer", "upper": "integer", "answer": "text",
-    "recparks": "integer", "jobs": "integer", "lowrisk": "integer", "wildlife": "integer",
-    "future": "integer", "aboriginal": "integer", "finben": "integer", "mineparks": "integer",
-    "moreparks": "integer", "gov": "integer", "envcon": "text", "vparks": "text",
-    "tvenv": "integer", "conservation": "text", "sex": "text", "age": "integer",
-    "schooling": "integer", "income": "integer", "major": "text",
-}  # fmt: skip
+    "rownames": "integer",
+    "lower": "integer",
+    "upper": "integer",
+    "answer": "text",
+    "recparks": "integer",
+    "jobs": "integer",
+    "lowrisk": "integer",
+    "wildlife": "integer",
+    "future": "integer",
+    "aboriginal": "integer",
+    "finben": "integer",
+    "mineparks": "integer",
+    "moreparks": "integer",
+    "gov": "integer",
+    "envcon": "text",
+    "vparks": "text",
+    "tvenv": "integer",
+    "conservation": "text",
+    "sex": "text",
+    "age": "integer",
+    "schooling": "integer",
+    "income": "integer",
+    "major": "text",
+}
 SCALES = (
-    "recparks", "jobs", "lowrisk", "wildlife", "future", "aboriginal", "finben", "mineparks",
+    "recparks",
+    "jobs",
+    "lowrisk",
+    "wildlife",
+    "future",
+    "aboriginal",
+    "finben",
+    "mineparks",
     "moreparks",
-)  # fmt: skip
+)
 WORDS = ("envcon", "vparks", "conservation", "major")
 NONE_REFUSED = 999
 #: First bid, bid after yes, bid after no, in dollars a year.
@@ -41,39 +65,56 @@ DESIGNS = ((100, 250, 50), (50, 100, 20), (20, 50, 5), (5, 20, 2))
 SEGMENTS = ((0.30, 3.0, 0.10), (0.25, 60.0, 0.05), (0.45, 220.0, 0.02))
 #: Means of the attitude scales in each segment before rounding to 1 ... 5; deviation 1.1.
 ATTITUDES = {
-    "recparks": (3.7, 3.9, 3.7), "jobs": (3.4, 2.6, 1.8), "lowrisk": (4.0, 2.7, 1.9),
-    "wildlife": (4.9, 5.5, 5.8), "future": (4.2, 4.8, 5.1), "aboriginal": (3.1, 3.7, 4.0),
-    "finben": (4.0, 2.9, 2.1), "mineparks": (2.5, 3.8, 4.5), "moreparks": (3.2, 4.1, 4.5),
-}  # fmt: skip
+    "recparks": (3.7, 3.9, 3.7),
+    "jobs": (3.4, 2.6, 1.8),
+    "lowrisk": (4.0, 2.7, 1.9),
+    "wildlife": (4.9, 5.5, 5.8),
+    "future": (4.2, 4.8, 5.1),
+    "aboriginal": (3.1, 3.7, 4.0),
+    "finben": (4.0, 2.9, 2.1),
+    "mineparks": (2.5, 3.8, 4.5),
+    "moreparks": (3.2, 4.1, 4.5),
+}
 #: Shares of yes in each segment; of ``sex``, of female.
 YES = {
-    "envcon": (0.41, 0.52, 0.65), "vparks": (0.65, 0.69, 0.78),
-    "conservation": (0.03, 0.07, 0.09), "major": (0.42, 0.54, 0.54), "sex": (0.40, 0.56, 0.51),
-}  # fmt: skip
+    "envcon": (0.41, 0.52, 0.65),
+    "vparks": (0.65, 0.69, 0.78),
+    "conservation": (0.03, 0.07, 0.09),
+    "major": (0.42, 0.54, 0.54),
+    "sex": (0.40, 0.56, 0.51),
+}
 #: Values, and their shares in each segment.
 CLASSES = {
     "gov": ((1, 2, 3, 4), ((0.90, 0.09, 0.005, 0.005), (0.93, 0.065, 0.004, 0.001))),
     "tvenv": (
         (1, 2, 3, 4, 5, 6, 7, 9),
-        ((0.52, 0.27, 0.06, 0.08, 0.01, 0.02, 0.039, 0.001),
-         (0.63, 0.23, 0.05, 0.06, 0.01, 0.01, 0.01, 0.0)),
+        (
+            (0.52, 0.27, 0.06, 0.08, 0.01, 0.02, 0.039, 0.001),
+            (0.63, 0.23, 0.05, 0.06, 0.01, 0.01, 0.01, 0.0),
+        ),
     ),
     "age": (
         (21, 27, 32, 37, 42, 47, 52, 70),
-        ((0.07, 0.08, 0.10, 0.10, 0.10, 0.10, 0.17, 0.28),
-         (0.15, 0.15, 0.13, 0.13, 0.12, 0.08, 0.10, 0.14)),
+        (
+            (0.07, 0.08, 0.10, 0.10, 0.10, 0.10, 0.17, 0.28),
+            (0.15, 0.15, 0.13, 0.13, 0.12, 0.08, 0.10, 0.14),
+        ),
     ),
     "schooling": (
         (0, 1, 2, 3, 4, 5, 6, 8),
-        ((0.07, 0.07, 0.15, 0.27, 0.15, 0.10, 0.187, 0.003),
-         (0.04, 0.05, 0.12, 0.23, 0.18, 0.13, 0.247, 0.003)),
+        (
+            (0.07, 0.07, 0.15, 0.27, 0.15, 0.10, 0.187, 0.003),
+            (0.04, 0.05, 0.12, 0.23, 0.18, 0.13, 0.247, 0.003),
+        ),
     ),
     "income": (
         (3, 9, 16, 25, 35, 45, 60, 85, 100),
-        ((0.11, 0.24, 0.19, 0.24, 0.12, 0.05, 0.03, 0.01, 0.01),
-         (0.12, 0.23, 0.19, 0.24, 0.13, 0.05, 0.03, 0.005, 0.005)),
+        (
+            (0.11, 0.24, 0.19, 0.24, 0.12, 0.05, 0.03, 0.01, 0.01),
+            (0.12, 0.23, 0.19, 0.24, 0.13, 0.05, 0.03, 0.005, 0.005),
+        ),
     ),
-}  # fmt: skip
+}
 
 
 class Kakadu:
@@ -134,13 +175,21 @@ class Kakadu:
         bounds = list(zip(answers, frame["lower"], frame["upper"], strict=True))
         possible = _first_bids()
         refuse(
-            path, "upper", [place not in possible for place in bounds], frame["upper"], lines,
+            path,
+            "upper",
+            [place not in possible for place in bounds],
+            frame["upper"],
+            lines,
             "with this answer and this lower bound, a bid of the four designs (or 999 after yy)",
-        )  # fmt: skip
+        )
         limits = dict.fromkeys(SCALES, (1, 5)) | {
-            "future": (1, 9), "gov": (1, 4), "tvenv": (1, 9), "age": (0, 120),
-            "schooling": (0, 99), "income": (0, 999),
-        }  # fmt: skip
+            "future": (1, 9),
+            "gov": (1, 4),
+            "tvenv": (1, 9),
+            "age": (0, 120),
+            "schooling": (0, 99),
+            "income": (0, 999),
+        }
         for name, (low, high) in limits.items():
             wrong = ~frame[name].between(low, high)
             refuse(path, name, wrong, frame[name], lines, f"a number from {low} to {high}")
@@ -158,8 +207,10 @@ class Kakadu:
         ).T
         log.info(
             "first bid known for %d of %d people, halved for the other %d",
-            known.sum(), len(known), (~known).sum(),
-        )  # fmt: skip
+            known.sum(),
+            len(known),
+            (~known).sum(),
+        )
         columns = {"row": np.arange(len(frame), dtype=np.int32)}
         for name in list(COLUMNS)[4:]:
             if name == "sex":
@@ -234,10 +285,14 @@ class Kakadu:
         write_fields(Path(folder) / "Kakadu.csv", COLUMNS, [columns[name] for name in COLUMNS])
         eta, k = eta[component], k[component]
         truth = {
-            "row": np.arange(rows, dtype=np.int32), "component": component.astype(np.int16),
-            "eta": eta, "k": k, "first": first.astype(float), "p": expit(k * (eta - first)),
+            "row": np.arange(rows, dtype=np.int32),
+            "component": component.astype(np.int16),
+            "eta": eta,
+            "k": k,
+            "first": first.astype(float),
+            "p": expit(k * (eta - first)),
             "worth": worth,
-        }  # fmt: skip
+        }
         write_table(Path(folder) / "truth.parquet", truth)
 
 

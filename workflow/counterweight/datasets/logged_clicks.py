@@ -166,9 +166,12 @@ def policy_tables():
     stochastic = 0.01 + 0.9 * softmax(1.5 * np.sin(0.8 * wave + 1.7 * action + 0.5), axis=1)
     deterministic = (action == click.argmax(axis=1)[:, None]).astype(float)
     return x | {
-        "share": share, "logging": logging, "stochastic": stochastic,
-        "deterministic": deterministic, "click": click,
-    }  # fmt: skip
+        "share": share,
+        "logging": logging,
+        "stochastic": stochastic,
+        "deterministic": deterministic,
+        "click": click,
+    }
 
 
 def _click_rates(device, daypart, segment, action):
@@ -191,9 +194,7 @@ def _draw(rows, tables, rng):
 
     n = len(rows)
     context = rng.choice(len(tables["share"]), n, p=tables["share"])
-    cumulated = {
-        name: np.cumsum(tables[name], axis=1) for name in ("logging", "stochastic")
-    }  # fmt: skip
+    cumulated = {name: np.cumsum(tables[name], axis=1) for name in ("logging", "stochastic")}
     action = _choose(rng, cumulated["logging"][context])
     click = rng.random(n) < tables["click"][context, action]
     worth = np.where(rng.random(n) < FULL_REWARD, 1.0, 1.0 - rng.random(n))

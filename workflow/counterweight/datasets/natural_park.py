@@ -15,25 +15,49 @@ SOURCES = [
     {
         "url": "https://vincentarelbundock.github.io/Rdatasets/csv/Ecdat/NaturalPark.csv",
         "file": "NaturalPark.csv",
-    },
+    }
 ]
 COLUMNS = {
-    "rownames": "integer", "bid1": "integer", "bidh": "integer", "bidl": "integer",
-    "answers": "text", "age": "integer", "sex": "text", "income": "integer",
-}  # fmt: skip
+    "rownames": "integer",
+    "bid1": "integer",
+    "bidh": "integer",
+    "bidl": "integer",
+    "answers": "text",
+    "age": "integer",
+    "sex": "text",
+    "income": "integer",
+}
 ANSWERS = ("nn", "ny", "yn", "yy")
 #: First bid, bid after yes, bid after no, in euros.
 DESIGNS = ((6, 18, 3), (12, 24, 6), (24, 48, 12), (48, 120, 24))
 #: Of the twin: share, euros that half of a segment would pay, slope per euro; share of women;
 #: shares of the 6 classes of age and of the 8 classes of income.
 SEGMENTS = (
-    (0.35, 2.0, 0.22, 0.60,
-     (0.10, 0.10, 0.20, 0.25, 0.18, 0.17), (0.34, 0.38, 0.20, 0.05, 0.03, 0.0, 0.0, 0.0)),
-    (0.30, 20.0, 0.15, 0.55,
-     (0.25, 0.20, 0.25, 0.20, 0.06, 0.04), (0.18, 0.38, 0.30, 0.09, 0.03, 0.01, 0.0, 0.01)),
-    (0.35, 60.0, 0.08, 0.52,
-     (0.32, 0.22, 0.23, 0.14, 0.05, 0.04), (0.11, 0.32, 0.31, 0.16, 0.04, 0.02, 0.01, 0.03)),
-)  # fmt: skip
+    (
+        0.35,
+        2.0,
+        0.22,
+        0.60,
+        (0.10, 0.10, 0.20, 0.25, 0.18, 0.17),
+        (0.34, 0.38, 0.20, 0.05, 0.03, 0.0, 0.0, 0.0),
+    ),
+    (
+        0.30,
+        20.0,
+        0.15,
+        0.55,
+        (0.25, 0.20, 0.25, 0.20, 0.06, 0.04),
+        (0.18, 0.38, 0.30, 0.09, 0.03, 0.01, 0.0, 0.01),
+    ),
+    (
+        0.35,
+        60.0,
+        0.08,
+        0.52,
+        (0.32, 0.22, 0.23, 0.14, 0.05, 0.04),
+        (0.11, 0.32, 0.31, 0.16, 0.04, 0.02, 0.01, 0.03),
+    ),
+)
 
 
 class NaturalPark:
@@ -75,13 +99,21 @@ class NaturalPark:
         frame, lines = read_fields(path, named_index(path, COLUMNS), header=True, quotes=True)
         refuse(path, "bidl", frame["bidl"] <= 0, frame["bidl"], lines, "a bid above 0")
         refuse(
-            path, "bid1", frame["bid1"] <= frame["bidl"], frame["bid1"], lines,
+            path,
+            "bid1",
+            frame["bid1"] <= frame["bidl"],
+            frame["bid1"],
+            lines,
             "a first bid above the one after no (bidl)",
-        )  # fmt: skip
+        )
         refuse(
-            path, "bidh", frame["bidh"] <= frame["bid1"], frame["bidh"], lines,
+            path,
+            "bidh",
+            frame["bidh"] <= frame["bid1"],
+            frame["bidh"],
+            lines,
             "a bid after yes above the first bid (bid1)",
-        )  # fmt: skip
+        )
         for name, allowed, text in (
             ("answers", ANSWERS, "nn, ny, yn or yy"),
             ("age", range(1, 7), "a class from 1 to 6"),
@@ -150,7 +182,11 @@ class NaturalPark:
         write_fields(Path(folder) / "NaturalPark.csv", COLUMNS, [*fields, draw["income"]])
         eta, k = eta[component], k[component]
         truth = {
-            "row": np.arange(rows, dtype=np.int32), "component": component.astype(np.int16),
-            "eta": eta, "k": k, "p": expit(k * (eta - first)), "worth": worth,
-        }  # fmt: skip
+            "row": np.arange(rows, dtype=np.int32),
+            "component": component.astype(np.int16),
+            "eta": eta,
+            "k": k,
+            "p": expit(k * (eta - first)),
+            "worth": worth,
+        }
         write_table(Path(folder) / "truth.parquet", truth)

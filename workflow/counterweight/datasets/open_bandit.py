@@ -11,18 +11,14 @@ LICENCE = "CC BY 4.0 (ZOZO, Inc.); repository of the Open Bandit Pipeline, Apach
 ROWS = 40000
 FILES = {
     "random/men/men.csv": "ede6d08c6877f99cd3770f7d09e26c738e6aa6de4445ccccfb1356ba5d06b1eb",
-    "random/men/item_context.csv":
-        "6d855c2b7e917d0448d71bbe62c023147495882c0fdc8c41e86fef86abf9fe09",
+    "random/men/item_context.csv": "6d855c2b7e917d0448d71bbe62c023147495882c0fdc8c41e86fef86abf9fe09",  # noqa: E501
     "random/women/women.csv": "e65f3bd3beb17664fa69cc129bf7bf852a775f8ffa630506e505fc905315bb34",
-    "random/women/item_context.csv":
-        "b1ca4905f97703d196004f2ad4552c1e90c2afad8b50688d333b0d2dc0b33147",
+    "random/women/item_context.csv": "b1ca4905f97703d196004f2ad4552c1e90c2afad8b50688d333b0d2dc0b33147",  # noqa: E501
     "bts/men/men.csv": "db6d1f7ed2d591ba521533e45286d4c1fba7fe57a8ad2e80342210335f43c527",
-    "bts/men/item_context.csv":
-        "3b411ed6b0471316321a6b93f4f756bb25888eac6218cd71d0b603d41d85732d",
+    "bts/men/item_context.csv": "3b411ed6b0471316321a6b93f4f756bb25888eac6218cd71d0b603d41d85732d",  # noqa: E501
     "bts/women/women.csv": "e5d1b49a39b608585a2f3014a3f54970430cd37a495c1b73fceb85cdf428a5b8",
-    "bts/women/item_context.csv":
-        "a56295bad066a558eb783055afd9279f5f4e209a4776eafc22151c53f0ac89d4",
-}  # fmt: skip
+    "bts/women/item_context.csv": "a56295bad066a558eb783055afd9279f5f4e209a4776eafc22151c53f0ac89d4",  # noqa: E501
+}
 SOURCES = [
     {
         "url": "https://raw.githubusercontent.com/st-tech/zr-obp/master/obd/random/men/men.csv",
@@ -64,13 +60,21 @@ POSITIONS = (1, 2, 3)
 USER = [f"user_feature_{i}" for i in range(4)]
 # The first column of each file, without a name, numbers its rows.
 LOG_COLUMNS = {
-    "": "integer", "timestamp": "text", "item_id": "integer", "position": "integer",
-    "click": "integer", "propensity_score": "number",
-} | dict.fromkeys(USER, "text")  # fmt: skip
+    "": "integer",
+    "timestamp": "text",
+    "item_id": "integer",
+    "position": "integer",
+    "click": "integer",
+    "propensity_score": "number",
+} | dict.fromkeys(USER, "text")
 ITEM_COLUMNS = {
-    "": "integer", "item_id": "integer", "item_feature_0": "number", "item_feature_1": "text",
-    "item_feature_2": "text", "item_feature_3": "text",
-}  # fmt: skip
+    "": "integer",
+    "item_id": "integer",
+    "item_feature_0": "number",
+    "item_feature_1": "text",
+    "item_feature_2": "text",
+    "item_feature_3": "text",
+}
 
 # The twin: levels of the user features and their shares; days that a log covers.
 USER_LEVELS = (
@@ -218,10 +222,12 @@ def _read_log(path, items):
         refuse(path, column, ~right, frame[column], lines, expected)
     item = frame["item_id"].to_numpy("int16")
     columns = {
-        "timestamp": time.dt.as_unit("us"), "item": item,
-        "position": frame["position"].to_numpy("int8"), "click": frame["click"].to_numpy("int8"),
+        "timestamp": time.dt.as_unit("us"),
+        "item": item,
+        "position": frame["position"].to_numpy("int8"),
+        "click": frame["click"].to_numpy("int8"),
         "propensity": frame["propensity_score"],
-    }  # fmt: skip
+    }
     columns |= {name: frame[name] for name in USER}
     columns["affinity"] = frame[affinities].to_numpy()[np.arange(len(item)), item]
     columns["item_feature_0"] = items[item]
@@ -251,11 +257,9 @@ def _draw_log(model, policy, rows, rng):
     position = rng.integers(0, len(POSITIONS), rows)
     passed = (micro / span)[:, None]
     bts = softmax(
-        model["taste"][position]
-        + (0.5 + passed) * model["appeal"]
-        + passed * model["drift"],
+        model["taste"][position] + (0.5 + passed) * model["appeal"] + passed * model["drift"],
         axis=1,
-    )  # fmt: skip
+    )
     shown = np.full((rows, count), 1.0 / count) if policy == "random" else bts
     cumulated = np.cumsum(shown, axis=1)
     draws = rng.random(rows)[:, None] * cumulated[:, -1:]
@@ -264,11 +268,8 @@ def _draw_log(model, policy, rows, rng):
         rng.random((rows, count)) < 0.0015, 1.0 + rng.poisson(0.2, (rows, count)), 0.0
     )
     rates = expit(
-        CLICK_LOG_ODDS
-        + model["appeal"]
-        + np.array(POSITION_LOG_ODDS)[position][:, None]
-        + affinity
-    )  # fmt: skip
+        CLICK_LOG_ODDS + model["appeal"] + np.array(POSITION_LOG_ODDS)[position][:, None] + affinity
+    )
     every = np.arange(rows)
     p_click = rates[every, item]
     time = np.datetime64(START, "us") + micro

@@ -127,9 +127,13 @@ def _text(path):
                         f"has {len(names)} ({SEPARATORS[separator]} between them): repair the line."
                     )
         frame = pd.read_csv(
-            path, sep=separator, skipinitialspace=True, encoding="utf-8-sig", low_memory=False,
+            path,
+            sep=separator,
+            skipinitialspace=True,
+            encoding="utf-8-sig",
+            low_memory=False,
             index_col=False,
-        )  # fmt: skip
+        )
     except UnicodeDecodeError as error:
         raise CounterweightError(
             f"{path} is not UTF-8 text (byte {error.object[error.start]:#04x}): save the table as "

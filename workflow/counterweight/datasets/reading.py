@@ -72,10 +72,17 @@ def read_fields(
         missing = []
     dtypes = {"integer": "Int64", "number": np.float64, "text": "str"}
     options = {
-        "header": None, "names": list(kinds), "skipinitialspace": True, "skiprows": skip,
-        "index_col": False, "keep_default_na": False, "na_values": missing, "sep": separator,
-        "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE, "encoding": "utf-8",
-    }  # fmt: skip
+        "header": None,
+        "names": list(kinds),
+        "skipinitialspace": True,
+        "skiprows": skip,
+        "index_col": False,
+        "keep_default_na": False,
+        "na_values": missing,
+        "sep": separator,
+        "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+        "encoding": "utf-8",
+    }
     try:
         with np.errstate(invalid="ignore"):
             frame = pd.read_csv(

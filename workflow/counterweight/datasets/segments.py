@@ -30,11 +30,25 @@ THREE_PLACES = (
 
 #: Table 4 of the paper: threshold, slope and class of overlap.
 EIGHTEEN = (
-    (0.22, 5.0, "S"), (0.18, 11.0, "H"), (0.41, 7.0, "H"), (0.47, 14.0, "S"), (0.44, 10.0, "M"),
-    (0.15, 13.0, "H"), (0.27, 15.0, "H"), (0.62, 5.0, "VS"), (0.75, 10.0, "S"), (0.50, 9.0, "VS"),
-    (0.82, 8.0, "S"), (0.89, 16.0, "S"), (0.37, 13.0, "S"), (0.35, 6.0, "S"), (0.30, 10.0, "VS"),
-    (0.71, 7.0, "VS"), (0.85, 6.0, "VS"), (0.60, 13.0, "VS"),
-)  # fmt: skip
+    (0.22, 5.0, "S"),
+    (0.18, 11.0, "H"),
+    (0.41, 7.0, "H"),
+    (0.47, 14.0, "S"),
+    (0.44, 10.0, "M"),
+    (0.15, 13.0, "H"),
+    (0.27, 15.0, "H"),
+    (0.62, 5.0, "VS"),
+    (0.75, 10.0, "S"),
+    (0.50, 9.0, "VS"),
+    (0.82, 8.0, "S"),
+    (0.89, 16.0, "S"),
+    (0.37, 13.0, "S"),
+    (0.35, 6.0, "S"),
+    (0.30, 10.0, "VS"),
+    (0.71, 7.0, "VS"),
+    (0.85, 6.0, "VS"),
+    (0.60, 13.0, "VS"),
+)
 #: Bounds of the classes. The paper leaves gaps (4 to 5 %, ...), which no segment falls into.
 OVERLAPS = {"VS": (0.0, 0.04), "S": (0.05, 0.15), "M": (0.16, 0.25), "H": (0.31, 0.40)}
 #: Most overlap between segments of different groups (`_layout`).
@@ -120,9 +134,12 @@ class ThreeSegments(_Segments):
         covariances = np.array([[s1**2, r * s1 * s2], [r * s1 * s2, s2**2]]).transpose(2, 0, 1)
         eta, k = np.array(THREE).T
         return {
-            "weights": np.full(3, 1 / 3), "means": np.column_stack([m1, m2]),
-            "covariances": covariances, "eta": eta, "k": k,
-        }  # fmt: skip
+            "weights": np.full(3, 1 / 3),
+            "means": np.column_stack([m1, m2]),
+            "covariances": covariances,
+            "eta": eta,
+            "k": k,
+        }
 
 
 class EighteenSegments(_Segments):
@@ -152,9 +169,12 @@ class EighteenSegments(_Segments):
         means, covariances = _layout(int(world))
         eta, k = np.array([choice[:2] for choice in EIGHTEEN]).T
         return {
-            "weights": np.full(18, 1 / 18), "means": means.copy(),
-            "covariances": covariances.copy(), "eta": eta, "k": k,
-        }  # fmt: skip
+            "weights": np.full(18, 1 / 18),
+            "means": means.copy(),
+            "covariances": covariances.copy(),
+            "eta": eta,
+            "k": k,
+        }
 
 
 def bhattacharyya(mean, covariance, means, covariances):
@@ -288,9 +308,7 @@ def _world(mixture, world, rng):
         "segment": 0.05 + 0.9 * eta,
     }
     frame = {"world": np.full(size, world, np.int16), "x1": x[:, 0], "x2": x[:, 1]}
-    truth = {
-        "world": frame["world"], "component": component.astype(np.int16), "eta": eta, "k": k,
-    }  # fmt: skip
+    truth = {"world": frame["world"], "component": component.astype(np.int16), "eta": eta, "k": k}
     for kind, offer in offers.items():
         accepted = rng.random(size) < expit(k * (offer - eta))
         frame |= {f"offer_{kind}": offer, f"answer_{kind}": accepted.astype(np.int8)}
@@ -321,9 +339,13 @@ def _layout(world):
         rng.shuffle(members)
     high, small = of_class["H"], of_class["S"]
     chains = [
-        [*high[:2], *of_class["M"]], high[2:], small[:2], small[2:4], small[4:],
+        [*high[:2], *of_class["M"]],
+        high[2:],
+        small[:2],
+        small[2:4],
+        small[4:],
         *([single] for single in of_class["VS"]),
-    ]  # fmt: skip
+    ]
     placed = []
     for number in rng.permutation(len(chains)):
         chain = chains[number]

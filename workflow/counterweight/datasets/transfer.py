@@ -98,9 +98,12 @@ def retrieve(url, digest, cache, *, timeout=30.0, retries=3, backoff=1.0, progre
         log.info("fetching %s%s", url, f" (try {attempt + 1})" if attempt else "")
         try:
             path = pooch.retrieve(
-                url, f"sha256:{digest}" if digest else None, fname=f"{key}.complete", path=cache,
+                url,
+                f"sha256:{digest}" if digest else None,
+                fname=f"{key}.complete",
+                path=cache,
                 downloader=downloader,
-            )  # fmt: skip
+            )
             return Path(path)
         except SourceFailed as failure:
             if not failure.passing or attempt == retries:

@@ -32,7 +32,7 @@ OPTIONS = {
         "type": "boolean",
         "default": False,
         "description": "Whether to keep the points of each reliability curve.",
-    },
+    }
 }
 
 
@@ -80,19 +80,21 @@ def evaluate_predictions(
         setting = settings[predictions["setting"][0][part.start]]
         rows = predictions["row"][part]
         where = found_rows(
-            known[repeat]["row"], rows,
+            known[repeat]["row"],
+            rows,
             f"Predictions of repeat {repeat} are of rows that its truth does not have: delete "
             "the predictions of the study and run again.",
-        )  # fmt: skip
+        )
         y, p = known[repeat][f"y_{target}"][where], p_all[part]
         place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
         weight = None
         if rates is not None:
             logged = found_rows(
-                rates[repeat]["row"], rows,
+                rates[repeat]["row"],
+                rows,
                 "Predictions are of rows that the labels do not have: delete the predictions of "
                 "the study and run again.",
-            )  # fmt: skip
+            )
             weight = 1.0 / rates[repeat]["keep_rate"][logged]
             records += [
                 place

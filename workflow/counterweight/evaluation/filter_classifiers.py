@@ -34,10 +34,14 @@ def classifier_records(predictions, arrays, rows, outcome, Z, titles):
     for name in ("rows_accepted", "no_classifier"):
         found = {key: v for key, v in arrays.items() if key.startswith(f"{name}@")}
         records += [
-            {"target": "train", "metric": name, "item": key.removeprefix(f"{name}@"),
-             "value": float(value)}
+            {
+                "target": "train",
+                "metric": name,
+                "item": key.removeprefix(f"{name}@"),
+                "value": float(value),
+            }
             for key, value in found.items()
-        ]  # fmt: skip
+        ]
     known = ~np.isnan(outcome)
     if predictions is None or not known.any():
         return records
@@ -51,15 +55,26 @@ def classifier_records(predictions, arrays, rows, outcome, Z, titles):
         place = {"target": "test", "item": setting, "rows": len(right)}
         share = right.mean()
         records.append(
-            place | {"metric": "accuracy", "value": share,
-                     "standard_error": np.sqrt(share * (1 - share) / len(right))}
-        )  # fmt: skip
+            place
+            | {
+                "metric": "accuracy",
+                "value": share,
+                "standard_error": np.sqrt(share * (1 - share) / len(right)),
+            }
+        )
         shares = right @ Z[known] / np.where(counts > 0, counts, 1)
         records += [
-            {"target": "test", "metric": "accuracy_group", "item": f"{setting}#{title}",
-             "value": a, "rows": int(count), "standard_error": np.sqrt(a * (1 - a) / count)}
-            for title, a, count in zip(titles, shares, counts, strict=True) if count > 0
-        ]  # fmt: skip
+            {
+                "target": "test",
+                "metric": "accuracy_group",
+                "item": f"{setting}#{title}",
+                "value": a,
+                "rows": int(count),
+                "standard_error": np.sqrt(a * (1 - a) / count),
+            }
+            for title, a, count in zip(titles, shares, counts, strict=True)
+            if count > 0
+        ]
         records.append(place | {"metric": "accuracy_worst", "value": shares[counts > 0].min()})
         if (counts == 0).any():
             records.append(place | {"metric": "groups_untested", "value": (counts == 0).sum()})

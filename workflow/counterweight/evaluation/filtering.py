@@ -20,28 +20,50 @@ log = logging.getLogger("counterweight")
 TASK = "filter"
 OPTIONS = {
     "delta": {
-        "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.05,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.05,
         "description": "Probability with which the bound of Theorem 3 may fail.",
     },
     "gamma": {
-        "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.1,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.1,
         "description": "Share by which a split shrinks the distance in Theorem 3.",
     },
     "stop": {
-        "type": "number", "exclusiveMinimum": 0, "default": 0.1,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 0.1,
         "description": "Imbalance below which Theorem 3 counts no further splits.",
     },
     "large_leaf": {
-        "type": "number", "minimum": 1, "default": 30,
+        "type": "number",
+        "minimum": 1,
+        "default": 30,
         "description": "Expected rows of a part from which a leaf counts as large.",
     },
-}  # fmt: skip
+}
 
 
 def evaluate_filter(
-    data, proxies, acceptance, models, predictions, *, target=None, seed=0, stream="",
-    repeats=None, delta=0.05, gamma=0.1, stop=0.1, large_leaf=30,
-):  # fmt: skip
+    data,
+    proxies,
+    acceptance,
+    models,
+    predictions,
+    *,
+    target=None,
+    seed=0,
+    stream="",
+    repeats=None,
+    delta=0.05,
+    gamma=0.1,
+    stop=0.1,
+    large_leaf=30,
+):
     """Records of one method in one study.
 
     Samples are judged as expected over the coin of each row, so that only ``imbalance_drawn``
@@ -120,9 +142,18 @@ def evaluate_filter(
                 if alpha is None:
                     alpha = leaves.disclosivity()[0]
                 found = _part_records(
-                    leaves, rho, p[part], Z[part], coin[part], U, classes, titles,
-                    setting, alpha, large_leaf,
-                )  # fmt: skip
+                    leaves,
+                    rho,
+                    p[part],
+                    Z[part],
+                    coin[part],
+                    U,
+                    classes,
+                    titles,
+                    setting,
+                    alpha,
+                    large_leaf,
+                )
                 seen[name] = {r["metric"]: r["value"] for r in found}
                 own += [record | {"target": name} for record in found]
                 if repeat == 0 and name == "train":
@@ -130,13 +161,25 @@ def evaluate_filter(
                 if name == "train":
                     held = leaves.rows[leaves.rows > 0]
             own += _bound_records(
-                seen, setting, smallest=held.min(), leaves=len(held), features=features,
-                groups=Z.shape[1], rows=len(order) - cut, delta=delta, gamma=gamma, stop=stop,
-            )  # fmt: skip
+                seen,
+                setting,
+                smallest=held.min(),
+                leaves=len(held),
+                features=features,
+                groups=Z.shape[1],
+                rows=len(order) - cut,
+                delta=delta,
+                gamma=gamma,
+                stop=stop,
+            )
         own += classifier_records(
-            predictions.get(repeat), models[repeat, ""], rows["row"][~train], outcome[~train],
-            Z[cut:], titles,
-        )  # fmt: skip
+            predictions.get(repeat),
+            models[repeat, ""],
+            rows["row"][~train],
+            outcome[~train],
+            Z[cut:],
+            titles,
+        )
         records += [record | {"repeat": repeat} for record in own]
     return records
 
@@ -219,16 +262,19 @@ def drawn_spread(p, Z, share, U):
     return float(np.sqrt((p * (1 - p)) @ moves**2) / p.sum())
 
 
-def _part_records(
-    leaves, rho, p, Z, coin, U, classes, titles, setting, alpha, large_leaf
-):  # fmt: skip
+def _part_records(leaves, rho, p, Z, coin, U, classes, titles, setting, alpha, large_leaf):
     records = []
 
     def add(metric, value, item=setting, error=float("nan"), rows=leaves.n):
         records.append(
-            {"metric": metric, "value": float(value), "item": item, "standard_error": error,
-             "rows": rows}
-        )  # fmt: skip
+            {
+                "metric": metric,
+                "value": float(value),
+                "item": item,
+                "standard_error": error,
+                "rows": rows,
+            }
+        )
 
     worst, held = leaves.disclosivity()
     add("disclosivity", worst)
@@ -274,7 +320,7 @@ def _leaf_records(leaves, rho, titles, setting):
 
 def theorem_bound(
     alpha, beta, *, smallest, leaves, features, groups, delta=0.05, gamma=0.1, stop=0.1
-):  # fmt: skip
+):
     """Theorem 3: disclosivity and imbalance out of sample, with probability 1 - delta.
 
     An (alpha, beta)-proxy in sample is an (alpha + 2 eps, beta + k eps sqrt(s))-proxy out of

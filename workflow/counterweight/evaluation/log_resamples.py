@@ -66,8 +66,9 @@ def split(log, rates, resamplings, level, truth, seed, stream):
         start = 0
         while start < len(ids) and repeat < resamplings:
             stop = min(start + room, len(ids))
-            part.update({name: values[start:stop] for name, values in rows.items()},
-                        draws[start:stop])  # fmt: skip
+            part.update(
+                {name: values[start:stop] for name, values in rows.items()}, draws[start:stop]
+            )
             room -= stop - start
             start = stop
             if not room:
@@ -209,8 +210,13 @@ class Resampling(LogAtRates):
         for name in ("reward", "importance"):
             if full[name] and ours["rows"]:
                 gap = (ours[name] / ours["rows"]) / (full[name] / full["rows"]) - 1
-                yield {"repeat": repeat, "item": f"{name} l={rate}", "rows": log.rows,
-                       "metric": "identity_gap", "value": gap}  # fmt: skip
+                yield {
+                    "repeat": repeat,
+                    "item": f"{name} l={rate}",
+                    "rows": log.rows,
+                    "metric": "identity_gap",
+                    "value": gap,
+                }
 
 
 class _Counts:

@@ -98,10 +98,13 @@ class RowChecks:
         if not np.isfinite(nonzero).all():
             self.refuse("reward", values, ~np.isfinite(values), start)
         self.refuse(
-            "reward", values, ~((values >= low) & (values <= high)), start,
+            "reward",
+            values,
+            ~((values >= low) & (values <= high)),
+            start,
             f"outside the declared range from {low:g} to {high:g}: correct them, or declare "
             "another range",
-        )  # fmt: skip
+        )
 
     def finite(self, name, values, start):
         """Refuse values that are missing or infinite."""

@@ -123,9 +123,12 @@ def _forest(X, bins, count, seed):
         if leaf > len(X) // 3:
             break
         forest = RandomForestClassifier(
-            TREES, min_samples_leaf=leaf, oob_score=True, random_state=seed,
+            TREES,
+            min_samples_leaf=leaf,
+            oob_score=True,
+            random_state=seed,
             max_samples=min(len(X), MOST_SAMPLED),
-        )  # fmt: skip
+        )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
             forest.fit(X, bins)
@@ -182,9 +185,16 @@ def window_rule(t):
 
 
 def offer_value(
-    t, answer, policy, density, *, revenue=(1.0, -1.0), estimator="kernel", bandwidth=0.0,
+    t,
+    answer,
+    policy,
+    density,
+    *,
+    revenue=(1.0, -1.0),
+    estimator="kernel",
+    bandwidth=0.0,
     level=0.95,
-):  # fmt: skip
+):
     """Expected revenue for each person under a policy t(x), from logged offers and answers.
 
     IPS: the mean of ``w_i y_i (a + b pi_i)``, where pi_i is the policy's offer, w_i = 0
@@ -252,8 +262,9 @@ def offer_value(
         log.warning(
             "For %.0f %% of %d rows the log has hardly any offer near the policy's: its value "
             "cannot be learned from this log for them.",
-            100 * unsupported.mean(), len(t),
-        )  # fmt: skip
+            100 * unsupported.mean(),
+            len(t),
+        )
     return OfferValue(ips, snips, h, smoothing, len(t), int(near.sum()), int(unsupported.sum()))
 
 
@@ -293,6 +304,7 @@ def single_offer(eta, k, scale, points=1001):
     earned = accepted * (intercept + slope * t)
     best = int(np.argmax(earned))
     return {
-        "single_offer": scale.offers(t[best]), "single_offer_acceptance": accepted[best],
+        "single_offer": scale.offers(t[best]),
+        "single_offer_acceptance": accepted[best],
         "single_offer_revenue": earned[best],
-    }  # fmt: skip
+    }

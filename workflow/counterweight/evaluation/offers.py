@@ -77,23 +77,43 @@ OPTIONS = {
 }
 #: Numbers of a fitted model that are reported as they are.
 COUNTS = (
-    "slopes_at_bound", "monotone_active", "one_answer_segments", "covariances_at_floor",
-    "updates_held", "rows_missing", "components_capped", "one_answer_models", "cells_filled",
-    "iterations", "leaves",
-)  # fmt: skip
+    "slopes_at_bound",
+    "monotone_active",
+    "one_answer_segments",
+    "covariances_at_floor",
+    "updates_held",
+    "rows_missing",
+    "components_capped",
+    "one_answer_models",
+    "cells_filled",
+    "iterations",
+    "leaves",
+)
 #: Totals with a bootstrap interval, stored as ``{total}@{assignment}``.
-INTERVALS = (
-    "enrolment_predicted", "revenue_predicted", "enrolment_claimed", "revenue_claimed",
-)  # fmt: skip
+INTERVALS = ("enrolment_predicted", "revenue_predicted", "enrolment_claimed", "revenue_claimed")
 #: Fewest components for the regressions of the paper's Tables 5 to 7.
 LEAST_COMPONENTS = 8
 
 
 def evaluate_offers(
-    predictions, labels, truth, models, features, *, offer, mixture=None, seed=0, stream="",
-    density="estimated", estimator="kernel", bandwidth=0.0, bins=10, level=0.95, draws=20000,
+    predictions,
+    labels,
+    truth,
+    models,
+    features,
+    *,
+    offer,
+    mixture=None,
+    seed=0,
+    stream="",
+    density="estimated",
+    estimator="kernel",
+    bandwidth=0.0,
+    bins=10,
+    level=0.95,
+    draws=20000,
     least_spread=0.05,
-):  # fmt: skip
+):
     """Records of one method in one study.
 
     Parameters
@@ -144,15 +164,20 @@ def evaluate_offers(
         repeat = int(predictions["repeat"][part.start])
         codes, names = predictions["setting"]
         own = {
-            name: values[part] for name, values in predictions.items()
+            name: values[part]
+            for name, values in predictions.items()
             if not isinstance(values, tuple)
-        }  # fmt: skip
+        }
         if repeat not in seen:
             at = np.searchsorted(features["row"], labels[repeat]["row"])
             seen[repeat] = Repeat(
-                labels[repeat], truth[repeat], X[at], scale_of(offer),
-                None if mixture is None else mixture(repeat), (density, bins),
-            )  # fmt: skip
+                labels[repeat],
+                truth[repeat],
+                X[at],
+                scale_of(offer),
+                None if mixture is None else mixture(repeat),
+                (density, bins),
+            )
             fresh = generator(seed, stream, repeat, "divergence")
             arrays = models.get((repeat, "general"), {})
             shared = _fit_records(arrays) + seen[repeat].floor_records()
@@ -262,9 +287,10 @@ class Repeat:
         facts = self.component_facts()
         return [
             {"metric": f"component_{name}", "item": f"#{j}", "value": float(value)}
-            for name, values in facts.items() if name != "component"
+            for name, values in facts.items()
+            if name != "component"
             for j, value in zip(facts["component"], values, strict=True)
-        ]  # fmt: skip
+        ]
 
     def floor_records(self):
         """RMSE by the true parameters where only the component is unknown: hard and soft."""
@@ -276,10 +302,15 @@ class Repeat:
         hard = by_curve[np.arange(len(weights)), weights.argmax(axis=1)]
         said = {"hard": hard, "soft": (weights * by_curve).sum(axis=1)}
         return [
-            {"metric": f"rmse_floor{suffix}", "item": name, "value": _rmse(p, self.p, rows),
-             "rows": int(rows.sum())}
-            for name, p in said.items() for suffix, rows in self.roles
-        ]  # fmt: skip
+            {
+                "metric": f"rmse_floor{suffix}",
+                "item": name,
+                "value": _rmse(p, self.p, rows),
+                "rows": int(rows.sum()),
+            }
+            for name, p in said.items()
+            for suffix, rows in self.roles
+        ]
 
 
 def _rmse(p, truth, rows):
@@ -293,9 +324,14 @@ def _setting_records(own, known, setting, least_spread):
 
     def add(metric, value, error=float("nan"), rows=count, item=setting):
         records.append(
-            {"metric": metric, "value": float(value), "standard_error": error, "rows": rows,
-             "item": item}
-        )  # fmt: skip
+            {
+                "metric": metric,
+                "value": float(value),
+                "standard_error": error,
+                "rows": rows,
+                "item": item,
+            }
+        )
 
     for name in ("log_loss", "brier", "auc"):
         if name == "auc" and answer.min() == answer.max():
@@ -354,8 +390,10 @@ def _setting_records(own, known, setting, least_spread):
                 "In %d of %d segments the offers hardly vary (standard deviation below %g on the "
                 "scale of 0 to 1): their slopes, and gains claimed from them, rest on the form of "
                 "the curve rather than on the data.",
-                int(still.sum()), len(held), least_spread,
-            )  # fmt: skip
+                int(still.sum()),
+                len(held),
+                least_spread,
+            )
     return records
 
 
@@ -397,9 +435,15 @@ def _policy_records(own, known, estimator, bandwidth, level):
     density = known.density
     density = type(density)(density.edges, density.levels, density.probability[used])
     value = offer_value(
-        known.t[used], known.answer[used], known.scale.scaled(own["best_offer"][used]), density,
-        revenue=known.scale.scaled_revenue(), estimator=estimator, bandwidth=bandwidth, level=level,
-    )  # fmt: skip
+        known.t[used],
+        known.answer[used],
+        known.scale.scaled(own["best_offer"][used]),
+        density,
+        revenue=known.scale.scaled_revenue(),
+        estimator=estimator,
+        bandwidth=bandwidth,
+        level=level,
+    )
     records = [
         {"metric": metric, "value": float(number), "rows": count}
         for metric, number in (
@@ -428,8 +472,9 @@ def _fit_records(arrays):
     """What the fitted model says of itself."""
     records = [
         {"metric": name, "value": float(np.ravel(arrays[name]).sum())}
-        for name in COUNTS if name in arrays
-    ]  # fmt: skip
+        for name in COUNTS
+        if name in arrays
+    ]
     if "means" in arrays and "weights" in arrays:
         records.append({"metric": "components_chosen", "value": float(len(arrays["weights"]))})
     if "log_likelihood" in arrays:
@@ -475,9 +520,13 @@ def _divergence(arrays, true, draws, rng):
     X = drawn(true, draws, rng)
     values = true.log_density(X) - fitted.log_density(X)
     return [
-        {"metric": "kl", "value": float(values.mean()), "rows": draws,
-         "standard_error": float(values.std(ddof=1) / np.sqrt(draws))}
-    ]  # fmt: skip
+        {
+            "metric": "kl",
+            "value": float(values.mean()),
+            "rows": draws,
+            "standard_error": float(values.std(ddof=1) / np.sqrt(draws)),
+        }
+    ]
 
 
 def drawn(mixture, count, rng):

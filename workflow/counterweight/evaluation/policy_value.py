@@ -53,9 +53,18 @@ COLUMNS = ("row", "role", "propensity", "reward")
 
 
 def policy_value(
-    labels, predictions, truth, *, policy="", seed=0, stream="", keep_rates=(1.0, 0.5, 0.1, 0.01),
-    resamplings=200, resample="bootstrap", level=0.95,
-):  # fmt: skip
+    labels,
+    predictions,
+    truth,
+    *,
+    policy="",
+    seed=0,
+    stream="",
+    keep_rates=(1.0, 0.5, 0.1, 0.01),
+    resamplings=200,
+    resample="bootstrap",
+    level=0.95,
+):
     """Records of the value of one policy in one study.
 
     Parameters
@@ -120,10 +129,14 @@ def whole_records(whole, known):
     """
     full = whole.all_rows
     records = [
-        {"metric": "truth", "value": known["value"], "rows": known["rows"],
-         "standard_error": known["standard_error"]},
+        {
+            "metric": "truth",
+            "value": known["value"],
+            "rows": known["rows"],
+            "standard_error": known["standard_error"],
+        },
         {"metric": "rows_unsupported", "value": full.rows_unsupported, "rows": full.rows},
-    ]  # fmt: skip
+    ]
     logs = {"": full} | {f" l={rate}": log for rate, log in whole.at_rate.items()}
     for ending, log in logs.items():
         for name in whole.estimators:
@@ -134,10 +147,11 @@ def whole_records(whole, known):
             error = {"standard_error": estimate.standard_error}
             records.append(place | error | {"metric": "whole_value", "value": estimate.value})
             for metric, value in (
-                ("whole_low", estimate.low), ("whole_high", estimate.high),
+                ("whole_low", estimate.low),
+                ("whole_high", estimate.high),
                 ("effective_rows", estimate.effective_rows),
                 ("largest_weight", estimate.largest_weight),
-            ):  # fmt: skip
+            ):
                 records.append(place | {"metric": metric, "value": value})
     return records
 

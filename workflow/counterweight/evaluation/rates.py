@@ -7,13 +7,7 @@ Each measure is an expression of `counterweight.rates`. It is taken for two rule
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.asked import (
-    RULES,
-    asked_of,
-    asked_value,
-    equal_item,
-    excess_over,
-)
+from counterweight.evaluation.asked import RULES, asked_of, asked_value, equal_item, excess_over
 from counterweight.evaluation.sign_test import paper_cases, sign_test_rows
 from counterweight.study_data import by_repeat, found_rows
 from counterweight.tables import blocks
@@ -75,9 +69,19 @@ OPTIONS = {
 
 
 def evaluate_rates(
-    predictions, truth, metrics, *, measures, models=None, equal=None, asked=None,
-    sign_test=False, rates=None, seed=None, stream=None,
-):  # fmt: skip
+    predictions,
+    truth,
+    metrics,
+    *,
+    measures,
+    models=None,
+    equal=None,
+    asked=None,
+    sign_test=False,
+    rates=None,
+    seed=None,
+    stream=None,
+):
     """Metric records of each repeat and setting; see `OPTIONS`.
 
     Parameters
@@ -143,19 +147,15 @@ def evaluate_rates(
         for name, (values, errors) in found.items():
             for rule, value, error in zip(RULES, values, errors, strict=True):
                 records.append(
-                    place
-                    | {"metric": f"{name}_{rule}", "value": value, "standard_error": error}
-                )  # fmt: skip
+                    place | {"metric": f"{name}_{rule}", "value": value, "standard_error": error}
+                )
         wanted = asked_value(asked, _parameters(setting))
         if wanted == wanted:
             for rule, value in zip(RULES, found[asked["measure"]][0], strict=True):
                 records.append(
                     place
-                    | {
-                        "metric": f"asked_excess_{rule}",
-                        "value": excess_over(asked, value, wanted),
-                    }
-                )  # fmt: skip
+                    | {"metric": f"asked_excess_{rule}", "value": excess_over(asked, value, wanted)}
+                )
         decided = (p > 0.5).astype(float)
         for name in _PLAIN:
             if name in metrics:
@@ -188,10 +188,11 @@ def _test_data(known, rows, repeat):
     from counterweight.rates import DataSets
 
     where = found_rows(
-        known["row"], rows,
+        known["row"],
+        rows,
         f"Predictions of repeat {repeat} are of rows that its truth does not have: delete the "
         "predictions of the study and run again.",
-    )  # fmt: skip
+    )
     members = {
         name.removeprefix("in_"): np.asarray(values[where], bool)
         for name, values in known.items()
@@ -199,9 +200,11 @@ def _test_data(known, rows, repeat):
     }
     deployed = np.asarray(known["deployed"][where], float) if "deployed" in known else None
     return DataSets(
-        X=None, y=np.asarray(known["y_general"][where]).astype("int8"),
-        members=members, deployed=deployed,
-    )  # fmt: skip
+        X=None,
+        y=np.asarray(known["y_general"][where]).astype("int8"),
+        members=members,
+        deployed=deployed,
+    )
 
 
 def _parameters(setting):
@@ -234,8 +237,11 @@ def _deployed_records(data, place, measures):
     found = _measured(data, answers, measures, place["item"])
     for name, ((value, _), (error, _)) in found.items():
         yield place | {
-            "metric": f"{name}_deployed", "item": "", "value": value, "standard_error": error,
-        }  # fmt: skip
+            "metric": f"{name}_deployed",
+            "item": "",
+            "value": value,
+            "standard_error": error,
+        }
 
 
 def _labels_needed(data, p, place):
@@ -261,8 +267,11 @@ def _train_records(arrays, measures, found, place):
         for rule, value in zip(RULES, pair, strict=True):
             value = float(value) if np.isfinite(value) else np.nan
             yield place | {
-                "target": "train", "metric": f"{measure}_{rule}", "value": value, "rows": 0
-            }  # fmt: skip
+                "target": "train",
+                "metric": f"{measure}_{rule}",
+                "value": value,
+                "rows": 0,
+            }
         yield place | {"metric": f"{measure}_gap", "value": tested[1] - float(pair[1])}
 
 
@@ -341,8 +350,11 @@ def _fit(own, place, measures):
         if values.ndim < 2:
             values = values.reshape(max(steps - first, 1) if steps else 1, -1)
         for (t, j), value in np.ndenumerate(values):
-            yield place | {"metric": metric, "item": f"{setting}#{t + first}#{j}",
-                           "value": float(value)}  # fmt: skip
+            yield place | {
+                "metric": metric,
+                "item": f"{setting}#{t + first}#{j}",
+                "value": float(value),
+            }
         if metric == "violation":
             # The classifier that is kept need not be that of the last step.
             last = np.ravel(own.get("excess", values[-1]))

@@ -126,8 +126,11 @@ def regress(columns, outcome, level=0.95):
             f"{rows} components are too few for a regression on {listed(names)}: at least "
             f"{len(names) + 2} are needed."
         )
-    flat = [name for name, column in zip((*names, "outcome"), (*X.T, y), strict=True)
-            if np.ptp(column) <= 1e-12 * np.abs(column).max()]  # fmt: skip
+    flat = [
+        name
+        for name, column in zip((*names, "outcome"), (*X.T, y), strict=True)
+        if np.ptp(column) <= 1e-12 * np.abs(column).max()
+    ]
     if flat:
         raise CounterweightError(f"The same in all components: {listed(flat)}; leave it out.")
     centred = (X - X.mean(axis=0)) / X.std(axis=0)

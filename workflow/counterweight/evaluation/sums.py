@@ -152,9 +152,15 @@ def value_interval(moments, rows, level=0.95, reward_range=None, *, weighted=Fal
         low = low if low <= value and (varies or low == 0) else None
         high = high if value <= high and (varies or high == 0) else None
     return mean_interval(
-        value, moments["standard_error"], moments["skewness"], rows, level, (low, high),
-        pull=moments["pull"], kurtosis=moments["kurtosis"],
-    )  # fmt: skip
+        value,
+        moments["standard_error"],
+        moments["skewness"],
+        rows,
+        level,
+        (low, high),
+        pull=moments["pull"],
+        kurtosis=moments["kurtosis"],
+    )
 
 
 class ExactSum:

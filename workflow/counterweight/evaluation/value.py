@@ -79,9 +79,13 @@ class PolicyValue:
     """
 
     def __init__(
-        self, estimators=("ips", "ips_lost", "snips", "dr"), *, reward_range=None, level=0.95,
+        self,
+        estimators=("ips", "ips_lost", "snips", "dr"),
+        *,
+        reward_range=None,
+        level=0.95,
         names=None,
-    ):  # fmt: skip
+    ):
         estimators = (estimators,) if isinstance(estimators, str) else estimators
         unknown = [name for name in estimators if name not in ESTIMATORS]
         if unknown:
@@ -362,10 +366,15 @@ class PolicyValue:
             moments, rows, self.level, self.reward_range, weighted=kind == "weight"
         )
         return Estimate(
-            value=moments["value"], standard_error=moments["standard_error"], low=low, high=high,
-            rows=rows, effective_rows=float(first**2 / second) if second > 0 else 0.0,
-            largest_weight=largest, level=self.level,
-        )  # fmt: skip
+            value=moments["value"],
+            standard_error=moments["standard_error"],
+            low=low,
+            high=high,
+            rows=rows,
+            effective_rows=float(first**2 / second) if second > 0 else 0.0,
+            largest_weight=largest,
+            level=self.level,
+        )
 
     def _count(self, rows):
         if rows is None:
@@ -436,9 +445,20 @@ def doubly_robust(
 
 
 def value_from_parquet(
-    path, *, reward="reward", propensity="propensity", target="p", keep_rate=None, q=None, v=None,
-    rows=None, estimators=("ips", "snips"), reward_range=None, level=0.95, size=streams.BATCH,
-):  # fmt: skip
+    path,
+    *,
+    reward="reward",
+    propensity="propensity",
+    target="p",
+    keep_rate=None,
+    q=None,
+    v=None,
+    rows=None,
+    estimators=("ips", "snips"),
+    reward_range=None,
+    level=0.95,
+    size=streams.BATCH,
+):
     """Value of a policy from a Parquet log, read once and a batch of rows at a time.
 
     A second thread decodes the next batch; memory does not grow with the rows.

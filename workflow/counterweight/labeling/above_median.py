@@ -5,9 +5,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import numbers
 
-OPTIONS = {
-    "column": {"type": "string", "description": "Numeric column of the prepared table."},
-}
+OPTIONS = {"column": {"type": "string", "description": "Numeric column of the prepared table."}}
 
 
 def above_median(frame, population, *, column):

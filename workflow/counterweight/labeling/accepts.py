@@ -8,10 +8,11 @@ from counterweight.labeling.columns import require
 
 OPTIONS = {
     "column": {
-        "type": "string", "default": "answer",
+        "type": "string",
+        "default": "answer",
         "description": "Column of the answers: 0 or 1, false or true, no or yes.",
-    },
-}  # fmt: skip
+    }
+}
 WORDS = {"0": 0, "1": 1, "no": 0, "yes": 1, "false": 0, "true": 1}
 
 

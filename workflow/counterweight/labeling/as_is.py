@@ -47,9 +47,10 @@ def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):
 
     require(frame, columns, "features recipe as_is")
     names = list(columns) or [
-        name for name in frame.columns
+        name
+        for name in frame.columns
         if name not in ("row", outcome) and is_numeric_dtype(frame[name])
-    ]  # fmt: skip
+    ]
     wrong = [name for name in names if name in ("row", outcome)]
     if wrong or len(set(names)) < len(names):
         raise CounterweightError(

@@ -11,7 +11,7 @@ OPTIONS = {
         "minimum": 0,
         "default": 0.25,
         "description": "Half-width of the uniform noise on the median age; 0 for none.",
-    },
+    }
 }
 
 LOGGED = {

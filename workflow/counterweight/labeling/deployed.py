@@ -56,9 +56,19 @@ CANDIDATES = 1.5
 
 
 def deployed(
-    frame, truth, rng, *, features, outcome, deployed_rows=1000, d1_rows=16000, d2_rows=9000,
-    d3_rows=14000, sharpness=1.0, ridge=0.001,
-):  # fmt: skip
+    frame,
+    truth,
+    rng,
+    *,
+    features,
+    outcome,
+    deployed_rows=1000,
+    d1_rows=16000,
+    d2_rows=9000,
+    d3_rows=14000,
+    sharpness=1.0,
+    ridge=0.001,
+):
     """A deployed model, and the three data sets of the churn experiment.
 
     A public stand-in for data that are not public (section 4.2 of the paper has 131,840,
@@ -110,9 +120,11 @@ def deployed(
         sizes = {name: int(size * n / needed) for name, size in sizes.items()}
         log.warning(
             "labeling rule deployed: %d rows are fewer than the %d that the sizes asked for need; "
-            "scaled down to %s", n, int(np.ceil(needed)),
+            "scaled down to %s",
+            n,
+            int(np.ceil(needed)),
             ", ".join(f"{size} rows ({name})" for name, size in sizes.items()),
-        )  # fmt: skip
+        )
     if min(sizes.values()) < 1 or sizes["deployed"] < 2:
         raise CounterweightError(
             f"The labeling rule deployed needs {int(np.ceil(needed))} rows, or in proportion; the "

@@ -11,28 +11,33 @@ from counterweight.labeling.columns import require
 TASK = "log"
 OPTIONS = {
     "action": {
-        "type": "string", "default": "action",
+        "type": "string",
+        "default": "action",
         "description": "Column of the action that was taken (a whole number).",
     },
     "propensity": {
-        "type": "string", "default": "propensity",
+        "type": "string",
+        "default": "propensity",
         "description": "Column of the probability with which the logging policy took it.",
     },
     "log": {
-        "type": "object", "default": {},
+        "type": "object",
+        "default": {},
         "description": "Column and value of the rows that the logging policy made; {} for all.",
     },
     "on_policy": {
-        "type": ["object", "null"], "default": None,
+        "type": ["object", "null"],
+        "default": None,
         "description": "Column and value of rows that the policy to be evaluated made itself; "
         "null for none. Their mean reward is the truth.",
     },
     "keep_rate": {
-        "type": "string", "default": "",
+        "type": "string",
+        "default": "",
         "description": "Column of the rate at which zero-reward rows were kept; empty where all "
         "were.",
     },
-}  # fmt: skip
+}
 LABELS = (
     ("row", "int32"),
     ("role", "string"),

@@ -7,7 +7,7 @@ OPTIONS = {
         "type": "boolean",
         "default": False,
         "description": "Whether people whose spouse is absent count as married.",
-    },
+    }
 }
 
 

@@ -13,53 +13,66 @@ from counterweight.study_data import check_row_ids
 TASK = "offers"
 OPTIONS = {
     "offer": {
-        "type": "string", "default": "offer",
+        "type": "string",
+        "default": "offer",
         "description": "Column of the offer that was made, in its own units.",
     },
     "low": {
-        "type": "number", "default": 0.0,
+        "type": "number",
+        "default": 0.0,
         "description": "Least offer that can be made, in its own units.",
     },
     "high": {
-        "type": "number", "default": 1.0,
+        "type": "number",
+        "default": 1.0,
         "description": "Largest offer that can be made, in its own units.",
     },
     "direction": {
-        "enum": ["up", "down"], "default": "up",
+        "enum": ["up", "down"],
+        "default": "up",
         "description": "up where acceptance rises with the offer (a discount, aid), down where it "
         "falls (a price, a fee).",
     },
     "revenue": {
-        "type": ["object", "null"], "default": None, "additionalProperties": False,
+        "type": ["object", "null"],
+        "default": None,
+        "additionalProperties": False,
         "required": ["intercept", "slope"],
         "properties": {"intercept": {"type": "number"}, "slope": {"type": "number"}},
         "description": "Revenue of an accepted offer d: intercept + slope d. null for the part of "
         "the range that is not given away (up), or for d itself (down).",
     },
     "grid": {
-        "type": ["array", "null"], "items": {"type": "number"}, "minItems": 1, "default": None,
+        "type": ["array", "null"],
+        "items": {"type": "number"},
+        "minItems": 1,
+        "default": None,
         "description": "The only offers that can be made, in their own units; null for every offer "
         "of the range.",
     },
     "where": {
-        "type": "object", "default": {},
+        "type": "object",
+        "default": {},
         "description": "Column and value of the rows to use; {} for all.",
     },
     "world": {
-        "type": "string", "default": "world",
+        "type": "string",
+        "default": "world",
         "description": "Column that numbers independent worlds from 0: each is a repeat. Of no "
         "effect where the table has no such column.",
     },
     "part": {
-        "type": "string", "default": "part",
+        "type": "string",
+        "default": "part",
         "description": "Column that says train or test. Of no effect where the table has no such "
         "column.",
     },
     "eta": {
-        "type": "string", "default": "eta",
+        "type": "string",
+        "default": "eta",
         "description": "Column of the true threshold, where the truth is known.",
     },
-}  # fmt: skip
+}
 LABELS = (
     ("repeat", "int16"),
     ("row", "int32"),
@@ -150,9 +163,19 @@ class OfferScale:
 
 
 def offered(
-    frame, *, offer="offer", low=0.0, high=1.0, direction="up", revenue=None, grid=None, where=(),
-    world="world", part="part", eta="eta",
-):  # fmt: skip
+    frame,
+    *,
+    offer="offer",
+    low=0.0,
+    high=1.0,
+    direction="up",
+    revenue=None,
+    grid=None,
+    where=(),
+    world="world",
+    part="part",
+    eta="eta",
+):
     """Offers of a table, the rows that count, and their parts.
 
     Parameters
@@ -230,9 +253,14 @@ def offered(
         )
         tested = (frame[part] == "test").fillna(False).to_numpy(dtype=bool)
     return {
-        "scale": scale, "kept": kept, "offer": values, "world": worlds, "test": tested,
-        "eta": eta, "columns": {"offer": offer, "world": world, "part": part},
-    }  # fmt: skip
+        "scale": scale,
+        "kept": kept,
+        "offer": values,
+        "world": worlds,
+        "test": tested,
+        "eta": eta,
+        "columns": {"offer": offer, "world": world, "part": part},
+    }
 
 
 def _numbers(frame, column, what):
@@ -258,7 +286,7 @@ def _refuse(wrong, column, expected, frame):
 
 def label_offers(
     frame, features, known, rule, outcome, *, seed, study, repeats, test_share, answer=None
-):  # fmt: skip
+):
     """Offers and answers to learn from, and what is hidden, in every repeat.
 
     Where the table has worlds, repeat r is world r and holds its rows alone; its test rows
@@ -330,12 +358,15 @@ def label_offers(
         seen[test[mine]] = pd.NA
         labels.append(
             pd.DataFrame(
-                held | {
+                held
+                | {
                     "role": np.where(test[mine], "test", "train").astype(object),
-                    "offer": offers[mine], "t": scale.scaled(offers[mine]), "answer": seen,
+                    "offer": offers[mine],
+                    "t": scale.scaled(offers[mine]),
+                    "answer": seen,
                 }
             )
-        )  # fmt: skip
+        )
         facts = {name: values[mine] for name, values in truth.items()}
         hidden.append(
             pd.DataFrame(held | {"answer": pd.array(answers[mine], dtype="Int8")} | facts)
@@ -392,9 +423,11 @@ def _check_leaks(features, rows, answers, columns):
     wrong = [name for name in columns if name and name in features.columns]
     made = features.set_index("row").loc[rows]
     wrong += [
-        name for name in made.columns if name not in wrong
+        name
+        for name in made.columns
+        if name not in wrong
         and (np.array_equal(made[name], answers) or np.array_equal(made[name], 1 - answers))
-    ]  # fmt: skip
+    ]
     if wrong:
         raise CounterweightError(
             f"The column {listed(wrong)} is among the features, and says the offer, the answer or "
@@ -462,10 +495,12 @@ def describe_offers(labels, truth, dropped):
             )
             place = {"repeat": repeat, "target": "general", "item": role, "rows": int(mask.sum())}
             measured = {
-                "offer_mean": offers.mean(), "offer_spread": part["t"].to_numpy()[mask].std(),
-                "offer_least": offers.min(), "offer_largest": offers.max(),
+                "offer_mean": offers.mean(),
+                "offer_spread": part["t"].to_numpy()[mask].std(),
+                "offer_least": offers.min(),
+                "offer_largest": offers.max(),
                 "offers_distinct": len(np.unique(offers)),
-            }  # fmt: skip
+            }
             if "p" in hidden:
                 measured["accept_true"] = hidden["p"].to_numpy()[mask].mean()
             error = np.sqrt(share * (1 - share) / mask.sum())

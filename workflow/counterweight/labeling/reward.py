@@ -7,16 +7,8 @@ from counterweight.labeling.columns import require
 
 OPTIONS = {
     "column": {"type": "string", "description": "Column of the prepared table."},
-    "low": {
-        "type": "number",
-        "default": 0.0,
-        "description": "Least reward that can occur.",
-    },
-    "high": {
-        "type": "number",
-        "default": 1.0,
-        "description": "Largest reward that can occur.",
-    },
+    "low": {"type": "number", "default": 0.0, "description": "Least reward that can occur."},
+    "high": {"type": "number", "default": 1.0, "description": "Largest reward that can occur."},
 }
 
 

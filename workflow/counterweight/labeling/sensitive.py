@@ -18,16 +18,19 @@ log = logging.getLogger("counterweight")
 TASK = "filter"
 OPTIONS = {
     "group": {
-        "type": ["array", "string"], "items": {"type": "string"}, "minItems": 1,
+        "type": ["array", "string"],
+        "items": {"type": "string"},
+        "minItems": 1,
         "uniqueItems": True,
         "description": "Sensitive columns whose groups are to be balanced, one or several.",
     },
     "missing": {
-        "enum": ["refuse", "drop", "own_group"], "default": "refuse",
+        "enum": ["refuse", "drop", "own_group"],
+        "default": "refuse",
         "description": "Rows without a group: an error, left out, or a group of their own named "
         "missing.",
     },
-}  # fmt: skip
+}
 #: Most groups of one column: beyond it the column is a number or a name, not a group.
 MOST_GROUPS = 50
 #: Prefix of the group columns in the tables of labels and of the truth.
@@ -132,9 +135,7 @@ def _free(name, taken):
     return name
 
 
-def label_groups(
-    frame, features, rule, outcome, *, seed, study, repeats, test_share
-):  # fmt: skip
+def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_share):
     """Groups to learn a filter from, and what is hidden, in every repeat.
 
     Parameters
@@ -223,9 +224,10 @@ def refuse_group_features(features, columns):
     names = [name for name in features if name != "row"]
     for column in columns:
         made = [
-            name for name in names
+            name
+            for name in names
             if name == column or name.startswith((f"{column}=", f"{column}_missing"))
-        ]  # fmt: skip
+        ]
         if made:
             raise CounterweightError(
                 f"The sensitive column {column!r} is among the features ({listed(made, 3)}), and a "
@@ -247,8 +249,10 @@ def _tell_proxies(features, rows, groups):
                 log.warning(
                     "Feature %s says the group %s of %s exactly: a filter that uses it sees the "
                     "group, within the limit on disclosure; consider to drop it.",
-                    listed(np.array(flags)[same]), word, column,
-                )  # fmt: skip
+                    listed(np.array(flags)[same]),
+                    word,
+                    column,
+                )
 
 
 def _check_training(groups, test, repeat, test_share):
@@ -298,9 +302,11 @@ def describe_groups(labels, truth, dropped, target=None):
         U = target_shares(target, titles, [len(block) for block in names])
         test = (part["role"] == "test").to_numpy()
         sizes = {
-            "rows_train": int((~test).sum()), "rows_test": int(test.sum()),
-            "rows_dropped": dropped, "groups": Z.shape[1],
-        }  # fmt: skip
+            "rows_train": int((~test).sum()),
+            "rows_test": int(test.sum()),
+            "rows_dropped": dropped,
+            "groups": Z.shape[1],
+        }
         records += [
             {"repeat": repeat, "metric": name, "value": value, "rows": len(part)}
             for name, value in sizes.items()
@@ -310,9 +316,9 @@ def describe_groups(labels, truth, dropped, target=None):
             place = {"repeat": repeat, "target": name, "rows": count}
             errors = np.sqrt(r * (1 - r) / count)
             records += [
-                place | {"metric": "group_share", "item": title, "value": share,
-                         "standard_error": error}
+                place
+                | {"metric": "group_share", "item": title, "value": share, "standard_error": error}
                 for title, share, error in zip(titles, r, errors, strict=True)
-            ]  # fmt: skip
+            ]
             records.append(place | {"metric": "starting_imbalance", "value": imbalance(r, U)})
     return records

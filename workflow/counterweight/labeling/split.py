@@ -12,9 +12,23 @@ TARGETS = ("general", "unlabeled")
 
 
 def label_rows(
-    frame, features, truth, rule, outcome, *, seed, study, repeats, test_share,
-    targets=TARGETS, keep_rate=1.0, complete=False, informed=False, samples=None, test_rows=None,
-):  # fmt: skip
+    frame,
+    features,
+    truth,
+    rule,
+    outcome,
+    *,
+    seed,
+    study,
+    repeats,
+    test_share,
+    targets=TARGETS,
+    keep_rate=1.0,
+    complete=False,
+    informed=False,
+    samples=None,
+    test_rows=None,
+):
     """Who is labeled, what is seen and what is true, in every repeat.
 
     Parameters
@@ -78,9 +92,12 @@ def label_rows(
         rng = generator(seed, study, repeat, "labeling")
         if informed:
             answer = rule(
-                frame, truth, rng, features=features.drop(columns="row").to_numpy(dtype=float),
+                frame,
+                truth,
+                rng,
+                features=features.drop(columns="row").to_numpy(dtype=float),
                 outcome=outcome(frame, np.ones(rows, bool)),
-            )  # fmt: skip
+            )
         else:
             answer = {"selected": rule(frame, truth, rng)}
         selected = np.asarray(answer["selected"], bool)
@@ -232,11 +249,15 @@ def describe_labels(labels, hidden, dropped):
                 error = np.sqrt(((weight * (outcome - share))[mask] ** 2).sum())
                 records.append(
                     {
-                        "repeat": repeat, "target": target, "metric": "positive_share",
-                        "item": group, "value": share, "rows": int(mask.sum()),
+                        "repeat": repeat,
+                        "target": target,
+                        "metric": "positive_share",
+                        "item": group,
+                        "value": share,
+                        "rows": int(mask.sum()),
                         "standard_error": error / weight[mask].sum(),
                     }
-                )  # fmt: skip
+                )
     return records
 
 
@@ -252,8 +273,11 @@ def _describe_sets(repeat, part, truth):
             ):
                 records.append(
                     {
-                        "repeat": repeat, "metric": metric, "item": column.removeprefix("in_"),
-                        "value": float(value), "rows": int(mask.sum()),
+                        "repeat": repeat,
+                        "metric": metric,
+                        "item": column.removeprefix("in_"),
+                        "value": float(value),
+                        "rows": int(mask.sum()),
                     }
-                )  # fmt: skip
+                )
     return records

@@ -12,21 +12,26 @@ log = logging.getLogger("counterweight")
 TASK = "filter"
 OPTIONS = {
     "classifier": {
-        "enum": ["logistic", "none"], "default": "logistic",
+        "enum": ["logistic", "none"],
+        "default": "logistic",
         "description": "What is trained on the accepted rows, to see what the filter does to a "
         "model; none to leave it out.",
     },
     "settings": {
-        "type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1},
-        "uniqueItems": True, "default": [0, 0.1, 0.2, 0.4, 0.8, 1.0],
+        "type": "array",
+        "items": {"type": "number", "minimum": 0, "maximum": 1},
+        "uniqueItems": True,
+        "default": [0, 0.1, 0.2, 0.4, 0.8, 1.0],
         "description": "Values of alpha or eta at which it is trained; those that the method has "
         "not are passed over.",
     },
     "ridge": {
-        "type": "number", "exclusiveMinimum": 0, "default": 1e-4,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 1e-4,
         "description": "Penalty on standardised coefficients, for each row.",
     },
-}  # fmt: skip
+}
 #: All training rows, unfiltered.
 EVERYONE = "everyone"
 #: Largest entry of the gradient of the mean log loss where the search stops; most steps.
@@ -136,10 +141,11 @@ class BalancedFilter:
         arrays |= {f"no_classifier@{name}": 1.0 for name in self.missing_}
         for name in self.coef_:
             arrays |= {
-                f"coefficient@{name}": self.coef_[name], f"intercept@{name}": self.intercept_[name],
+                f"coefficient@{name}": self.coef_[name],
+                f"intercept@{name}": self.intercept_[name],
                 f"iterations@{name}": self.n_iter_[name],
                 f"converged@{name}": float(self.converged_[name]),
-            }  # fmt: skip
+            }
         return arrays
 
 
@@ -192,17 +198,28 @@ class _Solver:
 
         start = np.zeros(rows.shape[1]) if self.start is None else self.start
         found = minimize(
-            loss, start, jac=True, method="L-BFGS-B",
+            loss,
+            start,
+            jac=True,
+            method="L-BFGS-B",
             options={"gtol": TOLERANCE, "ftol": 0.0, "maxiter": STEPS, "maxcor": 20},
-        )  # fmt: skip
+        )
         steps = found.nit
         if np.abs(found.jac).max() > TOLERANCE:
             # Few rows, nearly separable: the curvature is far from 1 there, Newton's is exact.
             found = minimize(
-                loss, found.x, jac=True, hessp=curved, method="trust-ncg",
-                options={"gtol": TOLERANCE, "maxiter": STEPS, "initial_trust_radius": 10.0,
-                         "max_trust_radius": 1e4},
-            )  # fmt: skip
+                loss,
+                found.x,
+                jac=True,
+                hessp=curved,
+                method="trust-ncg",
+                options={
+                    "gtol": TOLERANCE,
+                    "maxiter": STEPS,
+                    "initial_trust_radius": 10.0,
+                    "max_trust_radius": 1e4,
+                },
+            )
             steps += found.nit
         if self.start is None:
             self.start = found.x

@@ -15,15 +15,20 @@ log = logging.getLogger("counterweight")
 TASK = "classification"
 OPTIONS = {
     "learner": {
-        "enum": ["sgd", "logistic", "boosting", "tree"], "default": "tree",
+        "enum": ["sgd", "logistic", "boosting", "tree"],
+        "default": "tree",
         "description": "What learns from the bought rows.",
     },
     "budget": {
-        "type": "integer", "minimum": 4, "default": 1000,
+        "type": "integer",
+        "minimum": 4,
+        "default": 1000,
         "description": "Rows that may be bought.",
     },
     "share": {
-        "type": ["number", "string"], "exclusiveMinimum": 0, "exclusiveMaximum": 1,
+        "type": ["number", "string"],
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
         "pattern": "^(natural|progressive|oversampled|all)$",
         "default": "natural",
         "description": "Share of class 1 among the bought rows; natural: that of the training "
@@ -31,24 +36,30 @@ OPTIONS = {
         "rows, whatever the budget; oversampled: these, with the rarer class repeated to 1:1.",
     },
     "criterion": {
-        "enum": ["auc", "error"], "default": "auc",
+        "enum": ["auc", "error"],
+        "default": "auc",
         "description": "What progressive sampling looks at.",
     },
     "correction": {
-        "enum": ["counts", "odds"], "default": "counts",
+        "enum": ["counts", "odds"],
+        "default": "counts",
         "description": "How a tree is corrected from the training share to the base rate. "
         "counts: rows of class 0 in a leaf are multiplied before smoothing (Weiss & Provost 2003, "
         "Table 1); odds: the odds of the smoothed estimate. Other learners: always the odds.",
     },
     "folds": {
-        "type": "integer", "minimum": 2, "default": 5,
+        "type": "integer",
+        "minimum": 2,
+        "default": 5,
         "description": "Folds of the bought rows in which progressive sampling evaluates shares.",
     },
     "min_leaf": {
-        "type": "integer", "minimum": 1, "default": 2,
+        "type": "integer",
+        "minimum": 1,
+        "default": 2,
         "description": "Least rows in a leaf; learner tree only.",
     },
-}  # fmt: skip
+}
 
 #: Progressive sampling: each step has FACTOR times the rows of the one before, STEPS steps
 #: lead to the budget, and neither class is below LEAST_SHARE of the budget in the end.
@@ -121,9 +132,13 @@ class BudgetedClassifier:
     #: The trainer passes row ids.
     KEYED = True
     SWEPT = (
-        "rows_bought", "chosen_share", "budget_excess", "predictions_out_of_range",
-        "constant_model", "converged",
-    )  # fmt: skip
+        "rows_bought",
+        "chosen_share",
+        "budget_excess",
+        "predictions_out_of_range",
+        "constant_model",
+        "converged",
+    )
 
     def __init__(
         self,
@@ -201,8 +216,12 @@ class BudgetedClassifier:
         if not isinstance(self.share, str) and abs(self.chosen_share_ - self.share) > 1 / len(rows):
             log.warning(
                 "The %d training rows have too few of a class for a share of %g in %d rows: it is "
-                "%.4g.", len(y), self.share, len(rows), self.chosen_share_,
-            )  # fmt: skip
+                "%.4g.",
+                len(y),
+                self.share,
+                len(rows),
+                self.chosen_share_,
+            )
         self.learner_ = self._learned(X, y, rows, learning)
         self.constant_ = isinstance(self.learner_, ConstantModel)
         self.converged_ = bool(self.learner_.converged_)

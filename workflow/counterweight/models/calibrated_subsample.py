@@ -7,25 +7,14 @@ fail.
 """
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    RegressorMixin,
-    clone,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from counterweight.checks import checked_weights
 from counterweight.errors import CounterweightError
-from counterweight.labeling.zero_rejection import (
-    checked_rates,
-    kept_rows,
-    key_order,
-    row_uniforms,
-)
+from counterweight.labeling.zero_rejection import checked_rates, kept_rows, key_order, row_uniforms
 from counterweight.models.calibration import SplineCalibrator
 
 #: Arrays go to the estimator as they are; only sparse ones in a form that has rows.
@@ -37,14 +26,7 @@ class SubsampleError(CounterweightError, ValueError):
 
 
 class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
-    def __init__(
-        self,
-        estimator,
-        keep_rate=1.0,
-        bins=20,
-        calibration_share=0.5,
-        random_state=None,
-    ):
+    def __init__(self, estimator, keep_rate=1.0, bins=20, calibration_share=0.5, random_state=None):
         self.estimator = estimator
         self.keep_rate = keep_rate
         self.bins = bins

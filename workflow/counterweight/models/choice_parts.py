@@ -28,15 +28,37 @@ def mixed_acceptance(shares, t, eta, k):
 
 #: What a stored model consists of.
 WHOLE = (
-    "n_components", "n_features_in", "n_iter", "features_used", "sizes", "slopes_at_bound",
-    "monotone_active", "one_answer_segments", "covariances_at_floor", "updates_held",
-    "rows_missing", "components_capped",
-)  # fmt: skip
+    "n_components",
+    "n_features_in",
+    "n_iter",
+    "features_used",
+    "sizes",
+    "slopes_at_bound",
+    "monotone_active",
+    "one_answer_segments",
+    "covariances_at_floor",
+    "updates_held",
+    "rows_missing",
+    "components_capped",
+)
 LISTS = ("constant_features", "duplicated_features")
 STORED = (
-    "weights", "means", "covariances", "eta", "k", "centre", "scale", "log_likelihood", "mdl",
-    "log_likelihoods", "history", "offer_deviation", "converged", *WHOLE, *LISTS,
-)  # fmt: skip
+    "weights",
+    "means",
+    "covariances",
+    "eta",
+    "k",
+    "centre",
+    "scale",
+    "log_likelihood",
+    "mdl",
+    "log_likelihoods",
+    "history",
+    "offer_deviation",
+    "converged",
+    *WHOLE,
+    *LISTS,
+)
 
 
 def stored(model):

@@ -71,9 +71,19 @@ class Search:
     """
 
     def __init__(
-        self, data, rng, *, restarts, tolerance, iterations, floor, minimum_rows, prior=None,
-        selection="observed", moves=True,
-    ):  # fmt: skip
+        self,
+        data,
+        rng,
+        *,
+        restarts,
+        tolerance,
+        iterations,
+        floor,
+        minimum_rows,
+        prior=None,
+        selection="observed",
+        moves=True,
+    ):
         self.data, self.rng, self.restarts = data, rng, restarts
         self.rule = {"floor": floor, "minimum_rows": minimum_rows, "prior": prior}
         self.tolerance, self.iterations = tolerance, iterations
@@ -149,12 +159,16 @@ class Search:
                 continue
             path = np.concatenate([paths[:, index], [row[index] for row in run.history]])
             self.found[j] = Found(
-                run.parameters.restarts([index]), float(run.last[index]),
-                float(statistics.log_likelihood[index]), score, path[~np.isnan(path)],
-                max(int((~np.isnan(path)).sum()) - 1, 0), bool(run.converged[index]),
+                run.parameters.restarts([index]),
+                float(run.last[index]),
+                float(statistics.log_likelihood[index]),
+                score,
+                path[~np.isnan(path)],
+                max(int((~np.isnan(path)).sum()) - 1, 0),
+                bool(run.converged[index]),
                 int(run.held[index]),
                 str(origin[index]),
-            )  # fmt: skip
+            )
         return self.found[j].score > before + GAIN
 
     @staticmethod

@@ -12,101 +12,131 @@ from counterweight.rates.datasets import DataSets, checked_features, is_sparse
 
 OPTIONS = {
     "objective": {
-        "type": "string", "default": "error(labeled)",
+        "type": "string",
+        "default": "error(labeled)",
         "description": "Sum of rates to minimise, e.g. error(d1) + false_positive_rate(d2).",
     },
     "constraints": {
-        "type": "array", "items": {"type": "string"}, "default": [],
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
         "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
     },
     "kappa": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "Value of the parameter kappa in the expressions.",
     },
     "target": {
-        "type": ["number", "null"], "default": None,
+        "type": ["number", "null"],
+        "default": None,
         "description": "Value of the parameter target in the expressions.",
     },
     "penalty": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "lambda of the penalty lambda/2 |w|^2. null: twice the mean coefficient "
         "of the objective's rows, which is 2/n for an error rate of n rows (LIBLINEAR's C = 1).",
     },
     "loss": {
-        "enum": ["ramp", "hinge"], "default": "ramp",
+        "enum": ["ramp", "hinge"],
+        "default": "ramp",
         "description": "ramp: rates of the randomised classifier, by majorisation-minimisation; "
         "hinge: their convex bounds, one step.",
     },
     "steps": {
-        "type": "integer", "minimum": 1, "default": 8,
+        "type": "integer",
+        "minimum": 1,
+        "default": 8,
         "description": "Steps of majorisation-minimisation, each a convex problem; with hinge "
         "one does.",
     },
     "bias": {
-        "enum": ["regularised", "free", "none"], "default": "regularised",
+        "enum": ["regularised", "free", "none"],
+        "default": "regularised",
         "description": "regularised: a constant feature 1, penalised as the others; free: not "
         "penalised; none: through the origin.",
     },
     "method": {
-        "enum": ["newton", "cutting_plane", "bisection"], "default": "newton",
+        "enum": ["newton", "cutting_plane", "bisection"],
+        "default": "newton",
         "description": "Solver of the convex step: newton solves it whole with its constraints; "
         "cutting_plane goes by cuts over the multipliers (Algorithm 2); bisection is that for "
         "one constraint.",
     },
     "chooser": {
-        "enum": ["maximum", "centre"], "default": "centre",
+        "enum": ["maximum", "centre"],
+        "default": "centre",
         "description": "Next multipliers of cutting_plane: where the cuts are highest, or the "
         "centre of mass of what they leave.",
     },
     "tolerance": {
-        "type": "number", "exclusiveMinimum": 0, "default": 1.0e-5,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 1.0e-5,
         "description": "Certified gap at which a convex step is solved, as a share of the "
         "objective's total cost.",
     },
     "start": {
-        "enum": ["zero", "svm", "deployed"], "default": "zero",
+        "enum": ["zero", "svm", "deployed"],
+        "default": "zero",
         "description": "zero: w = 0; svm: the unconstrained fit; deployed: an imitation of the "
         "deployed model. The last two are scaled and shifted to meet the constraints.",
     },
     "elastic": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "First price of a unit of violation, in units of the objective, while no "
         "feasible classifier is known; null: ten times the total cost of the objective for that "
         "of a constraint.",
     },
     "features": {
-        "enum": ["none", "fourier", "nystroem"], "default": "none",
+        "enum": ["none", "fourier", "nystroem"],
+        "default": "none",
         "description": "Fixed map of the features that makes a kernel classifier.",
     },
     "linear_part": {
-        "type": "boolean", "default": False,
+        "type": "boolean",
+        "default": False,
         "description": "Whether the features themselves stand beside those of the map.",
     },
     "feature_count": {
-        "type": "integer", "minimum": 1, "default": 300,
+        "type": "integer",
+        "minimum": 1,
+        "default": 300,
         "description": "Features of the map.",
     },
     "feature_scale": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "Scale of the map's Gaussian kernel in standard deviations of the "
         "features; null: the median distance of 1,000 rows.",
     },
     "standardise": {
-        "type": "boolean", "default": False,
+        "type": "boolean",
+        "default": False,
         "description": "Whether features are brought to mean 0 and standard deviation 1 before "
         "the penalty counts (sparse ones are scaled only).",
     },
     "held_out": {
-        "type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 0.0,
+        "type": "number",
+        "minimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.0,
         "description": "Share of the rows of each data set on which the constraints are held, "
         "and the objective is not; 0: both on all rows.",
     },
     "on_infeasible": {
-        "enum": ["raise", "keep"], "default": "raise",
+        "enum": ["raise", "keep"],
+        "default": "raise",
         "description": "When no classifier that meets all constraints is found: stop with the "
         "least violation reached, or keep the classifier that has it.",
     },
-}  # fmt: skip
+}
 
 #: Rows denser than this stay dense in the solver.
 SPARSE_SHARE = 0.25
@@ -160,9 +190,19 @@ class ConstrainedClassifier(RateEstimator):
 
     SAMPLED = DataSets
     KEPT = (
-        "coefficient", "intercept", "objective", "multipliers", "violations", "excess", "gap",
-        "feasible", "least_violation", "penalty", "evaluations", "coefficient_norm",
-    )  # fmt: skip
+        "coefficient",
+        "intercept",
+        "objective",
+        "multipliers",
+        "violations",
+        "excess",
+        "gap",
+        "feasible",
+        "least_violation",
+        "penalty",
+        "evaluations",
+        "coefficient_norm",
+    )
 
     def __init__(
         self,
@@ -209,9 +249,16 @@ class ConstrainedClassifier(RateEstimator):
         self.on_infeasible = on_infeasible
 
     def fit(
-        self, X=None, y=None, sample_weight=None, *, datasets=None, deployed=None, rng=None,
+        self,
+        X=None,
+        y=None,
+        sample_weight=None,
+        *,
+        datasets=None,
+        deployed=None,
+        rng=None,
         samples=None,
-    ):  # fmt: skip
+    ):
         """Fit the classifier.
 
         Parameters
@@ -277,19 +324,40 @@ class ConstrainedClassifier(RateEstimator):
             start = (asked[:1], asked[1:], min(self.penalty_, 2 * float(asked.sum(0).max())))
         if start is not None:
             first = minimise_rates(
-                rows, start[0], start[1], np.empty(0),
-                **shared | {"penalty": start[2]}, loss="hinge", steps=1,
+                rows,
+                start[0],
+                start[1],
+                np.empty(0),
+                **shared | {"penalty": start[2]},
+                loss="hinge",
+                steps=1,
                 svm_gap=None,
-            )  # fmt: skip
+            )
             start = nearest_feasible(
-                rows, first.coefficient, first.intercept, positive, negative,
-                problem.constants, problem.bounds, self.penalty_, self.bias,
-            )  # fmt: skip
+                rows,
+                first.coefficient,
+                first.intercept,
+                positive,
+                negative,
+                problem.constants,
+                problem.bounds,
+                self.penalty_,
+                self.bias,
+            )
         found = minimise_rates(
-            rows, positive, negative, problem.bounds, constants=problem.constants, **shared,
-            start=start, steps=self.steps if self.loss == "ramp" else 1, loss=self.loss,
-            method=self.method, chooser=self.chooser, elastic=self.elastic,
-        )  # fmt: skip
+            rows,
+            positive,
+            negative,
+            problem.bounds,
+            constants=problem.constants,
+            **shared,
+            start=start,
+            steps=self.steps if self.loss == "ramp" else 1,
+            loss=self.loss,
+            method=self.method,
+            chooser=self.chooser,
+            elastic=self.elastic,
+        )
         p = ramp(rows @ found.coefficient + found.intercept)
         self.excess_ = positive[1:] @ p + negative[1:] @ (1 - p) + problem.constants[1:]
         self.excess_ -= problem.bounds
@@ -313,8 +381,9 @@ class ConstrainedClassifier(RateEstimator):
         try:
             free = compile_rates(self.objective, [], data.only(~held), parameters)
             # The objective of the second is not used: any that the rows allow will do.
-            tied = compile_rates("coverage(everyone)", self.constraints, data.only(held),
-                                 parameters)  # fmt: skip
+            tied = compile_rates(
+                "coverage(everyone)", self.constraints, data.only(held), parameters
+            )
         except CounterweightError as error:
             raise CounterweightError(f"With held_out {self.held_out:g}: {error}") from error
         return tied._replace(

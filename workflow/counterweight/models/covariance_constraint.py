@@ -7,43 +7,56 @@ from counterweight.models.svm_baseline import SvmBaseline, group_masks, training
 
 OPTIONS = {
     "c": {
-        "type": "number", "minimum": 0,
+        "type": "number",
+        "minimum": 0,
         "description": "Largest difference of the mean scores of the two groups.",
     },
     "groups": {
-        "type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2,
+        "type": "array",
+        "items": {"type": "string"},
+        "minItems": 2,
+        "maxItems": 2,
         "default": ["male", "female"],
         "description": "Names of the two data sets.",
     },
     "penalty": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
         "(LIBLINEAR's C = 1).",
     },
     "bias": {
-        "enum": ["regularised", "free", "none"], "default": "regularised",
+        "enum": ["regularised", "free", "none"],
+        "default": "regularised",
         "description": "regularised: a constant feature 1, penalised as the others; free: not "
         "penalised; none: through the origin.",
     },
     "features": {
-        "enum": ["none", "fourier", "nystroem"], "default": "none",
+        "enum": ["none", "fourier", "nystroem"],
+        "default": "none",
         "description": "Fixed map of the features that makes a kernel classifier.",
     },
     "feature_count": {
-        "type": "integer", "minimum": 1, "default": 300,
+        "type": "integer",
+        "minimum": 1,
+        "default": 300,
         "description": "Features of the map.",
     },
     "feature_scale": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "Scale of the map's Gaussian kernel in standard deviations of the "
         "features; null: the median distance of 1,000 rows.",
     },
     "standardise": {
-        "type": "boolean", "default": False,
+        "type": "boolean",
+        "default": False,
         "description": "Whether features are brought to mean 0 and standard deviation 1 before "
         "the penalty counts (sparse ones are scaled only).",
     },
-}  # fmt: skip
+}
 
 
 class CovarianceConstraint(SvmBaseline):
@@ -73,10 +86,16 @@ class CovarianceConstraint(SvmBaseline):
     """
 
     def __init__(
-        self, c, groups=("male", "female"),
-        penalty=None, bias="regularised", features="none", feature_count=300, feature_scale=None,
+        self,
+        c,
+        groups=("male", "female"),
+        penalty=None,
+        bias="regularised",
+        features="none",
+        feature_count=300,
+        feature_scale=None,
         standardise=False,
-    ):  # fmt: skip
+    ):
         self.c = c
         self.groups = groups
         self.penalty = penalty
@@ -87,9 +106,16 @@ class CovarianceConstraint(SvmBaseline):
         self.standardise = standardise
 
     def fit(
-        self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, deployed=None,
+        self,
+        X=None,
+        y=None,
+        sample_weight=None,
+        *,
+        samples=None,
+        datasets=None,
+        deployed=None,
         rng=None,
-    ):  # fmt: skip
+    ):
         """Fit.
 
         Parameters

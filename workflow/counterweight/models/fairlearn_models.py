@@ -8,12 +8,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.rate_estimator import RateEstimator, check_options
-from counterweight.models.svm_baseline import (
-    SvmBaseline,
-    group_masks,
-    standardised,
-    training_sets,
-)
+from counterweight.models.svm_baseline import SvmBaseline, group_masks, standardised, training_sets
 from counterweight.rates.datasets import DataSets, checked_features, is_sparse
 
 OPTIONS_BY_NAME = {
@@ -25,33 +20,47 @@ OPTIONS_BY_NAME = {
             "positives; those among the positives and among the negatives.",
         },
         "ratio": {
-            "type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 0.8,
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "maximum": 1,
+            "default": 0.8,
             "description": "Least ratio of a group's rate to the rate of all rows, and of the "
             "rate of all rows to a group's.",
         },
         "groups": {
-            "type": "array", "items": {"type": "string"}, "minItems": 2,
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 2,
             "default": ["male", "female"],
             "description": "Names of the data sets that are compared.",
         },
         "base": {
-            "enum": ["logistic", "svm"], "default": "logistic",
+            "enum": ["logistic", "svm"],
+            "default": "logistic",
             "description": "Classifier that is reweighted: logistic regression or linear SVM.",
         },
         "base_c": {
-            "type": "number", "exclusiveMinimum": 0, "default": 1.0,
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 1.0,
             "description": "Inverse penalty C of the classifier that is reweighted.",
         },
         "eps": {
-            "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.01,
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "exclusiveMaximum": 1,
+            "default": 0.01,
             "description": "Violation that is allowed; 1/eps bounds the multipliers.",
         },
         "max_iter": {
-            "type": "integer", "minimum": 1, "default": 50,
+            "type": "integer",
+            "minimum": 1,
+            "default": 50,
             "description": "Most steps of exponentiated gradient.",
         },
         "standardise": {
-            "type": "boolean", "default": False,
+            "type": "boolean",
+            "default": False,
             "description": "Whether features are brought to mean 0 and standard deviation 1 "
             "before the penalty counts.",
         },
@@ -64,31 +73,39 @@ OPTIONS_BY_NAME = {
             "positives; those among the positives and among the negatives.",
         },
         "groups": {
-            "type": "array", "items": {"type": "string"}, "minItems": 2,
+            "type": "array",
+            "items": {"type": "string"},
+            "minItems": 2,
             "default": ["male", "female"],
             "description": "Names of the data sets that are compared.",
         },
         "grid_size": {
-            "type": "integer", "minimum": 2, "default": 1000,
+            "type": "integer",
+            "minimum": 2,
+            "default": 1000,
             "description": "Points of the grid of rates that is searched.",
         },
         "penalty": {
-            "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+            "type": ["number", "null"],
+            "exclusiveMinimum": 0,
+            "default": None,
             "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled "
             "rows (LIBLINEAR's C = 1).",
         },
         "bias": {
-            "enum": ["regularised", "free", "none"], "default": "regularised",
+            "enum": ["regularised", "free", "none"],
+            "default": "regularised",
             "description": "regularised: a constant feature 1, penalised as the others; free: "
             "not penalised; none: through the origin.",
         },
         "standardise": {
-            "type": "boolean", "default": False,
+            "type": "boolean",
+            "default": False,
             "description": "Whether features are brought to mean 0 and standard deviation 1 "
             "before the penalty counts.",
         },
     },
-}  # fmt: skip
+}
 #: fairlearn's name of each rate, for its threshold optimiser.
 THRESHOLD_NAMES = {
     "demographic_parity": "demographic_parity",
@@ -171,9 +188,16 @@ class ExponentiatedGradientModel(RateEstimator):
     KEPT = ("weights", "coefficients", "intercepts", "gap", "evaluations")
 
     def __init__(
-        self, rate="demographic_parity", ratio=0.8, groups=("male", "female"), base="logistic",
-        base_c=1.0, eps=0.01, max_iter=50, standardise=False,
-    ):  # fmt: skip
+        self,
+        rate="demographic_parity",
+        ratio=0.8,
+        groups=("male", "female"),
+        base="logistic",
+        base_c=1.0,
+        eps=0.01,
+        max_iter=50,
+        standardise=False,
+    ):
         self.rate = rate
         self.ratio = ratio
         self.groups = groups
@@ -183,9 +207,7 @@ class ExponentiatedGradientModel(RateEstimator):
         self.max_iter = max_iter
         self.standardise = standardise
 
-    def fit(
-        self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, rng=None
-    ):  # fmt: skip
+    def fit(self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, rng=None):
         """Fit; `rng` is accepted and not needed.
 
         Parameters
@@ -211,9 +233,11 @@ class ExponentiatedGradientModel(RateEstimator):
             "equalised_odds": reductions.EqualizedOdds,
         }
         found = reductions.ExponentiatedGradient(
-            self._base(), moments[self.rate](ratio_bound=self.ratio, ratio_bound_slack=0.0),
-            eps=self.eps, max_iter=self.max_iter,
-        )  # fmt: skip
+            self._base(),
+            moments[self.rate](ratio_bound=self.ratio, ratio_bound_slack=0.0),
+            eps=self.eps,
+            max_iter=self.max_iter,
+        )
         with _quiet():
             found.fit(rows, labels, sensitive_features=groups)
         used = [k for k in sorted(found.weights_.index) if found.weights_[k] > 0]
@@ -318,9 +342,14 @@ class ThresholdOptimizerModel(SvmBaseline):
     KEPT = ("rules",)
 
     def __init__(
-        self, rate="demographic_parity", groups=("male", "female"), grid_size=1000, penalty=None,
-        bias="regularised", standardise=False,
-    ):  # fmt: skip
+        self,
+        rate="demographic_parity",
+        groups=("male", "female"),
+        grid_size=1000,
+        penalty=None,
+        bias="regularised",
+        standardise=False,
+    ):
         self.rate = rate
         self.groups = groups
         self.grid_size = grid_size
@@ -330,9 +359,7 @@ class ThresholdOptimizerModel(SvmBaseline):
 
     features, feature_count, feature_scale = "none", None, None
 
-    def fit(
-        self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, rng=None
-    ):  # fmt: skip
+    def fit(self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, rng=None):
         """Fit the SVM and the rules; `rng` is accepted and not needed.
 
         Parameters
@@ -358,9 +385,12 @@ class ThresholdOptimizerModel(SvmBaseline):
                 )
         self._learn(samples, seen, rng)
         found = postprocessing.ThresholdOptimizer(
-            estimator=_scorer(), constraints=THRESHOLD_NAMES[self.rate], prefit=True,
-            predict_method="decision_function", grid_size=self.grid_size,
-        )  # fmt: skip
+            estimator=_scorer(),
+            constraints=THRESHOLD_NAMES[self.rate],
+            prefit=True,
+            predict_method="decision_function",
+            grid_size=self.grid_size,
+        )
         scores = self.decision_function(samples.X[seen])
         with _quiet():
             found.fit(scores[:, None], labels, sensitive_features=groups)
@@ -369,8 +399,9 @@ class ThresholdOptimizerModel(SvmBaseline):
         for number, choice in found.interpolated_thresholder_.interpolation_dict.items():
             line = [number, choice.get("p_ignore", 0.0), choice.get("prediction_constant", 0.0)]
             for share, operation in (
-                (choice.p0, choice.operation0), (choice.p1, choice.operation1),
-            ):  # fmt: skip
+                (choice.p0, choice.operation0),
+                (choice.p1, choice.operation1),
+            ):
                 sign = 1.0 if operation._operator == ">" else -1.0
                 line += [share, operation._threshold, sign]
             rules.append(line)

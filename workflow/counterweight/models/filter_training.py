@@ -15,9 +15,7 @@ from counterweight.tables import blocks
 log = logging.getLogger("counterweight")
 
 #: Columns of a table of predictions, in order.
-PREDICTIONS = (
-    ("repeat", "int16"), ("row", "int32"), ("setting", "string"), ("p", "float64"),
-)  # fmt: skip
+PREDICTIONS = (("repeat", "int16"), ("row", "int32"), ("setting", "string"), ("p", "float64"))
 PREFIX = "group_"
 
 
@@ -56,14 +54,17 @@ class FilterData:
         """
         labels = self.labels[repeat]
         at = found_rows(
-            self.rows, labels["row"],
+            self.rows,
+            labels["row"],
             f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
             "results of the study and run again.",
-        )  # fmt: skip
+        )
         return {
-            "X": self.X[at], "row": labels["row"], "train": labels["role"] == "train",
+            "X": self.X[at],
+            "row": labels["row"],
+            "train": labels["role"] == "train",
             "y": np.asarray(labels["y_general"], dtype=float),
-        }  # fmt: skip
+        }
 
     def groups(self, repeat):
         """Groups of all rows of a repeat by column, and outcomes: from the truth."""
@@ -193,8 +194,10 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
         log.warning(
             "Repeat %d: none of the settings %s is on the grid of the filter (%s), so no "
             "classifier is trained on accepted rows: change the settings of the model.",
-            repeat, listed(f"{value:g}" for value in model.settings), listed(acceptance, 30),
-        )  # fmt: skip
+            repeat,
+            listed(f"{value:g}" for value in model.settings),
+            listed(acceptance, 30),
+        )
     accepted = {EVERYONE: np.ones(int(train.sum()), bool)}
     for setting, M, eta, rho in filtered(_Only(proxy, asked), rows["X"][train], asked):
         accepted[setting] = coin < accept_probability(M, eta, rho)
@@ -203,20 +206,24 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
     if model.missing_:
         log.warning(
             "Repeat %d: the accepted rows have not both outcomes at %s, so no classifier was "
-            "trained there.", repeat,
-            listed(f"{name or 'the only setting'} ({model.rows_[name]} rows)"
-                   for name in model.missing_),
-        )  # fmt: skip
+            "trained there.",
+            repeat,
+            listed(
+                f"{name or 'the only setting'} ({model.rows_[name]} rows)"
+                for name in model.missing_
+            ),
+        )
     unfinished = [name for name, done in model.converged_.items() if not done]
     if unfinished:
         log.warning("Repeat %d: the classifier at %s did not converge.", repeat, listed(unfinished))
     said = model.predict(rows["X"][~train])
     tested = rows["row"][~train]
     columns = {
-        "repeat": np.full(len(tested) * len(said), repeat), "row": np.tile(tested, len(said)),
+        "repeat": np.full(len(tested) * len(said), repeat),
+        "row": np.tile(tested, len(said)),
         "setting": np.repeat(np.array(list(said), dtype=object), len(tested)),
         "p": np.concatenate([*said.values(), np.zeros(0)]),
-    }  # fmt: skip
+    }
     table = pa.table(
         {name: pa.array(columns[name], pa.type_for_alias(kind)) for name, kind in PREDICTIONS}
     )

@@ -294,8 +294,10 @@ def fit_mixture(
 
 def _check_options(n_components, restarts, tolerance, max_iter, covariance_floor):
     for name, value, least in (
-        ("components", n_components, 1), ("restarts", restarts, 1), ("max_iter", max_iter, 1),
-    ):  # fmt: skip
+        ("components", n_components, 1),
+        ("restarts", restarts, 1),
+        ("max_iter", max_iter, 1),
+    ):
         if int(value) != value or value < least:
             raise CounterweightError(f"{name} must be a whole number from {least}, not {value}.")
     if not 0 <= tolerance < 1:

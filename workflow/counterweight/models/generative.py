@@ -2,50 +2,56 @@
 
 import numpy as np
 
-from counterweight.checks import (
-    checked_labels,
-    checked_new_rows,
-    checked_rows,
-    checked_weights,
-)
+from counterweight.checks import checked_labels, checked_new_rows, checked_rows, checked_weights
 from counterweight.errors import CounterweightError
-from counterweight.models.gaussian_mixture import (
-    fit_mixture,
-    gaussian_log_density,
-    log_sum_exp,
-)
+from counterweight.models.gaussian_mixture import fit_mixture, gaussian_log_density, log_sum_exp
 
 OPTIONS = {
     "components": {
-        "type": "integer", "minimum": 1, "default": 6,
+        "type": "integer",
+        "minimum": 1,
+        "default": 6,
         "description": "Gaussian components of each class.",
     },
     "restarts": {
-        "type": "integer", "minimum": 1, "default": 25,
+        "type": "integer",
+        "minimum": 1,
+        "default": 25,
         "description": "Random starts of EM; the one with the best log-likelihood is kept.",
     },
     "tolerance": {
-        "type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 1.0e-7,
+        "type": "number",
+        "minimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 1.0e-7,
         "description": "EM stops when the log-likelihood changes by less than this share.",
     },
     "max_iter": {
-        "type": "integer", "minimum": 1, "default": 2000,
+        "type": "integer",
+        "minimum": 1,
+        "default": 2000,
         "description": "Most EM iterations of one start.",
     },
     "start": {
-        "enum": ["shared", "separate"], "default": "shared",
+        "enum": ["shared", "separate"],
+        "default": "shared",
         "description": "shared: both classes start from one mixture of all rows; "
         "separate: each class has random starts of its own.",
     },
     "draw": {
-        "type": "integer", "minimum": 0, "default": 0,
+        "type": "integer",
+        "minimum": 0,
+        "default": 0,
         "description": "Number of the set of random starts: another number, another set.",
     },
     "covariance_floor": {
-        "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 1.0e-6,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 1.0e-6,
         "description": "Least eigenvalue of a covariance of standardised features.",
     },
-}  # fmt: skip
+}
 
 
 def class_log_joint(X, prior, weights, means, covariances):

@@ -16,52 +16,68 @@ from counterweight.rates.coefficients import rate_parts
 
 OPTIONS = {
     "kappa": {
-        "type": "number", "exclusiveMinimum": 0, "default": 1.0,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 1.0,
         "description": "The first group's rate is at most the second's divided by kappa.",
     },
     "groups": {
-        "type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2,
+        "type": "array",
+        "items": {"type": "string"},
+        "minItems": 2,
+        "maxItems": 2,
         "default": ["male", "female"],
         "description": "Names of the two data sets.",
     },
     "rate": {
-        "enum": ["coverage", "recall", "false_positive_rate"], "default": "coverage",
+        "enum": ["coverage", "recall", "false_positive_rate"],
+        "default": "coverage",
         "description": "Rate of positive predictions that is compared: coverage for demographic "
         "parity, recall for equal opportunity.",
     },
     "both": {
-        "type": "boolean", "default": False,
+        "type": "boolean",
+        "default": False,
         "description": "Whether the second group's rate is bounded by the first's likewise.",
     },
     "penalty": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
         "(LIBLINEAR's C = 1).",
     },
     "bias": {
-        "enum": ["regularised", "free", "none"], "default": "regularised",
+        "enum": ["regularised", "free", "none"],
+        "default": "regularised",
         "description": "regularised: a constant feature 1, penalised as the others; free: not "
         "penalised; none: through the origin.",
     },
     "features": {
-        "enum": ["none", "fourier", "nystroem"], "default": "none",
+        "enum": ["none", "fourier", "nystroem"],
+        "default": "none",
         "description": "Fixed map of the features that makes a kernel classifier.",
     },
     "feature_count": {
-        "type": "integer", "minimum": 1, "default": 300,
+        "type": "integer",
+        "minimum": 1,
+        "default": 300,
         "description": "Features of the map.",
     },
     "feature_scale": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "Scale of the map's Gaussian kernel in standard deviations of the "
         "features; null: the median distance of 1,000 rows.",
     },
     "standardise": {
-        "type": "boolean", "default": False,
+        "type": "boolean",
+        "default": False,
         "description": "Whether features are brought to mean 0 and standard deviation 1 before "
         "the penalty counts (sparse ones are scaled only).",
     },
-}  # fmt: skip
+}
 
 
 class GroupThresholds(SvmBaseline):
@@ -92,10 +108,18 @@ class GroupThresholds(SvmBaseline):
     GROUPED = True
 
     def __init__(
-        self, kappa=1.0, groups=("male", "female"), rate="coverage", both=False,
-        penalty=None, bias="regularised", features="none", feature_count=300, feature_scale=None,
+        self,
+        kappa=1.0,
+        groups=("male", "female"),
+        rate="coverage",
+        both=False,
+        penalty=None,
+        bias="regularised",
+        features="none",
+        feature_count=300,
+        feature_scale=None,
         standardise=False,
-    ):  # fmt: skip
+    ):
         self.kappa = kappa
         self.groups = groups
         self.rate = rate
@@ -108,9 +132,16 @@ class GroupThresholds(SvmBaseline):
         self.standardise = standardise
 
     def fit(
-        self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, deployed=None,
+        self,
+        X=None,
+        y=None,
+        sample_weight=None,
+        *,
+        samples=None,
+        datasets=None,
+        deployed=None,
         rng=None,
-    ):  # fmt: skip
+    ):
         """Fit, and choose the thresholds.
 
         Parameters

@@ -73,10 +73,13 @@ class StochasticGradient:
         scale[scale == 0] = 1.0
         standard = (X - center) / scale
         model = SGDRegressor(
-            loss="squared_error", penalty=None, learning_rate="invscaling", power_t=0.25,
+            loss="squared_error",
+            penalty=None,
+            learning_rate="invscaling",
+            power_t=0.25,
             eta0=1.0 / (1.0 + (standard**2).sum(axis=1).max()),
             random_state=int(rng.integers(2**31)),
-        )  # fmt: skip
+        )
         coef, intercept = np.zeros(X.shape[1]), 0.0
         self.converged_ = True
         for _ in range(PASSES):
@@ -150,9 +153,12 @@ class Boosting:
         X = self._binned(X)
         with _one_thread():
             self.model_ = HistGradientBoostingClassifier(
-                max_iter=100, learning_rate=0.1, max_leaf_nodes=31, early_stopping=False,
+                max_iter=100,
+                learning_rate=0.1,
+                max_leaf_nodes=31,
+                early_stopping=False,
                 random_state=int(rng.integers(2**31)),
-            ).fit(X, y, sample_weight=weight)  # fmt: skip
+            ).fit(X, y, sample_weight=weight)
         return self
 
     def score(self, X):

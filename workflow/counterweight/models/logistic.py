@@ -10,7 +10,7 @@ OPTIONS = {
         "minimum": 0,
         "default": 1e-6,
         "description": "Penalty on standardised coefficients, for each row; 0 for none.",
-    },
+    }
 }
 
 

@@ -2,12 +2,7 @@
 
 import numpy as np
 
-from counterweight.models.logitboost import (
-    boosted,
-    cross_validated_iterations,
-    fold_numbers,
-    loss,
-)
+from counterweight.models.logitboost import boosted, cross_validated_iterations, fold_numbers, loss
 from counterweight.models.offer_logistic import OfferBaseline
 
 TASK = "offers"
@@ -122,9 +117,14 @@ class _Tree:
     def add(self, coef, intercept, risk):
         """A new leaf; its number."""
         for name, value in (
-            ("column", -1), ("threshold", 0.0), ("left", -1), ("right", -1), ("coef", coef),
-            ("intercept", intercept), ("risk", risk),
-        ):  # fmt: skip
+            ("column", -1),
+            ("threshold", 0.0),
+            ("left", -1),
+            ("right", -1),
+            ("coef", coef),
+            ("intercept", intercept),
+            ("risk", risk),
+        ):
             getattr(self, name).append(value)
         return len(self.column) - 1
 
@@ -150,10 +150,11 @@ class _Tree:
         return {
             "column": of_split([self.column[node] for node in order], -1),
             "threshold": of_split([self.threshold[node] for node in order], 0.0),
-            "left": children[0], "right": children[1],
+            "left": children[0],
+            "right": children[1],
             "coef": np.array([self.coef[node] for node in order]).reshape(-1, self.width),
             "intercept": np.array([self.intercept[node] for node in order]),
-        }  # fmt: skip
+        }
 
     def weakest_links(self, held=None):
         """CART's sequence of subtrees, from the whole tree to its root alone.
@@ -315,9 +316,15 @@ class LogisticTree(OfferBaseline):
     NODES = ("column", "threshold", "left", "right", "coef", "intercept")
 
     def __init__(
-        self, interactions=False, per_component=False, smallest_split=15, smallest_leaf=2,
-        most_iterations=200, folds=5, criterion="log_loss",
-    ):  # fmt: skip
+        self,
+        interactions=False,
+        per_component=False,
+        smallest_split=15,
+        smallest_leaf=2,
+        most_iterations=200,
+        folds=5,
+        criterion="log_loss",
+    ):
         self.interactions = interactions
         self.per_component = per_component
         self.smallest_split = smallest_split
@@ -338,9 +345,13 @@ class LogisticTree(OfferBaseline):
 
     def _grown(self, Z, y, steps):
         return grow(
-            Z, y, steps, smallest_split=self.smallest_split, smallest_leaf=self.smallest_leaf,
+            Z,
+            y,
+            steps,
+            smallest_split=self.smallest_split,
+            smallest_leaf=self.smallest_leaf,
             criterion=self.criterion,
-        )  # fmt: skip
+        )
 
     def _pruning(self, Z, y, steps, alphas, rng):
         """Number of the subtree with the least cross-validated loss."""
@@ -359,10 +370,15 @@ class LogisticTree(OfferBaseline):
 
     def _constant(self, log_odds, p):
         return {
-            "column": np.array([-1]), "threshold": np.zeros(1), "left": np.array([-1]),
-            "right": np.array([-1]), "coef": np.zeros((1, p)),
-            "intercept": np.array([log_odds]), "iterations": 0, "leaves": 1,
-        }  # fmt: skip
+            "column": np.array([-1]),
+            "threshold": np.zeros(1),
+            "left": np.array([-1]),
+            "right": np.array([-1]),
+            "coef": np.zeros((1, p)),
+            "intercept": np.array([log_odds]),
+            "iterations": 0,
+            "leaves": 1,
+        }
 
     def _probability(self, arrays, Z):
         from scipy.special import expit

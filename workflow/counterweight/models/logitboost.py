@@ -266,9 +266,15 @@ class LogitBoost(OfferBaseline):
     STORED = ("coef", "intercept", "iterations")
 
     def __init__(
-        self, interactions=False, per_component=False, iterations=0, most_iterations=500,
-        patience=50, folds=5, criterion="log_loss",
-    ):  # fmt: skip
+        self,
+        interactions=False,
+        per_component=False,
+        iterations=0,
+        most_iterations=500,
+        patience=50,
+        folds=5,
+        criterion="log_loss",
+    ):
         self.interactions = interactions
         self.per_component = per_component
         self.iterations = iterations
@@ -285,9 +291,14 @@ class LogitBoost(OfferBaseline):
         if self.iterations:
             return self.iterations
         return cross_validated_iterations(
-            Z, y, rng, folds=self.folds, most=self.most_iterations, patience=self.patience,
+            Z,
+            y,
+            rng,
+            folds=self.folds,
+            most=self.most_iterations,
+            patience=self.patience,
             criterion=self.criterion,
-        )[0]  # fmt: skip
+        )[0]
 
     def _constant(self, log_odds, p):
         return {"coef": np.zeros(p), "intercept": log_odds, "iterations": 0}

@@ -167,8 +167,9 @@ class OfferBaseline:
         if self.one_answer_models_:
             log.warning(
                 "%d of %d models saw one kind of answer only: each gives one probability to all.",
-                self.one_answer_models_, len(self.models_),
-            )  # fmt: skip
+                self.one_answer_models_,
+                len(self.models_),
+            )
         return self
 
     def predict_acceptance(self, X, t, component=None):
@@ -278,9 +279,11 @@ class OfferLogistic(OfferBaseline):
     def _fit(self, Z, y, rng):
         coef, intercept, iterations, converged = fit_logistic(Z, y, ridge=self.ridge)
         return {
-            "coef": coef, "intercept": intercept,
-            "iterations": iterations, "converged": float(converged),
-        }  # fmt: skip
+            "coef": coef,
+            "intercept": intercept,
+            "iterations": iterations,
+            "converged": float(converged),
+        }
 
     def _constant(self, log_odds, p):
         return {"coef": np.zeros(p), "intercept": log_odds, "iterations": 0, "converged": 1.0}

@@ -20,11 +20,20 @@ from counterweight.tables import constant, stacked
 
 #: Columns of a table of predictions, in order; ``setting`` is hard, soft or "".
 PREDICTIONS = (
-    ("repeat", "int16"), ("row", "int32"), ("role", "string"), ("setting", "string"),
-    ("p", "float64"), ("segment", "int16"), ("segment_p", "float64"), ("eta", "float64"),
-    ("k", "float64"), ("best_offer", "float64"), ("best_p", "float64"),
-    ("best_revenue", "float64"), ("revenue", "float64"),
-)  # fmt: skip
+    ("repeat", "int16"),
+    ("row", "int32"),
+    ("role", "string"),
+    ("setting", "string"),
+    ("p", "float64"),
+    ("segment", "int16"),
+    ("segment_p", "float64"),
+    ("eta", "float64"),
+    ("k", "float64"),
+    ("best_offer", "float64"),
+    ("best_p", "float64"),
+    ("best_revenue", "float64"),
+    ("revenue", "float64"),
+)
 #: First grid of the search for models without a closed form, and rounds of refinement.
 POINTS, ROUNDS, FINER = 65, 3, 9
 
@@ -77,10 +86,11 @@ class OfferData:
         """``X, t, train, answer, component, row, role`` of the rows of a repeat."""
         labels = self.labels[repeat]
         at = found_rows(
-            self.rows, labels["row"],
+            self.rows,
+            labels["row"],
             f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
             "results of the study and run again.",
-        )  # fmt: skip
+        )
         component = None
         if self.truth is not None:
             truth = self.truth[repeat]
@@ -92,15 +102,17 @@ class OfferData:
         if not train.any():
             raise CounterweightError(f"Repeat {repeat} has no training rows: lower the test share.")
         return {
-            "X": self.X[at], "t": np.asarray(labels["t"], dtype=float), "train": train,
+            "X": self.X[at],
+            "t": np.asarray(labels["t"], dtype=float),
+            "train": train,
             "answer": np.asarray(labels["answer"][train], dtype=float),
-            "component": component, "row": labels["row"], "role": labels["role"],
-        }  # fmt: skip
+            "component": component,
+            "row": labels["row"],
+            "role": labels["role"],
+        }
 
 
-def train_offers_repeat(
-    data, method, repeat, *, offer, seed, study, bootstrap=0, level=0.95
-):  # fmt: skip
+def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0, level=0.95):
     """Fit one method on the training rows of a repeat and predict all its rows.
 
     Parameters
@@ -151,9 +163,11 @@ def train_offers_repeat(
         _check_finite(columns, method["model"], repeat)
         count = len(X)
         columns = columns | {
-            "repeat": np.full(count, repeat), "row": rows["row"],
-            "role": pa.array(list(rows["role"])), "setting": constant(setting, count),
-        }  # fmt: skip
+            "repeat": np.full(count, repeat),
+            "row": rows["row"],
+            "role": pa.array(list(rows["role"])),
+            "setting": constant(setting, count),
+        }
         tables.append(
             pa.table(
                 {
@@ -187,9 +201,16 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95):
         best = np.clip(scale.scaled(columns["best_offer"]), 0.0, 1.0)
         for which, offers in (("predicted", rows["t"]), ("claimed", best)):
             enrolment, revenue = model.bootstrap_totals(
-                rows["X"][train], rows["t"][train], rows["answer"], rows["X"][used], offers[used],
-                rng=rng, draws=draws, revenue=scale.scaled_revenue(), assignment=setting,
-            )  # fmt: skip
+                rows["X"][train],
+                rows["t"][train],
+                rows["answer"],
+                rows["X"][used],
+                offers[used],
+                rng=rng,
+                draws=draws,
+                revenue=scale.scaled_revenue(),
+                assignment=setting,
+            )
             found[f"enrolment_{which}@{setting}"] = np.quantile(enrolment, ends)
             found[f"revenue_{which}@{setting}"] = np.quantile(revenue, ends)
     return found
@@ -208,9 +229,11 @@ def segment_predictions(model, X, t, scale, grid=None):
     segment = weights.argmax(axis=1)
     at = np.arange(len(weights))
     shared = {
-        "segment": segment, "segment_p": weights[at, segment],
-        "eta": eta[segment], "k": k[segment],
-    }  # fmt: skip
+        "segment": segment,
+        "segment_p": weights[at, segment],
+        "eta": eta[segment],
+        "k": k[segment],
+    }
     asked = {"revenue": scale.scaled_revenue(), "grid": grid}
     best = {
         "hard": optimal_offer(eta[segment], k[segment], **asked),
@@ -238,18 +261,19 @@ def curve_predictions(model, X, t, scale, grid=None, component=None):
     p = accept(t)
     offers = searched_offers(accept, count, scale.scaled_revenue(), grid)
     nothing = np.zeros(count)
-    shared = {
-        "segment": np.full(count, -1), "segment_p": nothing, "eta": nothing, "k": nothing,
-    }  # fmt: skip
+    shared = {"segment": np.full(count, -1), "segment_p": nothing, "eta": nothing, "k": nothing}
     return shared | _money(p, t, offers, accept(offers), scale)
 
 
 def _money(p, t, best, best_p, scale):
     offers = scale.offers(best)
     return {
-        "p": p, "revenue": p * scale.revenue(scale.offers(t)), "best_offer": offers,
-        "best_p": best_p, "best_revenue": best_p * scale.revenue(offers),
-    }  # fmt: skip
+        "p": p,
+        "revenue": p * scale.revenue(scale.offers(t)),
+        "best_offer": offers,
+        "best_p": best_p,
+        "best_revenue": best_p * scale.revenue(offers),
+    }
 
 
 def searched_offers(accept, rows, revenue=(1.0, -1.0), grid=None, low=0.0, high=1.0):
@@ -342,5 +366,7 @@ def offers_table(predictions, labels, offer, setting="hard", repeat=0):
     columns["eta_offer"] = scale_of(offer)[0].offers(columns["eta"])
     columns |= {name: table[name].to_numpy() for name in ("best_offer", "best_p", "best_revenue")}
     return columns | {
-        "offer": logged, "p": table["p"].to_numpy(), "revenue": table["revenue"].to_numpy(),
-    }  # fmt: skip
+        "offer": logged,
+        "p": table["p"].to_numpy(),
+        "revenue": table["revenue"].to_numpy(),
+    }

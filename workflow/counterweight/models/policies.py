@@ -22,32 +22,44 @@ TASK = "log"
 OPTIONS_BY_NAME = {
     "uniform_policy": {
         "actions": {
-            "type": "integer", "minimum": 0, "default": 0,
+            "type": "integer",
+            "minimum": 0,
+            "default": 0,
             "description": "Actions that it chooses from; 0 for as many as the log shows.",
         },
         "reward_by": {
-            "type": "array", "items": {"type": "string"}, "default": [],
+            "type": "array",
+            "items": {"type": "string"},
+            "default": [],
             "description": "Features whose values, with the action, are the cells of the reward "
             "model.",
         },
         "shrinkage": {
-            "type": "number", "exclusiveMinimum": 0, "default": 100.0,
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 100.0,
             "description": "Rows of mean reward added to each cell of the reward model.",
         },
     },
     "imitated_policy": {
         "by": {
-            "type": "array", "items": {"type": "string"}, "default": [],
+            "type": "array",
+            "items": {"type": "string"},
+            "default": [],
             "description": "Features whose values are the cells in which shares of actions are "
             "counted.",
         },
         "reward_by": {
-            "type": "array", "items": {"type": "string"}, "default": [],
+            "type": "array",
+            "items": {"type": "string"},
+            "default": [],
             "description": "Features whose values, with the action, are the cells of the reward "
             "model.",
         },
         "shrinkage": {
-            "type": "number", "exclusiveMinimum": 0, "default": 100.0,
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 100.0,
             "description": "Rows of mean reward added to each cell of the reward model.",
         },
     },
@@ -57,21 +69,26 @@ OPTIONS_BY_NAME = {
             "description": "Column of the prepared table: probability of the logged action.",
         },
         "action": {
-            "type": "string", "default": "",
+            "type": "string",
+            "default": "",
             "description": "Column of an action that the policy takes in the row's context, drawn "
             "by it and independent of the logged one; empty for none, and no doubly robust value.",
         },
         "reward_by": {
-            "type": "array", "items": {"type": "string"}, "default": [],
+            "type": "array",
+            "items": {"type": "string"},
+            "default": [],
             "description": "Features whose values, with the action, are the cells of the reward "
             "model.",
         },
         "shrinkage": {
-            "type": "number", "exclusiveMinimum": 0, "default": 100.0,
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 100.0,
             "description": "Rows of mean reward added to each cell of the reward model.",
         },
     },
-}  # fmt: skip
+}
 #: Seed of the halves for cross-fitting; no part of the config, so that all methods share them.
 HALVES = 2010
 
@@ -311,8 +328,10 @@ class ImitatedPolicy(_TablePolicy):
             log.warning(
                 "%d of %d rows of the log are in cells of %s where the imitated policy has no row: "
                 "it gives probability 0 to their actions",
-                self.rows_without_policy_, self.rows_log_, listed(self.by),
-            )  # fmt: skip
+                self.rows_without_policy_,
+                self.rows_log_,
+                listed(self.by),
+            )
         self._keep(own / np.maximum(self.policy_rows_, 1)[:, None], 0.0)
 
     def _policy_cells(self, part):
@@ -406,8 +425,10 @@ class ColumnPolicy(_LogPolicy):
         if len(unseen):
             log.warning(
                 "%d actions of the policy (%s) are in no row of the log: the reward model gives "
-                "them the mean reward", len(unseen), listed(f"{value:g}" for value in unseen),
-            )  # fmt: skip
+                "them the mean reward",
+                len(unseen),
+                listed(f"{value:g}" for value in unseen),
+            )
         if not self.action:
             log.warning(
                 "no column names the actions of the policy %s: the doubly robust value is left out",

@@ -7,11 +7,7 @@ from scipy.special import logsumexp
 
 from counterweight.checks import checked_labels, checked_weights
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.choice_data import (
-    checked_offers,
-    checked_rows_with_gaps,
-    used_features,
-)
+from counterweight.models.choice_data import checked_offers, checked_rows_with_gaps, used_features
 from counterweight.models.choice_parts import (
     Offers,
     mixed_acceptance,
@@ -38,61 +34,85 @@ log = logging.getLogger("counterweight")
 TASK = "offers"
 OPTIONS = {
     "components": {
-        "type": ["integer", "null"], "minimum": 1, "default": None,
+        "type": ["integer", "null"],
+        "minimum": 1,
+        "default": None,
         "description": "Number of segments; null: the number of least description length.",
     },
     "most_components": {
-        "type": "integer", "minimum": 1, "default": 10,
+        "type": "integer",
+        "minimum": 1,
+        "default": 10,
         "description": "Largest number of segments tried when components is null.",
     },
     "restarts": {
-        "type": "integer", "minimum": 1, "default": 10,
+        "type": "integer",
+        "minimum": 1,
+        "default": 10,
         "description": "Random starts for each number of segments.",
     },
     "tolerance": {
-        "type": "number", "minimum": 0, "exclusiveMaximum": 1, "default": 1e-6,
+        "type": "number",
+        "minimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 1e-6,
         "description": "EM stops when the log-likelihood of a row rises by less.",
     },
     "iterations": {
-        "type": "integer", "minimum": 1, "default": 1000,
+        "type": "integer",
+        "minimum": 1,
+        "default": 1000,
         "description": "Largest number of EM steps of a start.",
     },
     "covariance_floor": {
-        "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 1e-3,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 1e-3,
         "description": "Least variance of a segment, as a share of that of a feature. It is "
         "larger for features of few values, which segments would shrink to otherwise.",
     },
     "prior": {
-        "enum": ["none", "pooled"], "default": "none",
+        "enum": ["none", "pooled"],
+        "default": "none",
         "description": "pooled: normal prior of each response curve around that of all rows.",
     },
     "prior_slope": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "Mean of the slope k under the prior; null: the slope of all rows. Give one "
         "where past offers were made by segment, since the slope of all rows is then none.",
     },
     "prior_position_deviation": {
-        "type": "number", "exclusiveMinimum": 0, "default": 2.0,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 2.0,
         "description": "Standard deviation of the log odds at the middle offer under the prior.",
     },
     "prior_slope_deviation": {
-        "type": "number", "exclusiveMinimum": 0, "default": 5.0,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 5.0,
         "description": "Standard deviation of the slope k under the prior.",
     },
     "selection": {
-        "enum": ["observed", "complete"], "default": "observed",
+        "enum": ["observed", "complete"],
+        "default": "observed",
         "description": "Log-likelihood that decides between starts: observed, or, as in the "
         "paper's Algorithm 1, expected of the completed data.",
     },
     "moves": {
-        "type": "boolean", "default": True,
+        "type": "boolean",
+        "default": True,
         "description": "Start also from splits and merges of the best models of other sizes.",
     },
     "assignment": {
-        "enum": ["hard", "soft"], "default": "soft",
+        "enum": ["hard", "soft"],
+        "default": "soft",
         "description": "hard: the curve of the likeliest segment; soft: the mean over segments.",
     },
-}  # fmt: skip
+}
 
 #: The chosen model is run on until a row's log-likelihood rises by less than this share of
 #: the tolerance.
@@ -163,10 +183,21 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
     """
 
     def __init__(
-        self, components=None, most_components=10, restarts=10, tolerance=1e-6, iterations=1000,
-        covariance_floor=1e-3, prior="none", prior_slope=None, prior_position_deviation=2.0,
-        prior_slope_deviation=5.0, selection="observed", moves=True, assignment="soft",
-    ):  # fmt: skip
+        self,
+        components=None,
+        most_components=10,
+        restarts=10,
+        tolerance=1e-6,
+        iterations=1000,
+        covariance_floor=1e-3,
+        prior="none",
+        prior_slope=None,
+        prior_position_deviation=2.0,
+        prior_slope_deviation=5.0,
+        selection="observed",
+        moves=True,
+        assignment="soft",
+    ):
         self.components = components
         self.most_components = most_components
         self.restarts = restarts
@@ -230,12 +261,20 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         most = self._most_components(data)
         prior = self._prior(data)
         self._rule = {
-            "floor": self.covariance_floor, "minimum_rows": data.rows.shape[1] + 2.0, "prior": prior
-        }  # fmt: skip
+            "floor": self.covariance_floor,
+            "minimum_rows": data.rows.shape[1] + 2.0,
+            "prior": prior,
+        }
         search = Search(
-            data, rng, restarts=self.restarts, tolerance=self.tolerance,
-            iterations=self.iterations, selection=self.selection, moves=self.moves, **self._rule,
-        )  # fmt: skip
+            data,
+            rng,
+            restarts=self.restarts,
+            tolerance=self.tolerance,
+            iterations=self.iterations,
+            selection=self.selection,
+            moves=self.moves,
+            **self._rule,
+        )
         found = search.up_to(most)
         seen = ~np.isnan(data.rows) * row_weights[:, None]
         jacobian = float(seen.sum(axis=0) @ np.log(self.scale_))
@@ -431,9 +470,20 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         return np.eye(shares.shape[1])[shares.argmax(axis=1)]
 
     def bootstrap_totals(
-        self, X, t, y, new_X, new_t, *, rng, draws=200, steps=5, revenue=(1.0, -1.0),
-        assignment=None, sample_weight=None,
-    ):  # fmt: skip
+        self,
+        X,
+        t,
+        y,
+        new_X,
+        new_t,
+        *,
+        rng,
+        draws=200,
+        steps=5,
+        revenue=(1.0, -1.0),
+        assignment=None,
+        sample_weight=None,
+    ):
         """Expected enrolment and revenue of new rows at given offers, refitted many times.
 
         Each draw resamples the training rows with replacement and takes a few EM steps from
@@ -467,9 +517,10 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         new = self._new_rows(new_X)
         new_t = checked_offers(new_t, len(new.rows))
         rule = {
-            "floor": self.covariance_floor, "minimum_rows": data.rows.shape[1] + 2.0,
+            "floor": self.covariance_floor,
+            "minimum_rows": data.rows.shape[1] + 2.0,
             "prior": self._prior(data),
-        }  # fmt: skip
+        }
         totals = np.empty((2, draws))
         step = max(min(DRAWN // n, draws), 1)
         for first in range(0, draws, step):

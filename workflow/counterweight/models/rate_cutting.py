@@ -3,12 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.rate_convex import (
-    ROUNDING,
-    ConvexState,
-    pull_back,
-    start_state,
-)
+from counterweight.models.rate_convex import ROUNDING, ConvexState, pull_back, start_state
 from counterweight.models.rate_svm import SOLVERS, with_multipliers
 
 CHOOSERS = ("maximum", "centre")
@@ -152,9 +147,17 @@ class _Bisection:
 
 
 def cutting_plane(
-    step, state, *, tolerance, margin, limit=np.inf, anchor=None, chooser="centre",
-    inner="newton", most=300,
-):  # fmt: skip
+    step,
+    state,
+    *,
+    tolerance,
+    margin,
+    limit=np.inf,
+    anchor=None,
+    chooser="centre",
+    inner="newton",
+    most=300,
+):
     """Solve a convex step by cuts over the multipliers, each from one weighted SVM.
 
     Cuts are shallow: while the bounds are far apart, SVMs are solved to half their distance.

@@ -66,11 +66,13 @@ def _asked(node):
     bounds = [
         f"{word} {node[key]}"
         for key, word in (
-            ("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most"),
+            ("minimum", "at least"),
+            ("exclusiveMinimum", "above"),
+            ("maximum", "at most"),
             ("exclusiveMaximum", "below"),
         )
         if key in node
-    ]  # fmt: skip
+    ]
     return " ".join([_KINDS[_kinds(node)[0]][0], " and ".join(bounds)]).strip()
 
 

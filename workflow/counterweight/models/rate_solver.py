@@ -155,16 +155,26 @@ def _solve(step, state, anchor, limit, method, chooser, inner, tolerance, relati
     margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
     if method == "newton" or len(step.constant) == 1:
         return solve_whole(
-            step, state, tolerance=tolerance, margin=margin, limit=limit, anchor=anchor,
+            step,
+            state,
+            tolerance=tolerance,
+            margin=margin,
+            limit=limit,
+            anchor=anchor,
             relative=relative,
-        )  # fmt: skip
+        )
     from counterweight.models.rate_cutting import cutting_plane
 
     return cutting_plane(
-        step, state, tolerance=tolerance, margin=margin, limit=limit, anchor=anchor,
+        step,
+        state,
+        tolerance=tolerance,
+        margin=margin,
+        limit=limit,
+        anchor=anchor,
         chooser="bisection" if method == "bisection" else chooser,
         inner=inner,
-    )  # fmt: skip
+    )
 
 
 def _search(problem, w, steps, tolerance):
@@ -179,9 +189,12 @@ def _search(problem, w, steps, tolerance):
     for _ in range(steps):
         step = quiet.step(f)
         found = solve_whole(
-            step, start_state(step, w), tolerance=0.1 * tolerance,
-            margin=np.full(len(step.constant) - 1, tolerance), limit=1.0,
-        )  # fmt: skip
+            step,
+            start_state(step, w),
+            tolerance=0.1 * tolerance,
+            margin=np.full(len(step.constant) - 1, tolerance),
+            limit=1.0,
+        )
         f_new = problem.rows.scores(found.w)
         over = np.maximum(problem.ramp_values(f_new, found.w)[1], 0.0).sum()
         if over >= least - 1e-9:
@@ -318,11 +331,16 @@ def minimise_rates(
             near = np.minimum(state.multipliers, 1.0) if kept else state.multipliers
             state = ConvexState(w, state.above, state.below, near)
         found = _solve(
-            step, state, (w, f) if kept else None, limit if kept else np.minimum(limit, price),
-            method, chooser, inner,
+            step,
+            state,
+            (w, f) if kept else None,
+            limit if kept else np.minimum(limit, price),
+            method,
+            chooser,
+            inner,
             tolerance if kept else tolerance * max(1.0, price.max()),
             svm_gap if m == 0 and t == 0 else None,
-        )  # fmt: skip
+        )
         settled = kept and np.array_equal(found.w, w)
         state, w = found, found.w
         f = rows.scores(w)
@@ -345,12 +363,19 @@ def minimise_rates(
     over = np.array(gone).reshape(len(path), m)
     worst = over.max(axis=1, initial=-np.inf)[: len(iterates)]
     fit = RateFit(
-        coefficient=None, intercept=0.0,
-        multipliers=np.array(multipliers).reshape(len(gaps), m), objective=objective,
-        violations=over * problem.scale[1:], gap=np.array(gaps), evaluations=np.array(evaluations),
-        feasible=bool((worst <= ROUNDING).any()), status="feasible", messages=[],
-        proof=np.zeros(m), states=states,
-    )  # fmt: skip
+        coefficient=None,
+        intercept=0.0,
+        multipliers=np.array(multipliers).reshape(len(gaps), m),
+        objective=objective,
+        violations=over * problem.scale[1:],
+        gap=np.array(gaps),
+        evaluations=np.array(evaluations),
+        feasible=bool((worst <= ROUNDING).any()),
+        status="feasible",
+        messages=[],
+        proof=np.zeros(m),
+        states=states,
+    )
     if fit.feasible:
         w = iterates[np.argmin(np.where(worst <= ROUNDING, objective[: len(iterates)], np.inf))]
     else:
@@ -360,15 +385,27 @@ def minimise_rates(
         left = problem.ramp_values(rows.scores(searched), searched)[1]
         if left.max() <= ROUNDING:
             again = minimise_rates(
-                rows, positive, negative, bounds, constants=constants, penalty=penalty,
-                start=(searched[: rows.features], searched[rows.features :].sum()), steps=steps,
-                loss=loss, method=method, chooser=chooser, inner=inner, tolerance=tolerance,
-                elastic=elastic, multiplier_limit=multiplier_limit,
-            )  # fmt: skip
+                rows,
+                positive,
+                negative,
+                bounds,
+                constants=constants,
+                penalty=penalty,
+                start=(searched[: rows.features], searched[rows.features :].sum()),
+                steps=steps,
+                loss=loss,
+                method=method,
+                chooser=chooser,
+                inner=inner,
+                tolerance=tolerance,
+                elastic=elastic,
+                multiplier_limit=multiplier_limit,
+            )
             again.messages.insert(
-                0, "The elastic steps met no feasible classifier: a search for the least "
-                "violation gave a feasible start."
-            )  # fmt: skip
+                0,
+                "The elastic steps met no feasible classifier: a search for the least "
+                "violation gave a feasible start.",
+            )
             return again
         w = searched
         _explain(fit, proof or _proof(problem), left * problem.scale[1:])

@@ -10,11 +10,7 @@ import numpy as np
 from counterweight.checks import checked_new_rows
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.gaussian_mixture import Standardised
-from counterweight.models.generative import (
-    GenerativeClassifier,
-    class_log_joint,
-    posterior,
-)
+from counterweight.models.generative import GenerativeClassifier, class_log_joint, posterior
 from counterweight.models.mixture_steps import Parameters, floored, split_moments
 
 log = logging.getLogger(__name__)
@@ -27,19 +23,26 @@ STARTS = {
 
 OPTIONS = {
     "inertia": {
-        "type": "number", "minimum": 0, "maximum": 1, "default": 0.99,
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "default": 0.99,
         "description": "Share lambda of the old parameters that is kept (reading: keep) or of "
         "the new ones that is taken (reading: step) in each iteration.",
     },
     "iterations": {
-        "type": "integer", "minimum": 0, "default": 5,
+        "type": "integer",
+        "minimum": 0,
+        "default": 5,
         "description": "EM iterations on the unlabeled rows.",
     },
     "shifts": {
         "anyOf": [
             {"enum": ["all", "priors", "weights", "means", "covariances"]},
             {
-                "type": "array", "minItems": 1, "uniqueItems": True,
+                "type": "array",
+                "minItems": 1,
+                "uniqueItems": True,
                 "items": {"enum": ["priors", "weights", "means", "covariances"]},
             },
         ],
@@ -47,11 +50,12 @@ OPTIONS = {
         "description": "Parameters that move: all, one kind, or a list of kinds.",
     },
     "reading": {
-        "enum": ["keep", "step"], "default": "keep",
+        "enum": ["keep", "step"],
+        "default": "keep",
         "description": "keep: new = lambda * old + (1 - lambda) * EM; "
         "step: new = (1 - lambda) * old + lambda * EM.",
     },
-}  # fmt: skip
+}
 
 KINDS = ("priors", "weights", "means", "covariances")
 COVARIANCE_FLOOR = 1e-6
@@ -253,9 +257,12 @@ class ShiftedMixtureClassifier:
             log.info(
                 "shift of %d iterations: unlabeled log-likelihood per row %.6f -> %.6f "
                 "(%d falls), decisions moved %.2f %%",
-                count, values[0], values[-1], model.log_likelihood_falls_,
+                count,
+                values[0],
+                values[-1],
+                model.log_likelihood_falls_,
                 100 * model.decisions_moved_,
-            )  # fmt: skip
+            )
             yield count, model
 
     def joint_log_density(self, X, target="unlabeled"):
@@ -369,9 +376,4 @@ def _states(data, start, shifting, step):
             means = means + step * (new_means - means)
         if "covariances" in shifting:
             covariances = covariances + step * (new_covariances - covariances)
-        state = (
-            prior,
-            weights,
-            data.mean + data.scale * means,
-            covariances * scale,
-        )
+        state = (prior, weights, data.mean + data.scale * means, covariances * scale)

@@ -19,42 +19,54 @@ OPTIONS = {
         "description": "What has to hold on the training rows, e.g. recall(d2) >= 0.9.",
     },
     "kappa": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "Value of the parameter kappa in the constraint.",
     },
     "target": {
-        "type": ["number", "null"], "default": None,
+        "type": ["number", "null"],
+        "default": None,
         "description": "Value of the parameter target in the constraint.",
     },
     "penalty": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
         "(LIBLINEAR's C = 1).",
     },
     "bias": {
-        "enum": ["regularised", "free", "none"], "default": "regularised",
+        "enum": ["regularised", "free", "none"],
+        "default": "regularised",
         "description": "regularised: a constant feature 1, penalised as the others; free: not "
         "penalised; none: through the origin.",
     },
     "features": {
-        "enum": ["none", "fourier", "nystroem"], "default": "none",
+        "enum": ["none", "fourier", "nystroem"],
+        "default": "none",
         "description": "Fixed map of the features that makes a kernel classifier.",
     },
     "feature_count": {
-        "type": "integer", "minimum": 1, "default": 300,
+        "type": "integer",
+        "minimum": 1,
+        "default": 300,
         "description": "Features of the map.",
     },
     "feature_scale": {
-        "type": ["number", "null"], "exclusiveMinimum": 0, "default": None,
+        "type": ["number", "null"],
+        "exclusiveMinimum": 0,
+        "default": None,
         "description": "Scale of the map's Gaussian kernel in standard deviations of the "
         "features; null: the median distance of 1,000 rows.",
     },
     "standardise": {
-        "type": "boolean", "default": False,
+        "type": "boolean",
+        "default": False,
         "description": "Whether features are brought to mean 0 and standard deviation 1 before "
         "the penalty counts (sparse ones are scaled only).",
     },
-}  # fmt: skip
+}
 
 #: Rounding that a sum of shares may have.
 ROUNDING = 1e-12
@@ -85,10 +97,17 @@ class ShiftedThreshold(SvmBaseline):
     """
 
     def __init__(
-        self, constraint, kappa=None, target=None,
-        penalty=None, bias="regularised", features="none", feature_count=300, feature_scale=None,
+        self,
+        constraint,
+        kappa=None,
+        target=None,
+        penalty=None,
+        bias="regularised",
+        features="none",
+        feature_count=300,
+        feature_scale=None,
         standardise=False,
-    ):  # fmt: skip
+    ):
         self.constraint = constraint
         self.kappa = kappa
         self.target = target
@@ -100,9 +119,16 @@ class ShiftedThreshold(SvmBaseline):
         self.standardise = standardise
 
     def fit(
-        self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, deployed=None,
+        self,
+        X=None,
+        y=None,
+        sample_weight=None,
+        *,
+        samples=None,
+        datasets=None,
+        deployed=None,
         rng=None,
-    ):  # fmt: skip
+    ):
         """Fit, and shift.
 
         Parameters

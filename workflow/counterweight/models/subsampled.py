@@ -4,12 +4,7 @@ import logging
 
 import numpy as np
 
-from counterweight.checks import (
-    checked_labels,
-    checked_new_rows,
-    checked_rows,
-    checked_weights,
-)
+from counterweight.checks import checked_labels, checked_new_rows, checked_rows, checked_weights
 from counterweight.errors import CounterweightError
 from counterweight.labeling.zero_rejection import (
     keep_weights,
@@ -26,33 +21,45 @@ log = logging.getLogger("counterweight")
 TASK = "classification"
 OPTIONS = {
     "learner": {
-        "enum": ["sgd", "logistic", "boosting", "tree"], "default": "logistic",
+        "enum": ["sgd", "logistic", "boosting", "tree"],
+        "default": "logistic",
         "description": "What learns from the kept rows.",
     },
     "keep_rate": {
-        "type": ["number", "string"], "exclusiveMinimum": 0, "maximum": 1,
-        "pattern": "^balanced$", "default": 0.1,
+        "type": ["number", "string"],
+        "exclusiveMinimum": 0,
+        "maximum": 1,
+        "pattern": "^balanced$",
+        "default": 0.1,
         "description": "Rate at which rows of class 0 are kept; balanced: as many as of class 1.",
     },
     "correction": {
-        "enum": ["none", "weights", "spline", "prior"], "default": "spline",
+        "enum": ["none", "weights", "spline", "prior"],
+        "default": "spline",
         "description": "none: no weights, no correction; weights: a kept row of class 0 weighs "
         "1/keep_rate in training; spline: no weights, then a calibration spline with corrected "
         "control points; prior: no weights, then the odds times keep_rate.",
     },
     "bins": {
-        "type": "integer", "minimum": 1, "default": 20,
+        "type": "integer",
+        "minimum": 1,
+        "default": 20,
         "description": "Bins of equal count of the calibration spline.",
     },
     "calibration_share": {
-        "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.5,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.5,
         "description": "Share of the kept rows held out to fit the spline.",
     },
     "min_leaf": {
-        "type": "integer", "minimum": 1, "default": 2,
+        "type": "integer",
+        "minimum": 1,
+        "default": 2,
         "description": "Least rows in a leaf; learner tree only.",
     },
-}  # fmt: skip
+}
 
 
 class SubsampledClassifier:
@@ -98,8 +105,12 @@ class SubsampledClassifier:
     #: The trainer passes row ids.
     KEYED = True
     SWEPT = (
-        "rows_trained", "spline_gap", "predictions_out_of_range", "converged", "constant_model",
-    )  # fmt: skip
+        "rows_trained",
+        "spline_gap",
+        "predictions_out_of_range",
+        "converged",
+        "constant_model",
+    )
 
     def __init__(
         self,
@@ -171,8 +182,10 @@ class SubsampledClassifier:
         if self.constant_:
             log.warning(
                 "Of %d training rows %d were kept, and those to learn from or to calibrate on are "
-                "of one class: the model is a constant. Raise keep_rate.", len(y), int(kept.sum()),
-            )  # fmt: skip
+                "of one class: the model is a constant. Raise keep_rate.",
+                len(y),
+                int(kept.sum()),
+            )
             self.learner_ = ConstantModel(y[kept], known[kept])
         else:
             weight = (known if self.correction == "weights" else outer)[train]

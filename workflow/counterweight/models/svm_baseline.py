@@ -146,9 +146,16 @@ class SvmBaseline(RateEstimator):
 
     SAMPLED = DataSets
     KEPT = (
-        "coefficient", "intercept", "objective", "gap", "feasible", "penalty", "evaluations",
-        "coefficient_norm", "thresholds",
-    )  # fmt: skip
+        "coefficient",
+        "intercept",
+        "objective",
+        "gap",
+        "feasible",
+        "penalty",
+        "evaluations",
+        "coefficient_norm",
+        "thresholds",
+    )
 
     def _learn(self, samples, seen, rng, direction=None):
         """Fit the SVM to the labeled rows.

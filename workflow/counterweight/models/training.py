@@ -86,10 +86,13 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, mea
 def _predicted(repeat, target, setting, rows, p):
     return pa.table(
         {
-            "repeat": np.full(len(rows), repeat, "int16"), "target": constant(target, len(rows)),
-            "setting": constant(setting, len(rows)), "row": rows.astype("int32"), "p": p,
+            "repeat": np.full(len(rows), repeat, "int16"),
+            "target": constant(target, len(rows)),
+            "setting": constant(setting, len(rows)),
+            "row": rows.astype("int32"),
+            "p": p,
         }
-    )  # fmt: skip
+    )
 
 
 def train_sampled(component, method, data, repeat, target, seed, study, measures):
@@ -116,8 +119,11 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
         model = component(**options).fit(
             X, y, weight, rng=generator(seed, study, repeat, purpose), samples=samples
         )
-        numbers = {part: values for part, values in model.to_arrays().items()
-                   if not name or part in component.KEPT}  # fmt: skip
+        numbers = {
+            part: values
+            for part, values in model.to_arrays().items()
+            if not name or part in component.KEPT
+        }
         seen = model.predict_proba(samples.X, **({"samples": samples} if grouped else {}))[:, 1]
         if measures:
             found = samples.measure(seen, measures, options)
@@ -168,11 +174,7 @@ def _shifted(component, method, data, repeat, starts, earlier):
     steps = [options.pop("iterations")]
     sweep = dict(method["sweep"] or {})
     steps = sorted(sweep.pop("iterations", steps))
-    shared = {
-        "starts": starts,
-        "selected_share": data.selected_share(repeat),
-        "iterations": steps,
-    }
+    shared = {"starts": starts, "selected_share": data.selected_share(repeat), "iterations": steps}
     X_unlabeled = data.X[data.positions(repeat, data.role(repeat, "unlabeled"))]
     variants = []
     for setting in settings(sweep):

@@ -302,8 +302,9 @@ class DataSets:
             parts.append((y2, _weights(weight2, count, f" of the data set {name}"), deployed2))
         scores = _scores(tables, parts, deployed)
         table = np.repeat(np.arange(len(tables)), [rows.shape[0] for rows in tables])
-        members = {name: np.append(mask, np.zeros(len(table) - n, bool)) for name, mask in
-                   masks.items()}  # fmt: skip
+        members = {
+            name: np.append(mask, np.zeros(len(table) - n, bool)) for name, mask in masks.items()
+        }
         members |= {name: table == number for name, number in own.items()}
         return cls(
             _stacked(tables),

@@ -5,13 +5,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.rates.coefficients import checked_parameters, deployed_positive, rate_parts
 from counterweight.rates.datasets import UndefinedRate
-from counterweight.rates.language import (
-    Number,
-    Parameter,
-    Rate,
-    check_parameter,
-    parse_expression,
-)
+from counterweight.rates.language import Number, Parameter, Rate, check_parameter, parse_expression
 
 
 def measure(p, data, expressions, parameters=None, *, errors=False, undefined="raise"):

@@ -48,9 +48,7 @@ LAYOUT = (
     ("data", "string"),
     ("rules", "string"),
 )
-_SIDE = (
-    "study", "source", "metric", "target", "item", "aggregate", "distance_to", "within",
-)  # fmt: skip
+_SIDE = ("study", "source", "metric", "target", "item", "aggregate", "distance_to", "within")
 
 
 def _place(file, document, path):
@@ -309,13 +307,26 @@ def _decide_rule(rule, metrics, plan, failures):
     relative = bool(rule.get("relative"))
     unit, factor = ("%", 100.0) if relative else wording.unit(left["metric"])
     outcome = {
-        "label": rule["label"], "study": left["study"], "target": left.get("target", ""),
-        "metric": left["metric"], "left": left.get("source"), "comparison": rule["comparison"],
-        "right": right["source"] if isinstance(right, dict) and "source" in right else
-        None if isinstance(right, dict) else right,
-        "unit": unit, "factor": factor, "effect": math.nan, "low": math.nan, "high": math.nan,
-        "repeats": 0, "verdict": "cannot", "text": "",
-    }  # fmt: skip
+        "label": rule["label"],
+        "study": left["study"],
+        "target": left.get("target", ""),
+        "metric": left["metric"],
+        "left": left.get("source"),
+        "comparison": rule["comparison"],
+        "right": right["source"]
+        if isinstance(right, dict) and "source" in right
+        else None
+        if isinstance(right, dict)
+        else right,
+        "unit": unit,
+        "factor": factor,
+        "effect": math.nan,
+        "low": math.nan,
+        "high": math.nan,
+        "repeats": 0,
+        "verdict": "cannot",
+        "text": "",
+    }
     judge = rule.get("judge", "interval")
     average = judge == "mean"
     try:
@@ -335,9 +346,12 @@ def _decide_rule(rule, metrics, plan, failures):
     if judge == "every" and verdict == "undecided":
         verdict = "fails"
     outcome |= {
-        "effect": mean * factor, "low": low * factor, "high": high * factor,
-        "repeats": len(difference), "verdict": verdict,
-    }  # fmt: skip
+        "effect": mean * factor,
+        "low": low * factor,
+        "high": high * factor,
+        "repeats": len(difference),
+        "verdict": verdict,
+    }
     return outcome | {"text": _phrase(left, right, rule, outcome, plan)}
 
 

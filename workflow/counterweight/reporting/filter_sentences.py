@@ -43,11 +43,17 @@ COUNTED = (
 def sentences(found):
     """One sentence for each thing that the study shows; see `FilterResults`."""
     told = (
-        start_sentence(found), balance_sentence(found), reach_sentence(found),
-        disclosure_sentence(found), attribute_sentence(found), best_sentence(found),
-        group_sentence(found), classifier_sentence(found), bound_sentence(found),
+        start_sentence(found),
+        balance_sentence(found),
+        reach_sentence(found),
+        disclosure_sentence(found),
+        attribute_sentence(found),
+        best_sentence(found),
+        group_sentence(found),
+        classifier_sentence(found),
+        bound_sentence(found),
         given_sentence(found),
-    )  # fmt: skip
+    )
     return [text for text in told if text]
 
 
@@ -57,8 +63,11 @@ def _labels(found):
 
 def start_sentence(found):
     """Imbalance before filtering, by group."""
-    parts = [f"{number(found.start(target).mean, 3)} on {ROWS[target]}" for target in ROWS
-             if found.start(target).known]  # fmt: skip
+    parts = [
+        f"{number(found.start(target).mean, 3)} on {ROWS[target]}"
+        for target in ROWS
+        if found.start(target).known
+    ]
     groups = found.groups()
     if not parts:
         return ""
@@ -197,8 +206,11 @@ def best_sentence(found):
     """Which proxy balances best at the same disclosivity on test rows."""
     parts = []
     for budget in _BUDGETS:
-        values = {label: within(found, name, "test", budget) for name, label in
-                  methods_of(found.plan) if found.option(name)}  # fmt: skip
+        values = {
+            label: within(found, name, "test", budget)
+            for name, label in methods_of(found.plan)
+            if found.option(name)
+        }
         values = {label: value for label, value in values.items() if not math.isnan(value)}
         if len(values) > 1:
             best = min(values, key=values.get)
@@ -302,8 +314,11 @@ def given_sentence(found):
 def warnings(found):
     """What to take with care: unreached target, few rows in leaves."""
     for name, label in methods_of(found.plan):
-        few = [item for _, item in found.settings(name)
-               if found.get(name, "collected", "train", item).mean < _FEW_COLLECTED]  # fmt: skip
+        few = [
+            item
+            for _, item in found.settings(name)
+            if found.get(name, "collected", "train", item).mean < _FEW_COLLECTED
+        ]
         if few:
             yield (
                 f"{label}: fewer than {_FEW_COLLECTED} training rows are expected in the sample at "

@@ -52,9 +52,13 @@ def sheets(found, reasons):
         ``long``: what to fold a long sheet under, or empty.
     """
     made = [
-        overview_sheet(found, reasons), balance_sheet(found), groups_sheet(found),
-        classifier_sheet(found), bound_sheet(found), proxies_sheet(found),
-    ]  # fmt: skip
+        overview_sheet(found, reasons),
+        balance_sheet(found),
+        groups_sheet(found),
+        classifier_sheet(found),
+        bound_sheet(found),
+        proxies_sheet(found),
+    ]
     made = [sheet for sheet in made if sheet and sheet["rows"]]
     for sheet in made:
         rows = len(sheet["rows"])
@@ -64,8 +68,14 @@ def sheets(found, reasons):
 
 
 def _row(label, cells, group=""):
-    return {"label": label, "oracle": False, "failed": False, "reason": "", "group": group,
-            "cells": cells}  # fmt: skip
+    return {
+        "label": label,
+        "oracle": False,
+        "failed": False,
+        "reason": "",
+        "group": group,
+        "cells": cells,
+    }
 
 
 def estimate_cell(estimate, places=3, factor=1.0, grade=""):
@@ -85,9 +95,19 @@ def grouped(rows):
 
 
 _HEAD = [
-    "Imbalance, train", "Floor", "Imbalance, test", "Floor", "Way to it", "Disclosivity, train",
-    "Test", "Large leaves", "Beyond", "Accepted", "Rows collected", "Leaves",
-]  # fmt: skip
+    "Imbalance, train",
+    "Floor",
+    "Imbalance, test",
+    "Floor",
+    "Way to it",
+    "Disclosivity, train",
+    "Test",
+    "Large leaves",
+    "Beyond",
+    "Accepted",
+    "Rows collected",
+    "Leaves",
+]
 
 
 def overview_sheet(found, reasons):
@@ -103,8 +123,9 @@ def overview_sheet(found, reasons):
         rows.append(_row(text, _balance_cells(found, name, item)))
     start = [
         f"{number(found.start(target).mean, 3)} on {ROWS[target]}"
-        for target in TARGETS if found.start(target).known
-    ]  # fmt: skip
+        for target in TARGETS
+        if found.start(target).known
+    ]
     note = (
         "Imbalance: distance of the groups' shares among the accepted from the wanted shares"
         + (f"; before filtering {listing(start)}" if start else "")
@@ -118,18 +139,25 @@ def overview_sheet(found, reasons):
     )
     return {
         "caption": f"The proxies near α = {MIDDLE:g}; without α as trained (η = 0).",
-        "head": ["Proxy", *_HEAD], "rows": rows, "note": note,
-    }  # fmt: skip
+        "head": ["Proxy", *_HEAD],
+        "rows": rows,
+        "note": note,
+    }
 
 
 def balance_sheet(found):
     """How balanced, how disclosive and how large the filtered sample is, by setting."""
     lines = [
         (label, setting_label(item), _balance_cells(found, name, item))
-        for name, label in methods_of(found.plan) for _, item in found.chosen(name)
-    ]  # fmt: skip
-    return {"caption": "The same at other settings", "head": ["Setting", *_HEAD],
-            "rows": list(grouped(lines)), "note": ""}  # fmt: skip
+        for name, label in methods_of(found.plan)
+        for _, item in found.chosen(name)
+    ]
+    return {
+        "caption": "The same at other settings",
+        "head": ["Setting", *_HEAD],
+        "rows": list(grouped(lines)),
+        "note": "",
+    }
 
 
 def way_grade(value):
@@ -152,15 +180,19 @@ def _balance_cells(found, name, item):
     leaves = of("leaves", "train") if of("leaves", "train").known else of("leaves", "test")
     shown = found.in_print(name, "leaves", "train", item)
     return [
-        estimate_cell(of("imbalance", "train")), cell(number(of("floor", "train").mean, 3)),
-        estimate_cell(of("imbalance", "test")), cell(number(of("floor", "test").mean, 3)),
+        estimate_cell(of("imbalance", "train")),
+        cell(number(of("floor", "train").mean, 3)),
+        estimate_cell(of("imbalance", "test")),
+        cell(number(of("floor", "test").mean, 3)),
         cell(percent(way, 0), grade=way_grade(way)),
-        estimate_cell(of("disclosivity", "train")), estimate_cell(of("disclosivity", "test")),
+        estimate_cell(of("disclosivity", "train")),
+        estimate_cell(of("disclosivity", "test")),
         cell(number(of("disclosivity_large", "test").mean, 3)),
         cell(number(over, 3, sign=True), grade=over_grade(over)) if promised else cell("no limit"),
-        cell(chance_text(rate.mean)), cell(number(size.mean, 0)),
+        cell(chance_text(rate.mean)),
+        cell(number(size.mean, 0)),
         cell(number(leaves.mean, 1), "" if math.isnan(shown) else f"in print {number(shown, 0)}"),
-    ]  # fmt: skip
+    ]
 
 
 def groups_sheet(found):
@@ -178,26 +210,33 @@ def groups_sheet(found):
     rows = []
     for group in groups:
         cells = [cell(percent(found.share_wanted(group)))]
-        cells += [cell(percent(found.get("labels", "group_share", target, group).mean, 2))
-                  for target in TARGETS]  # fmt: skip
+        cells += [
+            cell(percent(found.get("labels", "group_share", target, group).mean, 2))
+            for target in TARGETS
+        ]
         for item in items:
             key = f"{item}#{group}"
-            cells += [estimate_cell(found.get(name, "group_share", target, key), 2, 100.0)
-                      for target in TARGETS]  # fmt: skip
+            cells += [
+                estimate_cell(found.get(name, "group_share", target, key), 2, 100.0)
+                for target in TARGETS
+            ]
             gain = found.get(name, "group_gain", "test", key)
             shown = found.in_print(name, "group_gain", "test", key)
             cells.append(
-                cell("–" if not gain.known else f"× {number(gain.mean, 2)}",
-                     "" if math.isnan(shown) else f"in print × {number(shown, 1)}")
-            )  # fmt: skip
+                cell(
+                    "–" if not gain.known else f"× {number(gain.mean, 2)}",
+                    "" if math.isnan(shown) else f"in print × {number(shown, 1)}",
+                )
+            )
         rows.append(_row(group, cells))
     label = dict(methods_of(found.plan))[name]
     return {
         "caption": f"Shares of the groups before and after filtering, in per cent ({label}).",
-        "head": head, "rows": rows,
+        "head": head,
+        "rows": rows,
         "note": "Gain: share among the accepted test rows over that among all test rows; mean over "
         "repeats.",
-    }  # fmt: skip
+    }
 
 
 def _few(found, name, metric, target="test"):
@@ -227,19 +266,27 @@ def classifier_sheet(found):
         if base.known and not told:
             told = True
             rows.append(_row("All training rows", _classifier_cells(found, name, EVERYONE), ""))
-        rows += grouped((label, setting_label(item), _classifier_cells(found, name, item))
-                        for item in items)  # fmt: skip
+        rows += grouped(
+            (label, setting_label(item), _classifier_cells(found, name, item)) for item in items
+        )
     return {
         "caption": "Accuracy on test rows of a classifier trained on the accepted rows, in per "
         "cent.",
-        "head": ["Trained on", "Accuracy", "Beyond all rows", "Worst group", "Beyond all rows",
-                 "Which group", "Rows"],
+        "head": [
+            "Trained on",
+            "Accuracy",
+            "Beyond all rows",
+            "Worst group",
+            "Beyond all rows",
+            "Which group",
+            "Rows",
+        ],
         "rows": rows,
         "note": "Beyond all rows: mean difference over repeats from the classifier trained on all "
         f"training rows, in points; good from {number(-100 * LOST[0], 1)}, fair from "
         f"{number(-100 * LOST[1], 0)}. The paper leaves open what a balanced sample does to a "
         "classifier.",
-    }  # fmt: skip
+    }
 
 
 def difference_from_everyone(found, name, metric, item):
@@ -257,8 +304,10 @@ def _classifier_cells(found, name, item):
             cells.append(cell(""))
         else:
             cells.append(cell(number(100 * change, 1, sign=True), grade=rises(-change, LOST)))
-    groups = {group: found.get(name, "accuracy_group", "test", f"{item}#{group}").mean
-              for group in found.groups()}  # fmt: skip
+    groups = {
+        group: found.get(name, "accuracy_group", "test", f"{item}#{group}").mean
+        for group in found.groups()
+    }
     groups = {group: value for group, value in groups.items() if not math.isnan(value)}
     worst = min(groups, key=groups.get) if groups else "–"
     accepted = found.get(name, "rows_accepted", "test", item)
@@ -293,24 +342,38 @@ def bound_sheet(found):
                 estimate_cell(found.get(name, "imbalance", "test", item)),
                 cell(number(found.get(name, "bound_imbalance", "test", item).mean, 3)),
                 cell(f"nothing on {' and '.join(nothing)}" if nothing else "holds something"),
-            ]  # fmt: skip
+            ]
             lines.append((label, setting_label(item), cells))
     return {
         "caption": "From training to test rows: what was measured, and what Theorem 3 promises.",
-        "head": ["Setting", "Disclosivity, test − train", "On test", "Bound", "Imbalance, test − "
-                 "train", "On test", "Bound", "What the bound says"],
+        "head": [
+            "Setting",
+            "Disclosivity, test − train",
+            "On test",
+            "Bound",
+            "Imbalance, test − train",
+            "On test",
+            "Bound",
+            "What the bound says",
+        ],
         "rows": list(grouped(lines)),
         "note": "The bound holds with 95 % probability for the smallest leaf's number of rows and "
         "the VC dimension of the splits. It says nothing on disclosivity from 1 on, and nothing "
         "on imbalance from that of no filter on.",
-    }  # fmt: skip
+    }
 
 
 def proxies_sheet(found):
     """Size of the fitted proxies, and how far the wanted shares are from their hull."""
     known = [one["id"] for one in found.plan.get("selectors", ())]
-    names = (("leaves", 1), ("height", 1), ("splits", 1), ("distance", 3),
-             ("disclosivity", 3), ("disclosivity_nodes", 3))  # fmt: skip
+    names = (
+        ("leaves", 1),
+        ("height", 1),
+        ("splits", 1),
+        ("distance", 3),
+        ("disclosivity", 3),
+        ("disclosivity_nodes", 3),
+    )
     lines, told = [], set()
     for name in known:
         settings = found.chosen_of_selector(name)
@@ -327,16 +390,25 @@ def proxies_sheet(found):
             cells.append(cell(percent(hit.mean) if hit.known else ""))
             label = setting_label(item) if item else "as trained"
             lines.append((name.replace("_", " "), label, cells))
-    keep = [k for k, (metric, _) in enumerate((*names, ("attribute_accuracy", 1)))
-            if metric in told]  # fmt: skip
-    titles = ("Leaves", "Height", "Splits", "Distance of the hull", "Disclosivity",
-              "Of all nodes", "Guesses the group")  # fmt: skip
+    keep = [
+        k for k, (metric, _) in enumerate((*names, ("attribute_accuracy", 1))) if metric in told
+    ]
+    titles = (
+        "Leaves",
+        "Height",
+        "Splits",
+        "Distance of the hull",
+        "Disclosivity",
+        "Of all nodes",
+        "Guesses the group",
+    )
     lines = [(group, label, [cells[k] for k in keep]) for group, label, cells in lines]
     return {
         "caption": "The fitted proxies: mean over repeats, training rows.",
-        "head": ["Setting", *(titles[k] for k in keep)], "rows": list(grouped(lines)),
+        "head": ["Setting", *(titles[k] for k in keep)],
+        "rows": list(grouped(lines)),
         "note": "Distance of the hull: from the wanted shares to the nearest mixture of leaves; at "
         "0 a perfectly balanced sample can be drawn. Of all nodes: the largest disclosivity of "
         "any tree on the way, inner nodes included. Guesses the group: accuracy of the attribute "
         "classifier that naive and QP proxies are made of.",
-    }  # fmt: skip
+    }

@@ -14,19 +14,43 @@ ETAS = (0.0, 0.5, 1.0)
 TARGETS = ("train", "test")
 #: Metrics by setting, in the order of the table; the first is the headline.
 MEASURED = (
-    "imbalance", "imbalance_drawn", "floor", "disclosivity", "disclosivity_rows",
-    "disclosivity_large", "acceptance_rate", "collected", "leaves", "bound_disclosivity",
-    "bound_imbalance", "excess_disclosivity", "excess_imbalance", "accuracy", "accuracy_worst",
+    "imbalance",
+    "imbalance_drawn",
+    "floor",
+    "disclosivity",
+    "disclosivity_rows",
+    "disclosivity_large",
+    "acceptance_rate",
+    "collected",
+    "leaves",
+    "bound_disclosivity",
+    "bound_imbalance",
+    "excess_disclosivity",
+    "excess_imbalance",
+    "accuracy",
+    "accuracy_worst",
     "rows_accepted",
-)  # fmt: skip
+)
 #: Metrics by setting and group.
 BY_GROUP = ("group_share", "group_gain", "accuracy_group")
 #: The classifier that is trained on all training rows.
 EVERYONE = "everyone"
 LAYOUT = (
-    "study", "target", "method", "label", "setting", "group", "metric", "mean", "sd", "low",
-    "high", "n", "status", "reason",
-)  # fmt: skip
+    "study",
+    "target",
+    "method",
+    "label",
+    "setting",
+    "group",
+    "metric",
+    "mean",
+    "sd",
+    "low",
+    "high",
+    "n",
+    "status",
+    "reason",
+)
 
 
 class Estimate(NamedTuple):
@@ -242,18 +266,33 @@ def filter_table(metrics, settings, study, reason_of=None):
         table of all measurements only.
     """
     own = metrics[
-        (metrics["study"] == study) & metrics["target"].isin(TARGETS)
-        & metrics["metric"].isin((*MEASURED, *BY_GROUP)) & metrics["value"].notna()
-    ]  # fmt: skip
+        (metrics["study"] == study)
+        & metrics["target"].isin(TARGETS)
+        & metrics["metric"].isin((*MEASURED, *BY_GROUP))
+        & metrics["value"].notna()
+    ]
     parts = []
     for name, label in methods_of(settings):
         place = {"study": study, "method": name, "label": label}
         mine = own[own["source"] == name]
         if mine.empty:
             reason = reason_of(name) if reason_of else "no result was found"
-            parts.append(pd.DataFrame([place | {"metric": MEASURED[0], "n": 0, "target": "",
-                         "setting": "", "group": "", "status": "failed",
-                         "reason": reason}]))  # fmt: skip
+            parts.append(
+                pd.DataFrame(
+                    [
+                        place
+                        | {
+                            "metric": MEASURED[0],
+                            "n": 0,
+                            "target": "",
+                            "setting": "",
+                            "group": "",
+                            "status": "failed",
+                            "reason": reason,
+                        }
+                    ]
+                )
+            )
             continue
         table = summarised(mine, settings["test_share"], ["target", "metric", "item"])
         table = table.reset_index()
@@ -271,8 +310,11 @@ def _ordered(table, settings):
     values = [(setting_value(item) or ("", -1.0))[1] for item in table["setting"]]
     targets = {name: rank for rank, name in enumerate(("", *TARGETS))}
     keys = (
-        table["method"].map(methods), values, table["target"].map(targets),
-        table["metric"].map(metrics), table["group"].rank(method="dense"),
-    )  # fmt: skip
+        table["method"].map(methods),
+        values,
+        table["target"].map(targets),
+        table["metric"].map(metrics),
+        table["group"].rank(method="dense"),
+    )
     table = table.reindex(columns=list(LAYOUT)).astype({"n": "int64"})
     return table.iloc[np.lexsort([np.asarray(key) for key in keys[::-1]])].reset_index(drop=True)

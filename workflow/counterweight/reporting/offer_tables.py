@@ -10,31 +10,81 @@ from counterweight.reporting.wording import method_label
 ASSIGNMENTS = ("hard", "soft", "")
 #: What is told of each method and assignment, in order; the first is the headline.
 MEASURED = (
-    "rmse", "rmse_floor", "rmse_test", "rmse_floor_test", "log_loss", "brier", "auc",
-    "enrolment_predicted", "enrolment_predicted_low", "enrolment_predicted_high",
-    "enrolment_actual", "enrolment_true", "revenue_predicted", "revenue_predicted_low",
-    "revenue_predicted_high", "revenue_actual", "revenue_true", "best_offer", "best_offer_low",
-    "best_offer_high", "enrolment_claimed", "enrolment_claimed_low", "enrolment_claimed_high",
-    "enrolment_optimal_true", "enrolment_best_possible", "revenue_claimed",
-    "revenue_claimed_low", "revenue_claimed_high", "revenue_optimal_true",
-    "revenue_best_possible", "revenue_ips", "revenue_ips_low", "revenue_ips_high",
-    "revenue_snips", "revenue_snips_low", "revenue_snips_high", "enrolment_error",
-    "revenue_error", "single_offer", "single_offer_acceptance", "single_offer_revenue",
-    "offer_variation", "regression_r2", "regression_adjusted_r2",
-)  # fmt: skip
+    "rmse",
+    "rmse_floor",
+    "rmse_test",
+    "rmse_floor_test",
+    "log_loss",
+    "brier",
+    "auc",
+    "enrolment_predicted",
+    "enrolment_predicted_low",
+    "enrolment_predicted_high",
+    "enrolment_actual",
+    "enrolment_true",
+    "revenue_predicted",
+    "revenue_predicted_low",
+    "revenue_predicted_high",
+    "revenue_actual",
+    "revenue_true",
+    "best_offer",
+    "best_offer_low",
+    "best_offer_high",
+    "enrolment_claimed",
+    "enrolment_claimed_low",
+    "enrolment_claimed_high",
+    "enrolment_optimal_true",
+    "enrolment_best_possible",
+    "revenue_claimed",
+    "revenue_claimed_low",
+    "revenue_claimed_high",
+    "revenue_optimal_true",
+    "revenue_best_possible",
+    "revenue_ips",
+    "revenue_ips_low",
+    "revenue_ips_high",
+    "revenue_snips",
+    "revenue_snips_low",
+    "revenue_snips_high",
+    "enrolment_error",
+    "revenue_error",
+    "single_offer",
+    "single_offer_acceptance",
+    "single_offer_revenue",
+    "offer_variation",
+    "regression_r2",
+    "regression_adjusted_r2",
+)
 #: Told of a method whatever the assignment.
 OF_METHOD = ("components_chosen", "kl")
 #: Told of each true component.
 OF_COMPONENT = ("component_imbalance", "component_overlap", "component_eta", "component_k")
 #: Told of each variable of a regression.
 OF_VARIABLE = (
-    "regression_beta", "regression_coefficient", "regression_p", "regression_low",
+    "regression_beta",
+    "regression_coefficient",
+    "regression_p",
+    "regression_low",
     "regression_high",
-)  # fmt: skip
+)
 LAYOUT = (
-    "study", "target", "method", "label", "oracle", "assignment", "metric", "item", "mean", "sd",
-    "low", "high", "n", "printed", "status", "reason",
-)  # fmt: skip
+    "study",
+    "target",
+    "method",
+    "label",
+    "oracle",
+    "assignment",
+    "metric",
+    "item",
+    "mean",
+    "sd",
+    "low",
+    "high",
+    "n",
+    "printed",
+    "status",
+    "reason",
+)
 
 
 def is_oracle(method):
@@ -99,17 +149,31 @@ def offer_table(metrics, settings, study, target="general", printed=(), reason_o
     for method in settings["methods"]:
         mine = own[own["source"] == method["id"]]
         place = {
-            "study": study, "target": target, "method": method["id"],
-            "label": method_label(method), "oracle": is_oracle(method),
-        }  # fmt: skip
+            "study": study,
+            "target": target,
+            "method": method["id"],
+            "label": method_label(method),
+            "oracle": is_oracle(method),
+        }
         held = assignments_of(mine)
         if not held:
             reason = reason_of(method["id"]) if reason_of else "no result was found"
             rows.append(
-                place | {"assignment": "", "metric": MEASURED[0], "item": "", "mean": np.nan,
-                         "sd": np.nan, "low": np.nan, "high": np.nan, "n": 0, "printed": np.nan,
-                         "status": "failed", "reason": reason}
-            )  # fmt: skip
+                place
+                | {
+                    "assignment": "",
+                    "metric": MEASURED[0],
+                    "item": "",
+                    "mean": np.nan,
+                    "sd": np.nan,
+                    "low": np.nan,
+                    "high": np.nan,
+                    "n": 0,
+                    "printed": np.nan,
+                    "status": "failed",
+                    "reason": reason,
+                }
+            )
             continue
         for (metric, item), part in mine.groupby(["metric", "item"], sort=False):
             where = _place(metric, item, held)
@@ -119,12 +183,21 @@ def offer_table(metrics, settings, study, target="general", printed=(), reason_o
             mean, low, high = paired_interval(values, settings["test_share"])
             shown = in_print.get((f"{method['id']} {item}".strip(), metric), np.nan)
             rows.append(
-                place | {
-                    "assignment": where[0], "metric": metric, "item": where[1], "mean": mean,
-                    "sd": values.std(ddof=1) if len(values) > 1 else np.nan, "low": low,
-                    "high": high, "n": len(values), "printed": shown, "status": "ok", "reason": "",
+                place
+                | {
+                    "assignment": where[0],
+                    "metric": metric,
+                    "item": where[1],
+                    "mean": mean,
+                    "sd": values.std(ddof=1) if len(values) > 1 else np.nan,
+                    "low": low,
+                    "high": high,
+                    "n": len(values),
+                    "printed": shown,
+                    "status": "ok",
+                    "reason": "",
                 }
-            )  # fmt: skip
+            )
     table = pd.DataFrame(rows, columns=list(LAYOUT))
     return table.iloc[np.lexsort(_order(table, settings)[::-1])].reset_index(drop=True)
 
@@ -147,16 +220,26 @@ def _place(metric, item, held):
 
 
 def _order(table, settings):
-    metrics = (*OF_METHOD, *MEASURED, *OF_COMPONENT, "rmse_component", "rmse_component_test",
-               "offer_spread", *OF_VARIABLE)  # fmt: skip
+    metrics = (
+        *OF_METHOD,
+        *MEASURED,
+        *OF_COMPONENT,
+        "rmse_component",
+        "rmse_component_test",
+        "offer_spread",
+        *OF_VARIABLE,
+    )
     ranks = {name: rank for rank, name in enumerate(metrics)}
     methods = {method["id"]: rank for rank, method in enumerate(settings["methods"])}
     ways = {name: rank for rank, name in enumerate(ASSIGNMENTS)}
     numbers = pd.to_numeric(table["item"], errors="coerce").fillna(-1.0)
     return [
-        table["method"].map(methods), table["assignment"].map(ways), table["metric"].map(ranks),
-        numbers, table["item"].rank(method="dense"),
-    ]  # fmt: skip
+        table["method"].map(methods),
+        table["assignment"].map(ways),
+        table["metric"].map(ranks),
+        numbers,
+        table["item"].rank(method="dense"),
+    ]
 
 
 def rows_of(table):
@@ -207,9 +290,10 @@ def gains(part):
     for total in ("revenue", "enrolment"):
         actual, true = (mean_of(part, f"{total}_{name}") for name in ("actual", "true"))
         for name, top, base in (
-            ("claimed", "claimed", actual), ("true", "optimal_true", true),
+            ("claimed", "claimed", actual),
+            ("true", "optimal_true", true),
             ("possible", "best_possible", true),
-        ):  # fmt: skip
+        ):
             value = mean_of(part, f"{total}_{top}")
             found[f"{total}_{name}"] = value / base - 1 if base else np.nan
     return found

@@ -18,9 +18,7 @@ FLOOR_RATIO = (0.10, 0.25)
 OPTIMISM = (0.05, 0.10)
 #: How far below it an RMSE can hardly be but by offers that tell the segment.
 _FAR_BELOW = 0.15
-_PRINTED_NAMES = (
-    ("predictive_choice", "PCM"), ("logistic_tree", "LMT"), ("logitboost", "LR"),
-)  # fmt: skip
+_PRINTED_NAMES = (("predictive_choice", "PCM"), ("logistic_tree", "LMT"), ("logitboost", "LR"))
 _VARIABLES = {"imbalance": "imbalance", "overlap": "overlap", "eta": "η", "k": "k"}
 
 
@@ -45,8 +43,7 @@ def sheets(table, settings, metrics):
     found = [accuracy_sheet(table)]
     if tested or not knows_truth(table):
         found.append(totals_sheet(table, tested))
-    found += [gains_sheet(table, settings, tested), component_sheet(table),
-              regression_sheet(table)]  # fmt: skip
+    found += [gains_sheet(table, settings, tested), component_sheet(table), regression_sheet(table)]
     return [{"long": "", **sheet} for sheet in found if sheet and sheet["rows"]]
 
 
@@ -71,17 +68,24 @@ def cell(text, bracket="", grade=""):
 def _row(part, assignment, cells, group=""):
     first = part.iloc[0]
     return {
-        "label": row_label(first["label"], assignment), "oracle": bool(first["oracle"]),
-        "failed": first["status"] == "failed", "reason": first["reason"], "group": group,
+        "label": row_label(first["label"], assignment),
+        "oracle": bool(first["oracle"]),
+        "failed": first["status"] == "failed",
+        "reason": first["reason"],
+        "group": group,
         "cells": cells,
-    }  # fmt: skip
+    }
 
 
 def _plain_row(label, cells, group=""):
     return {
-        "label": label, "oracle": False, "failed": False, "reason": "", "group": group,
+        "label": label,
+        "oracle": False,
+        "failed": False,
+        "reason": "",
+        "group": group,
         "cells": cells,
-    }  # fmt: skip
+    }
 
 
 def _with_sd(part, metric, places=3, factor=1.0):
@@ -198,8 +202,12 @@ def totals_sheet(table, tested):
     note = "Predicted: mean with the mean ends of the bootstrap interval, or (sd) over repeats."
     if truth:
         note += " True: the expectation under the true curves; actual adds chance."
-    return {"caption": f"Totals over the {people} at the historical offers.", "head": head,
-            "rows": rows, "note": note}  # fmt: skip
+    return {
+        "caption": f"Totals over the {people} at the historical offers.",
+        "head": head,
+        "rows": rows,
+        "note": note,
+    }
 
 
 def gains_sheet(table, settings, tested):
@@ -265,8 +273,12 @@ def gains_sheet(table, settings, tested):
     note += (
         f" A claim is good within {percent(OPTIMISM[0], 0)}, fair within {percent(OPTIMISM[1], 0)}."
     )
-    return {"caption": f"Totals over the {people} with each method's best offers.", "head": head,
-            "rows": rows, "note": note}  # fmt: skip
+    return {
+        "caption": f"Totals over the {people} with each method's best offers.",
+        "head": head,
+        "rows": rows,
+        "note": note,
+    }
 
 
 def _gain(value, grade=""):
@@ -292,11 +304,18 @@ def component_sheet(table):
     if not components:
         return None
     errors = table[table["metric"] == "rmse_component"]
-    pairs = [(part.iloc[0]["label"], method, way) for method, way, part in rows_of(table)
-             if ((errors["method"] == method) & (errors["assignment"] == way)).any()]  # fmt: skip
+    pairs = [
+        (part.iloc[0]["label"], method, way)
+        for method, way, part in rows_of(table)
+        if ((errors["method"] == method) & (errors["assignment"] == way)).any()
+    ]
     known = [name for name in OF_COMPONENT if _measured(table, name)]
-    names = {"component_imbalance": "Imbalance", "component_overlap": "Overlap",
-             "component_eta": "η", "component_k": "k"}  # fmt: skip
+    names = {
+        "component_imbalance": "Imbalance",
+        "component_overlap": "Overlap",
+        "component_eta": "η",
+        "component_k": "k",
+    }
     rows = []
     for item in components:
         cells = []
@@ -314,12 +333,15 @@ def component_sheet(table):
         rows.append(_plain_row(label, cells))
     return {
         "caption": "RMSE on the people of each true component, mean over repeats.",
-        "head": ["Component", *(names[name] for name in known),
-                 *(row_label(label, way) for label, _, way in pairs)],
+        "head": [
+            "Component",
+            *(names[name] for name in known),
+            *(row_label(label, way) for label, _, way in pairs),
+        ],
         "rows": rows,
         "note": "Imbalance: (1/2 − share that accepts)². Methods of one model for each component "
         "are told the component of everybody, also of new people.",
-    }  # fmt: skip
+    }
 
 
 def printed_regression_of(method):
@@ -355,10 +377,13 @@ def regression_sheet(table):
             ends = [mean_of(own, f"regression_{end}", item) for end in ("low", "high")]
             shown = in_print.get(variable)
             cells = [
-                cell(number(beta, 3)), cell(number(shown[0], 3) if shown else ""),
-                cell(number(p, 3)), cell(number(shown[1], 3) if shown else ""),
-                cell(interval(*ends, 3)), cell(interval(*shown[2:], 3) if shown else ""),
-            ]  # fmt: skip
+                cell(number(beta, 3)),
+                cell(number(shown[0], 3) if shown else ""),
+                cell(number(p, 3)),
+                cell(number(shown[1], 3) if shown else ""),
+                cell(interval(*ends, 3)),
+                cell(interval(*shown[2:], 3) if shown else ""),
+            ]
             group = row_label(part.iloc[0]["label"], way) if first else ""
             if first:
                 group += _r2(part, kind, PRINTED_R2.get(name), name)
@@ -367,12 +392,19 @@ def regression_sheet(table):
     return {
         "caption": "Multiple regression of a method's RMSE by component on what the component is "
         "like; means over repeats.",
-        "head": ["Variable", "Standardised coefficient", "In print", "p", "In print",
-                 "Interval of the coefficient", "In print"],
+        "head": [
+            "Variable",
+            "Standardised coefficient",
+            "In print",
+            "p",
+            "In print",
+            "Interval of the coefficient",
+            "In print",
+        ],
         "rows": rows,
         "note": "The figures in print follow from the paper's Table 4. Its R² for LMT is the "
         "adjusted one; the plain one is .654.",
-    }  # fmt: skip
+    }
 
 
 def _is_print(part):

@@ -30,22 +30,34 @@ def study_plan(study):
     shown = {
         key: study[key]
         for key in (
-            "title", "family", "dataset", "source", "repeats", "test_share", "targets",
-            "baseline", "figures", "task", "columns", "keep_rate",
+            "title",
+            "family",
+            "dataset",
+            "source",
+            "repeats",
+            "test_share",
+            "targets",
+            "baseline",
+            "figures",
+            "task",
+            "columns",
+            "keep_rate",
         )
-    }  # fmt: skip
+    }
     if study["task"] == "offers":
         options = study["labeling"]["options"]
         shown["offer"] = {key: options[key] for key in ("low", "high", "direction", "revenue")}
     if study["task"] == "filter":
         # What is balanced: columns, wanted shares by group (none: equal), and what is given away.
         shown["filter"] = {
-            "group": study["labeling"]["options"]["group"], "target": study["target"],
+            "group": study["labeling"]["options"]["group"],
+            "target": study["target"],
             "given": study["filter"],
-        }  # fmt: skip
+        }
     shown["protocol"] = {
-        "name": study["evaluation"]["protocol"], "options": study["evaluation"]["options"]
-    }  # fmt: skip
+        "name": study["evaluation"]["protocol"],
+        "options": study["evaluation"]["options"],
+    }
     shown["selectors"] = [
         {"id": name, "oracle": selector["oracle"]}
         | ({"selector": selector["selector"]} if study["task"] == "filter" else {})
@@ -64,12 +76,17 @@ def study_plan(study):
         sees_truth = method["oracle"] or bool(selector and study["selectors"][selector]["oracle"])
         shown["methods"].append(
             {
-                "id": name, "label": name, "model": method["model"],
-                "weights": weights.get("weighting"), "selector": selector,
-                "oracle": sees_truth, "options": method["options"],
-                "sweep": method["sweep"], "repeats": method["repeats"],
+                "id": name,
+                "label": name,
+                "model": method["model"],
+                "weights": weights.get("weighting"),
+                "selector": selector,
+                "oracle": sees_truth,
+                "options": method["options"],
+                "sweep": method["sweep"],
+                "repeats": method["repeats"],
             }
-        )  # fmt: skip
+        )
     shown["tables"] = [
         {"target": target, "title": study["tables"].get(target, "")} for target in study["targets"]
     ]

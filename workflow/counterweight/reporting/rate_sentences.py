@@ -69,9 +69,8 @@ def _unconstrained(numbers):
     if source not in numbers.methods or not asked or not np.isnan(numbers.asks(source, "")):
         return ""
     values = {
-        name: numbers.mean(source, f"{name}_deterministic")
-        for name in (asked["measure"], "error")
-    }  # fmt: skip
+        name: numbers.mean(source, f"{name}_deterministic") for name in (asked["measure"], "error")
+    }
     if np.isnan(list(values.values())).any():
         return ""
     told_values = [f"{measure_name(name)} of {told(name, v)}" for name, v in values.items()]
@@ -251,15 +250,25 @@ def _counted(numbers):
         f"{count(sum(found.values()), *words)}: "
         f"{listing(f'{label} {amount}' for label, amount in found.items() if amount)}."
         for found, words in (
-            (undefined, ("value is not defined (nobody in a data set gets the positive answer) and "
-                         "left out",
-                         "values are not defined (nobody in a data set gets the positive answer) "
-                         "and left out")),
-            (short, ("fit found no model that keeps all constraints",
-                     "fits found no model that keeps all constraints")),
+            (
+                undefined,
+                (
+                    "value is not defined (nobody in a data set gets the positive answer) and "
+                    "left out",
+                    "values are not defined (nobody in a data set gets the positive answer) "
+                    "and left out",
+                ),
+            ),
+            (
+                short,
+                (
+                    "fit found no model that keeps all constraints",
+                    "fits found no model that keeps all constraints",
+                ),
+            ),
         )
         if any(found.values())
-    )  # fmt: skip
+    )
 
 
 def equal_sentences(numbers):
@@ -337,17 +346,23 @@ def relaxation_sentences(numbers):
         if other not in numbers.methods:
             continue
         items = [
-            item for item in numbers.items("ramp")
+            item
+            for item in numbers.items("ramp")
             if item in numbers.items(other) and numbers.active("ramp", item)
-        ]  # fmt: skip
+        ]
         if not items:
             continue
         distance = {
-            source: float(np.nanmean(
-                [abs(numbers.excess(source, item, "deterministic", "general")) for item in items]
-            ))
+            source: float(
+                np.nanmean(
+                    [
+                        abs(numbers.excess(source, item, "deterministic", "general"))
+                        for item in items
+                    ]
+                )
+            )
             for source in ("ramp", other)
-        }  # fmt: skip
+        }
         errors = {
             source: float(
                 np.nanmean([numbers.mean(source, "error_deterministic", item) for item in items])
@@ -395,8 +410,10 @@ def fit_sentences(numbers):
     rises, broken, gaps = [], [], []
     for source in numbers.methods:
         for found, metric in (
-            (rises, "objective_rise"), (broken, "largest_violation"), (gaps, "largest_gap"),
-        ):  # fmt: skip
+            (rises, "objective_rise"),
+            (broken, "largest_violation"),
+            (gaps, "largest_gap"),
+        ):
             table = numbers.table(source, metric)
             if not table.empty:
                 found += [float(v) for v in table.to_numpy().ravel() if not np.isnan(v)]

@@ -20,13 +20,7 @@ from counterweight.reporting.rate_words import (
 )
 from counterweight.reporting.summaries import rises, small
 from counterweight.reporting.tables import failure_of, last_line
-from counterweight.reporting.wording import (
-    interval,
-    number,
-    percent,
-    places_for,
-    setting_label,
-)
+from counterweight.reporting.wording import interval, number, percent, places_for, setting_label
 
 #: One convex step, the hinge and the ramp, as methods that are shown side by side.
 RELAXATIONS = ("ramp", "ramp_one", "hinge")
@@ -53,13 +47,16 @@ def view(metrics, name, settings, failures=()):
         return None
     numbers = RateNumbers(metrics, settings)
     parts = [
-        ("Are the constraints kept, and at what cost?", held_sentences(numbers),
-         held_sheet(numbers, name, list(failures))),
+        (
+            "Are the constraints kept, and at what cost?",
+            held_sentences(numbers),
+            held_sheet(numbers, name, list(failures)),
+        ),
         (f"Error at equal {_equal_name(settings)}", equal_sentences(numbers), equal_sheet(numbers)),
         ("Ramp, one convex step, hinge", relaxation_sentences(numbers), relaxation_sheet(numbers)),
         ("Training and test side by side", gap_sentences(numbers), gap_sheet(numbers)),
         ("What the optimiser did", fit_sentences(numbers), fit_sheet(numbers)),
-    ]  # fmt: skip
+    ]
     return [
         {"title": title, "sentences": sentences, "sheet": sheet}
         for title, sentences, sheet in parts
@@ -146,10 +143,11 @@ def held_sheet(numbers, study="", failures=()):
             several = len(items) > 1 or item
             rows.append(
                 _row(
-                    setting_label(item) if several else numbers.label(source), cells,
+                    setting_label(item) if several else numbers.label(source),
+                    cells,
                     group=numbers.label(source) if several and not place else "",
                 )
-            )  # fmt: skip
+            )
     note = (
         "Mean over repeats with its 95 % interval (a single repeat: of its own test rows). "
         "Deterministic: positive where the score is above 0; randomised: positive with the "
@@ -166,8 +164,12 @@ def held_sheet(numbers, study="", failures=()):
             f"within {percent(TEST_DISTANCE[0], 0)} of it, fair within "
             f"{percent(TEST_DISTANCE[1], 0)}."
         )
-    return {"caption": "What was asked and what came about.", "head": head, "rows": rows,
-            "note": note}  # fmt: skip
+    return {
+        "caption": "What was asked and what came about.",
+        "head": head,
+        "rows": rows,
+        "note": note,
+    }
 
 
 def _held_cells(numbers, source, item):
@@ -238,9 +240,10 @@ def relaxation_sheet(numbers):
     if len(sources) < 2 or asked is None:
         return None
     common = [
-        item for item in numbers.items(sources[0])
+        item
+        for item in numbers.items(sources[0])
         if all(item in numbers.items(other) for other in sources[1:])
-    ]  # fmt: skip
+    ]
     if not common:
         return None
     measure = asked["measure"]
@@ -256,10 +259,11 @@ def relaxation_sheet(numbers):
     return {
         "caption": "Deterministic rule, test rows: the ramp after all convex steps, the ramp after "
         "the first, and the hinge in place of the ramp.",
-        "head": head, "rows": rows,
+        "head": head,
+        "rows": rows,
         "note": "From a start at w = 0 the first convex step is the hinge problem itself, so that "
         "the two agree there.",
-    }  # fmt: skip
+    }
 
 
 def gap_sheet(numbers):
@@ -271,10 +275,11 @@ def gap_sheet(numbers):
     gaps = [name for name in numbers.measures if name != measure]
     for source in numbers.ordered():
         items = [
-            item for item in numbers.items(source)
+            item
+            for item in numbers.items(source)
             if not np.isnan(numbers.asks(source, item))
             and not np.isnan(numbers.mean(source, f"{measure}_randomised", item, "train"))
-        ]  # fmt: skip
+        ]
         for place, item in enumerate(items):
             cells = []
             for rule in ("randomised", "deterministic"):
@@ -286,23 +291,27 @@ def gap_sheet(numbers):
             several = len(items) > 1 or item
             rows.append(
                 _row(
-                    setting_label(item) if several else numbers.label(source), cells,
+                    setting_label(item) if several else numbers.label(source),
+                    cells,
                     group=numbers.label(source) if several and not place else "",
                 )
-            )  # fmt: skip
+            )
     if not rows:
         return None
     head = ["Method and setting"] + [
-        f"{rule}, {place}" for rule in ("Randomised", "Deterministic")
+        f"{rule}, {place}"
+        for rule in ("Randomised", "Deterministic")
         for place in ("training", "test")
-    ]  # fmt: skip
+    ]
     head += [f"Gap of the {measure_name(name)}" for name in (measure, *gaps)]
     return {
         "caption": f"By how much the {measure_name(measure)} is beyond what was asked, relative to "
         "it (negative: kept with room), and test minus training values of the randomised rule "
         "(shares in points) with 95 % intervals.",
-        "head": head, "rows": rows, "note": "",
-    }  # fmt: skip
+        "head": head,
+        "rows": rows,
+        "note": "",
+    }
 
 
 def _gap_cell(numbers, source, name, item):
@@ -329,19 +338,28 @@ def fit_sheet(numbers):
                     _fit_cells(numbers, source, item, steps, last),
                     group=numbers.label(source) if several and not place else "",
                 )
-            )  # fmt: skip
+            )
     if not rows:
         return None
     return {
         "caption": "Mean over repeats. The objective is that of a method's own problem, with its "
         "penalty.",
-        "head": ["Method and setting", "Convex steps", "Objective: start", "After step 1", "End",
-                 "Largest rise", "Multipliers at the end", "Certified gap", "Evaluations a step",
-                 "Feasible"],
+        "head": [
+            "Method and setting",
+            "Convex steps",
+            "Objective: start",
+            "After step 1",
+            "End",
+            "Largest rise",
+            "Multipliers at the end",
+            "Certified gap",
+            "Evaluations a step",
+            "Feasible",
+        ],
         "rows": rows,
         "note": "The objective must not rise from step to step (up to 1e-9), and the gap is the "
         "proved distance from the optimum of the last convex step.",
-    }  # fmt: skip
+    }
 
 
 def _fit_cells(numbers, source, item, steps, multipliers):
@@ -361,14 +379,22 @@ def _fit_cells(numbers, source, item, steps, multipliers):
         cell(number(float(counts.mean()), 1 if counts.nunique() > 1 else 0)),
         cell(number(by_step.iloc[0], 4)),
         cell(number(by_step.iloc[min(1, len(by_step) - 1)], 4)),
-        cell(number(float(own[own["step"] == own.groupby("repeat")["step"].transform("max")]
-                          ["value"].mean()), 4)),
+        cell(
+            number(
+                float(
+                    own[own["step"] == own.groupby("repeat")["step"].transform("max")][
+                        "value"
+                    ].mean()
+                ),
+                4,
+            )
+        ),
         cell(power(rise), grade="" if np.isnan(rise) else "good" if rise <= 1e-9 else "poor"),
         cell(at_end or "–"),
         cell(power(gap)),
         cell(number(numbers.mean(source, "evaluations_per_step", item), 1)),
         cell(percent(feasible, 0)),
-    ]  # fmt: skip
+    ]
 
 
 def power(value):

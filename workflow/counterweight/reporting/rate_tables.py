@@ -144,9 +144,13 @@ class RateNumbers:
 
     def _repeats(self, source):
         return max(
-            (rows["repeat"].nunique() for (name, _, _), rows in self._parts.items()
-             if name == source), default=0,
-        )  # fmt: skip
+            (
+                rows["repeat"].nunique()
+                for (name, _, _), rows in self._parts.items()
+                if name == source
+            ),
+            default=0,
+        )
 
     def undefined(self, source):
         """Number of fits whose measures are not all defined."""
@@ -215,7 +219,10 @@ class RateNumbers:
         setting, step, part = zip(*rows["item"].map(apart), strict=True)
         return pd.DataFrame(
             {
-                "repeat": rows["repeat"].to_numpy(), "setting": setting, "step": step,
-                "part": part, "value": rows["value"].to_numpy(),
+                "repeat": rows["repeat"].to_numpy(),
+                "setting": setting,
+                "step": step,
+                "part": part,
+                "value": rows["value"].to_numpy(),
             }
-        )  # fmt: skip
+        )

@@ -2,14 +2,20 @@
 
 #: Rates are shares: their differences are told in points.
 _RATES = {
-    "error": "error", "churn": "churn", "recall": "recall", "coverage": "coverage",
-    "false_positive_rate": "false positive rate", "false_negative_rate": "false negative rate",
-    "precision": "precision", "egregious": "share of egregious rows right",
-}  # fmt: skip
+    "error": "error",
+    "churn": "churn",
+    "recall": "recall",
+    "coverage": "coverage",
+    "false_positive_rate": "false positive rate",
+    "false_negative_rate": "false negative rate",
+    "precision": "precision",
+    "egregious": "share of egregious rows right",
+}
 _RULES = ("deterministic", "randomised")
 _KINDS = {name: f"{name} {{}}" for name in _RULES} | {
-    "deployed": "{} of the deployed model", "gap": "test minus training value of the randomised {}",
-}  # fmt: skip
+    "deployed": "{} of the deployed model",
+    "gap": "test minus training value of the randomised {}",
+}
 RATE_SHARES = frozenset(
     f"{rate}_{kind}" for rate in (*_RATES, "error_at_ratio", "error_at_churn") for kind in _KINDS
 ) | {"disagreement", "wins_share", "late_fall"}
@@ -30,44 +36,60 @@ RATE_NAMES = (
         for rule in _RULES
     }
     | {
-        "final_objective": "objective", "objective_rise": "largest rise of the objective",
+        "final_objective": "objective",
+        "objective_rise": "largest rise of the objective",
         "asked_excess_deterministic": "deterministic excess over what was asked",
         "asked_excess_randomised": "randomised excess over what was asked",
         "steps_rising": "number of convex steps in which the objective rose",
         "steps_violated": "number of convex steps that left the constraints",
         "late_fall": "share of the objective's fall after step 5",
-        "largest_violation": "largest violation", "final_violation": "violation at the end",
-        "final_gap": "certified gap", "largest_gap": "certified gap of a step",
-        "evaluations": "evaluations", "evaluations_per_step": "evaluations in a step",
+        "largest_violation": "largest violation",
+        "final_violation": "violation at the end",
+        "final_gap": "certified gap",
+        "largest_gap": "certified gap of a step",
+        "evaluations": "evaluations",
+        "evaluations_per_step": "evaluations in a step",
         "bound_gap": "largest distance of bound and ramp at the current solution",
         "bound_excess": "least of bound minus ramp",
         "objective_unexplained": "objective minus the measured rates and the penalty",
-        "coefficient_norm": "norm of the coefficients", "feasible": "share of feasible fits",
+        "coefficient_norm": "norm of the coefficients",
+        "feasible": "share of feasible fits",
         "sign_test_labels": "labels that a sign test needs",
         "sign_test_drawn": "rows to draw for a sign test",
         "labels_needed": "labels that show the new model is better",
-        "wins_share": "share of disagreements won", "disagreement": "share of disagreements",
-        "sample_rows": "rows of the data set", "sample_positives": "positives",
+        "wins_share": "share of disagreements won",
+        "disagreement": "share of disagreements",
+        "sample_rows": "rows of the data set",
+        "sample_positives": "positives",
     }
-)  # fmt: skip
+)
 #: Told in per cent of what was asked.
 RATE_RELATIVE = frozenset(f"asked_excess_{rule}" for rule in _RULES)
 RATE_UNITS = {
-    "steps_rising": "steps", "steps_violated": "steps",
-    "sign_test_labels": "labels", "sign_test_drawn": "rows", "labels_needed": "labels",
-    "sample_rows": "rows", "sample_positives": "rows",
-}  # fmt: skip
+    "steps_rising": "steps",
+    "steps_violated": "steps",
+    "sign_test_labels": "labels",
+    "sign_test_drawn": "rows",
+    "labels_needed": "labels",
+    "sample_rows": "rows",
+    "sample_positives": "rows",
+}
 
 #: Methods of these studies, as tables and claims name them.
 RATE_METHODS = {
-    "svm": "Unconstrained SVM", "ramp": "Ramp constraints", "ramp_one": "Ramp, one convex step",
-    "hinge": "Hinge constraints", "zafar": "Zafar et al.", "shifted": "Shifted SVM",
-    "thresholds": "Group thresholds", "fairlearn_gradient": "Exponentiated gradient",
+    "svm": "Unconstrained SVM",
+    "ramp": "Ramp constraints",
+    "ramp_one": "Ramp, one convex step",
+    "hinge": "Hinge constraints",
+    "zafar": "Zafar et al.",
+    "shifted": "Shifted SVM",
+    "thresholds": "Group thresholds",
+    "fairlearn_gradient": "Exponentiated gradient",
     "fairlearn_thresholds": "Threshold optimiser",
     "ramp_svm_start": "Ramp constraints from the SVM",
     "ramp_cutting": "Ramp constraints by cutting planes",
     "ramp_held_out": "Ramp constraints held on other rows",
-}  # fmt: skip
+}
 
 #: Relative excess over what was asked, on training rows (randomised): good, fair up to.
 TRAIN_EXCESS = (0.001, 0.02)

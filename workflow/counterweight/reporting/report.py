@@ -278,20 +278,22 @@ def _offers_view(own, name, plan, target, title, claims, failures, printed):
         "title": title,
         "caption": "Chances of acceptance, totals and best offers",
         "sentences": [
-            *offer_sentences.sentences(table, own, settings), summaries.claims_sentence(found)
+            *offer_sentences.sentences(table, own, settings),
+            summaries.claims_sentence(found),
         ],
         "warnings": list(offer_sentences.warnings(table, own, settings)),
         "sheets": offers.sheets(table, settings, own),
         "oracle": bool(table["oracle"].any()),
-    }  # fmt: skip
+    }
 
 
 def _filter_view(found, name, settings, claims, failures):
     """The sheets of a study of balanced filtering with their sentences and warnings."""
     about = {
-        claim: verdict for claim, verdict, rule in summaries.rules_of(claims)
+        claim: verdict
+        for claim, verdict, rule in summaries.rules_of(claims)
         if rule["study"] == name
-    }  # fmt: skip
+    }
     return {
         "kind": "offers",
         "title": "",

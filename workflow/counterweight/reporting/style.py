@@ -10,8 +10,13 @@ from counterweight.tables import replacing
 
 #: Okabe and Ito's palette, told apart under all common forms of colour blindness.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9",
-)  # fmt: skip
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+)
 INK, GREY, PALE = "#222222", "#767676", "#D9D9D9"
 #: Light to dark, for ordered settings.
 ORDERED = ("#B3D4EA", "#56A3D1", "#1F6FA8", "#0B3C61")
@@ -129,8 +134,7 @@ def label_ends(ax, ends, height, size=8):
     for place, (_, text, colour) in zip(
         spread(places, 1.25 * size / (72 * height)), ends, strict=True
     ):
-        ax.text(1.03, place, text, color=colour, va="center", fontsize=size,
-                transform=ax.transAxes)  # fmt: skip
+        ax.text(1.03, place, text, color=colour, va="center", fontsize=size, transform=ax.transAxes)
 
 
 def interval_line(ax, points, colour, shift=1.0, line=True, **options):

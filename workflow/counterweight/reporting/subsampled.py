@@ -206,9 +206,13 @@ def _balanced(metrics, study, settings, learner):
     parts = []
     for metric in ("auc", "accuracy"):
         mean, low, high, _ = _differences(
-            metrics, study, settings["test_share"], metric,
-            (f"{learner}-balanced", ""), (f"{learner}-natural", ""),
-        )  # fmt: skip
+            metrics,
+            study,
+            settings["test_share"],
+            metric,
+            (f"{learner}-balanced", ""),
+            (f"{learner}-natural", ""),
+        )
         if np.isnan(mean):
             continue
         word = "better" if low > 0 else "worse" if high < 0 else "no different beyond the interval"
@@ -234,8 +238,9 @@ def _progressive(metrics, study, settings, learner):
     fixed = [f"{learner}-{way}" for way in ("natural", "balanced")]
     means = {
         name: by_repeat(metrics, study, name, "general", "auc").mean()
-        for name in fixed if len(by_repeat(metrics, study, name, "general", "auc"))
-    }  # fmt: skip
+        for name in fixed
+        if len(by_repeat(metrics, study, name, "general", "auc"))
+    }
     text = "Progressive sampling"
     if len(chosen):
         text += f" chose on average {percent(chosen.mean(), 0)} positives"
@@ -253,9 +258,11 @@ def _progressive(metrics, study, settings, learner):
             )
     if len(excess):
         over = int((excess > 0).sum())
-        text += "; it never bought more than its budget" if not over else (
-            f"; it bought more than its budget in {over} of {count(len(excess), 'fit')}"
-        )  # fmt: skip
+        text += (
+            "; it never bought more than its budget"
+            if not over
+            else (f"; it bought more than its budget in {over} of {count(len(excess), 'fit')}")
+        )
     if text != "Progressive sampling":
         yield text + "."
 

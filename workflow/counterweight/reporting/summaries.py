@@ -109,9 +109,11 @@ def table_sentence(table, claims, study, target, baseline, metric="accuracy"):
             "nothing."
         )
     best = fair.loc[best_of(fair, metric)]
-    shown = percent(best["mean"]) if metric in IN_PERCENT else number(
-        best["mean"], places_for([best["mean"]], 3)
-    )  # fmt: skip
+    shown = (
+        percent(best["mean"])
+        if metric in IN_PERCENT
+        else number(best["mean"], places_for([best["mean"]], 3))
+    )
     quality = "most accurate method" if metric == "accuracy" else f"method with the best {name}"
     blind = " that sees no hidden label" if rows["oracle"].any() else ""
     text = f"On {target_name(target)}, the {quality}{blind} is {best['label']} with {shown}"
@@ -341,12 +343,15 @@ def sizes(metrics, study, printed):
     rows = []
     everyone = _mean(metrics, "labels", "rows_unlabeled") == 0
     for metric, name in (
-        ("rows_train", "for training"), ("rows_labeled", "labeled"),
-        ("rows_unlabeled", "unlabeled"), ("rows_test", "test"),
-        ("rows_all", "all"), ("rows_log", "in the log"),
+        ("rows_train", "for training"),
+        ("rows_labeled", "labeled"),
+        ("rows_unlabeled", "unlabeled"),
+        ("rows_test", "test"),
+        ("rows_all", "all"),
+        ("rows_log", "in the log"),
         ("rows_on_policy", "logged by the policy itself"),
         ("rows_nonzero", "of non-zero reward in the log"),
-    ):  # fmt: skip
+    ):
         own = metrics if metric != "rows_nonzero" else metrics[metrics["item"] == "log"]
         value = _mean(own, "labels", metric)
         if everyone and metric == "rows_unlabeled" or metric == "rows_test" and not value:

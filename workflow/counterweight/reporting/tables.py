@@ -12,16 +12,55 @@ from counterweight.reporting.wording import LOSSES, method_label, setting_label
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
 LAYOUT = (
-    "study", "target", "method", "label", "oracle", "metric", "mean", "sd", "diff", "low",
-    "high", "n", "printed", "status", "reason",
-)  # fmt: skip
-VALUE_LAYOUT = (
-    "study", "target", "method", "label", "estimator", "keep_rate", "value", "low", "high",
-    "typical", "typical_low", "typical_high", "truth", "truth_low", "truth_high", "bias",
-    "bias_low", "bias_high", "shift", "shift_low", "shift_high", "spread", "coverage",
-    "coverage_whole", "missing", "rows", "effective_rows", "largest_weight", "n", "status",
+    "study",
+    "target",
+    "method",
+    "label",
+    "oracle",
+    "metric",
+    "mean",
+    "sd",
+    "diff",
+    "low",
+    "high",
+    "n",
+    "printed",
+    "status",
     "reason",
-)  # fmt: skip
+)
+VALUE_LAYOUT = (
+    "study",
+    "target",
+    "method",
+    "label",
+    "estimator",
+    "keep_rate",
+    "value",
+    "low",
+    "high",
+    "typical",
+    "typical_low",
+    "typical_high",
+    "truth",
+    "truth_low",
+    "truth_high",
+    "bias",
+    "bias_low",
+    "bias_high",
+    "shift",
+    "shift_low",
+    "shift_high",
+    "spread",
+    "coverage",
+    "coverage_whole",
+    "missing",
+    "rows",
+    "effective_rows",
+    "largest_weight",
+    "n",
+    "status",
+    "reason",
+)
 
 
 def columns_of(settings):
@@ -253,9 +292,15 @@ def value_table(metrics, plan, study, target="general", failures=()):
     rows = []
     for method in settings["methods"]:
         place = {
-            "study": study, "target": target, "method": method["id"],
-            "label": method_label(method), "estimator": "", "n": 0, "status": "ok", "reason": "",
-        }  # fmt: skip
+            "study": study,
+            "target": target,
+            "method": method["id"],
+            "label": method_label(method),
+            "estimator": "",
+            "n": 0,
+            "status": "ok",
+            "reason": "",
+        }
         parts = dict(list(own[own["source"] == method["id"]].groupby("metric", sort=False)))
         found = [
             pair
@@ -308,29 +353,45 @@ def _value_row(parts, estimator, rate, test_share):
     shift, shift_low, shift_high = paired_interval(moved, test_share)
     covered, whole = (rows_of(name)["value"] for name in ("covered", "covered_whole"))
     return {
-        "estimator": estimator, "keep_rate": rate,
-        "value": single("whole_value"), "low": single("whole_low"), "high": single("whole_high"),
-        "typical": typical, "typical_low": typical_low, "typical_high": typical_high,
-        "truth": known, "truth_low": truth_low, "truth_high": truth_high,
-        "bias": bias, "bias_low": bias_low, "bias_high": bias_high,
-        "shift": shift, "shift_low": shift_low, "shift_high": shift_high,
+        "estimator": estimator,
+        "keep_rate": rate,
+        "value": single("whole_value"),
+        "low": single("whole_low"),
+        "high": single("whole_high"),
+        "typical": typical,
+        "typical_low": typical_low,
+        "typical_high": typical_high,
+        "truth": known,
+        "truth_low": truth_low,
+        "truth_high": truth_high,
+        "bias": bias,
+        "bias_low": bias_low,
+        "bias_high": bias_high,
+        "shift": shift,
+        "shift_low": shift_low,
+        "shift_high": shift_high,
         "spread": float(values.std(ddof=1)) if len(values) > 1 else np.nan,
         "coverage": float(covered.mean()) if len(covered) else np.nan,
         "coverage_whole": float(whole.mean()) if len(whole) else np.nan,
         "missing": single("values_missing"),
         "rows": float(rows["rows"].mean()) if len(rows) else np.nan,
-        "effective_rows": single("effective_rows"), "largest_weight": single("largest_weight"),
+        "effective_rows": single("effective_rows"),
+        "largest_weight": single("largest_weight"),
         "n": len(errors),
-    }  # fmt: skip
+    }
 
 
 def offers_table(metrics, plan, study, target="general", printed=(), failures=()):
     """The table of a study of offers; see `counterweight.reporting.offer_tables`."""
     settings = _settings(plan, study)
     return offer_table(
-        metrics, settings, study, target, printed,
+        metrics,
+        settings,
+        study,
+        target,
+        printed,
         lambda source: _reason(failures, study, source, settings),
-    )  # fmt: skip
+    )
 
 
 def reasons_of(failures, study, settings):
@@ -346,8 +407,9 @@ def table_of(metrics, plan, study, target, printed=(), failures=()):
     if is_offers(settings):
         return offers_table(metrics, plan, study, target, printed, failures)
     if is_filter(settings):
-        return filter_table(metrics, settings, study, lambda source: _reason(
-            failures, study, source, settings))  # fmt: skip
+        return filter_table(
+            metrics, settings, study, lambda source: _reason(failures, study, source, settings)
+        )
     return results_table(metrics, plan, study, target, printed, failures)
 
 

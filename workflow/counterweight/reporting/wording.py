@@ -16,12 +16,26 @@ MINUS = "\N{MINUS SIGN}"
 #: Metrics that are shares: differences are told in percentage points.
 SHARES = frozenset(
     {
-        "accuracy", "balanced_accuracy", "auc", "positive_share", "decisions_moved",
-        "share_extreme", "auc_bias", "auc_spread", "auc_covered", "auc_deviation",
-        "auc_deviation_quantile", "agarwal_bound", "bound_violated", "covered",
-        "accept_share", "offer_variation", "accuracy_worst", "accuracy_group",
+        "accuracy",
+        "balanced_accuracy",
+        "auc",
+        "positive_share",
+        "decisions_moved",
+        "share_extreme",
+        "auc_bias",
+        "auc_spread",
+        "auc_covered",
+        "auc_deviation",
+        "auc_deviation_quantile",
+        "agarwal_bound",
+        "bound_violated",
+        "covered",
+        "accept_share",
+        "offer_variation",
+        "accuracy_worst",
+        "accuracy_group",
     }
-)  # fmt: skip
+)
 SHARES |= RATE_SHARES
 #: Of these, the ones that tables show in per cent; an AUC is a share but is written as one number.
 IN_PERCENT = frozenset({"accuracy", "balanced_accuracy"}) | RATE_SHARES
@@ -32,71 +46,120 @@ LOSSES |= RATE_LOSSES
 RELATIVE = frozenset({"ratio_bias", "identity_gap"}) | RATE_RELATIVE
 #: What else a metric is counted in.
 UNITS = {
-    "log_loss": "nats", "log_likelihood": "nats per row", "unlabeled_log_likelihood":
-    "nats per row", "rows_labeled": "rows", "rows_unlabeled": "rows", "rows_test": "rows",
-    "rows_all": "rows", "rows_capped": "rows", "components_held": "updates",
-    "balance_before": "sd", "balance_after": "sd", "balance_z": "standard errors",
-    "budget_excess": "rows", "rows_bought": "rows", "rows_kept": "rows",
-    "rows_train": "rows", "kl": "nats", "mdl": "nats",
-}  # fmt: skip
+    "log_loss": "nats",
+    "log_likelihood": "nats per row",
+    "unlabeled_log_likelihood": "nats per row",
+    "rows_labeled": "rows",
+    "rows_unlabeled": "rows",
+    "rows_test": "rows",
+    "rows_all": "rows",
+    "rows_capped": "rows",
+    "components_held": "updates",
+    "balance_before": "sd",
+    "balance_after": "sd",
+    "balance_z": "standard errors",
+    "budget_excess": "rows",
+    "rows_bought": "rows",
+    "rows_kept": "rows",
+    "rows_train": "rows",
+    "kl": "nats",
+    "mdl": "nats",
+}
 METRIC_NAMES = {
-    "accuracy": "accuracy", "balanced_accuracy": "balanced accuracy", "auc": "AUC",
-    "log_loss": "log loss", "brier": "Brier score", "positive_share": "share of positives",
-    "log_likelihood": "unlabeled log-likelihood", "decisions_moved": "decisions that moved",
-    "rows_labeled": "labeled rows", "rows_unlabeled": "unlabeled rows", "rows_test": "test rows",
-    "rows_all": "rows in all", "mean_weight": "mean weight", "balance_z": "imbalance",
-    "balance_before": "imbalance before weighting", "balance_after": "imbalance after weighting",
-    "largest_weight": "largest weight", "largest_uncapped": "largest weight before the cap",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "auc": "AUC",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "positive_share": "share of positives",
+    "log_likelihood": "unlabeled log-likelihood",
+    "decisions_moved": "decisions that moved",
+    "rows_labeled": "labeled rows",
+    "rows_unlabeled": "unlabeled rows",
+    "rows_test": "test rows",
+    "rows_all": "rows in all",
+    "mean_weight": "mean weight",
+    "balance_z": "imbalance",
+    "balance_before": "imbalance before weighting",
+    "balance_after": "imbalance after weighting",
+    "largest_weight": "largest weight",
+    "largest_uncapped": "largest weight before the cap",
     "components_held": "component updates held back",
-    "calibration_error": "calibration error", "squared_loss": "squared loss",
+    "calibration_error": "calibration error",
+    "squared_loss": "squared loss",
     "drop_zero_change": "effect of dropping zero rows on the value",
     "zero_details_change": "effect of altering zero rows on the value",
     "identity_gap": "error of the mean over kept rows",
-    "ratio_bias": "bias of the ratio estimator", "ratio_bias_times_n": "bias times n",
+    "ratio_bias": "bias of the ratio estimator",
+    "ratio_bias_times_n": "bias times n",
     "rows_per_nonzero": "rows stored for each non-zero row",
-    "auc_bias": "bias of the AUC", "auc_spread": "spread of the AUC",
-    "auc_covered": "coverage of the AUC", "auc_deviation": "mean deviation of the AUC",
+    "auc_bias": "bias of the AUC",
+    "auc_spread": "spread of the AUC",
+    "auc_covered": "coverage of the AUC",
+    "auc_deviation": "mean deviation of the AUC",
     "auc_deviation_quantile": "upper quantile of the AUC's deviation",
-    "agarwal_bound": "Agarwal bound", "bound_violated": "share of resamples beyond the bound",
+    "agarwal_bound": "Agarwal bound",
+    "bound_violated": "share of resamples beyond the bound",
     "budget_excess": "rows bought beyond the budget",
     "spline_gap": "distance from the spline of all calibration rows",
-    "rmse": "RMSE", "rmse_test": "RMSE on new people", "rmse_component": "RMSE on a component",
-    "rmse_floor": "RMSE of the true parameters", "kl": "divergence of the mixtures",
-    "mdl": "description length", "components_chosen": "chosen number of segments",
+    "rmse": "RMSE",
+    "rmse_test": "RMSE on new people",
+    "rmse_component": "RMSE on a component",
+    "rmse_floor": "RMSE of the true parameters",
+    "kl": "divergence of the mixtures",
+    "mdl": "description length",
+    "components_chosen": "chosen number of segments",
     "excess_disclosivity": "disclosivity on test rows beyond training",
     "excess_imbalance": "imbalance on test rows beyond training",
-    "bound_disclosivity": "bound of the disclosivity", "bound_imbalance": "bound of the imbalance",
+    "bound_disclosivity": "bound of the disclosivity",
+    "bound_imbalance": "bound of the imbalance",
     "starting_imbalance": "imbalance before filtering",
     "imbalance_expected": "imbalance of the realised distribution",
-    "distance": "distance of the hull from the target", "hull_gap": "slack of the nearest point",
+    "distance": "distance of the hull from the target",
+    "hull_gap": "slack of the nearest point",
     "disclosivity_nodes": "disclosivity of all nodes",
     "lemma3_splits": "splits that meet Lemma 3",
-    "split_shrink": "remaining share of the distance after a split", "leaves": "number of leaves",
-    "group_gain": "gain of a group's share", "leaf_share": "share of a group in a leaf",
-    "attribute_accuracy": "accuracy for the group", "attribute_majority": "largest group",
+    "split_shrink": "remaining share of the distance after a split",
+    "leaves": "number of leaves",
+    "group_gain": "gain of a group's share",
+    "leaf_share": "share of a group in a leaf",
+    "attribute_accuracy": "accuracy for the group",
+    "attribute_majority": "largest group",
     "accuracy_worst": "accuracy in the worst group",
-    "rows_train": "training rows", "likelihood_drop": "largest fall of the log-likelihood",
+    "rows_train": "training rows",
+    "likelihood_drop": "largest fall of the log-likelihood",
     "closed_form_gap": "distance of the closed form from the search",
     "slopes_at_bound": "slopes at their bound",
-    "enrolment_predicted": "predicted enrolment", "enrolment_actual": "actual enrolment",
-    "enrolment_true": "true expected enrolment", "enrolment_error": "error of the enrolment",
+    "enrolment_predicted": "predicted enrolment",
+    "enrolment_actual": "actual enrolment",
+    "enrolment_true": "true expected enrolment",
+    "enrolment_error": "error of the enrolment",
     "enrolment_claimed": "claimed enrolment with best offers",
     "enrolment_optimal_true": "true enrolment with best offers",
-    "revenue_predicted": "predicted revenue", "revenue_actual": "actual revenue",
-    "revenue_true": "true expected revenue", "revenue_error": "error of the revenue",
+    "revenue_predicted": "predicted revenue",
+    "revenue_actual": "actual revenue",
+    "revenue_true": "true expected revenue",
+    "revenue_error": "error of the revenue",
     "revenue_claimed": "claimed revenue with best offers",
     "revenue_optimal_true": "true revenue with best offers",
-    "revenue_best_possible": "best possible revenue", "revenue_snips": "SNIPS revenue",
-    "revenue_ips": "IPS revenue", "regression_p": "p value",
-    "regression_beta": "standardised coefficient", "regression_r2": "R²",
-    "regression_adjusted_r2": "adjusted R²", "accept_share": "share that accepts",
-}  # fmt: skip
+    "revenue_best_possible": "best possible revenue",
+    "revenue_snips": "SNIPS revenue",
+    "revenue_ips": "IPS revenue",
+    "regression_p": "p value",
+    "regression_beta": "standardised coefficient",
+    "regression_r2": "R²",
+    "regression_adjusted_r2": "adjusted R²",
+    "accept_share": "share that accepts",
+}
 UNITS |= RATE_UNITS
 METRIC_NAMES |= RATE_NAMES
 #: Estimators of a policy's value, as tables and figures name them.
 ESTIMATORS = {
-    "ips": "IPS", "ips_lost": "IPS without the count", "snips": "SNIPS", "dr": "Doubly robust",
-}  # fmt: skip
+    "ips": "IPS",
+    "ips_lost": "IPS without the count",
+    "snips": "SNIPS",
+    "dr": "Doubly robust",
+}
 #: What families of studies are about, as headings.
 FAMILIES = {
     "selection_bias": "Labels of a selected part",
@@ -107,9 +170,11 @@ FAMILIES = {
 }
 #: Ways to correct for training on subsampled rows, as parts of a method's id.
 CORRECTIONS = {
-    "weights": "weighted", "spline": "spline calibration", "prior": "prior correction",
+    "weights": "weighted",
+    "spline": "spline calibration",
+    "prior": "prior correction",
     "none": "uncorrected",
-}  # fmt: skip
+}
 _MODELS = {
     "logistic": "Logistic regression",
     "generative": "Class mixtures",
@@ -120,27 +185,38 @@ _MODELS = {
     "logistic_tree": "Logistic model tree",
 }
 _LEARNERS = {
-    "sgd": "SGD regression", "logistic": "Logistic regression", "boosting": "Gradient boosting",
+    "sgd": "SGD regression",
+    "logistic": "Logistic regression",
+    "boosting": "Gradient boosting",
     "tree": "Tree",
-}  # fmt: skip
+}
 _MARKS = {
-    "lemma1": "Lemma 1", "lemma2": "Lemma 2", "components": "by component",
+    "lemma1": "Lemma 1",
+    "lemma2": "Lemma 2",
+    "components": "by component",
     "interactions": "with interactions",
-}  # fmt: skip
+}
 _SHARES_OF_BUDGET = {
-    "natural": "natural share", "balanced": "balanced", "progressive": "progressive sampling",
-    "oversampled": "positives oversampled", "all": "all rows", "shares": "fixed share",
-    "plain": "all rows", "error": "by error", "odds": "corrected by odds",
-}  # fmt: skip
-_OPTIONS = {
-    "keep_rate": "l", "share": "positives", "kappa": "κ", "alpha": "α", "eta": "η",
-}  # fmt: skip
+    "natural": "natural share",
+    "balanced": "balanced",
+    "progressive": "progressive sampling",
+    "oversampled": "positives oversampled",
+    "all": "all rows",
+    "shares": "fixed share",
+    "plain": "all rows",
+    "error": "by error",
+    "odds": "corrected by odds",
+}
+_OPTIONS = {"keep_rate": "l", "share": "positives", "kappa": "κ", "alpha": "α", "eta": "η"}
 #: Proxies of balanced filtering by method id, and presets as its last part.
 _PROXIES = {
-    "naive_regression": "Naive regression", "naive_tree": "Naive tree",
-    "qp_regression": "QP regression", "qp_tree": "QP tree", "alpha_beta": "(α,β)-proxy",
+    "naive_regression": "Naive regression",
+    "naive_tree": "Naive tree",
+    "qp_regression": "QP regression",
+    "qp_tree": "QP tree",
+    "alpha_beta": "(α,β)-proxy",
     "relaxed": "Relaxed proxy",
-}  # fmt: skip
+}
 _PRESETS = {"deep": "deep", "paper": "the paper's stop rule", "fixed": "thresholded splits"}
 
 

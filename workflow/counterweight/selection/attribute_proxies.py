@@ -217,8 +217,9 @@ class RegressionProxy(_AttributeProxy):
         if not self.converged_:
             log.warning(
                 "The regression of the groups did not converge in %d steps: raise its option "
-                "iterations.", self.iterations,
-            )  # fmt: skip
+                "iterations.",
+                self.iterations,
+            )
         coef = np.where(constant[:, None], 0.0, coef / scale[:, None])
         intercept = intercept - center @ coef
         predicted = np.unique((X @ coef + intercept).argmax(axis=1))
@@ -293,8 +294,13 @@ def _multinomial(X, which, n_cells, ridge, iterations, tolerance):
 
     start = np.zeros((d + 1, n_cells))
     start[-1] = np.log(share) * spread
-    options = {"maxiter": int(iterations), "maxfun": 3 * int(iterations), "ftol": tolerance,
-               "gtol": 1e-5, "maxcor": 20}  # fmt: skip
+    options = {
+        "maxiter": int(iterations),
+        "maxfun": 3 * int(iterations),
+        "ftol": tolerance,
+        "gtol": 1e-5,
+        "maxcor": 20,
+    }
     found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
     free = unscaled(found.x)
     coef = solve_triangular(root, free[:-1], lower=True, trans="T")
@@ -395,12 +401,14 @@ class TreeProxy(_AttributeProxy):
         found = []
         for node, feature in enumerate(self.nodes_["feature"].tolist()):
             split = feature >= 0
-            found.append({
-                "node": node,
-                "feature": feature if split else None,
-                "threshold": float(self.nodes_["threshold"][node]) if split else None,
-                "left": int(self.nodes_["left"][node]) if split else None,
-                "right": int(self.nodes_["right"][node]) if split else None,
-                "leaf": None if split else int(self.nodes_["leaf"][node]),
-            })  # fmt: skip
+            found.append(
+                {
+                    "node": node,
+                    "feature": feature if split else None,
+                    "threshold": float(self.nodes_["threshold"][node]) if split else None,
+                    "left": int(self.nodes_["left"][node]) if split else None,
+                    "right": int(self.nodes_["right"][node]) if split else None,
+                    "leaf": None if split else int(self.nodes_["leaf"][node]),
+                }
+            )
         return found

@@ -21,10 +21,30 @@ log = logging.getLogger("counterweight")
 #: Recipes whose features can be made for new rows.
 RECIPES = ("one_hot", "as_is")
 #: Words of a CSV file that stand for a missing value, unless a column has them as a category.
-BLANKS = frozenset({
-    "", "?", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan",
-    "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "NULL", "null", "None",
-})  # fmt: skip
+BLANKS = frozenset(
+    {
+        "",
+        "?",
+        "NA",
+        "N/A",
+        "n/a",
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "<NA>",
+        "NaN",
+        "nan",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "-1.#IND",
+        "-1.#QNAN",
+        "NULL",
+        "null",
+        "None",
+    }
+)
 #: Words for yes and no in columns that were prepared as 1 and 0.
 TRUTHS = {"true": "1", "false": "0"}
 
@@ -235,8 +255,11 @@ def _numbers(values, column, fill, told):
     if missing and told:
         log.info(
             "%s: missing in %d of %d rows, filled with %g as in training",
-            column, missing, len(numbers), fill,
-        )  # fmt: skip
+            column,
+            missing,
+            len(numbers),
+            fill,
+        )
     return numbers
 
 
@@ -263,19 +286,29 @@ def _codes(values, column, words, pooled, marked, told):
     many = len(words)
     codes = np.where(blank, many + 1, np.where(unseen, many, codes))
     if told and unseen.any() and pooled:
-        log.info("%s: %d of %d rows have a category that counts as other",
-                 column, unseen.sum(), len(codes))  # fmt: skip
+        log.info(
+            "%s: %d of %d rows have a category that counts as other",
+            column,
+            unseen.sum(),
+            len(codes),
+        )
     elif told and unseen.any():
         log.warning(
             "%s: %d of %d rows have a category that the filter never saw (%s); it counts as none "
-            "of the known ones.", column, unseen.sum(), len(codes),
+            "of the known ones.",
+            column,
+            unseen.sum(),
+            len(codes),
             listed(sorted({texts[at] for at in which[unseen]}), 5),
-        )  # fmt: skip
+        )
     if told and blank.any() and not marked:
         log.warning(
             "%s: missing in %d of %d rows, and it never was in training; these rows count as none "
-            "of the known categories.", column, blank.sum(), len(codes),
-        )  # fmt: skip
+            "of the known categories.",
+            column,
+            blank.sum(),
+            len(codes),
+        )
     place = {("category", word): at for at, word in enumerate(words)}
     place |= {("other", ""): many, ("blank", ""): many + 1}
     return {"codes": codes, "place": place}
@@ -335,16 +368,24 @@ def read_candidates(path):
                         f"has {len(names)}: repair the line."
                     )
         frame = pd.read_csv(
-            path, sep=separator, skipinitialspace=True, encoding="utf-8-sig", index_col=False,
-            dtype="str", keep_default_na=False,
-        )  # fmt: skip
+            path,
+            sep=separator,
+            skipinitialspace=True,
+            encoding="utf-8-sig",
+            index_col=False,
+            dtype="str",
+            keep_default_na=False,
+        )
     except UnicodeDecodeError as error:
         raise CounterweightError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from error
     except (csv.Error, pd.errors.ParserError) as error:
         raise CounterweightError(f"{path} cannot be read as CSV: {error}.") from error
     if len(frame) < lines:
-        log.warning("%s: %d blank lines are passed over; they are no candidates and have no "
-                    "number.", path, lines - len(frame))  # fmt: skip
+        log.warning(
+            "%s: %d blank lines are passed over; they are no candidates and have no number.",
+            path,
+            lines - len(frame),
+        )
     frame.columns = names
     return frame
 

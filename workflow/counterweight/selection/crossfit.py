@@ -160,11 +160,20 @@ def describe_selection(p, s, weight=None):
         observed = np.average(s[part], weights=own)
         error = np.sqrt(((own * (s[part] - observed)) ** 2).sum()) / own.sum()
         records += [
-            {"metric": "calibration_predicted", "item": str(k),
-             "value": np.average(p[part], weights=own), "rows": len(part)},
-            {"metric": "calibration_observed", "item": str(k), "value": observed,
-             "standard_error": error, "rows": len(part)},
-        ]  # fmt: skip
+            {
+                "metric": "calibration_predicted",
+                "item": str(k),
+                "value": np.average(p[part], weights=own),
+                "rows": len(part),
+            },
+            {
+                "metric": "calibration_observed",
+                "item": str(k),
+                "value": observed,
+                "standard_error": error,
+                "rows": len(part),
+            },
+        ]
     for group, name in ((s == 1, "overlap_labeled"), (s == 0, "overlap_unlabeled")):
         counts = np.histogram(p[group], bins=20, range=(0, 1), weights=weight[group])[0]
         counts = counts / max(weight[group].sum(), 1.0)

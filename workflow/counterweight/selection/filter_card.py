@@ -123,11 +123,14 @@ def _leaves(saved):
     rows = [("all", "100 %", _percent(saved.rate), *map(_percent, saved.base), "")]
     rows += [
         (
-            str(leaf), _percent(saved.mass[leaf]), _percent(saved.acceptance[leaf]),
-            *map(_percent, saved.shares[leaf]), _number(np.abs(saved.shifts[leaf]).max()),
+            str(leaf),
+            _percent(saved.mass[leaf]),
+            _percent(saved.acceptance[leaf]),
+            *map(_percent, saved.shares[leaf]),
+            _number(np.abs(saved.shifts[leaf]).max()),
         )
         for leaf in np.sort(order)
-    ]  # fmt: skip
+    ]
     table = _table(("leaf", "rows", "accepted", *_names(saved), "largest shift"), rows)
     left = len(saved.mass) - len(order)
     told = f"\n\n{left} further leaves, of fewer accepted rows, are in `filter.parquet`."

@@ -265,8 +265,15 @@ def write_filter(path, saved):
     for column in dict.fromkeys(feature.column for feature in saved.features):
         add("column", column, kind=texts[column])
     for i, feature in enumerate(saved.features):
-        add("feature", feature.name, feature.column, feature.kind, feature.category, i,
-            value=feature.fill)  # fmt: skip
+        add(
+            "feature",
+            feature.name,
+            feature.column,
+            feature.kind,
+            feature.category,
+            i,
+            value=feature.fill,
+        )
     for name, values in saved.arrays.items():
         values = np.asarray(values, dtype=float)
         for index in np.ndindex(values.shape):

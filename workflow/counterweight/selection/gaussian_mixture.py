@@ -5,18 +5,24 @@ from counterweight.models.generative import GenerativeClassifier
 
 OPTIONS = {
     "components": {
-        "type": "integer", "minimum": 1, "default": 6,
+        "type": "integer",
+        "minimum": 1,
+        "default": 6,
         "description": "Gaussian components of each mixture.",
     },
     "restarts": {
-        "type": "integer", "minimum": 1, "default": 5,
+        "type": "integer",
+        "minimum": 1,
+        "default": 5,
         "description": "Random starts of the mixture of all rows.",
     },
     "tolerance": {
-        "type": "number", "exclusiveMinimum": 0, "default": 1e-6,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 1e-6,
         "description": "Relative change of the log-likelihood at which EM stops.",
     },
-}  # fmt: skip
+}
 
 
 class GaussianMixtureSelector:

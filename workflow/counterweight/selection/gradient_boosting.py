@@ -1,17 +1,21 @@
 """Selection model: gradient-boosted trees."""
 
 OPTIONS = {
-    "trees": {
-        "type": "integer", "minimum": 1, "default": 100, "description": "Number of trees.",
-    },
+    "trees": {"type": "integer", "minimum": 1, "default": 100, "description": "Number of trees."},
     "learning_rate": {
-        "type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 0.1,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": 1,
+        "default": 0.1,
         "description": "Shrinkage of each tree.",
     },
     "leaves": {
-        "type": "integer", "minimum": 2, "default": 31, "description": "Largest number of leaves.",
+        "type": "integer",
+        "minimum": 2,
+        "default": 31,
+        "description": "Largest number of leaves.",
     },
-}  # fmt: skip
+}
 
 
 class GradientBoostingSelector:
@@ -39,9 +43,12 @@ class GradientBoostingSelector:
 
         self.converged_ = True
         self.model_ = HistGradientBoostingClassifier(
-            max_iter=self.trees, learning_rate=self.learning_rate,
-            max_leaf_nodes=self.leaves, early_stopping=False, random_state=0,
-        ).fit(X, s)  # fmt: skip
+            max_iter=self.trees,
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.leaves,
+            early_stopping=False,
+            random_state=0,
+        ).fit(X, s)
         return self
 
     def predict(self, X):

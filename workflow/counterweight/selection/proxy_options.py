@@ -53,8 +53,10 @@ def _within(value, node):
 
 def _bounds(node):
     words = {
-        "minimum": "of at least", "exclusiveMinimum": "above",
-        "maximum": "of at most", "exclusiveMaximum": "below",
-    }  # fmt: skip
+        "minimum": "of at least",
+        "exclusiveMinimum": "above",
+        "maximum": "of at most",
+        "exclusiveMaximum": "below",
+    }
     told = [f"{word} {node[key]}" for key, word in words.items() if key in node]
     return f" {' and '.join(told)}" if told else ""

@@ -184,9 +184,18 @@ def readable(splits, leaves, mass, shares, spread, most):
     nodes = []
 
     def visit(place, parent, deep):
-        node = {"node": len(nodes), "parent": parent, "side": place[1] if parent >= 0 else None,
-                "depth": deep, "leaf": number.get(place), "mass": 0.0, "shares": None,
-                "terms": [], "hypotheses": [], "cut": None}  # fmt: skip
+        node = {
+            "node": len(nodes),
+            "parent": parent,
+            "side": place[1] if parent >= 0 else None,
+            "depth": deep,
+            "leaf": number.get(place),
+            "mass": 0.0,
+            "shares": None,
+            "terms": [],
+            "hypotheses": [],
+            "cut": None,
+        }
         nodes.append(node)
         if place in number:
             node["mass"] = float(mass[number[place]])

@@ -39,9 +39,22 @@ class Search:
     """
 
     def __init__(
-        self, design, r, U, *, cone, deterministic, thresholds, rounds, epsilon, smallest,
-        smallest_drop, stop, height, most_leaves,
-    ):  # fmt: skip
+        self,
+        design,
+        r,
+        U,
+        *,
+        cone,
+        deterministic,
+        thresholds,
+        rounds,
+        epsilon,
+        smallest,
+        smallest_drop,
+        stop,
+        height,
+        most_leaves,
+    ):
         self.design, self.r, self.U = design, r, U
         self.cone, self.deterministic = cone, deterministic
         self.sweep = {"thresholds": thresholds, "rounds": rounds, "epsilon": epsilon}

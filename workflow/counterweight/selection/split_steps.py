@@ -92,8 +92,9 @@ def steps(splits, leaves, mass, shares, target, nearest, gamma=0.1):
     point = closest(held)
     for s in order:
         place, before = splits[s].place, np.linalg.norm(target - point)
-        towards = max(((s, 1), (s, 0)), key=lambda child: (rows[child] - rows[place])
-                      @ (target - point))  # fmt: skip
+        towards = max(
+            ((s, 1), (s, 0)), key=lambda child: (rows[child] - rows[place]) @ (target - point)
+        )
         qualified = lemma3(rows[place], rows[towards], point, target, gamma)
         held = [one for one in held if one != place] + [(s, 1), (s, 0)]
         point = closest(held)

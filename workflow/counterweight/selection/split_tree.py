@@ -37,8 +37,29 @@ OPTIONS = {
         "items": {"type": "number", "minimum": 0, "maximum": 1},
         "minItems": 1,
         "uniqueItems": True,
-        "default": [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5,
-                    0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0],
+        "default": [
+            0.0,
+            0.05,
+            0.1,
+            0.15,
+            0.2,
+            0.25,
+            0.3,
+            0.35,
+            0.4,
+            0.45,
+            0.5,
+            0.55,
+            0.6,
+            0.65,
+            0.7,
+            0.75,
+            0.8,
+            0.85,
+            0.9,
+            0.95,
+            1.0,
+        ],
         "description": "Disclosivity budgets: how far a leaf's share of a group may be from the "
         "group's base share. One tree each.",
     },
@@ -63,40 +84,61 @@ OPTIONS = {
         "(deterministic trees; fewer splits keep within alpha).",
     },
     "gamma": {
-        "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.1,
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.1,
         "description": "Least relative drop of the distance by a split in the preset paper.",
     },
     "height": {
-        "type": "integer", "minimum": 0, "default": 20,
+        "type": "integer",
+        "minimum": 0,
+        "default": 20,
         "description": "Most splits from the root to a leaf.",
     },
     "most_leaves": {
-        "type": "integer", "minimum": 1, "default": 40,
+        "type": "integer",
+        "minimum": 1,
+        "default": 40,
         "description": "Most leaves of a tree.",
     },
     "stop_distance": {
-        "type": ["number", "null"], "minimum": 0, "default": None,
+        "type": ["number", "null"],
+        "minimum": 0,
+        "default": None,
         "description": "A tree grows until the distance to the target is at most this; the "
         "target then counts as reached.",
     },
     "smallest_drop": {
-        "type": ["number", "null"], "minimum": 0, "maximum": 1, "default": None,
+        "type": ["number", "null"],
+        "minimum": 0,
+        "maximum": 1,
+        "default": None,
         "description": "Least relative drop of the distance by a split.",
     },
     "smallest_leaf": {
-        "type": ["number", "null"], "minimum": 0, "maximum": 0.5, "default": None,
+        "type": ["number", "null"],
+        "minimum": 0,
+        "maximum": 0.5,
+        "default": None,
         "description": "Least share of the training rows in a leaf; 0 for one row.",
     },
     "thresholds": {
-        "type": "integer", "minimum": 1, "default": 5,
+        "type": "integer",
+        "minimum": 1,
+        "default": 5,
         "description": "Levels Q of the split objective that are tried in each leaf.",
     },
     "rounds": {
-        "type": "integer", "minimum": 1, "default": 8,
+        "type": "integer",
+        "minimum": 1,
+        "default": 8,
         "description": "Most rounds of the game between Learner and Auditor at each level.",
     },
     "epsilon": {
-        "type": "number", "minimum": 0, "default": 1e-4,
+        "type": "number",
+        "minimum": 0,
+        "default": 1e-4,
         "description": "The search of a split ends when a further hypothesis would gain less "
         "than this share of the distance.",
     },
@@ -107,7 +149,9 @@ OPTIONS = {
         "by their weights.",
     },
     "ridge": {
-        "type": "number", "minimum": 0, "default": 1e-6,
+        "type": "number",
+        "minimum": 0,
+        "default": 1e-6,
         "description": "Ridge penalty of the oracle's regressions on standardised features, per "
         "unit of weight.",
     },
@@ -117,7 +161,7 @@ OPTIONS = {
         "default": None,
         "description": "Shares to aim at, in the order of the groups; null for equal shares.",
     },
-}  # fmt: skip
+}
 
 
 def _nearest(A, target):
@@ -311,10 +355,15 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
             }
             values |= step_records(
                 steps(
-                    self.splits_, leaves, self.mass_[t], self.shares_[t], self.target_,
-                    _nearest, self.gamma,
+                    self.splits_,
+                    leaves,
+                    self.mass_[t],
+                    self.shares_[t],
+                    self.target_,
+                    _nearest,
+                    self.gamma,
                 )
-            )  # fmt: skip
+            )
             records += [
                 {"metric": metric, "item": setting, "value": value}
                 for metric, value in values.items()

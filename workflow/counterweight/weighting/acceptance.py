@@ -33,7 +33,7 @@ OPTIONS = {
         "default": [],
         "description": "Probabilities with which a row's leaf is replaced by one drawn uniformly; "
         "for proxies of one setting only, [] for none.",
-    },
+    }
 }
 
 #: An acceptance of the linear program this close to a bound is at the bound.

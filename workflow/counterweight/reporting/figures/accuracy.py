@@ -45,15 +45,29 @@ def _panel(ax, study, methods, target, baseline):
     for place, method in enumerate(methods):
         found = study.estimate(method["id"], "accuracy", target)
         if found is None:
-            ax.text(0.02, place, "failed", color=style.RED, va="center", fontsize=8,
-                    transform=ax.get_yaxis_transform())  # fmt: skip
+            ax.text(
+                0.02,
+                place,
+                "failed",
+                color=style.RED,
+                va="center",
+                fontsize=8,
+                transform=ax.get_yaxis_transform(),
+            )
             continue
         mean, low, high = (100 * value for value in found)
         oracle = bool(method.get("oracle"))
         colour = style.GREY if oracle else style.BLUE
         ax.plot([low, high], [place, place], color=colour, linewidth=1.3)
-        ax.plot(mean, place, "o", markersize=5, markeredgewidth=1.2, color=colour,
-                markerfacecolor="white" if oracle else colour)  # fmt: skip
+        ax.plot(
+            mean,
+            place,
+            "o",
+            markersize=5,
+            markeredgewidth=1.2,
+            color=colour,
+            markerfacecolor="white" if oracle else colour,
+        )
     ax.margins(x=0.08)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)

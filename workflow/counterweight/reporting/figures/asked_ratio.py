@@ -58,8 +58,11 @@ def draw(study):
                     handle = _line(ax, points, rule, *looks[name])
                     if handle is not None:
                         entries[label] = handle
-            free = numbers.mean("svm", f"{measure}_deterministic", "", target) if (
-                "svm" in numbers.methods) else np.nan  # fmt: skip
+            free = (
+                numbers.mean("svm", f"{measure}_deterministic", "", target)
+                if ("svm" in numbers.methods)
+                else np.nan
+            )
             if not np.isnan(free):
                 entries[numbers.label("svm")] = ax.axhline(
                     free, color=style.GREY, linewidth=1.0, linestyle=(0, (1, 2))
@@ -73,9 +76,8 @@ def draw(study):
         for ax in axes[0]:
             ax.set_xlabel(asked)
         figure.legend(
-            entries.values(), entries.keys(), loc="outside lower center", ncols=3,
-            columnspacing=1.5,
-        )  # fmt: skip
+            entries.values(), entries.keys(), loc="outside lower center", ncols=3, columnspacing=1.5
+        )
     return figure
 
 
@@ -99,9 +101,15 @@ def _line(ax, points, rule, colour, marker):
     ax.vlines(x, low, high, color=colour, linewidth=0.8, alpha=0.7)
     hollow = {"markerfacecolor": "white"} if rule == "randomised" else {}
     (line,) = ax.plot(
-        x, mean, marker=marker, color=colour, markersize=3.5, linewidth=1.2,
-        linestyle="-" if rule == "deterministic" else (0, (4, 2)), **hollow,
-    )  # fmt: skip
+        x,
+        mean,
+        marker=marker,
+        color=colour,
+        markersize=3.5,
+        linewidth=1.2,
+        linestyle="-" if rule == "deterministic" else (0, (4, 2)),
+        **hollow,
+    )
     return line
 
 
@@ -112,7 +120,13 @@ def _limits(axes, points):
     room = 0.04 * (high - low) or 0.1 * high
     bottom, top = min([*seen, low]), max([*seen, low])
     for ax in axes:
-        ax.plot([low, high], [low, high], color=style.INK, linewidth=0.8, linestyle=(0, (4, 3)),
-                zorder=1)  # fmt: skip
+        ax.plot(
+            [low, high],
+            [low, high],
+            color=style.INK,
+            linewidth=0.8,
+            linestyle=(0, (4, 3)),
+            zorder=1,
+        )
         ax.set_xlim(low - room, high + room)
         ax.set_ylim(bottom - 0.06 * (top - bottom or top), top + 0.1 * (top - bottom or top))

@@ -50,8 +50,14 @@ def draw(study):
             ax.set_title(title)
             ax.set_xlabel(names[0])
         axes[0, 0].set_ylabel(names[1])
-        figure.legend(*_keys(), loc="outside lower center", ncols=6, handlelength=1.6,
-                      columnspacing=1.1, handletextpad=0.5)  # fmt: skip
+        figure.legend(
+            *_keys(),
+            loc="outside lower center",
+            ncols=6,
+            handlelength=1.6,
+            columnspacing=1.1,
+            handletextpad=0.5,
+        )
     return figure
 
 
@@ -60,19 +66,31 @@ def _points(ax, shown, names, hide):
     label = shown["y_general"].to_numpy() == 1
     seen = shown["selected"].to_numpy() == 1 if hide else np.ones(len(shown), dtype=bool)
     for rows, colour, mark, size in (
-        (~seen, "#A6A6A6", "o", 1.7), (seen & ~label, style.ORANGE, "o", 2.3),
+        (~seen, "#A6A6A6", "o", 1.7),
+        (seen & ~label, style.ORANGE, "o", 2.3),
         (seen & label, style.BLUE, "^", 2.6),
-    ):  # fmt: skip
-        ax.plot(x[rows], y[rows], mark, color=colour, markersize=size, markeredgewidth=0,
-                linestyle="none")  # fmt: skip
+    ):
+        ax.plot(
+            x[rows],
+            y[rows],
+            mark,
+            color=colour,
+            markersize=size,
+            markeredgewidth=0,
+            linestyle="none",
+        )
 
 
 def _truth(ax, points, names):
     """The curve on which both classes are equally likely, where the truth is known."""
     if "p_positive" in points:
-        ax.tricontour(*(points[name].to_numpy() for name in names),
-                      points["p_positive"].to_numpy(), levels=[0.5], colors=style.INK,
-                      linewidths=0.8)  # fmt: skip
+        ax.tricontour(
+            *(points[name].to_numpy() for name in names),
+            points["p_positive"].to_numpy(),
+            levels=[0.5],
+            colors=style.INK,
+            linewidths=0.8,
+        )
 
 
 def _line(ax, study, method, points, names, reference=False):
@@ -100,12 +118,18 @@ def _keys():
     from matplotlib.lines import Line2D
 
     def dot(colour, mark):
-        return Line2D([], [], color=colour, marker=mark, linestyle="none", markersize=5,
-                      markeredgewidth=0)  # fmt: skip
+        return Line2D(
+            [], [], color=colour, marker=mark, linestyle="none", markersize=5, markeredgewidth=0
+        )
 
     return (
-        [dot(style.BLUE, "^"), dot(style.ORANGE, "o"), dot("#A6A6A6", "o"),
-         Line2D([], [], color=style.INK, linewidth=0.8), Line2D([], [], color=style.RED),
-         Line2D([], [], color=style.INK, linestyle=(0, (4, 2)), linewidth=1.2)],
+        [
+            dot(style.BLUE, "^"),
+            dot(style.ORANGE, "o"),
+            dot("#A6A6A6", "o"),
+            Line2D([], [], color=style.INK, linewidth=0.8),
+            Line2D([], [], color=style.RED),
+            Line2D([], [], color=style.INK, linestyle=(0, (4, 2)), linewidth=1.2),
+        ],
         ["positive", "negative", "hidden", "true boundary", "learned", "from all labels"],
-    )  # fmt: skip
+    )

@@ -59,9 +59,13 @@ def draw(study):
             ax.set_xlabel("Churn target, %")
             ax.margins(x=0.05, y=0.08)
         axes[0, 0].plot(
-            [min(targets), max(targets)], [min(targets), max(targets)], color=style.INK,
-            linewidth=0.8, linestyle=(0, (4, 3)), zorder=1,
-        )  # fmt: skip
+            [min(targets), max(targets)],
+            [min(targets), max(targets)],
+            color=style.INK,
+            linewidth=0.8,
+            linestyle=(0, (4, 3)),
+            zorder=1,
+        )
         handles = {label: handle for label, handle in entries.items() if handle is not None}
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center", ncols=2, columnspacing=1.5

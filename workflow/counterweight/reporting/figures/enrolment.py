@@ -28,16 +28,18 @@ def draw(study):
     """
     rows = [
         (method, way)
-        for method in study.methods() for way in _WAYS
+        for method in study.methods()
+        for way in _WAYS
         if study.estimate(method["id"], "revenue_predicted", "general", way)
-    ]  # fmt: skip
+    ]
     if not rows:
         return style.blank("No method of this study predicted acceptances.")
     with style.look():
         height = 1.35 + 0.34 * len(rows)
         figure, axes = style.panels(1, 3, height=height, sharey=True)
-        for ax, total, title in zip(axes[0], ("enrolment", "revenue"),
-                                    ("Acceptances", "Revenue"), strict=False):  # fmt: skip
+        for ax, total, title in zip(
+            axes[0], ("enrolment", "revenue"), ("Acceptances", "Revenue"), strict=False
+        ):
             _totals(ax, study, rows, total)
             ax.set_title(title)
         truth = _gains(axes[0, 2], study, rows)
@@ -49,8 +51,9 @@ def draw(study):
         ]
         axes[0, 0].set_yticks(range(len(rows)), labels)
         axes[0, 0].set_ylim(len(rows) - 0.4, -0.6)
-        figure.legend(*_keys(truth), loc="outside lower center", ncols=5, handlelength=1.4,
-                      columnspacing=1.2)  # fmt: skip
+        figure.legend(
+            *_keys(truth), loc="outside lower center", ncols=5, handlelength=1.4, columnspacing=1.2
+        )
     return figure
 
 
@@ -58,8 +61,9 @@ def _totals(ax, study, rows, total):
     actual, noise = _actual(study, rows, total)
     true = _mean(study, rows[0], f"{total}_true")
     if not np.isnan(true):
-        ax.axvspan(actual - 1.96 * noise, actual + 1.96 * noise, color=style.PALE, alpha=0.5,
-                   linewidth=0)  # fmt: skip
+        ax.axvspan(
+            actual - 1.96 * noise, actual + 1.96 * noise, color=style.PALE, alpha=0.5, linewidth=0
+        )
         ax.axvline(true, color=style.INK, linewidth=1.0, linestyle=(0, (4, 2)))
     ax.axvline(actual, color=style.INK, linewidth=1.2)
     for y, (method, way) in enumerate(rows):
@@ -88,8 +92,9 @@ def _mean(study, row, metric):
 def _gains(ax, study, rows):
     """Claimed gain and what it comes to; True where the truth is known."""
     truth = not np.isnan(_mean(study, rows[0], "revenue_optimal_true"))
-    base, checked = ("revenue_true", "revenue_optimal_true") if truth else (
-        "revenue_actual", "revenue_snips")  # fmt: skip
+    base, checked = (
+        ("revenue_true", "revenue_optimal_true") if truth else ("revenue_actual", "revenue_snips")
+    )
     for y, row in enumerate(rows):
         before, actual = _mean(study, row, base), _mean(study, row, "revenue_actual")
         claim = 100 * _mean(study, row, "revenue_claimed") / actual if actual else np.nan

@@ -123,8 +123,9 @@ def _alone(ax, numbers, measure, entries):
 
 def _limits(axes, numbers, measure, main):
     """Limits that show the main method well; others may leave the panel above."""
-    points = [p for rule in ("deterministic", "randomised")
-              for p in _curve(numbers, measure, main, rule)]  # fmt: skip
+    points = [
+        p for rule in ("deterministic", "randomised") for p in _curve(numbers, measure, main, rule)
+    ]
     errors = [p[1] for p in points]
     x = [p[0] for p in points]
     if "svm" in numbers.methods:
@@ -134,8 +135,11 @@ def _limits(axes, numbers, measure, main):
     least = min(errors)
     top = least + max(_REACH * (max(errors) - least), _LEAST)
     for name in OTHERS | RELAXED:
-        inside = [p for p in (_curve(numbers, measure, name) if name in numbers.methods else ())
-                  if p[1] <= top]  # fmt: skip
+        inside = [
+            p
+            for p in (_curve(numbers, measure, name) if name in numbers.methods else ())
+            if p[1] <= top
+        ]
         x += [p[0] for p in inside]
         least = min([least, *(p[1] for p in inside)])
     room = 0.04 * (max(x) - min(x)) or 0.1

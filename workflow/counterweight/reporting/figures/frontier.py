@@ -38,10 +38,17 @@ def draw(study):
             for x, y, name, _ in points[target]:
                 colour, mark = look_of(name, methods)
                 best = (x, y) in front
-                ax.plot([x], [y], mark, color=colour, markersize=5.5 if best else 3,
-                        markeredgewidth=0, alpha=1.0 if best else 0.25,
-                        fillstyle="none" if _grown(name) and best else "full",
-                        zorder=4 if best else 2)  # fmt: skip
+                ax.plot(
+                    [x],
+                    [y],
+                    mark,
+                    color=colour,
+                    markersize=5.5 if best else 3,
+                    markeredgewidth=0,
+                    alpha=1.0 if best else 0.25,
+                    fillstyle="none" if _grown(name) and best else "full",
+                    zorder=4 if best else 2,
+                )
                 if _grown(name) and best:
                     ax.lines[-1].set_markeredgewidth(1.2)
                 if best:
@@ -53,8 +60,12 @@ def draw(study):
             ax.set_xlabel("Disclosivity")
         axes[0, 0].set_ylabel("Imbalance")
         limits(axes[0], [point for made in points.values() for point in made])
-        figure.legend(*_keys([pair for pair in methods if pair[0] in shown], methods),
-                      loc="outside lower center", ncols=3, columnspacing=1.6)  # fmt: skip
+        figure.legend(
+            *_keys([pair for pair in methods if pair[0] in shown], methods),
+            loc="outside lower center",
+            ncols=3,
+            columnspacing=1.6,
+        )
     return figure
 
 
@@ -63,8 +74,10 @@ def points_of(found, target):
     made = []
     for name, _ in methods_of(found.plan):
         for _, item in found.settings(name, target=target):
-            x, y = (found.get(name, metric, target, item).mean
-                    for metric in ("disclosivity", "imbalance"))  # fmt: skip
+            x, y = (
+                found.get(name, metric, target, item).mean
+                for metric in ("disclosivity", "imbalance")
+            )
             if not math.isnan(x + y):
                 made.append((x, y, name, item))
     return made
@@ -100,7 +113,16 @@ def _keys(methods, everyone):
     for name, _ in methods:
         colour, mark = look_of(name, everyone)
         hollow = _grown(name)
-        handles.append(Line2D([], [], color=colour, marker=mark, linestyle="none", markersize=5.5,
-                              markeredgewidth=1.2 if hollow else 0,
-                              fillstyle="none" if hollow else "full"))  # fmt: skip
+        handles.append(
+            Line2D(
+                [],
+                [],
+                color=colour,
+                marker=mark,
+                linestyle="none",
+                markersize=5.5,
+                markeredgewidth=1.2 if hollow else 0,
+                fillstyle="none" if hollow else "full",
+            )
+        )
     return handles, [label for _, label in methods]

@@ -42,18 +42,28 @@ def draw(study):
     label = dict(methods_of(found.plan))[name]
     with style.look():
         figure, axes = style.panels(
-            len(shown), 1, height=1.3 + 0.24 * sum(sizes) + 0.42 * len(shown),
-            gridspec_kw={"height_ratios": [size + 0.6 for size in sizes]}, sharex=True,
-        )  # fmt: skip
+            len(shown),
+            1,
+            height=1.3 + 0.24 * sum(sizes) + 0.42 * len(shown),
+            gridspec_kw={"height_ratios": [size + 0.6 for size in sizes]},
+            sharex=True,
+        )
         for ax, (item, leaves, shares, mass, accepted) in zip(axes[:, 0], shown, strict=True):
             _panel(ax, leaves, shares, mass, accepted, groups)
             hidden = len(leaves) - _LEAVES
             more = f"; {hidden} smaller leaves not shown" if hidden > 0 else ""
-            ax.set_title(f"{label}, {setting_label(item)}: {len(leaves)} "
-                         f"{'leaf' if len(leaves) == 1 else 'leaves'}{more}")  # fmt: skip
+            ax.set_title(
+                f"{label}, {setting_label(item)}: {len(leaves)} "
+                f"{'leaf' if len(leaves) == 1 else 'leaves'}{more}"
+            )
         last = axes[-1, 0]
-        last.set_xticks(range(len(groups)), [_short(group) for group in groups], rotation=35,
-                        ha="right", rotation_mode="anchor")  # fmt: skip
+        last.set_xticks(
+            range(len(groups)),
+            [_short(group) for group in groups],
+            rotation=35,
+            ha="right",
+            rotation_mode="anchor",
+        )
     return figure
 
 
@@ -68,18 +78,26 @@ def leaves_of(found, name, item, groups):
     """
     start = f"{item}#"
     for target in ("train", "test"):
-        leaves = [one.removeprefix(start) for one in found.items(name, "leaf_mass", target)
-                  if one.startswith(start)]  # fmt: skip
+        leaves = [
+            one.removeprefix(start)
+            for one in found.items(name, "leaf_mass", target)
+            if one.startswith(start)
+        ]
         if leaves:
             break
     mass, accepted = (
         np.array([found.get(name, metric, target, f"{start}{leaf}").mean for leaf in leaves])
         for metric in ("leaf_mass", "leaf_acceptance")
     )
-    shares = np.array([
-        [found.get(name, "leaf_share", target, f"{start}{leaf}#{group}").mean for group in groups]
-        for leaf in leaves
-    ]).reshape(len(leaves), len(groups))  # fmt: skip
+    shares = np.array(
+        [
+            [
+                found.get(name, "leaf_share", target, f"{start}{leaf}#{group}").mean
+                for group in groups
+            ]
+            for leaf in leaves
+        ]
+    ).reshape(len(leaves), len(groups))
     order = np.argsort(-mass, kind="stable")
     return [leaves[k] for k in order], shares[order], mass[order], accepted[order]
 
@@ -92,12 +110,24 @@ def _panel(ax, leaves, shares, mass, accepted, groups):
         for column in range(len(groups)):
             value = 100 * shares[row, column]
             text = "0" if value == 0 else "< 1" if value < 0.95 else f"{value:.0f}"
-            ax.text(column, row, text, ha="center", va="center", fontsize=7,
-                    color="white" if value > 55 else style.INK)  # fmt: skip
+            ax.text(
+                column,
+                row,
+                text,
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="white" if value > 55 else style.INK,
+            )
     ax.set_yticks(range(count), [f"leaf {leaf}" for leaf in leaves[:count]])
     for row in range(count):
-        ax.text(len(groups) - 0.42, row, f"{100 * mass[row]:.1f} % ({chance_text(accepted[row])})",
-                va="center", fontsize=7.5)  # fmt: skip
+        ax.text(
+            len(groups) - 0.42,
+            row,
+            f"{100 * mass[row]:.1f} % ({chance_text(accepted[row])})",
+            va="center",
+            fontsize=7.5,
+        )
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 

@@ -53,14 +53,26 @@ def _panel(ax, title, curve):
         ax.plot(curve.columns, line, color=style.PALE, linewidth=0.8)
     # A repeat that has converged keeps its last value, so the mean stays one over all.
     mean = curve.ffill(axis=1).mean(axis=0)
-    ax.plot(curve.columns, mean, color=style.BLUE, linewidth=1.8,
-            marker="o" if len(mean) < 12 else None, markersize=3.5)  # fmt: skip
+    ax.plot(
+        curve.columns,
+        mean,
+        color=style.BLUE,
+        linewidth=1.8,
+        marker="o" if len(mean) < 12 else None,
+        markersize=3.5,
+    )
     low, high = float(np.nanmin(curve)), float(np.nanmax(curve))
     room = (high - low or 1.0) * 0.18
     ax.set_ylim(low - room / 2, high + room)
-    ax.annotate(number(mean.iloc[-1], 3, sign=True), (curve.columns[-1], mean.iloc[-1]),
-                xytext=(0, 6), textcoords="offset points", ha="right", color=style.BLUE,
-                fontweight="bold")  # fmt: skip
+    ax.annotate(
+        number(mean.iloc[-1], 3, sign=True),
+        (curve.columns[-1], mean.iloc[-1]),
+        xytext=(0, 6),
+        textcoords="offset points",
+        ha="right",
+        color=style.BLUE,
+        fontweight="bold",
+    )
     style.grid(ax, "y")
     ax.locator_params(axis="x", integer=True, nbins=6)
     ax.set_title(title)

@@ -61,8 +61,14 @@ def _figure(likelihood, length, chosen, true):
             ax.plot(frame.columns, mean, "o-", color=style.BLUE, markersize=3, linewidth=1.8)
             if true:
                 below = 0.17 if ax is right else 0.0
-                ax.axvline(true, ymin=below, color=style.INK, linewidth=0.8,
-                           linestyle=(0, (4, 2)), zorder=0)  # fmt: skip
+                ax.axvline(
+                    true,
+                    ymin=below,
+                    color=style.INK,
+                    linewidth=0.8,
+                    linestyle=(0, (4, 2)),
+                    zorder=0,
+                )
             ax.locator_params(axis="x", integer=True, nbins=8)
             ax.set_xlabel("Number of segments J")
             style.grid(ax, "y")
@@ -76,10 +82,18 @@ def _figure(likelihood, length, chosen, true):
         right.set_ylim(-0.2 * top, top or 1.0)
         right.set_yticks([tick for tick in right.get_yticks() if 0 <= tick <= (top or 1.0)])
         sizes = chosen.astype(int).value_counts().sort_index()
-        right.plot(sizes.index, np.full(len(sizes), -0.06 * top), "^", color=style.RED,
-                   markersize=5)  # fmt: skip
+        right.plot(
+            sizes.index, np.full(len(sizes), -0.06 * top), "^", color=style.RED, markersize=5
+        )
         for size, times in sizes.items():
-            right.annotate(str(times), (size, -0.06 * top), xytext=(0, -5), color=style.RED,
-                           textcoords="offset points", ha="center", va="top",
-                           fontsize=7.5)  # fmt: skip
+            right.annotate(
+                str(times),
+                (size, -0.06 * top),
+                xytext=(0, -5),
+                color=style.RED,
+                textcoords="offset points",
+                ha="center",
+                va="top",
+                fontsize=7.5,
+            )
     return figure

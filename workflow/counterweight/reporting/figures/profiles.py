@@ -59,8 +59,9 @@ def draw(study):
         ax.spines[:].set_visible(False)
         hidden = (len(weights) - len(order), means.shape[1] - len(columns))
         if any(hidden):
-            ax.set_xlabel(f"Not shown: {hidden[0]} smaller segments, {hidden[1]} features that "
-                          "tell less")  # fmt: skip
+            ax.set_xlabel(
+                f"Not shown: {hidden[0]} smaller segments, {hidden[1]} features that tell less"
+            )
     return figure
 
 

@@ -66,11 +66,13 @@ def _panel(ax, found, name, target, item, order):
     ax.barh(places - 0.2, [100 * one.mean for one in after], height=0.38, color=style.BLUE)
     for place, one in zip(places, after, strict=True):
         if one.low == one.low:
-            ax.hlines(place - 0.2, 100 * max(one.low, 0), 100 * one.high, color=style.INK,
-                      linewidth=0.8)  # fmt: skip
+            ax.hlines(
+                place - 0.2, 100 * max(one.low, 0), 100 * one.high, color=style.INK, linewidth=0.8
+            )
         share = 100 * found.share_wanted(order[place])
-        ax.vlines(share, place - 0.5, place + 0.5, color=style.RED, linewidth=1.1,
-                  linestyle=(0, (3, 1.5)))  # fmt: skip
+        ax.vlines(
+            share, place - 0.5, place + 0.5, color=style.RED, linewidth=1.1, linestyle=(0, (3, 1.5))
+        )
     ax.set_ylim(-0.6, len(order) - 0.4)
     ax.tick_params(axis="y", length=0)
     style.grid(ax, "x")
@@ -87,7 +89,10 @@ def _keys(label):
     from matplotlib.patches import Patch
 
     return (
-        [Patch(color="#B5B5B5"), Patch(color=style.BLUE),
-         Line2D([], [], color=style.RED, linestyle=(0, (3, 1.5)), linewidth=1.1)],
+        [
+            Patch(color="#B5B5B5"),
+            Patch(color=style.BLUE),
+            Line2D([], [], color=style.RED, linestyle=(0, (3, 1.5)), linewidth=1.1),
+        ],
         ["all rows", f"accepted ({label})", "wanted"],
-    )  # fmt: skip
+    )

@@ -41,8 +41,9 @@ def draw(study):
     values = np.concatenate([np.ravel(points) for points in curves.values()])
     lowest = max(np.min(values[values > 0], initial=0.1) / 1.5, _LEAST)
     with style.look():
-        figure, axes = style.panels(len(rates), len(columns), height=0.6 + 1.8 * len(rates),
-                                    sharex=True, sharey=True)  # fmt: skip
+        figure, axes = style.panels(
+            len(rates), len(columns), height=0.6 + 1.8 * len(rates), sharex=True, sharey=True
+        )
         for row, rate in enumerate(rates):
             for column, learner in enumerate(columns):
                 lines = {way: curves.get((learner, rate, way)) for way in WAYS}
@@ -51,8 +52,14 @@ def draw(study):
             axes[row, 0].set_ylabel("Observed share")
         figure.supxlabel("Predicted probability", fontsize=8.5)
         handles = [axes[0, 0].plot([], [], color=colour)[0] for colour in WAYS.values()]
-        figure.legend(handles, [CORRECTIONS[way] for way in WAYS], loc="outside upper center",
-                      ncols=len(WAYS), handlelength=1.6, columnspacing=1.4)  # fmt: skip
+        figure.legend(
+            handles,
+            [CORRECTIONS[way] for way in WAYS],
+            loc="outside upper center",
+            ncols=len(WAYS),
+            handlelength=1.6,
+            columnspacing=1.4,
+        )
     return figure
 
 
@@ -76,8 +83,14 @@ def _panel(ax, lines, low):
     for way, (predicted, observed) in lines.items():
         shown = (predicted > 0) & (observed > 0)
         order = np.argsort(predicted[shown])
-        ax.plot(predicted[shown][order], observed[shown][order], "o-", color=WAYS[way],
-                markersize=2.5, linewidth=1.1)  # fmt: skip
+        ax.plot(
+            predicted[shown][order],
+            observed[shown][order],
+            "o-",
+            color=WAYS[way],
+            markersize=2.5,
+            linewidth=1.1,
+        )
     ax.set(xscale="log", yscale="log", xlim=(low, 1.15), ylim=(low, 1.15))
     ax.minorticks_off()
     ticks = [tick for tick in _TICKS if tick > 1.4 * low]

@@ -46,11 +46,18 @@ def draw(study):
         for j in np.argsort(weights)[::-1][:_SEGMENTS]:
             width = 0.9 + 1.4 * float(weights[j] / weights.max())
             for share in (0.5, 0.9):
-                _ellipse(ax, means[j, :2], covariances[j, :2, :2], share, color=style.INK,
-                         linewidth=width * (1.0 if share == 0.5 else 0.6))  # fmt: skip
+                _ellipse(
+                    ax,
+                    means[j, :2],
+                    covariances[j, :2, :2],
+                    share,
+                    color=style.INK,
+                    linewidth=width * (1.0 if share == 0.5 else 0.6),
+                )
         for mean, covariance in true:
-            _ellipse(ax, mean, covariance, 0.9, color=style.RED, linewidth=1.0,
-                     linestyle=(0, (4, 2)))  # fmt: skip
+            _ellipse(
+                ax, mean, covariance, 0.9, color=style.RED, linewidth=1.0, linestyle=(0, (4, 2))
+            )
         for axis, name in zip("xy", names, strict=True):
             low, high = points[name].min(), points[name].max()
             room = 0.04 * (high - low or 1.0)
@@ -80,10 +87,19 @@ def _points(ax, shown, names):
     answer = shown["answer"].to_numpy(float) == 1
     x, y = (shown[name].to_numpy(float) for name in names)
     for rows, colour, mark, size in (
-        (~answer, style.ORANGE, "o", 2.0), (answer, style.BLUE, "^", 2.4),
-    ):  # fmt: skip
-        ax.plot(x[rows], y[rows], mark, color=colour, markersize=size, markeredgewidth=0,
-                linestyle="none", alpha=0.75)  # fmt: skip
+        (~answer, style.ORANGE, "o", 2.0),
+        (answer, style.BLUE, "^", 2.4),
+    ):
+        ax.plot(
+            x[rows],
+            y[rows],
+            mark,
+            color=colour,
+            markersize=size,
+            markeredgewidth=0,
+            linestyle="none",
+            alpha=0.75,
+        )
 
 
 def _true_components(study, points, names):
@@ -95,8 +111,9 @@ def _true_components(study, points, names):
     known = points.merge(truth[["row", "component"]], on="row")
     return [
         (part[names].mean().to_numpy(), np.cov(part[names].to_numpy(float).T))
-        for _, part in known.groupby("component") if len(part) > 2
-    ]  # fmt: skip
+        for _, part in known.groupby("component")
+        if len(part) > 2
+    ]
 
 
 def _ellipse(ax, mean, covariance, share, **line):
@@ -113,8 +130,9 @@ def _keys(true):
     from matplotlib.lines import Line2D
 
     def dot(colour, mark):
-        return Line2D([], [], color=colour, marker=mark, linestyle="none", markersize=5,
-                      markeredgewidth=0)  # fmt: skip
+        return Line2D(
+            [], [], color=colour, marker=mark, linestyle="none", markersize=5, markeredgewidth=0
+        )
 
     lines = [dot(style.BLUE, "^"), dot(style.ORANGE, "o"), Line2D([], [], color=style.INK)]
     names = ["accepted", "refused", "segment"]

@@ -29,9 +29,12 @@ def draw(study):
         return style.blank("No selection model of this study was measured.")
     with style.look():
         figure, axes = style.panels(
-            len(names), 2, height=0.5 + 1.55 * len(names), sharex=True,
+            len(names),
+            2,
+            height=0.5 + 1.55 * len(names),
+            sharex=True,
             gridspec_kw={"width_ratios": [1, 1.7]},
-        )  # fmt: skip
+        )
         for place, name in enumerate(names):
             _calibration(axes[place, 0], study, name)
             _overlap(axes[place, 1], study, name, legend=place == 0)
@@ -45,8 +48,13 @@ def _calibration(ax, study, name):
     observed = study.mean_by_item(name, "calibration_observed").reindex(predicted.index)
     order = np.argsort(predicted.to_numpy())
     ax.plot([0, 1], [0, 1], color=style.PALE, linewidth=1)
-    ax.plot(predicted.to_numpy()[order], observed.to_numpy()[order], "o-", color=style.BLUE,
-            markersize=3)  # fmt: skip
+    ax.plot(
+        predicted.to_numpy()[order],
+        observed.to_numpy()[order],
+        "o-",
+        color=style.BLUE,
+        markersize=3,
+    )
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     ax.set_ylabel("Observed share")
     auc = study.rows(name, "auc", "")["value"].mean()
@@ -63,9 +71,16 @@ def _overlap(ax, study, name, legend):
         width = 1 / 20
         ax.bar((bins + 0.5) * width, up * 100 * share.to_numpy(), width=0.9 * width, color=colour)
         if legend:
-            ax.text(0.5, 0.95 if up > 0 else 0.05, f"{which} rows", color=colour, ha="center",
-                    va="top" if up > 0 else "bottom", transform=ax.transAxes,
-                    fontweight="bold")  # fmt: skip
+            ax.text(
+                0.5,
+                0.95 if up > 0 else 0.05,
+                f"{which} rows",
+                color=colour,
+                ha="center",
+                va="top" if up > 0 else "bottom",
+                transform=ax.transAxes,
+                fontweight="bold",
+            )
     limit = 1.35 * max(np.abs(ax.get_ylim()))
     ax.set_ylim(-limit, limit)
     ax.axhline(0, color=style.GREY, linewidth=0.6)

@@ -65,8 +65,15 @@ def _lines(ax, values, shifts, inertias, factor, start=0.0):
         points = sorted(values.get((shifts, inertia), {}).items())
         if points:
             x, y = zip(*points, strict=True)
-            ax.plot(x, factor * (np.array(y) - start), "o-", markersize=3, linewidth=1.3,
-                    color=_colour(inertias, inertia), label=f"inertia {inertia:g}")  # fmt: skip
+            ax.plot(
+                x,
+                factor * (np.array(y) - start),
+                "o-",
+                markersize=3,
+                linewidth=1.3,
+                color=_colour(inertias, inertia),
+                label=f"inertia {inertia:g}",
+            )
     steps = sorted({x for line in values.values() for x in line})
     if len(steps) > 1 and steps[0] > 0:
         ax.set_xscale("log")
@@ -83,8 +90,13 @@ def _accuracy(ax, study, values, shifts, inertias, first):
     ):
         found = study.estimate(name, "accuracy", _TARGET)
         if found is not None:
-            ax.axhline(100 * found[0], color=style.RED, linewidth=1, linestyle=pattern,
-                       label=f"{label} ({number(100 * found[0], 1)} %)")  # fmt: skip
+            ax.axhline(
+                100 * found[0],
+                color=style.RED,
+                linewidth=1,
+                linestyle=pattern,
+                label=f"{label} ({number(100 * found[0], 1)} %)",
+            )
 
 
 def _likelihood(ax, values, shifts, inertias):
@@ -94,5 +106,11 @@ def _likelihood(ax, values, shifts, inertias):
 
 def _legend(figure, ax, inertias):
     handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 6),
-                  handlelength=1.8, columnspacing=1.2)  # fmt: skip
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper center",
+        ncols=min(len(labels), 6),
+        handlelength=1.8,
+        columnspacing=1.2,
+    )

@@ -15,12 +15,17 @@ CAPTION = (
 )
 #: Colour and marker of each method by its id; other methods take what is left.
 LOOKS = {
-    "naive_regression": (style.SKY, "s"), "naive_tree": (style.ORANGE, "^"),
-    "qp_regression": (style.PURPLE, "D"), "qp_tree": (style.RED, "v"),
-    "alpha_beta": (style.BLUE, "o"), "relaxed": (style.GREEN, "P"),
-    "alpha_beta_deep": (style.SKY, "s"), "relaxed_deep": (style.PURPLE, "D"),
-    "alpha_beta_paper": (style.ORANGE, "^"), "alpha_beta_fixed": (style.RED, "v"),
-}  # fmt: skip
+    "naive_regression": (style.SKY, "s"),
+    "naive_tree": (style.ORANGE, "^"),
+    "qp_regression": (style.PURPLE, "D"),
+    "qp_tree": (style.RED, "v"),
+    "alpha_beta": (style.BLUE, "o"),
+    "relaxed": (style.GREEN, "P"),
+    "alpha_beta_deep": (style.SKY, "s"),
+    "relaxed_deep": (style.PURPLE, "D"),
+    "alpha_beta_paper": (style.ORANGE, "^"),
+    "alpha_beta_fixed": (style.RED, "v"),
+}
 _PRESETS = ("_deep", "_paper", "_fixed")
 TITLES = {"train": "Training rows", "test": "Test rows"}
 
@@ -46,8 +51,9 @@ def draw(study):
         parts = figure.subfigures(len(rows), 1, squeeze=False)[:, 0]
         for part, methods in zip(parts, rows, strict=True):
             axes = part.subplots(1, 2, sharex=True, sharey=True)
-            points = [(0.0, found.start(target).mean) for target in TITLES
-                      if found.start(target).known]  # fmt: skip
+            points = [
+                (0.0, found.start(target).mean) for target in TITLES if found.start(target).known
+            ]
             for ax, target in zip(axes, TITLES, strict=True):
                 base(ax, found, target)
                 for name, _ in methods:
@@ -56,8 +62,13 @@ def draw(study):
                 ax.set_xlabel("Disclosivity")
             axes[0].set_ylabel("Imbalance")
             limits(axes, points)
-            part.legend(*keys(methods), loc="outside lower center", ncols=3, handlelength=1.6,
-                        columnspacing=1.6)  # fmt: skip
+            part.legend(
+                *keys(methods),
+                loc="outside lower center",
+                ncols=3,
+                handlelength=1.6,
+                columnspacing=1.6,
+            )
     return figure
 
 
@@ -90,8 +101,16 @@ def base(ax, found, target):
         ax.fill_between(x, 0, y, color=style.PALE, alpha=0.5, linewidth=0, zorder=0)
     start = found.start(target).mean
     if not math.isnan(start):
-        ax.plot([0], [start], "x", color=style.INK, markersize=7, markeredgewidth=1.6, zorder=5,
-                clip_on=False)  # fmt: skip
+        ax.plot(
+            [0],
+            [start],
+            "x",
+            color=style.INK,
+            markersize=7,
+            markeredgewidth=1.6,
+            zorder=5,
+            clip_on=False,
+        )
     style.grid(ax, "both")
 
 
@@ -138,6 +157,9 @@ def keys(methods):
     handles = []
     for name, _ in methods:
         colour, mark = look_of(name, methods)
-        handles.append(Line2D([], [], color=colour, marker=mark, markersize=4, linewidth=1.2,
-                              markeredgewidth=0))  # fmt: skip
+        handles.append(
+            Line2D(
+                [], [], color=colour, marker=mark, markersize=4, linewidth=1.2, markeredgewidth=0
+            )
+        )
     return handles, [label for _, label in methods]

@@ -48,8 +48,9 @@ def draw(study):
     nodes = nodes_of(study, selector, item)
     accepted = {
         key.rpartition("#")[2]: found.get(name, "leaf_acceptance", "train", key).mean
-        for key in found.items(name, "leaf_acceptance", "train") if key.startswith(f"{item}#")
-    }  # fmt: skip
+        for key in found.items(name, "leaf_acceptance", "train")
+        if key.startswith(f"{item}#")
+    }
     lines = outline(nodes, features_of(study), found.groups(), accepted)
     label = dict(methods_of(found.plan))[name]
     return _drawn(lines, f"{label}, {setting_label(item)}")
@@ -114,10 +115,12 @@ def outline(nodes, features, groups, accepted):
 
     def walk(node):
         place = {
-            "depth": node["depth"], "node": node["node"], "parent": node["parent"],
+            "depth": node["depth"],
+            "node": node["node"],
+            "parent": node["parent"],
             "answer": "" if node["parent"] < 0 else "yes" if node["side"] == 1 else "no",
             "accepted": np.nan,
-        }  # fmt: skip
+        }
         if node["leaf"] is not None:
             chance = accepted.get(str(node["leaf"]), np.nan)
             texts = _leaf_texts(node, chance, base, groups)
@@ -179,8 +182,9 @@ def _leaf_texts(node, chance, base, groups):
     first = f"Leaf {node['leaf']}: {100 * node['mass']:.1f} % of people"
     if not np.isnan(chance):
         first += f", accepted {chance_text(chance)}"
-    told = [f"{_group(groups, k)} {'+' if shift[k] > 0 else MINUS}{abs(shift[k]):.1f}"
-            for k in order]  # fmt: skip
+    told = [
+        f"{_group(groups, k)} {'+' if shift[k] > 0 else MINUS}{abs(shift[k]):.1f}" for k in order
+    ]
     return [first, listing(told) if told else "shares as among all"]
 
 
@@ -223,16 +227,30 @@ def _row(ax, line, x, y):
     start = x + 0.05
     if line["answer"]:
         colour = style.BLUE if line["answer"] == "yes" else style.RED
-        ax.text(start, y, line["answer"], color=colour, fontsize=7.5, va="center",
-                fontweight="bold")  # fmt: skip
+        ax.text(
+            start, y, line["answer"], color=colour, fontsize=7.5, va="center", fontweight="bold"
+        )
         start += 0.24
     if line["kind"] == "leaf":
         chance = 0.0 if np.isnan(line["accepted"]) else line["accepted"]
         face = 1 - chance * (1 - np.array([0.0, 0.447, 0.698]))
-        ax.plot([start + 0.05], [y], "s", color=tuple(face), markeredgecolor=style.INK,
-                markeredgewidth=0.7, markersize=6.5)  # fmt: skip
+        ax.plot(
+            [start + 0.05],
+            [y],
+            "s",
+            color=tuple(face),
+            markeredgecolor=style.INK,
+            markeredgewidth=0.7,
+            markersize=6.5,
+        )
         start += 0.17
     for place, text in enumerate(line["lines"]):
         second = line["kind"] == "folded" or (line["kind"] == "leaf" and place > 0)
-        ax.text(start, y + place * _LINE, text, fontsize=7.5, va="center",
-                color=style.GREY if second else style.INK)  # fmt: skip
+        ax.text(
+            start,
+            y + place * _LINE,
+            text,
+            fontsize=7.5,
+            va="center",
+            color=style.GREY if second else style.INK,
+        )

@@ -11,9 +11,7 @@ CAPTION = (
     "policy, one colour for each estimator. The line is the value that should be found; its band "
     "is a 95 % interval, where it was measured and not known by construction."
 )
-_COLOURS = {
-    "ips": style.BLUE, "ips_lost": style.SKY, "snips": style.ORANGE, "dr": style.GREEN,
-}  # fmt: skip
+_COLOURS = {"ips": style.BLUE, "ips_lost": style.SKY, "snips": style.ORANGE, "dr": style.GREEN}
 _OTHERS = (style.PURPLE, style.RED)
 _HEIGHT = 2.6
 

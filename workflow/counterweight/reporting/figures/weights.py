@@ -25,9 +25,10 @@ def draw(study):
     matplotlib.figure.Figure
     """
     weightings = [
-        one for one in study.plan["weightings"]
+        one
+        for one in study.plan["weightings"]
         if len(study.rows(one["id"], "effective_sample_size"))
-    ]  # fmt: skip
+    ]
     if not weightings:
         return style.blank("No weights of this study were measured.")
     shown = _first_of_each(weightings)
@@ -71,8 +72,9 @@ def _sizes(figure, study, weightings):
         uncapped = study.rows(one["id"], "largest_uncapped")["value"].mean()
         if np.isfinite(uncapped) and uncapped > largest:
             right.plot([largest, uncapped], [place, place], color=style.PALE, linewidth=1.5)
-            right.plot(uncapped, place, "o", color=style.BLUE, markerfacecolor="white",
-                       markersize=4.5)  # fmt: skip
+            right.plot(
+                uncapped, place, "o", color=style.BLUE, markerfacecolor="white", markersize=4.5
+            )
         right.plot(largest, place, "o", color=style.BLUE, markersize=4.5)
     left.set_yticks(places, [one["id"].replace("_", " ") for one in weightings])
     left.set_ylim(len(weightings) - 0.4, -0.6)

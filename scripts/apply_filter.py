@@ -1,9 +1,9 @@
 import numpy as np
-from counterweight import jobs
 from counterweight.errors import CounterweightError
-from counterweight.selection.candidates import read_candidates
-from counterweight.selection.filter_table import apply_filter, read_filter
-from counterweight.tables import replacing, write_table
+from counterweight.files import jobs
+from counterweight.files.tables import replacing, write_table
+from counterweight.models.filters.candidates import read_candidates
+from counterweight.models.filters.table import apply_filter, read_filter
 
 
 def main(job):

@@ -1,8 +1,8 @@
 import numpy as np
-from counterweight import jobs
-from counterweight.components import configured
-from counterweight.selection.groups import disclosivity, imbalance, target_shares
-from counterweight.tables import METRICS, metrics_table, read_columns, write_table
+from counterweight.files import jobs
+from counterweight.files.tables import METRICS, metrics_table, read_columns, write_table
+from counterweight.numerics.groups import disclosivity, imbalance, target_shares
+from counterweight.plan.components import configured
 from counterweight.weighting.acceptance import realised, setting_name
 from counterweight.weighting.leaf_tables import leaf_tables
 

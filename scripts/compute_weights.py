@@ -1,8 +1,8 @@
 import numpy as np
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.study_data import StudyData, by_repeat
-from counterweight.tables import METRICS, metrics_table, read_columns, write_table
+from counterweight.files import jobs
+from counterweight.files.study_data import StudyData, by_repeat
+from counterweight.files.tables import METRICS, metrics_table, read_columns, write_table
+from counterweight.plan.components import load
 from counterweight.weighting.diagnostics import cap_weights, describe_weights
 
 

@@ -1,7 +1,7 @@
 import os
 
-from counterweight import jobs
-from counterweight.datasets.download import fetch
+from counterweight.datasets.download.fetch import fetch
+from counterweight.files import jobs
 
 
 def main(job):

@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pandas as pd
-from counterweight import jobs
-from counterweight.reporting.assemble import draw_study
-from counterweight.tables import read_table
+from counterweight.files import jobs
+from counterweight.files.tables import read_table
+from counterweight.reporting.page.assemble import draw_study
 
 
 def main(job):

@@ -1,8 +1,14 @@
-from counterweight import jobs
-from counterweight.components import configured, load
-from counterweight.models.filter_training import FilterData, acceptances
-from counterweight.study_data import by_repeat
-from counterweight.tables import METRICS, metrics_table, read_columns, read_models, write_table
+from counterweight.files import jobs
+from counterweight.files.study_data import by_repeat
+from counterweight.files.tables import (
+    METRICS,
+    metrics_table,
+    read_columns,
+    read_models,
+    write_table,
+)
+from counterweight.models.filters.training import FilterData, acceptances
+from counterweight.plan.components import configured, load
 
 
 def main(job):

@@ -1,7 +1,7 @@
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.evaluation.evaluate import describe_fits
-from counterweight.tables import METRICS, metrics_table, read_models, write_table
+from counterweight.evaluation.metrics.evaluate import describe_fits
+from counterweight.files import jobs
+from counterweight.files.tables import METRICS, metrics_table, read_models, write_table
+from counterweight.plan.components import load
 
 
 def main(job):

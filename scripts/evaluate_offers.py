@@ -1,6 +1,12 @@
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.tables import METRICS, metrics_table, read_columns, read_models, write_table
+from counterweight.files import jobs
+from counterweight.files.tables import (
+    METRICS,
+    metrics_table,
+    read_columns,
+    read_models,
+    write_table,
+)
+from counterweight.plan.components import load
 
 
 def main(job):

@@ -1,9 +1,9 @@
 import pyarrow as pa
-from counterweight import jobs, tables
-from counterweight.components import load
-from counterweight.seeds import generator
-from counterweight.selection.groups import group_names, leaf_table, memberships, target_shares
-from counterweight.study_data import StudyData
+from counterweight.files import jobs, tables
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import StudyData
+from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
+from counterweight.plan.components import load
 from counterweight.weighting.leaf_tables import leaf_columns, reach_sentence
 
 

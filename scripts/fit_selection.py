@@ -1,10 +1,10 @@
 import numpy as np
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.seeds import generator
+from counterweight.files import jobs
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import StudyData
+from counterweight.files.tables import METRICS, metrics_table, read_columns, write_table
+from counterweight.plan.components import load
 from counterweight.selection.crossfit import describe_selection, selection_probabilities
-from counterweight.study_data import StudyData
-from counterweight.tables import METRICS, metrics_table, read_columns, write_table
 
 
 def main(job):

@@ -1,8 +1,8 @@
 import os
 
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.seeds import generator
+from counterweight.files import jobs
+from counterweight.files.seeds import generator
+from counterweight.plan.components import load
 
 
 def main(job):

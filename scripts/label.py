@@ -1,8 +1,8 @@
-from counterweight import jobs
-from counterweight.components import configured
+from counterweight.files import jobs
+from counterweight.files.seeds import generator
+from counterweight.files.tables import METRICS, metrics_table, read_table, write_table
 from counterweight.labeling.split import describe_labels, label_rows
-from counterweight.seeds import generator
-from counterweight.tables import METRICS, metrics_table, read_table, write_table
+from counterweight.plan.components import configured
 
 
 def main(job):

@@ -1,9 +1,9 @@
 import os
 
-from counterweight import jobs
-from counterweight.components import declared, load
-from counterweight.datasets.download import verify
-from counterweight.tables import write_table
+from counterweight.datasets.download.fetch import verify
+from counterweight.files import jobs
+from counterweight.files.tables import write_table
+from counterweight.plan.components import declared, load
 
 
 def main(job):

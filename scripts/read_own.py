@@ -1,6 +1,6 @@
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.tables import write_table
+from counterweight.files import jobs
+from counterweight.files.tables import write_table
+from counterweight.plan.components import load
 
 
 def main(job):

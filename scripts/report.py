@@ -1,7 +1,7 @@
 import os
 
-from counterweight import jobs
-from counterweight.reporting.assemble import assemble
+from counterweight.files import jobs
+from counterweight.reporting.page.assemble import assemble
 
 
 def main(job):

@@ -1,8 +1,8 @@
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.seeds import generator
-from counterweight.streams import writing
-from counterweight.tables import write_table
+from counterweight.files import jobs
+from counterweight.files.seeds import generator
+from counterweight.files.streams import writing
+from counterweight.files.tables import write_table
+from counterweight.plan.components import load
 
 
 def main(job):

@@ -1,7 +1,14 @@
-from counterweight import jobs
+from counterweight.files import jobs
+from counterweight.files.study_data import StudyData
+from counterweight.files.tables import (
+    MODEL,
+    model_table,
+    read_columns,
+    read_models,
+    stacked,
+    write_table,
+)
 from counterweight.models.training import train_repeat
-from counterweight.study_data import StudyData
-from counterweight.tables import MODEL, model_table, read_columns, read_models, stacked, write_table
 
 
 def main(job):

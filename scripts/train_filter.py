@@ -1,7 +1,14 @@
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.models.filter_training import FilterData, acceptances, train_filter_repeat
-from counterweight.tables import MODEL, model_table, read_columns, read_models, stacked, write_table
+from counterweight.files import jobs
+from counterweight.files.tables import (
+    MODEL,
+    model_table,
+    read_columns,
+    read_models,
+    stacked,
+    write_table,
+)
+from counterweight.models.filters.training import FilterData, acceptances, train_filter_repeat
+from counterweight.plan.components import load
 
 
 def main(job):

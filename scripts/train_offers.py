@@ -1,6 +1,6 @@
-from counterweight import jobs
-from counterweight.models.offer_training import OfferData, train_offers_repeat
-from counterweight.tables import MODEL, model_table, read_columns, stacked, write_table
+from counterweight.files import jobs
+from counterweight.files.tables import MODEL, model_table, read_columns, stacked, write_table
+from counterweight.models.choice.training import OfferData, train_offers_repeat
 
 
 def main(job):

@@ -1,8 +1,8 @@
-from counterweight import jobs
-from counterweight.components import load
-from counterweight.models.log_rows import log_rows
-from counterweight.streams import writing
-from counterweight.tables import MODEL, model_table, write_table
+from counterweight.files import jobs
+from counterweight.files.streams import writing
+from counterweight.files.tables import MODEL, model_table, write_table
+from counterweight.models.policies.log_rows import log_rows
+from counterweight.plan.components import load
 
 
 def main(job):

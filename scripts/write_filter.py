@@ -1,8 +1,8 @@
 import numpy as np
-from counterweight import jobs
-from counterweight.selection.filter_card import card
-from counterweight.selection.filter_table import saved_filter, write_filter
-from counterweight.tables import read_columns, read_models, read_table, replacing
+from counterweight.files import jobs
+from counterweight.files.tables import read_columns, read_models, read_table, replacing
+from counterweight.models.filters.card import card
+from counterweight.models.filters.table import saved_filter, write_filter
 
 
 def main(job):

@@ -1,6 +1,6 @@
-from counterweight import jobs
-from counterweight.models.offer_training import offers_table
-from counterweight.tables import read_arrow, read_columns, write_table
+from counterweight.files import jobs
+from counterweight.files.tables import read_arrow, read_columns, write_table
+from counterweight.models.choice.training import offers_table
 
 
 def main(job):

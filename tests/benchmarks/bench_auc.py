@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
-from counterweight.evaluation.ranking import auc_estimate  # noqa: E402
+from counterweight.numerics.ranking import auc_estimate  # noqa: E402
 
 WEIGHTS = ("none", "by class", "by row")
 

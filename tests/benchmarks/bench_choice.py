@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
-from counterweight.datasets.segments import EighteenSegments  # noqa: E402
-from counterweight.models.choice_search import Search  # noqa: E402
-from counterweight.models.choice_steps import ChoiceRows, climb  # noqa: E402
-from counterweight.models.predictive_choice import PredictiveChoiceModel  # noqa: E402
+from counterweight.datasets.generated.segments import EighteenSegments  # noqa: E402
+from counterweight.models.choice.predictive_choice import PredictiveChoiceModel  # noqa: E402
+from counterweight.models.choice.search import Search  # noqa: E402
+from counterweight.models.choice.steps import ChoiceRows, climb  # noqa: E402
 
 SECONDS = 90.0
 GROWTH = 1.5

@@ -27,9 +27,9 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
-from counterweight.models.rate_convex import ramp  # noqa: E402
-from counterweight.models.rate_rows import DistinctRows  # noqa: E402
-from counterweight.models.rate_solver import minimise_rates  # noqa: E402
+from counterweight.models.constraints.solver.convex import ramp  # noqa: E402
+from counterweight.models.constraints.solver.rows import DistinctRows  # noqa: E402
+from counterweight.models.constraints.solver.solver import minimise_rates  # noqa: E402
 
 MALE = 72
 # Sizes of 14 one-hot blocks, as a9a has them; the first block of two is sex.

@@ -26,10 +26,10 @@ import numpy as np  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
-from counterweight.components import load  # noqa: E402
-from counterweight.labeling.one_hot import one_hot  # noqa: E402
-from counterweight.selection.groups import disclosivity, imbalance, leaf_table  # noqa: E402
-from counterweight.selection.split_tree import SplitTreeProxy  # noqa: E402
+from counterweight.labeling.features.one_hot import one_hot  # noqa: E402
+from counterweight.numerics.groups import disclosivity, imbalance, leaf_table  # noqa: E402
+from counterweight.plan.components import load  # noqa: E402
+from counterweight.selection.proxies.split_tree import SplitTreeProxy  # noqa: E402
 from counterweight.weighting.acceptance import (  # noqa: E402
     acceptance,
     closest_in_hull,

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
-from counterweight.models.gaussian_mixture import fit_mixture  # noqa: E402
+from counterweight.numerics.gaussian_mixture import fit_mixture  # noqa: E402
 
 COMPONENTS = 6
 RESTARTS = 25

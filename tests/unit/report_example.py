@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from counterweight.tables import METRICS, metrics_table, model_table, write_table
+from counterweight.files.tables import METRICS, metrics_table, model_table, write_table
 
 TARGETS = ("general", "unlabeled")
 ACCURACY = {

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import report_example as example
-from counterweight.selection.groups import memberships
-from counterweight.selection.split_tree import SplitTreeProxy
-from counterweight.tables import metrics_table, model_table, write_table
+from counterweight.files.tables import metrics_table, model_table, write_table
+from counterweight.numerics.groups import memberships
+from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import imbalance_floor
 
 FAMILY = "balanced_filtering"

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import report_example as example
-from counterweight.models.offers import acceptance
-from counterweight.tables import metrics_table, model_table, write_table
+from counterweight.files.tables import metrics_table, model_table, write_table
+from counterweight.models.choice.offers import acceptance
 
 FAMILY = "predictive_choice"
 METHODS = (

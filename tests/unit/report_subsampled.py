@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import report_example as example
-from counterweight.tables import metrics_table
+from counterweight.files.tables import metrics_table
 
 FAMILY = "subsampled_evaluation"
 RATES = (1.0, 0.5, 0.1, 0.01)

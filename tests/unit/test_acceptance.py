@@ -2,9 +2,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from counterweight.components import options
 from counterweight.errors import CounterweightError
-from counterweight.selection.groups import leaf_table, target_shares, uniform_target
+from counterweight.numerics.groups import leaf_table, target_shares, uniform_target
+from counterweight.plan.components import options
 from counterweight.weighting import acceptance as acc
 from counterweight.weighting.leaf_tables import leaf_columns, leaf_tables, reach_sentence
 

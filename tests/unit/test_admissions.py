@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.datasets.admissions import FEATURES, SEGMENTS, Admissions, aid, folded
+from counterweight.datasets.generated.admissions import FEATURES, SEGMENTS, Admissions, aid, folded
 from counterweight.errors import CounterweightError
 from scipy.special import expit
 

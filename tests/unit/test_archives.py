@@ -6,9 +6,9 @@ import tarfile
 import zipfile
 
 import pytest
-from counterweight.datasets import archives
-from counterweight.datasets.archives import unpack
-from counterweight.datasets.transfer import SourceFailed
+from counterweight.datasets.download import archives
+from counterweight.datasets.download.archives import unpack
+from counterweight.datasets.download.transfer import SourceFailed
 from test_download import DATA, PAGE, digest, tar_of, zip_of
 
 

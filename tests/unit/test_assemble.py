@@ -3,9 +3,9 @@
 import os
 
 import pytest
-from counterweight.reporting.assemble import first_failure, measurements_and_failures
-from counterweight.reporting.tables import failure_of
-from counterweight.tables import METRICS, metrics_table, write_table
+from counterweight.files.tables import METRICS, metrics_table, write_table
+from counterweight.reporting.page.assemble import first_failure, measurements_and_failures
+from counterweight.reporting.page.tables import failure_of
 
 
 @pytest.fixture

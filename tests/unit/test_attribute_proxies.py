@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from counterweight.components import options
 from counterweight.errors import CounterweightError
-from counterweight.selection.attribute_proxies import RegressionProxy, TreeProxy, joint_cells
-from counterweight.selection.groups import leaf_table
-from counterweight.tables import model_arrays, model_table
+from counterweight.files.tables import model_arrays, model_table
+from counterweight.numerics.groups import leaf_table
+from counterweight.plan.components import options
+from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy, joint_cells
 
 PROXIES = [RegressionProxy(), TreeProxy(depth=6), TreeProxy(leaves="nodes", smallest_leaf=0.05)]
 

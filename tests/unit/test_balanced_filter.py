@@ -5,9 +5,8 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.linear import fit_logistic
-from counterweight.models.balanced_filter import EVERYONE, OPTIONS, BalancedFilter
-from counterweight.models.filter_training import (
+from counterweight.models.filters.balanced_filter import EVERYONE, OPTIONS, BalancedFilter
+from counterweight.models.filters.training import (
     FilterData,
     accept_probability,
     acceptances,
@@ -15,6 +14,7 @@ from counterweight.models.filter_training import (
     filtered,
     train_filter_repeat,
 )
+from counterweight.numerics.linear import fit_logistic
 from counterweight.weighting.acceptance import interpolated_rows
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from counterweight.datasets import bank_marketing as bank
 from counterweight.datasets.bank_marketing import COLUMNS, FILES, BankMarketing
-from counterweight.datasets.reading import read_fields
 from counterweight.errors import CounterweightError
+from counterweight.files.reading import read_fields
 from scipy.stats import lognorm
 
 ROWS = 30000

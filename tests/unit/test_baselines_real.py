@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from counterweight.datasets.a9a import A9a
-from counterweight.models.covariance_constraint import CovarianceConstraint
-from counterweight.rates import DataSets, measure
+from counterweight.models.constraints.covariance_constraint import CovarianceConstraint
+from counterweight.numerics.rates import DataSets, measure
 
 
 def test_a9a_has_the_known_objective_and_the_bound_is_quickly_met():

@@ -5,8 +5,8 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models import budgeted
-from counterweight.models.budgeted import FACTOR, STEPS, BudgetedClassifier, Pool, beam
+from counterweight.models.subsampling import budgeted
+from counterweight.models.subsampling.budgeted import FACTOR, STEPS, BudgetedClassifier, Pool, beam
 
 
 def _rows(n=3000, seed=0, intercept=-2.0, d=3):

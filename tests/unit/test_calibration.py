@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.zero_rejection import keep_weights, kept_rows
-from counterweight.models.calibrated_subsample import (
+from counterweight.models.subsampling.calibrated_subsample import (
     CalibratedSubsampleClassifier,
     CalibratedSubsampleRegressor,
 )
-from counterweight.models.calibration import (
+from counterweight.models.subsampling.calibration import (
     SplineCalibrator,
     inverse_prior_correction,
     prior_correction,
 )
+from counterweight.numerics.zero_rejection import keep_weights, kept_rows
 from scipy.sparse import csc_array
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor

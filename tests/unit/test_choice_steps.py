@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.models.choice_steps import (
+from counterweight.models.choice.steps import (
     LEAST_SLOPE,
     MOST_SLOPE,
     ChoiceRows,
@@ -142,7 +142,7 @@ def test_models_of_a_batch_do_not_touch_each_other_and_blocks_do_not_matter(monk
     together = climb(data, models, tolerance=1e-6, iterations=50, **RULE)
     alone = climb(data, models.restarts([2]), tolerance=1e-6, iterations=50, **RULE)
     np.testing.assert_allclose(together.last[2], alone.last[0], rtol=1e-10)
-    monkeypatch.setattr("counterweight.models.choice_steps.BLOCK", 1000)
+    monkeypatch.setattr("counterweight.models.choice.steps.BLOCK", 1000)
     smaller = climb(data, models, tolerance=1e-6, iterations=50, **RULE)
     np.testing.assert_allclose(together.last, smaller.last, rtol=1e-10)
 

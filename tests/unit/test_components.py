@@ -6,8 +6,8 @@ import inspect
 import shutil
 
 import pytest
-from counterweight import components
 from counterweight.errors import CounterweightError
+from counterweight.plan import components
 
 WITH_OPTIONS = [
     (kind, name)
@@ -72,11 +72,11 @@ def model_digests():
 
 def test_editing_a_module_changes_the_digest_of_its_users_only(copy):
     before = model_digests()
-    module = copy / "models" / "shifted_mixture.py"
+    module = copy / "models" / "mixtures" / "shifted_mixture.py"
     module.write_text(module.read_text() + "\n# edited\n")
     after = model_digests()
     assert {name for name in before if before[name] != after[name]} == {"shifted_mixture"}
-    shared = copy / "linear.py"
+    shared = copy / "numerics" / "linear.py"
     shared.write_text(shared.read_text() + "\n# edited\n")
     again = model_digests()
     assert after["logistic"] != again["logistic"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from counterweight import config
 from counterweight.errors import CounterweightError
+from counterweight.plan import config
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -286,7 +286,7 @@ y = (X[s == 1, 1] > 0).astype(int)
     log = """
 import os, tempfile
 import numpy as np
-from counterweight.tables import write_table
+from counterweight.files.tables import write_table
 rng = np.random.default_rng(0)
 n = 4000
 X, row_ids = rng.normal(size=(n, 2)), np.arange(n)

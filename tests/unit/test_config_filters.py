@@ -3,9 +3,9 @@
 import copy
 
 import pytest
-from counterweight import config
-from counterweight.config_filters import filter_to_apply
 from counterweight.errors import CounterweightError
+from counterweight.plan import config
+from counterweight.plan.filters import filter_to_apply
 
 PEOPLE = {
     "dataset": "adult",

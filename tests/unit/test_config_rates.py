@@ -3,9 +3,9 @@
 import copy
 
 import pytest
-from counterweight import components
-from counterweight.config_rates import check_rates
 from counterweight.errors import CounterweightError
+from counterweight.plan import components
+from counterweight.plan.rates import check_rates
 
 
 def method(**given):

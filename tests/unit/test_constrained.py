@@ -5,12 +5,12 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.constrained import OPTIONS, ConstrainedClassifier
-from counterweight.models.feature_maps import FeatureMap
-from counterweight.models.rate_convex import ramp
-from counterweight.rates import DataSets, measure
-from counterweight.rates import compile as compile_rates
-from counterweight.tables import model_arrays, model_table
+from counterweight.files.tables import model_arrays, model_table
+from counterweight.models.constraints.constrained import OPTIONS, ConstrainedClassifier
+from counterweight.models.constraints.feature_maps import FeatureMap
+from counterweight.models.constraints.solver.convex import ramp
+from counterweight.numerics.rates import DataSets, measure
+from counterweight.numerics.rates import compile as compile_rates
 
 
 def world(n=600, seed=1):

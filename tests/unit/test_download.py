@@ -13,11 +13,11 @@ import time
 import zipfile
 
 import pytest
-from counterweight import tables
-from counterweight.components import declared, registry
-from counterweight.datasets import archives, transfer
-from counterweight.datasets.download import fetch
+from counterweight.datasets.download import archives, transfer
+from counterweight.datasets.download.fetch import fetch
 from counterweight.errors import CounterweightError
+from counterweight.files import tables
+from counterweight.plan.components import declared, registry
 
 DATA = b"".join(b"%d, some, data\n" % i for i in range(20000))
 PAGE = b"<!DOCTYPE html><html><body>Access denied</body></html>"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.estimate import from_moments, mean_interval, ratio_mean, shape_of
+from counterweight.numerics.estimate import from_moments, mean_interval, ratio_mean, shape_of
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from counterweight.components import declared, load, options
+from counterweight.plan.components import declared, load, options
 
 
 def test_every_row_is_labeled_and_the_rule_says_that_it_is_complete():

@@ -4,18 +4,18 @@ import inspect
 
 import numpy as np
 import pytest
-from counterweight.components import declared, options
 from counterweight.errors import CounterweightError
-from counterweight.models.covariance_constraint import CovarianceConstraint
-from counterweight.models.fairlearn_models import (
+from counterweight.models.constraints.covariance_constraint import CovarianceConstraint
+from counterweight.models.constraints.fairlearn_models import (
     ExponentiatedGradientModel,
     ThresholdOptimizerModel,
 )
-from counterweight.models.group_thresholds import GroupThresholds, _interval_minima
-from counterweight.models.linear_svm import HingeRows
-from counterweight.models.shifted_threshold import ShiftedThreshold
-from counterweight.models.svm_baseline import cuts, shift_of, threshold_within
-from counterweight.rates import DataSets, measure
+from counterweight.models.constraints.group_thresholds import GroupThresholds, _interval_minima
+from counterweight.models.constraints.linear_svm import HingeRows
+from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
+from counterweight.models.constraints.svm_baseline import cuts, shift_of, threshold_within
+from counterweight.numerics.rates import DataSets, measure
+from counterweight.plan.components import declared, options
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -194,7 +194,7 @@ def test_the_shift_is_the_least_that_meets_the_constraint(text):
     scores = model.decision_function(data.X)
 
     def kept(p):
-        from counterweight.rates import parse_constraint
+        from counterweight.numerics.rates import parse_constraint
 
         for plain in parse_constraint(text):
             left, right = plain.text.split(plain.sign)

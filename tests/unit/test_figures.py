@@ -8,12 +8,12 @@ import report_filter as filters
 import report_offers as offers
 import report_rates as rates
 import report_subsampled as subsampled
-from counterweight.components import declared, load, registry
 from counterweight.errors import CounterweightError
-from counterweight.reporting import style
-from counterweight.reporting.results import StudyResults
-from counterweight.reporting.style import save_svg, spread, svg_text
-from counterweight.reporting.wording import parts_of
+from counterweight.plan.components import declared, load, registry
+from counterweight.reporting.page import style
+from counterweight.reporting.page.results import StudyResults
+from counterweight.reporting.page.style import save_svg, spread, svg_text
+from counterweight.reporting.page.wording import parts_of
 from matplotlib.text import Text
 
 FIGURES = sorted(registry("figure"))

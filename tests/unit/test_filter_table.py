@@ -5,14 +5,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.as_is import as_is
-from counterweight.labeling.one_hot import one_hot
-from counterweight.selection import filter_table as ft
-from counterweight.selection.attribute_proxies import RegressionProxy, TreeProxy
-from counterweight.selection.candidates import encoded, learned_features, read_candidates
-from counterweight.selection.filter_card import card
-from counterweight.selection.groups import imbalance, leaf_table, memberships
-from counterweight.selection.split_tree import SplitTreeProxy
+from counterweight.labeling.features.as_is import as_is
+from counterweight.labeling.features.one_hot import one_hot
+from counterweight.models.filters import table as ft
+from counterweight.models.filters.candidates import encoded, learned_features, read_candidates
+from counterweight.models.filters.card import card
+from counterweight.numerics.groups import imbalance, leaf_table, memberships
+from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
+from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance
 
 RECIPE = {"name": "one_hot", "options": {"drop": ["group"], "max_categories": 3, "noise": 0.0}}

@@ -8,16 +8,16 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.evaluation.filter_classifiers import classifier_records
-from counterweight.evaluation.filtering import (
+from counterweight.evaluation.filters.classifiers import classifier_records
+from counterweight.evaluation.filters.evaluate import (
     OPTIONS,
     Leaves,
     drawn_spread,
     evaluate_filter,
     theorem_bound,
 )
-from counterweight.models.filter_training import FilterData, coins
-from counterweight.selection.groups import leaf_table, memberships
+from counterweight.models.filters.training import FilterData, coins
+from counterweight.numerics.groups import leaf_table, memberships
 from counterweight.weighting.acceptance import interpolated, interpolated_rows
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"

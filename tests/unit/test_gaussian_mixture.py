@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models import gaussian_mixture
-from counterweight.models.gaussian_mixture import fit_mixture, gaussian_log_density
-from counterweight.models.mixture_steps import QuadraticRows, floored, maximisation
+from counterweight.numerics import gaussian_mixture
+from counterweight.numerics.gaussian_mixture import fit_mixture, gaussian_log_density
+from counterweight.numerics.mixture_steps import QuadraticRows, floored, maximisation
 from scipy.stats import multivariate_normal
 
 TRUE_WEIGHTS = np.array([0.5, 0.3, 0.2])
@@ -233,7 +233,7 @@ def test_features_made_anew_each_time_change_nothing(monkeypatch):
     X = _rough()
     one = fit_mixture(X, 3, restarts=2, rng=np.random.default_rng(0))
     monkeypatch.setattr(
-        "counterweight.models.mixture_steps.QuadraticRows.__init__.__defaults__", (1024, 0)
+        "counterweight.numerics.mixture_steps.QuadraticRows.__init__.__defaults__", (1024, 0)
     )
     other = fit_mixture(X, 3, restarts=2, rng=np.random.default_rng(0))
     np.testing.assert_allclose(one.means, other.means, rtol=1e-8)

@@ -5,10 +5,10 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models import generative
-from counterweight.models.gaussian_mixture import fit_mixture
-from counterweight.models.generative import GenerativeClassifier
-from counterweight.tables import model_arrays, model_table
+from counterweight.files.tables import model_arrays, model_table
+from counterweight.models.mixtures import generative
+from counterweight.models.mixtures.generative import GenerativeClassifier
+from counterweight.numerics.gaussian_mixture import fit_mixture
 from scipy.stats import multivariate_normal
 
 

@@ -72,6 +72,6 @@ def test_modules_stay_readable():
         path.name
         for folder in ("workflow", "scripts", "tests")
         for path in (ROOT / folder).rglob("*.py")
-        if len(path.read_text().splitlines()) > 500
+        if len(path.read_text().splitlines()) > 600
     ]
     assert not long

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from counterweight.evaluation.intervals import normal_interval, paired_interval
+from counterweight.evaluation.metrics.intervals import normal_interval, paired_interval
 
 
 def test_corrected_interval_has_its_closed_form():

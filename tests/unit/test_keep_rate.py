@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.components import load, registry
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.evaluate import evaluate_predictions
+from counterweight.evaluation.metrics.evaluate import evaluate_predictions
 from counterweight.labeling.split import describe_labels, label_rows
+from counterweight.plan.components import load, registry
 
 ROWS = 4000
 RATE = 0.2

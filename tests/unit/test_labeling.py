@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.above_median import above_median
-from counterweight.labeling.as_is import as_is
-from counterweight.labeling.coastal import coastal
-from counterweight.labeling.equals import equals
-from counterweight.labeling.known_propensity import known_propensity
-from counterweight.labeling.married import married
+from counterweight.labeling.features.as_is import as_is
+from counterweight.labeling.outcomes.above_median import above_median
+from counterweight.labeling.outcomes.equals import equals
+from counterweight.labeling.rules.coastal import coastal
+from counterweight.labeling.rules.known_propensity import known_propensity
+from counterweight.labeling.rules.married import married
 from counterweight.labeling.split import describe_labels, label_rows
 
 

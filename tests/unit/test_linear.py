@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.linear import fit_logistic, logistic_probability
+from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.logistic import LogisticModel
-from counterweight.tables import model_arrays, model_table
+from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 
 def sample(n=400, seed=0):

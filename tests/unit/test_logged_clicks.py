@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from counterweight.components import declared
-from counterweight.datasets.logged_clicks import (
+from counterweight.datasets.generated.logged_clicks import (
     ACTIONS,
     LAYOUT,
     LoggedClicks,
@@ -19,6 +18,7 @@ from counterweight.datasets.logged_clicks import (
     policy_tables,
 )
 from counterweight.errors import CounterweightError
+from counterweight.plan.components import declared
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "simulate.py"
 POLICIES = ("stochastic", "deterministic")

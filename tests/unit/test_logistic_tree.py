@@ -2,8 +2,14 @@
 
 import numpy as np
 import pytest
-from counterweight.models.logistic_tree import LogisticTree, best_split, grow, leaf_log_odds, leaves
-from counterweight.models.logitboost import boosted
+from counterweight.models.choice.logistic_tree import (
+    LogisticTree,
+    best_split,
+    grow,
+    leaf_log_odds,
+    leaves,
+)
+from counterweight.models.choice.logitboost import boosted
 from scipy.special import expit
 
 

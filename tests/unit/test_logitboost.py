@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from counterweight.linear import fit_logistic
-from counterweight.models.logitboost import (
+from counterweight.models.choice.logitboost import (
     Boost,
     LogitBoost,
     boosted,
     cross_validated_iterations,
     fold_numbers,
 )
+from counterweight.numerics.linear import fit_logistic
 from scipy.special import expit
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from counterweight import streams
 from counterweight.errors import CounterweightError
-from counterweight.labeling.above_median import above_median
-from counterweight.labeling.as_is import as_is
+from counterweight.files import streams
+from counterweight.files.tables import write_table
+from counterweight.labeling.features.as_is import as_is
+from counterweight.labeling.features.one_hot import one_hot
 from counterweight.labeling.logs import LABELS, TRUTH, label_log, logged
-from counterweight.labeling.one_hot import one_hot
-from counterweight.labeling.reward import reward
-from counterweight.tables import write_table
+from counterweight.labeling.outcomes.above_median import above_median
+from counterweight.labeling.outcomes.reward import reward
 
 
 def table(n=300, seed=0, **columns):
@@ -267,7 +267,7 @@ def test_rules_that_look_at_all_rows_are_refused(tmp_path):
 
 
 def test_features_that_change_on_the_way_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("counterweight.tables.ROW_GROUP", 100)
+    monkeypatch.setattr("counterweight.files.tables.ROW_GROUP", 100)
     write_table(tmp_path / "t.parquet", table())
     outputs = {name: tmp_path / name for name in ("features", "labels", "truth")}
 

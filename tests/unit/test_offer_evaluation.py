@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.offers import OPTIONS, drawn, evaluate_offers
-from counterweight.models.gaussian_mixture import Mixture
-from counterweight.models.offers import acceptance, expected_revenue, optimal_offer
+from counterweight.evaluation.offers.evaluate import OPTIONS, drawn, evaluate_offers
+from counterweight.models.choice.offers import acceptance, expected_revenue, optimal_offer
+from counterweight.numerics.gaussian_mixture import Mixture
 
 ETA, K = np.array([0.15, 0.9, 0.5]), np.array([8.0, 15.0, 5.0])
 
@@ -313,7 +313,7 @@ def test_a_mixture_of_other_components_is_refused():
 
 
 def test_the_single_best_offer_is_that_of_a_grid_by_hand():
-    from counterweight.evaluation.offer_value import single_offer
+    from counterweight.evaluation.offers.value import single_offer
     from counterweight.labeling.offered import OfferScale
 
     scale = OfferScale(low=0.0, high=40.0, direction="down")

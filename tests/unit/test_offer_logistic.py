@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.linear import fit_logistic
-from counterweight.models.logistic_tree import LogisticTree
-from counterweight.models.logitboost import LogitBoost
-from counterweight.models.offer_logistic import OPTIONS, OfferLogistic
+from counterweight.models.choice.logistic_tree import LogisticTree
+from counterweight.models.choice.logitboost import LogitBoost
+from counterweight.models.choice.offer_logistic import OPTIONS, OfferLogistic
+from counterweight.numerics.linear import fit_logistic
 from scipy.special import expit, logit
 
 MODELS = (OfferLogistic, LogitBoost, LogisticTree)
@@ -56,7 +56,7 @@ def test_an_oracle_is_one_model_for_each_component(model):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("oracle", [False, True])
 def test_a_stored_model_predicts_the_same(model, oracle):
-    from counterweight.tables import model_arrays, model_table
+    from counterweight.files.tables import model_arrays, model_table
 
     X, t, y, _, component = drawn(600)
     X[::7, 1] = np.nan

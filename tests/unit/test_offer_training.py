@@ -4,18 +4,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models import offer_training
-from counterweight.models.logistic_tree import LogisticTree
-from counterweight.models.logitboost import LogitBoost
-from counterweight.models.offer_logistic import OfferLogistic
-from counterweight.models.offer_training import (
+from counterweight.models.choice import training as offer_training
+from counterweight.models.choice.logistic_tree import LogisticTree
+from counterweight.models.choice.logitboost import LogitBoost
+from counterweight.models.choice.offer_logistic import OfferLogistic
+from counterweight.models.choice.offers import acceptance, optimal_offer
+from counterweight.models.choice.training import (
     PREDICTIONS,
     OfferData,
     offers_table,
     searched_offers,
     train_offers_repeat,
 )
-from counterweight.models.offers import acceptance, optimal_offer
 from scipy.special import expit
 
 

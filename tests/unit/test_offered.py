@@ -9,11 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.segments import ThreeSegments
+from counterweight.datasets.generated.segments import ThreeSegments
 from counterweight.errors import CounterweightError
 from counterweight.labeling import offered as module
-from counterweight.labeling.accepts import accepts
-from counterweight.labeling.as_is import as_is
+from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.offered import (
     OPTIONS,
     OfferScale,
@@ -21,6 +20,7 @@ from counterweight.labeling.offered import (
     label_offers,
     offered,
 )
+from counterweight.labeling.outcomes.accepts import accepts
 from scipy.special import expit
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "label_offers.py"

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.components import options
 from counterweight.datasets.adult import Adult
 from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.errors import CounterweightError
-from counterweight.labeling.one_hot import one_hot
+from counterweight.files.tables import read_table, write_table
+from counterweight.labeling.features.one_hot import one_hot
 from counterweight.labeling.split import check_features
-from counterweight.tables import read_table, write_table
+from counterweight.plan.components import options
 
 TABLES = {
     "bank_marketing": (BankMarketing, {"outcome": "y", "drop": ["duration"]}),

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.logged_clicks import LoggedClicks
+from counterweight.datasets.generated.logged_clicks import LoggedClicks
 from counterweight.errors import CounterweightError
-from counterweight.labeling.as_is import as_is
+from counterweight.files.tables import MODEL, model_table, read_models, write_table
+from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.logs import label_log, logged
-from counterweight.labeling.reward import reward
-from counterweight.models import cells, log_rows
-from counterweight.models.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
-from counterweight.tables import MODEL, model_table, read_models, write_table
+from counterweight.labeling.outcomes.reward import reward
+from counterweight.models.policies import cells, log_rows
+from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -79,7 +79,7 @@ def stored(folder, policy):
 
 def q_by_hand(frame, by, shrinkage=100.0):
     """Reward model by grouping: rows x actions, from the half without the row."""
-    from counterweight.models.policies import _half
+    from counterweight.models.policies.policies import _half
 
     half = _half(frame["row"].to_numpy())
     log = (frame["policy"] == "a").to_numpy()
@@ -245,7 +245,7 @@ def test_uniform_policy_may_choose_from_more_actions_than_were_logged(tmp_path):
     found = fitted(policy, labeled(tmp_path, frame, **AB))
     assert set(found["p"]) == {1 / 8}
     q, _ = q_by_hand(frame, ["x"])
-    from counterweight.models.policies import _half
+    from counterweight.models.policies.policies import _half
 
     half = _half(frame["row"].to_numpy())
     wanted = q.sum(axis=1) / 8 + policy.mean_reward_[half] / 2

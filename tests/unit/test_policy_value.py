@@ -4,11 +4,11 @@ import inspect
 
 import numpy as np
 import pytest
-from counterweight import streams, tables
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.log_resamples import ShortLogs
-from counterweight.evaluation.policy_value import OPTIONS, policy_value
-from counterweight.evaluation.value import PolicyValue
+from counterweight.evaluation.values.log_resamples import ShortLogs
+from counterweight.evaluation.values.policy_value import OPTIONS, policy_value
+from counterweight.evaluation.values.value import PolicyValue
+from counterweight.files import streams, tables
 
 TRUTH = (
     ("policy", "string"),

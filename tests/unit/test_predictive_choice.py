@@ -4,10 +4,10 @@ import logging
 
 import numpy as np
 import pytest
-from counterweight.datasets.segments import ThreeSegments
+from counterweight.datasets.generated.segments import ThreeSegments
 from counterweight.errors import CounterweightError
-from counterweight.models.offers import optimal_offer
-from counterweight.models.predictive_choice import OPTIONS, PredictiveChoiceModel
+from counterweight.models.choice.offers import optimal_offer
+from counterweight.models.choice.predictive_choice import OPTIONS, PredictiveChoiceModel
 from scipy.special import expit, logsumexp
 
 ETA, K = np.array([0.15, 0.9, 0.5]), np.array([8.0, 15.0, 5.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.metrics as peer
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.ranking import agarwal_bound, agarwal_bound_at, auc_estimate
+from counterweight.numerics.ranking import agarwal_bound, agarwal_bound_at, auc_estimate
 
 
 def drawn(seed, n=60, kind="ties"):

@@ -1,8 +1,8 @@
 """Rare clicks: the stated rate and log odds are the true ones."""
 
 import numpy as np
-from counterweight.components import declared
-from counterweight.datasets.rare_clicks import INTERCEPT, RATE, RareClicks
+from counterweight.datasets.generated.rare_clicks import INTERCEPT, RATE, RareClicks
+from counterweight.plan.components import declared
 
 ROWS = 200000
 

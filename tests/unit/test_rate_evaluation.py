@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics import accuracy, auc
-from counterweight.evaluation.rates import at_equal, bound_records, evaluate_rates, fit_records
-from counterweight.evaluation.sign_test import paper_cases, sign_test_power, sign_test_rows
+from counterweight.evaluation.metrics.metrics import accuracy, auc
+from counterweight.evaluation.rates.evaluate import (
+    at_equal,
+    bound_records,
+    evaluate_rates,
+    fit_records,
+)
+from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_power, sign_test_rows
 from scipy.stats import binomtest
 
 MEASURES = {"error": "error(everyone)", "ratio": "coverage(male) / coverage(female)"}

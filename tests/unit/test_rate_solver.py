@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.rate_convex import ConvexStep, ramp, upper_ramp
-from counterweight.models.rate_cutting import CutModel
-from counterweight.models.rate_infeasible import prove_infeasible
-from counterweight.models.rate_rows import DistinctRows
-from counterweight.models.rate_solver import minimise_rates
+from counterweight.models.constraints.solver.convex import ConvexStep, ramp, upper_ramp
+from counterweight.models.constraints.solver.cutting import CutModel
+from counterweight.models.constraints.solver.infeasible import prove_infeasible
+from counterweight.models.constraints.solver.rows import DistinctRows
+from counterweight.models.constraints.solver.solver import minimise_rates
 from scipy import sparse
 
 PENALTY = 0.02

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.rates import DataSets, measure, parse_constraint, parse_expression
-from counterweight.rates import compile as compile_rates
-from counterweight.rates.language import RATES
-from counterweight.rates.texts import check_text
+from counterweight.numerics.rates import DataSets, measure, parse_constraint, parse_expression
+from counterweight.numerics.rates import compile as compile_rates
+from counterweight.numerics.rates.language import RATES
+from counterweight.numerics.rates.texts import check_text
 
 
 def world(n=400, seed=0, weighted=True):

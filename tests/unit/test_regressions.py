@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.regressions import (
+from counterweight.evaluation.offers.regressions import (
     PRINTED_REGRESSIONS,
     VARIABLES,
     imbalance,

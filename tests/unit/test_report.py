@@ -7,11 +7,17 @@ import pytest
 import report_example as example
 from counterweight.errors import CounterweightError
 from counterweight.reporting.claims import decide, load_claims
-from counterweight.reporting.report import BANNERS, build_report, inline_svg
-from counterweight.reporting.results import StudyResults
-from counterweight.reporting.style import svg_text
-from counterweight.reporting.tables import LAYOUT, all_tables, failure_of, last_line, results_table
-from counterweight.reporting.wording import interval, number, percent
+from counterweight.reporting.page.report import BANNERS, build_report, inline_svg
+from counterweight.reporting.page.results import StudyResults
+from counterweight.reporting.page.style import svg_text
+from counterweight.reporting.page.tables import (
+    LAYOUT,
+    all_tables,
+    failure_of,
+    last_line,
+    results_table,
+)
+from counterweight.reporting.page.wording import interval, number, percent
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 FAILURE = {
@@ -72,7 +78,7 @@ def test_text_from_logs_is_escaped(html):
 
 def test_nothing_is_loaded_from_elsewhere(plan, metrics):
     study = StudyResults("adult_married", plan["studies"]["adult_married"], metrics, ".")
-    from counterweight.components import load
+    from counterweight.plan.components import load
 
     plan = example.plan()
     plan["studies"]["adult_married"]["figures"] = ["accuracy"]

@@ -8,23 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import report_filter as filters
-from counterweight.components import load
-from counterweight.evaluation.intervals import paired_interval
-from counterweight.reporting import filter_sentences, filter_sheets
+from counterweight.evaluation.metrics.intervals import paired_interval
+from counterweight.files.tables import write_table
+from counterweight.plan.components import load
+from counterweight.reporting.charts.filters import frontier, heatmap, tree
 from counterweight.reporting.claims import decide, load_claims
-from counterweight.reporting.figures import frontier, heatmap, tree
-from counterweight.reporting.filter_tables import (
+from counterweight.reporting.filters import sentences as filter_sentences
+from counterweight.reporting.filters import sheets as filter_sheets
+from counterweight.reporting.filters.tables import (
     LAYOUT,
     FilterResults,
     main_method,
     setting_value,
     split_group,
 )
-from counterweight.reporting.report import build_report
-from counterweight.reporting.results import StudyResults
-from counterweight.reporting.style import svg_text
-from counterweight.reporting.tables import all_tables
-from counterweight.tables import write_table
+from counterweight.reporting.page.report import build_report
+from counterweight.reporting.page.results import StudyResults
+from counterweight.reporting.page.style import svg_text
+from counterweight.reporting.page.tables import all_tables
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "deng_2023.yaml"
 STUDIES = ("adult_filter", "bank_filter", "adult_filter_two", "bank_filter_target")

@@ -8,16 +8,22 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_offers as offers
-from counterweight.reporting import offer_sentences
+from counterweight.files.tables import metrics_table, write_table
+from counterweight.reporting.charts.offers import curves, profiles
 from counterweight.reporting.claims import check_names, decide, load_claims
-from counterweight.reporting.figures import curves, profiles
-from counterweight.reporting.offer_tables import LAYOUT, gains, rows_of, split_place
-from counterweight.reporting.offers import optimism, ratio, regression_sheet, sheets, split_kind
-from counterweight.reporting.report import build_report
-from counterweight.reporting.results import StudyResults
-from counterweight.reporting.style import svg_text
-from counterweight.reporting.tables import all_tables, offers_table
-from counterweight.tables import metrics_table, write_table
+from counterweight.reporting.offers import sentences as offer_sentences
+from counterweight.reporting.offers.sheets import (
+    optimism,
+    ratio,
+    regression_sheet,
+    sheets,
+    split_kind,
+)
+from counterweight.reporting.offers.tables import LAYOUT, gains, rows_of, split_place
+from counterweight.reporting.page.report import build_report
+from counterweight.reporting.page.results import StudyResults
+from counterweight.reporting.page.style import svg_text
+from counterweight.reporting.page.tables import all_tables, offers_table
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "noor_2014.yaml"
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom

@@ -9,18 +9,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_rates as rates
-from counterweight.components import declared, load
-from counterweight.evaluation.rates import asked_value
-from counterweight.reporting import rate_sheets
+from counterweight.evaluation.rates.evaluate import asked_value
+from counterweight.files.tables import metrics_table
+from counterweight.plan.components import declared, load
 from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
-from counterweight.reporting.rate_tables import RateNumbers, asked_in, is_rates
-from counterweight.reporting.rate_words import is_share, measure_name
-from counterweight.reporting.report import build_report
-from counterweight.reporting.results import StudyResults
-from counterweight.reporting.style import svg_text
-from counterweight.reporting.tables import results_table
-from counterweight.reporting.wording import method_label, metric_name, setting_label, unit
-from counterweight.tables import metrics_table
+from counterweight.reporting.page.report import build_report
+from counterweight.reporting.page.results import StudyResults
+from counterweight.reporting.page.style import svg_text
+from counterweight.reporting.page.tables import results_table
+from counterweight.reporting.page.wording import method_label, metric_name, setting_label, unit
+from counterweight.reporting.rates import sheets as rate_sheets
+from counterweight.reporting.rates.tables import RateNumbers, asked_in, is_rates
+from counterweight.reporting.rates.words import is_share, measure_name
 from test_figures import texts
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "goh_2016.yaml"

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 import report_example as example
 import report_subsampled as subsampled
+from counterweight.files.tables import metrics_table, write_table
 from counterweight.reporting.claims import decide, load_claims
-from counterweight.reporting.policy_values import value_rows, value_sentences
-from counterweight.reporting.report import build_report
-from counterweight.reporting.subsampled import (
+from counterweight.reporting.logs.policy_values import value_rows, value_sentences
+from counterweight.reporting.logs.subsampled import (
     budget_sentences,
     counts_told,
     keep_sentence,
@@ -19,16 +19,16 @@ from counterweight.reporting.subsampled import (
     sweep_table,
     sweep_view,
 )
-from counterweight.reporting.summaries import coverage_grade, sizes
-from counterweight.reporting.tables import (
+from counterweight.reporting.page.report import build_report
+from counterweight.reporting.page.summaries import coverage_grade, sizes
+from counterweight.reporting.page.tables import (
     VALUE_LAYOUT,
     all_tables,
     results_table,
     split_item,
     value_table,
 )
-from counterweight.reporting.wording import digits, method_label, setting_label
-from counterweight.tables import metrics_table, write_table
+from counterweight.reporting.page.wording import digits, method_label, setting_label
 
 CLAIMS = sorted((Path(__file__).resolve().parents[2] / "workflow" / "claims").glob("*.yaml"))
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom

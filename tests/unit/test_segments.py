@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from counterweight.components import declared
-from counterweight.datasets import segments
-from counterweight.datasets.segments import (
+from counterweight.datasets.generated import segments
+from counterweight.datasets.generated.segments import (
     EIGHTEEN,
     OVERLAPS,
     EighteenSegments,
@@ -14,6 +13,7 @@ from counterweight.datasets.segments import (
     overlaps,
 )
 from counterweight.errors import CounterweightError
+from counterweight.plan.components import declared
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import multivariate_normal, norm

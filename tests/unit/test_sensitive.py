@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.equals import equals
-from counterweight.labeling.no_outcome import no_outcome
-from counterweight.labeling.one_hot import one_hot
+from counterweight.labeling.features.one_hot import one_hot
+from counterweight.labeling.outcomes.equals import equals
+from counterweight.labeling.outcomes.no_outcome import no_outcome
 from counterweight.labeling.sensitive import OPTIONS, describe_groups, label_groups, sensitive
 
 

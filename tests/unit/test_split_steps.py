@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from counterweight.selection.split_rules import ROOT, Split
-from counterweight.selection.split_steps import lemma3, step_records, steps
+from counterweight.selection.proxies.split_rules import ROOT, Split
+from counterweight.selection.proxies.split_steps import lemma3, step_records, steps
 from counterweight.weighting.acceptance import closest_in_hull
 
 

@@ -4,11 +4,19 @@ import inspect
 
 import numpy as np
 import pytest
-from counterweight import tables
 from counterweight.errors import CounterweightError
-from counterweight.selection import groups, split_rules
-from counterweight.selection.split_oracle import Design, Leaf, Limits, closest, game, mixture
-from counterweight.selection.split_tree import OPTIONS, SplitTreeProxy
+from counterweight.files import tables
+from counterweight.numerics import groups
+from counterweight.selection.proxies import split_rules
+from counterweight.selection.proxies.split_oracle import (
+    Design,
+    Leaf,
+    Limits,
+    closest,
+    game,
+    mixture,
+)
+from counterweight.selection.proxies.split_tree import OPTIONS, SplitTreeProxy
 
 ALPHAS = [0.0, 0.05, 0.2, 1.0]
 

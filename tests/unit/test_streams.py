@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from counterweight import streams, tables
 from counterweight.errors import CounterweightError
+from counterweight.files import streams, tables
 
 LAYOUT = (("row", "int32"), ("role", "string"), ("x", "float64"))
 

@@ -5,13 +5,13 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.linear import fit_logistic
-from counterweight.models import subsampled
-from counterweight.models.calibration import inverse_prior_correction
-from counterweight.models.learners import Boosting, Tree, new_learner
-from counterweight.models.subsampled import SubsampledClassifier
-from counterweight.seeds import generator
-from counterweight.tables import model_arrays, model_table
+from counterweight.files.seeds import generator
+from counterweight.files.tables import model_arrays, model_table
+from counterweight.models.subsampling import subsampled
+from counterweight.models.subsampling.calibration import inverse_prior_correction
+from counterweight.models.subsampling.learners import Boosting, Tree, new_learner
+from counterweight.models.subsampling.subsampled import SubsampledClassifier
+from counterweight.numerics.linear import fit_logistic
 from threadpoolctl import threadpool_limits
 
 LEARNERS = ("sgd", "logistic", "boosting", "tree")

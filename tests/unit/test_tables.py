@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight import tables
 from counterweight.errors import CounterweightError
+from counterweight.files import tables
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):

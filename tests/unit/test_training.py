@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.files.study_data import StudyData
+from counterweight.files.tables import blocks
 from counterweight.models.training import setting_name, settings, train_repeat
-from counterweight.study_data import StudyData
-from counterweight.tables import blocks
 
 ROWS = 400
 

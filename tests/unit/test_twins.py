@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.components import declared
 from counterweight.datasets.adult import COLUMNS, Adult
 from counterweight.datasets.ca_housing import COAST, STRIP, CaHousing
-from counterweight.datasets.simulated import Curved, Straight
+from counterweight.datasets.generated.simulated import Curved, Straight
 from counterweight.errors import CounterweightError
+from counterweight.plan.components import declared
 
 ROWS = 30000
 

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counterweight import tables
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.estimate import ratio_mean
-from counterweight.evaluation.sums import ExactSum, RunningSum
-from counterweight.evaluation.value import (
+from counterweight.evaluation.values.sums import ExactSum, RunningSum
+from counterweight.evaluation.values.value import (
     PolicyValue,
     doubly_robust,
     ips,
     snips,
     value_from_parquet,
 )
-from counterweight.labeling.zero_rejection import keep_weights, kept_rows
+from counterweight.files import tables
+from counterweight.numerics.estimate import ratio_mean
+from counterweight.numerics.zero_rejection import keep_weights, kept_rows
 from scipy import stats
 
 SLOPES = np.array([-0.6, -0.2, 0.2, 0.6])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.value import (
+from counterweight.evaluation.values.value import (
     PolicyValue,
     doubly_robust,
     ips,

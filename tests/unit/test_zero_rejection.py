@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.zero_rejection import (
+from counterweight.numerics.zero_rejection import (
     keep_weights,
     kept_rows,
     rate_for_share,

@@ -29,7 +29,7 @@ def test_another_cap_recomputes_the_weights_and_what_uses_them(again):
 
 def test_an_edited_model_recomputes_that_model_only(again):
     before = again.digests(".parquet")
-    again.append("workflow/counterweight/models/shifted_mixture.py", "# edited\n")
+    again.append("workflow/counterweight/models/mixtures/shifted_mixture.py", "# edited\n")
     run = again.run()
     assert run.status == 0, run.output
     assert run.jobs == SHIFTED_MIXTURE
@@ -38,7 +38,7 @@ def test_an_edited_model_recomputes_that_model_only(again):
 
 
 def test_an_edited_helper_recomputes_what_imports_it(again):
-    again.append("workflow/counterweight/linear.py", "# edited\n")
+    again.append("workflow/counterweight/numerics/linear.py", "# edited\n")
     logistic = {"logistic", "logistic-lemma1", "logistic-lemma2", "logistic-oracle"}
     expected = {"fit_selection twin logistic"}
     expected |= {f"compute_weights twin {weights} logistic" for weights in ("lemma1", "lemma2")}
@@ -58,7 +58,7 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
 
 
 def test_edited_evaluation_recomputes_metrics_only(again):
-    again.append("workflow/counterweight/evaluation/evaluate.py", "# edited\n")
+    again.append("workflow/counterweight/evaluation/metrics/evaluate.py", "# edited\n")
     jobs = again.plan()
     assert {job.split()[0] for job in jobs} == {
         "evaluate",
@@ -70,14 +70,14 @@ def test_edited_evaluation_recomputes_metrics_only(again):
 
 
 def test_an_edited_value_estimator_recomputes_the_values_of_logs_only(again):
-    again.append("workflow/counterweight/evaluation/value.py", "# edited\n")
+    again.append("workflow/counterweight/evaluation/values/value.py", "# edited\n")
     assert again.plan() == {"evaluate_log log stochastic", "draw_log", "report"}
 
 
 def test_an_edited_calibrator_recomputes_what_calibrates(again):
-    again.append("workflow/counterweight/models/calibrated_subsample.py", "# edited\n")
+    again.append("workflow/counterweight/models/subsampling/calibrated_subsample.py", "# edited\n")
     assert again.plan() == set(), "the workflow's own models do not use the wrapper"
-    again.append("workflow/counterweight/models/subsampled.py", "# edited\n")
+    again.append("workflow/counterweight/models/subsampling/subsampled.py", "# edited\n")
     assert again.plan() == {
         "train clicks logistic-spline",
         "evaluate clicks logistic-spline",
@@ -87,7 +87,7 @@ def test_an_edited_calibrator_recomputes_what_calibrates(again):
 
 
 def test_an_edited_choice_model_recomputes_that_model_and_its_offers_only(again):
-    again.append("workflow/counterweight/models/choice_steps.py", "# edited\n")
+    again.append("workflow/counterweight/models/choice/steps.py", "# edited\n")
     assert again.plan() == {
         "train_offers offers predictive_choice",
         "evaluate_offers offers predictive_choice",
@@ -171,7 +171,7 @@ PROXY = {
 
 
 def test_an_edited_proxy_recomputes_that_proxy_only(again):
-    again.append("workflow/counterweight/selection/split_search.py", "# edited\n")
+    again.append("workflow/counterweight/selection/proxies/split_search.py", "# edited\n")
     assert again.plan() == PROXY
 
 
@@ -204,7 +204,7 @@ def test_another_filter_to_give_away_writes_that_filter_only(again):
 
 
 def test_an_edited_rate_solver_recomputes_the_constrained_models_only(again):
-    again.append("workflow/counterweight/models/rate_convex.py", "# edited\n")
+    again.append("workflow/counterweight/models/constraints/solver/convex.py", "# edited\n")
     expected = {"draw_rates", "report"}
     for study, method in (("rates", "svm"), ("rates", "ramp"), ("held", "constrained-lemma1")):
         expected |= {f"{rule} {study} {method}" for rule in ("train", "evaluate")}

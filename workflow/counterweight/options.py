@@ -2,7 +2,7 @@
 
 import sys
 
-from counterweight import components
+from counterweight.plan import components
 
 
 def described(kinds):

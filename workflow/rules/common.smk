@@ -1,6 +1,6 @@
 """Helpers of all stages: the checked plan, the code digests, the paths.
 
-The plan is the config with every default spelled out (counterweight.config). Rules read
+The plan is the config with every default spelled out (counterweight.plan.config). Rules read
 it here, and hand each job only the part that it needs, as params.
 """
 
@@ -15,11 +15,11 @@ os.environ.update(
     PYTHONPATH=os.pathsep.join(filter(None, [str(LIBRARY), os.getenv("PYTHONPATH")]))
 )
 
-from counterweight import components
-from counterweight.config import check_folders, resolve
-from counterweight.config_filters import filter_to_apply
+from counterweight.plan import components
+from counterweight.plan.config import check_folders, resolve
+from counterweight.plan.filters import filter_to_apply
 from counterweight.errors import CounterweightError
-from counterweight.reporting.plan import report_plan
+from counterweight.reporting.page.plan import report_plan
 
 from snakemake.exceptions import WorkflowError
 
@@ -304,7 +304,7 @@ def drawn():
 SHOWN = report_plan(PLAN)
 # Relative, so that a folder that was moved has nothing to do.
 CLAIMS = sorted(os.path.relpath(path) for path in (LIBRARY / "claims").glob("*.yaml"))
-TEMPLATES = sorted((LIBRARY / "counterweight" / "reporting" / "templates").glob("*"))
+TEMPLATES = sorted((LIBRARY / "counterweight" / "reporting" / "page" / "templates").glob("*"))
 TABLES = [
     f"{RESULTS}/tables/{study}-{target}"
     for study, parts in STUDIES.items()
@@ -334,7 +334,7 @@ def report_what_is_there():
     given = {"shown": SHOWN, "chains": chains(), "claims": CLAIMS, "results": RESULTS}
     try:
         made = subprocess.run(
-            [sys.executable, "-m", "counterweight.reporting.assemble"],
+            [sys.executable, "-m", "counterweight.reporting.page.assemble"],
             input=json.dumps(given),
             text=True,
         )

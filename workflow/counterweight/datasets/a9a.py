@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.tables import replacing, write_table
+from counterweight.files.tables import replacing, write_table
 
 TITLE = "a9a (Adult as 123 binary features)"
 LICENCE = "none stated by LIBSVM; derived from Adult, CC BY 4.0 (DOI 10.24432/C5XW20)"

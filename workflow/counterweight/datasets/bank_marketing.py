@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from counterweight.datasets.reading import read_fields, refuse
 from counterweight.errors import CounterweightError
-from counterweight.tables import replacing, write_table
+from counterweight.files.reading import read_fields, refuse
+from counterweight.files.tables import replacing, write_table
 
 TITLE = "Bank Marketing"
 LICENCE = "CC BY 4.0 (UCI Machine Learning Repository, DOI 10.24432/C5K306)"

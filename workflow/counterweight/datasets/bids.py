@@ -1,6 +1,6 @@
 """What the surveys of bids and yes/no answers share."""
 
-from counterweight.tables import replacing
+from counterweight.files.tables import replacing
 
 
 def named_index(path, columns):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from counterweight.datasets.reading import read_fields
 from counterweight.errors import CounterweightError
-from counterweight.tables import replacing, write_table
+from counterweight.files.reading import read_fields
+from counterweight.files.tables import replacing, write_table
 
 TITLE = "California Housing"
 LICENCE = (

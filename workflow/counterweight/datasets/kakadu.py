@@ -4,9 +4,9 @@ import logging
 from pathlib import Path
 
 from counterweight.datasets.bids import drawn, named_index, write_fields
-from counterweight.datasets.reading import read_fields, refuse
 from counterweight.errors import CounterweightError
-from counterweight.tables import write_table
+from counterweight.files.reading import read_fields, refuse
+from counterweight.files.tables import write_table
 
 log = logging.getLogger("counterweight")
 

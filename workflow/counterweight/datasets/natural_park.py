@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from counterweight.datasets.bids import drawn, named_index, write_fields
-from counterweight.datasets.reading import read_fields, refuse
 from counterweight.errors import CounterweightError
-from counterweight.tables import write_table
+from counterweight.files.reading import read_fields, refuse
+from counterweight.files.tables import write_table
 
 TITLE = "Natural Park survey"
 LICENCE = "GPL-2 or later (R package Ecdat); Nunes (2000)"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from counterweight.datasets.reading import read_fields, refuse
 from counterweight.errors import CounterweightError
-from counterweight.tables import replacing, write_table
+from counterweight.files.reading import read_fields, refuse
+from counterweight.files.tables import replacing, write_table
 
 TITLE = "Open Bandit, samples of the men and women campaigns"
 LICENCE = "CC BY 4.0 (ZOZO, Inc.); repository of the Open Bandit Pipeline, Apache 2.0"

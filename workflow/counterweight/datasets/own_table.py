@@ -3,8 +3,8 @@
 import csv
 from pathlib import Path
 
-from counterweight.datasets.reading import SEPARATORS
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.reading import SEPARATORS
 
 TITLE = "Own table"
 LICENCE = "the user's own"

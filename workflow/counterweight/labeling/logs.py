@@ -161,8 +161,8 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
     """
     import pandas as pd
 
-    from counterweight.streams import batches, writing
-    from counterweight.tables import ROW_GROUP, write_table
+    from counterweight.files.streams import batches, writing
+    from counterweight.files.tables import ROW_GROUP, write_table
 
     for part, other in ((recipe, "as_is"), (outcome, "reward")):
         made = getattr(part, "func", part)
@@ -227,7 +227,7 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
 
 
 def _ascending(rows, last):
-    from counterweight.study_data import check_row_ids
+    from counterweight.files.study_data import check_row_ids
 
     check_row_ids(np.concatenate([[last], rows]))
     return rows[-1] if len(rows) else last
@@ -257,8 +257,8 @@ def _role_names(role):
 def _known_values(known):
     if not known:
         return []
-    from counterweight.streams import column_names
-    from counterweight.tables import read_table
+    from counterweight.files.streams import column_names
+    from counterweight.files.tables import read_table
 
     # What is known of single rows is no truth of a policy, and may be large.
     if not {"policy", "value"} <= set(column_names(known)):

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.columns import require
 from counterweight.labeling.split import check_features
-from counterweight.seeds import generator
-from counterweight.study_data import check_row_ids
 
 #: Studies with this labeling rule are about offers, not about classes.
 TASK = "offers"

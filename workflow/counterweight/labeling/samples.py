@@ -8,7 +8,7 @@ import numpy as np
 from pandas.api.types import is_numeric_dtype
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.zero_rejection import row_uniforms
+from counterweight.numerics.zero_rejection import row_uniforms
 
 log = logging.getLogger("counterweight")
 

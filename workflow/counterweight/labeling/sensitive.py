@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.split import check_features
-from counterweight.seeds import generator
-from counterweight.selection.groups import group_names, imbalance, memberships, target_shares
-from counterweight.study_data import check_row_ids
+from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
 log = logging.getLogger("counterweight")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.zero_rejection import kept_rows
-from counterweight.seeds import generator
-from counterweight.study_data import check_row_ids
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import check_row_ids
+from counterweight.numerics.zero_rejection import kept_rows
 
 TARGETS = ("general", "unlabeled")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.linear import fit_logistic, logistic_probability
+from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 OPTIONS = {
     "ridge": {

@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from counterweight.components import declared, load
 from counterweight.errors import CounterweightError
-from counterweight.seeds import generator
-from counterweight.tables import constant
+from counterweight.files.seeds import generator
+from counterweight.files.tables import constant
+from counterweight.plan.components import declared, load
 
 
 def setting_name(setting):

@@ -17,11 +17,11 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from counterweight.components import schema_path
 from counterweight.errors import CounterweightError, listed
-from counterweight.evaluation.intervals import paired_interval
-from counterweight.reporting import wording
-from counterweight.reporting.quantities import (
+from counterweight.evaluation.metrics.intervals import paired_interval
+from counterweight.plan.components import schema_path
+from counterweight.reporting.page import wording
+from counterweight.reporting.page.quantities import (
     Missing,
     differences,
     items_of,
@@ -450,7 +450,7 @@ def decide(claims, metrics, plan, failures=()):
     claims : list of dict
         From `load_claims`.
     metrics : pandas.DataFrame
-        Everything measured, in the layout `counterweight.tables.METRICS`.
+        Everything measured, in the layout `counterweight.files.tables.METRICS`.
     plan : dict
     failures : iterable of dict
         With ``study``, ``source``, ``reason``: explain why a metric is missing.

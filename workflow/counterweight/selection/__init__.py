@@ -5,7 +5,7 @@ SELECTORS = {
     "gradient_boosting": "counterweight.selection.gradient_boosting:GradientBoostingSelector",
     "gaussian_mixture": "counterweight.selection.gaussian_mixture:GaussianMixtureSelector",
     "known": "counterweight.selection.known:KnownSelector",
-    "split_tree": "counterweight.selection.split_tree:SplitTreeProxy",
-    "regression_proxy": "counterweight.selection.attribute_proxies:RegressionProxy",
-    "tree_proxy": "counterweight.selection.attribute_proxies:TreeProxy",
+    "split_tree": "counterweight.selection.proxies.split_tree:SplitTreeProxy",
+    "regression_proxy": "counterweight.selection.proxies.attributes:RegressionProxy",
+    "tree_proxy": "counterweight.selection.proxies.attributes:TreeProxy",
 }

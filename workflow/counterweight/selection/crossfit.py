@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from counterweight.checks import checked_labels, checked_rows
 from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import checked_labels, checked_rows
 
 CALIBRATIONS = ("isotonic", "isotonic_only", "none")
 
@@ -139,7 +139,7 @@ def describe_selection(p, s, weight=None):
         AUC of s; predicted and observed share in ten bins of equal count; histogram of
         p by s in twenty bins of equal width; share of rows with p below 0.01.
     """
-    from counterweight.evaluation.metrics import auc
+    from counterweight.evaluation.metrics.metrics import auc
 
     p, s = np.asarray(p, dtype=float), np.asarray(s, dtype=float)
     value, error = auc(s, p, weight)

@@ -1,7 +1,7 @@
 """Selection model: one Gaussian mixture for the labeled rows, one for the others."""
 
-from counterweight.models.gaussian_mixture import fit_mixture
-from counterweight.models.generative import GenerativeClassifier
+from counterweight.models.mixtures.generative import GenerativeClassifier
+from counterweight.numerics.gaussian_mixture import fit_mixture
 
 OPTIONS = {
     "components": {

@@ -1,6 +1,6 @@
 """Selection model: logistic regression of s on x."""
 
-from counterweight.linear import fit_logistic, logistic_probability
+from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 OPTIONS = {
     "ridge": {

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.selection.groups import TOLERANCE, checked_target
+from counterweight.numerics.groups import TOLERANCE, checked_target
 
 TASK = "filter"
 

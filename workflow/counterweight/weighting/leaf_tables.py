@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import listed
-from counterweight.tables import blocks
+from counterweight.files.tables import blocks
 
 
 class LeafTable(NamedTuple):

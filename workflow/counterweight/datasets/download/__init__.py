@@ -1,0 +1,1 @@
+"""Transfer of upstream files, checked against their digests."""

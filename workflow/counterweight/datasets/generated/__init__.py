@@ -1,0 +1,1 @@
+"""Data sets drawn from models whose truth is known."""

@@ -1,0 +1,374 @@
+"""Protocol: what a filter discloses, and how balanced the sample is that it collects.
+
+References
+----------
+Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies: Definitions 4
+and 5, Theorem 3, section 5 and appendix A.2.
+"""
+
+import logging
+
+import numpy as np
+
+from counterweight.evaluation.filters.classifiers import classifier_records
+from counterweight.models.filters.training import accept_probability, coins, filtered
+from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
+from counterweight.weighting.acceptance import imbalance_floor
+
+log = logging.getLogger("counterweight")
+
+TASK = "filter"
+OPTIONS = {
+    "delta": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.05,
+        "description": "Probability with which the bound of Theorem 3 may fail.",
+    },
+    "gamma": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.1,
+        "description": "Share by which a split shrinks the distance in Theorem 3.",
+    },
+    "stop": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 0.1,
+        "description": "Imbalance below which Theorem 3 counts no further splits.",
+    },
+    "large_leaf": {
+        "type": "number",
+        "minimum": 1,
+        "default": 30,
+        "description": "Expected rows of a part from which a leaf counts as large.",
+    },
+}
+
+
+def evaluate_filter(
+    data,
+    proxies,
+    acceptance,
+    models,
+    predictions,
+    *,
+    target=None,
+    seed=0,
+    stream="",
+    repeats=None,
+    delta=0.05,
+    gamma=0.1,
+    stop=0.1,
+    large_leaf=30,
+):
+    """Records of one method in one study.
+
+    Samples are judged as expected over the coin of each row, so that only ``imbalance_drawn``
+    and ``rows_accepted`` depend on a draw. A leaf's shares and the base rates are those of the
+    same part: the training rows, or the test rows.
+
+    Parameters
+    ----------
+    data : FilterData
+        With the truth.
+    proxies : callable
+        ``proxies(repeat)`` gives the fitted proxy of a repeat.
+    acceptance : dict of int to dict of str to array (L,)
+        See `acceptances`.
+    models : dict of (repeat, "") to dict of str to array
+        See `BalancedFilter.to_arrays`.
+    predictions : dict of int to dict of str to array
+        ``row, setting, p`` of each repeat.
+    target : mapping of str to float, optional
+        Share by group; the uniform distribution if None.
+    seed : int
+    stream : str
+        Name that the random streams go by.
+    repeats : iterable of int, optional
+        All that have a model if None.
+    delta, gamma, stop : float
+        See `theorem_bound`.
+    large_leaf : float
+
+    Returns
+    -------
+    list of dict
+        By ``target`` (train or test), ``item`` the setting:
+
+        - ``disclosivity``: max |A_jk - r_k| over leaves that hold rows; ``disclosivity_rows``:
+          expected rows of the leaf that attains it; ``disclosivity_large``: the same over
+          leaves with at least `large_leaf` expected rows (absent where there is none), since
+          in a leaf of few rows the shares are mostly noise; ``leaves``; ``leaves_empty``:
+          those without any row of this part, which no measure sees.
+        - ``imbalance``: distance of the accepted rows' groups from the target, expected over
+          the coins; ``imbalance_drawn``: of one seeded draw, with the standard error of such
+          draws given the rows (see `drawn_spread`); ``floor``: least imbalance that any
+          filter of this alpha could reach (of this disclosivity on the training rows, for
+          settings without an alpha); ``acceptance_rate``, ``collected`` (expected rows).
+        - ``group_share``, ``group_gain`` (share over base share), ``item``
+          ``{setting}#{group}``.
+        - repeat 0, training rows: ``leaf_share``, ``leaf_mass``, ``leaf_acceptance``.
+        - test rows: ``bound_disclosivity``, ``bound_imbalance``, ``bound_epsilon``
+          (`theorem_bound`), ``excess_disclosivity``, ``excess_imbalance`` (test less train).
+        - of the classifiers: see `classifier_records`.
+        - ``nothing_accepted``: 1 where no row of a part can be accepted; its imbalance is then
+          not defined and absent.
+    """
+    columns, records = data.columns, []
+    for repeat in sorted(at for at, _ in models) if repeats is None else repeats:
+        rows, (words, outcome) = data.repeat(repeat), data.groups(repeat)
+        names, titles = group_names(words, columns)
+        classes = [len(block) for block in names]
+        U, Z = target_shares(target, titles, classes), memberships(words, names)
+        train = rows["train"]
+        order = np.concatenate([np.flatnonzero(train), np.flatnonzero(~train)])
+        cut = int(train.sum())
+        Z, coin = Z[order], coins(seed, stream, repeat, len(train))[order]
+        parts = {"train": slice(0, cut), "test": slice(cut, len(order))}
+        proxy, features = proxies(repeat), rows["X"].shape[1]
+        last, tables, own = None, None, []
+        for setting, M, eta, rho in filtered(proxy, rows["X"][order], acceptance[repeat]):
+            if M is not last:
+                last = M
+                tables = {
+                    name: (M[part].sum(axis=0), M[part].T @ Z[part]) for name, part in parts.items()
+                }
+            p, alpha, seen = accept_probability(M, eta, rho), _alpha(setting), {}
+            for name, part in parts.items():
+                leaves = Leaves(*_noisy(*tables[name], eta, Z[part]), Z[part])
+                if alpha is None:
+                    alpha = leaves.disclosivity()[0]
+                found = _part_records(
+                    leaves,
+                    rho,
+                    p[part],
+                    Z[part],
+                    coin[part],
+                    U,
+                    classes,
+                    titles,
+                    setting,
+                    alpha,
+                    large_leaf,
+                )
+                seen[name] = {r["metric"]: r["value"] for r in found}
+                own += [record | {"target": name} for record in found]
+                if repeat == 0 and name == "train":
+                    own += _leaf_records(leaves, rho, titles, setting)
+                if name == "train":
+                    held = leaves.rows[leaves.rows > 0]
+            own += _bound_records(
+                seen,
+                setting,
+                smallest=held.min(),
+                leaves=len(held),
+                features=features,
+                groups=Z.shape[1],
+                rows=len(order) - cut,
+                delta=delta,
+                gamma=gamma,
+                stop=stop,
+            )
+        own += classifier_records(
+            predictions.get(repeat),
+            models[repeat, ""],
+            rows["row"][~train],
+            outcome[~train],
+            Z[cut:],
+            titles,
+        )
+        records += [record | {"repeat": repeat} for record in own]
+    return records
+
+
+def _alpha(setting):
+    return float(setting.removeprefix("alpha=")) if setting.startswith("alpha=") else None
+
+
+def _noisy(rows, counts, eta, Z):
+    """Expected rows and groups of each leaf when leaves are replaced with probability eta."""
+    if not eta:
+        return rows, counts
+    leaves = len(rows)
+    return (
+        (1 - eta) * rows + eta * len(Z) / leaves,
+        (1 - eta) * counts + eta / leaves * Z.sum(axis=0),
+    )
+
+
+class Leaves:
+    """Leaves of a proxy on the rows of one part.
+
+    Parameters
+    ----------
+    rows : array (L,)
+        Expected rows of each leaf.
+    counts : array (L, K)
+        Expected rows of each group in each leaf.
+    Z : array (n, K)
+        Memberships of the rows of the part.
+    """
+
+    def __init__(self, rows, counts, Z):
+        self.rows, self.counts, self.n = rows, counts, len(Z)
+        self.r = Z.mean(axis=0)
+        held = rows > 0
+        self.A = np.where(held[:, None], counts / np.where(held, rows, 1.0)[:, None], self.r)
+        self.gap = np.where(held, np.abs(self.A - self.r).max(axis=1), 0.0)
+
+    def disclosivity(self, least=0):
+        """Largest |A_jk - r_k| over leaves of at least `least` rows, and rows of that leaf.
+
+        Both are None where no leaf is that large.
+        """
+        able = (self.rows > 0) & (self.rows >= least)
+        if not able.any():
+            return None, None
+        worst = int(np.argmax(np.where(able, self.gap, -1.0)))
+        return float(self.gap[worst]), float(self.rows[worst])
+
+    def accepted(self, rho):
+        """Expected number of accepted rows, and their groups' shares (None where no row is)."""
+        total = float(rho @ self.rows)
+        return total, (rho @ self.counts / total if total > 0 else None)
+
+
+def drawn_spread(p, Z, share, U):
+    """Standard deviation of the imbalance of a draw, given the rows, to first order.
+
+    Row i is accepted with probability p_i on its own. With s the expected shares, u = (s - U) /
+    ||s - U|| and D = sum p, a row accepted moves the imbalance by u (z_i - s) / D, so the
+    variance is sum p (1 - p) [u (z_i - s)]^2 / D^2. NaN where the shares meet the target:
+    there the distance has no slope.
+
+    Parameters
+    ----------
+    p : array (n,)
+    Z : array (n, K)
+    share, U : array (K,)
+
+    Returns
+    -------
+    float
+    """
+    distance = np.linalg.norm(share - U)
+    if not distance > 1e-9:
+        return float("nan")
+    u = (share - U) / distance
+    moves = Z @ u - share @ u
+    return float(np.sqrt((p * (1 - p)) @ moves**2) / p.sum())
+
+
+def _part_records(leaves, rho, p, Z, coin, U, classes, titles, setting, alpha, large_leaf):
+    records = []
+
+    def add(metric, value, item=setting, error=float("nan"), rows=leaves.n):
+        records.append(
+            {
+                "metric": metric,
+                "value": float(value),
+                "item": item,
+                "standard_error": error,
+                "rows": rows,
+            }
+        )
+
+    worst, held = leaves.disclosivity()
+    add("disclosivity", worst)
+    add("disclosivity_rows", held)
+    large, _ = leaves.disclosivity(large_leaf)
+    if large is not None:
+        add("disclosivity_large", large)
+    add("leaves", len(leaves.rows))
+    add("leaves_empty", (leaves.rows <= 0).sum())
+    add("floor", imbalance_floor(leaves.r, U, alpha, classes))
+    total, share = leaves.accepted(rho)
+    add("acceptance_rate", total / leaves.n)
+    add("collected", total)
+    if share is None:
+        add("nothing_accepted", 1)
+        return records
+    add("imbalance", imbalance(share, U))
+    drawn = coin < p
+    if drawn.any():
+        spread, count = drawn_spread(p, Z, share, U), int(drawn.sum())
+        add("imbalance_drawn", imbalance(Z[drawn].mean(axis=0), U), error=spread, rows=count)
+    for title, found, base in zip(titles, share, leaves.r, strict=True):
+        add("group_share", found, f"{setting}#{title}")
+        if base > 0:
+            add("group_gain", found / base, f"{setting}#{title}")
+    return records
+
+
+def _leaf_records(leaves, rho, titles, setting):
+    place, records = {"target": "train", "rows": leaves.n}, []
+    for j, (row, A, accept) in enumerate(zip(leaves.rows, leaves.A, rho, strict=True)):
+        item = f"{setting}#{j}"
+        records += [
+            place | {"metric": "leaf_mass", "item": item, "value": row / leaves.n},
+            place | {"metric": "leaf_acceptance", "item": item, "value": accept},
+        ]
+        records += [
+            place | {"metric": "leaf_share", "item": f"{item}#{title}", "value": share}
+            for title, share in zip(titles, A, strict=True)
+        ]
+    return records
+
+
+def theorem_bound(
+    alpha, beta, *, smallest, leaves, features, groups, delta=0.05, gamma=0.1, stop=0.1
+):
+    """Theorem 3: disclosivity and imbalance out of sample, with probability 1 - delta.
+
+    An (alpha, beta)-proxy in sample is an (alpha + 2 eps, beta + k eps sqrt(s))-proxy out of
+    sample if each leaf has at least ln(8 d k s / delta) / (2 eps^2) rows; this is solved for
+    eps. The theorem leaves two things open, which are read so:
+
+    - s = (ln beta - ln sqrt 2) / ln(1 - gamma) bounds the number of splits. It goes to infinity
+      with beta -> 0, and an (alpha, beta)-proxy is one for every larger beta too: s is taken at
+      max(beta, `stop`). It holds when each split shrinks the distance by the share gamma, which
+      need not be so: s is at least the number of splits made, and at least 1.
+    - d, the VC dimension of the proxies: features + 1 for each split into half-spaces. It
+      stands in a logarithm.
+
+    The rows of a leaf are expected ones (randomised splits). The bound is vacuous above 1, for
+    disclosivity, and above sqrt 2, for the imbalance of one class of groups; the second is so
+    in nearly every application, as eps is multiplied by k sqrt(s).
+
+    Parameters
+    ----------
+    alpha, beta : float
+        As measured on the training rows.
+    smallest : float
+        Rows of the smallest leaf.
+    leaves : int
+    features : int
+    groups : int
+        k.
+    delta, gamma, stop : float
+
+    Returns
+    -------
+    disclosivity, imbalance, eps : float
+    """
+    s = np.log(max(beta, stop) / np.sqrt(2)) / np.log1p(-gamma)
+    s = max(s, leaves - 1, 1.0)
+    d = (features + 1) * max(leaves - 1, 1)
+    eps = float(np.sqrt(np.log(8 * d * groups * s / delta) / (2 * smallest)))
+    return alpha + 2 * eps, beta + groups * eps * float(np.sqrt(s)), eps
+
+
+def _bound_records(seen, setting, *, rows, **facts):
+    train, test = seen["train"], seen["test"]
+    place, found = {"target": "test", "item": setting, "rows": rows}, {}
+    found["excess_disclosivity"] = test["disclosivity"] - train["disclosivity"]
+    if "imbalance" in train:
+        bounds = theorem_bound(train["disclosivity"], train["imbalance"], **facts)
+        names = ("bound_disclosivity", "bound_imbalance", "bound_epsilon")
+        found |= dict(zip(names, bounds, strict=True))
+        if "imbalance" in test:
+            found["excess_imbalance"] = test["imbalance"] - train["imbalance"]
+    return [place | {"metric": name, "value": value} for name, value in found.items()]

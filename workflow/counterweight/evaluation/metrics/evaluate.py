@@ -1,0 +1,141 @@
+"""Every metric of every block of predictions."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.metrics import CLIP, reliability_curve
+from counterweight.files.study_data import by_repeat, found_rows
+from counterweight.files.tables import blocks
+
+#: Numbers that a fitted model may carry, and the metric that reports them.
+FITTED = {
+    "log_likelihood": "log_likelihood",
+    "unlabeled_log_likelihood": "log_likelihood",
+    "restart_log_likelihood": "restart_log_likelihood",
+    "iterations": "iterations",
+    "converged": "converged",
+    "components_held": "components_held",
+    "decisions_moved": "decisions_moved",
+    "log_likelihood_falls": "log_likelihood_falls",
+    "rows_trained": "rows_trained",
+    "spline_gap": "spline_gap",
+    "predictions_out_of_range": "predictions_out_of_range",
+    "rows_bought": "rows_bought",
+    "chosen_share": "chosen_share",
+    "budget_excess": "budget_excess",
+    "constant_model": "constant_model",
+    "rows_without_policy": "rows_without_policy",
+    "actions_unseen": "actions_unseen",
+}
+OPTIONS = {
+    "reliability": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether to keep the points of each reliability curve.",
+    }
+}
+
+
+def evaluate_predictions(
+    predictions, truth, metrics, *, rates=None, reliability=False, seed=None, stream=None
+):
+    """Metric records for each repeat, target and setting.
+
+    On a log that lost a part of its zero rows, each kept row stands for 1 / l rows, so the
+    metrics are weighted means (Mineiro 2010, regression section).
+
+    Parameters
+    ----------
+    predictions : dict of str to array
+        repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat,
+        target and setting stand together.
+    truth : dict of str to array
+        repeat, row (ascending within a repeat) and ``y_{target}``.
+    metrics : dict of str to callable
+        ``metric(y, p, weight) -> (value, standard error)``.
+    rates : dict of str to array, optional
+        repeat, row and keep_rate of the rows: the rate l at which a row like it is kept.
+    reliability : bool
+        Whether to give the points of the reliability curve, item ``{setting}#{bin}``.
+    seed, stream
+        Not used: nothing is drawn.
+
+    Returns
+    -------
+    list of dict
+    """
+    p_all = predictions["p"]
+    if not np.isfinite(p_all).all():
+        raise CounterweightError(
+            f"{int((~np.isfinite(p_all)).sum())} predictions are not finite numbers: the model "
+            "failed; see its log."
+        )
+    known = by_repeat(truth)
+    rates = None if rates is None else by_repeat(rates)
+    targets, settings = predictions["target"][1], predictions["setting"][1]
+    records = []
+    for part in blocks(predictions, "repeat", "target", "setting"):
+        repeat = int(predictions["repeat"][part.start])
+        target = targets[predictions["target"][0][part.start]]
+        setting = settings[predictions["setting"][0][part.start]]
+        rows = predictions["row"][part]
+        where = found_rows(
+            known[repeat]["row"],
+            rows,
+            f"Predictions of repeat {repeat} are of rows that its truth does not have: delete "
+            "the predictions of the study and run again.",
+        )
+        y, p = known[repeat][f"y_{target}"][where], p_all[part]
+        place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
+        weight = None
+        if rates is not None:
+            logged = found_rows(
+                rates[repeat]["row"],
+                rows,
+                "Predictions are of rows that the labels do not have: delete the predictions of "
+                "the study and run again.",
+            )
+            weight = 1.0 / rates[repeat]["keep_rate"][logged]
+            records += [
+                place
+                | {"metric": "effective_rows", "value": weight.sum() ** 2 / (weight @ weight)},
+                place | {"metric": "largest_keep_weight", "value": weight.max()},
+            ]
+        for name, metric in metrics.items():
+            value, error = metric(y, p, weight)
+            records.append(place | {"metric": name, "value": value, "standard_error": error})
+        if reliability:
+            predicted, observed, mass = reliability_curve(y, p, weight)
+            for name, values in (("predicted", predicted), ("observed", observed)):
+                records += [
+                    place
+                    | {"metric": f"reliability_{name}", "item": f"{setting}#{k}", "value": value}
+                    for k, value in enumerate(values)
+                    if mass[k] > 0
+                ]
+        clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
+        records.append(place | {"metric": "probabilities_clipped", "value": clipped})
+    return records
+
+
+def describe_fits(models):
+    """Metric records of what the fitted models say of themselves.
+
+    Parameters
+    ----------
+    models : dict of (repeat, target) to dict of str to array
+        From ``tables.read_models``.
+    """
+    records = []
+    for (repeat, target), arrays in models.items():
+        for name, values in arrays.items():
+            name, _, setting = name.partition("@")
+            if name not in FITTED:
+                continue
+            metric = name if setting else FITTED[name]
+            values = np.ravel(values)
+            for k, value in enumerate(values):
+                item = setting or (str(k) if len(values) > 1 else "")
+                where = {"repeat": repeat, "target": target, "metric": metric, "item": item}
+                records.append(where | {"value": float(value)})
+    return records

@@ -1,0 +1,1 @@
+"""Offers: fit, revenue, regressions."""

@@ -1,0 +1,537 @@
+"""Protocol: acceptance, enrolment and revenue of a method for offers, beside the truth.
+
+References
+----------
+Noor, W., Dailey, M. N., Haddawy, P. (2014), section 4.
+"""
+
+import logging
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.metrics import metric_estimate
+from counterweight.evaluation.offers.regressions import (
+    imbalance,
+    overlap_class,
+    regress,
+    regression_records,
+)
+from counterweight.evaluation.offers.value import offer_density, offer_value, single_offer
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import by_repeat
+from counterweight.files.tables import blocks
+from counterweight.models.choice.offers import acceptance, optimal_offer, soft_optimal_offer
+from counterweight.models.choice.training import scale_of
+from counterweight.numerics.gaussian_mixture import Mixture
+
+log = logging.getLogger("counterweight")
+
+TASK = "offers"
+OPTIONS = {
+    "density": {
+        "enum": ["estimated", "uniform"],
+        "default": "estimated",
+        "description": "How the logged offers came about: to be estimated given the features, or "
+        "known to be uniform on the declared range.",
+    },
+    "estimator": {
+        "enum": ["kernel", "binned"],
+        "default": "kernel",
+        "description": "Which logged offers count as near the policy's: within a window of it, or "
+        "in the same bin.",
+    },
+    "bandwidth": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "default": 0.0,
+        "description": "Half the window on the scale of [0, 1]; 0 for 1.06 sd n^(-1/5).",
+    },
+    "bins": {
+        "type": "integer",
+        "minimum": 2,
+        "default": 10,
+        "description": "Bins of the offers for their density and the binned estimator.",
+    },
+    "level": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.95,
+        "description": "Coverage of the intervals.",
+    },
+    "draws": {
+        "type": "integer",
+        "minimum": 100,
+        "default": 20000,
+        "description": "Points drawn from the true mixture for the Kullback-Leibler divergence.",
+    },
+    "least_spread": {
+        "type": "number",
+        "minimum": 0,
+        "default": 0.05,
+        "description": "Standard deviation of the scaled offers below which they hardly vary "
+        "within a segment.",
+    },
+}
+#: Numbers of a fitted model that are reported as they are.
+COUNTS = (
+    "slopes_at_bound",
+    "monotone_active",
+    "one_answer_segments",
+    "covariances_at_floor",
+    "updates_held",
+    "rows_missing",
+    "components_capped",
+    "one_answer_models",
+    "cells_filled",
+    "iterations",
+    "leaves",
+)
+#: Totals with a bootstrap interval, stored as ``{total}@{assignment}``.
+INTERVALS = ("enrolment_predicted", "revenue_predicted", "enrolment_claimed", "revenue_claimed")
+#: Fewest components for the regressions of the paper's Tables 5 to 7.
+LEAST_COMPONENTS = 8
+
+
+def evaluate_offers(
+    predictions,
+    labels,
+    truth,
+    models,
+    features,
+    *,
+    offer,
+    mixture=None,
+    seed=0,
+    stream="",
+    density="estimated",
+    estimator="kernel",
+    bandwidth=0.0,
+    bins=10,
+    level=0.95,
+    draws=20000,
+    least_spread=0.05,
+):
+    """Records of one method in one study.
+
+    Parameters
+    ----------
+    predictions : dict of str to array
+        Columns of ``offer_training.PREDICTIONS``, setting as ``(codes, names)``; all rows
+        of a repeat, in the order of the labels.
+    labels, truth : dict of str to array
+        Of all repeats; `truth` with ``answer`` and, where known, ``component, eta, k, p``.
+    models : dict of (repeat, target) to dict of str to array
+        From ``tables.read_models``.
+    features : dict of str to array
+        ``row`` and the features.
+    offer : dict
+        Options of the labeling rule.
+    mixture : callable, optional
+        ``mixture(repeat)`` gives ``weights, means, covariances`` of the features of that
+        world, the components numbered as in the truth.
+    seed, stream
+        For the draws.
+    density, estimator, bandwidth, bins, level, draws, least_spread
+        See `OPTIONS`.
+
+    Returns
+    -------
+    list of dict
+        For ``tables.metrics_table``; target ``general``, item the assignment.
+
+    Notes
+    -----
+    Root mean squared errors are over the training rows, as in the paper, and over the test
+    rows in ``..._test``. Sums (enrolment, revenue) and scores are over the test rows, or over
+    the training rows where a study has no others. The standard error of ``enrolment_actual``
+    is the binomial noise of that count. ``enrolment_error`` and ``revenue_error`` are the
+    distances of the predicted sums from the true expected ones, as shares of these.
+    ``best_offer`` is the median over people, ``.._low`` and ``.._high`` the quartiles. Of each
+    true component (item ``#{component}``): ``component_imbalance`` (training rows),
+    ``component_overlap`` (largest Bhattacharyya coefficient), ``component_eta``,
+    ``component_k``. ``single_offer`` is the one offer to everybody that earns most by the
+    fitted curves, with its acceptance and its revenue for each person. Where a study has no
+    test rows, values from the log are of offers that were fitted to the same answers, and
+    flatter them.
+    """
+    labels, truth = by_repeat(labels), by_repeat(truth)
+    X = np.column_stack([values for name, values in features.items() if name != "row"])
+    records, seen = [], {}
+    for part in blocks(predictions, "repeat", "setting"):
+        repeat = int(predictions["repeat"][part.start])
+        codes, names = predictions["setting"]
+        own = {
+            name: values[part]
+            for name, values in predictions.items()
+            if not isinstance(values, tuple)
+        }
+        if repeat not in seen:
+            at = np.searchsorted(features["row"], labels[repeat]["row"])
+            seen[repeat] = Repeat(
+                labels[repeat],
+                truth[repeat],
+                X[at],
+                scale_of(offer),
+                None if mixture is None else mixture(repeat),
+                (density, bins),
+            )
+            fresh = generator(seed, stream, repeat, "divergence")
+            arrays = models.get((repeat, "general"), {})
+            shared = _fit_records(arrays) + seen[repeat].floor_records()
+            shared += seen[repeat].fact_records()
+            shared += _divergence(arrays, seen[repeat].mixture, draws, fresh)
+            records += [{"repeat": repeat, "target": "general"} | record for record in shared]
+        if not np.array_equal(own["row"], labels[repeat]["row"]):
+            raise CounterweightError(
+                f"Predictions of repeat {repeat} are not of the rows of its labels: delete the "
+                "predictions of the study and run again."
+            )
+        setting = names[codes[part.start]]
+        found = _setting_records(own, seen[repeat], setting, least_spread)
+        found += _policy_records(own, seen[repeat], estimator, bandwidth, level)
+        records += [
+            {"repeat": repeat, "target": "general", "item": setting} | record for record in found
+        ]
+    return records
+
+
+class Repeat:
+    """What is known of the rows of one repeat.
+
+    Parameters
+    ----------
+    labels, truth : dict of str to array
+    X : ndarray (n, d)
+    scaling : (OfferScale, ndarray or None)
+        From ``offer_training.scale_of``.
+    mixture : dict or None
+    density : (str, int)
+        Kind and bins.
+    """
+
+    def __init__(self, labels, truth, X, scaling, mixture, density):
+        order = np.argsort(truth["row"], kind="stable")
+        at = np.searchsorted(truth["row"][order], labels["row"])
+        at = order[np.minimum(at, len(order) - 1)]
+        if not np.array_equal(truth["row"][at], labels["row"]):
+            raise CounterweightError(
+                "Labels and truth are not of the same rows: delete the results of the study and "
+                "run again."
+            )
+        self.truth = {name: np.asarray(values)[at] for name, values in truth.items()}
+        self.answer = np.asarray(self.truth["answer"], dtype=float).astype(int)
+        self.t, self.offer = labels["t"], labels["offer"]
+        self.X, (self.scale, self.grid) = X, scaling
+        self.train = labels["role"] == "train"
+        self.used = ~self.train if (~self.train).any() else self.train
+        self.roles = [("", self.train)]
+        if (~self.train).any():
+            self.roles.append(("_test", ~self.train))
+        self.p = self.truth.get("p")
+        self.curved = self.p is not None and {"eta", "k"} <= set(self.truth)
+        self.mixture = None
+        if mixture is not None and X.shape[1] == np.shape(mixture["means"])[1]:
+            self.mixture = Mixture(*(mixture[name] for name in ("weights", "means", "covariances")))
+        self._density, self._made = density, None
+
+    @property
+    def density(self):
+        """Distribution of the logged offers given the features, of all rows."""
+        if self._made is None:
+            kind, bins = self._density
+            self._made = offer_density(self.X, self.t, kind, bins)
+        return self._made
+
+    def posterior(self):
+        """True p(component | x), (n, J), and the curves of the components; or None."""
+        if self.mixture is None or not self.curved or "component" not in self.truth:
+            return None
+        component = self.truth["component"].astype(int)
+        J = len(self.mixture.weights)
+        if component.min() < 0 or component.max() >= J:
+            raise CounterweightError(
+                f"The truth has a component {component.max()}, but the mixture that drew the rows "
+                f"has {J}, numbered from 0: prepare the data set anew."
+            )
+        curves = np.zeros((J, 2))
+        for j in np.unique(component):
+            first = int(np.argmax(component == j))
+            curves[j] = self.truth["eta"][first], self.truth["k"][first]
+        with np.errstate(divide="ignore"):
+            joint = self.mixture.component_log_density(self.X) + np.log(self.mixture.weights)
+        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return joint / joint.sum(axis=1, keepdims=True), curves
+
+    def component_facts(self):
+        """What each true component is like, as columns, as far as it is known."""
+        if "component" not in self.truth:
+            return {}
+        component = self.truth["component"].astype(int)
+        held = np.unique(component[self.train])
+        share = [self.answer[self.train & (component == j)].mean() for j in held]
+        facts = {"component": held, "imbalance": imbalance(share)}
+        if self.curved:
+            first = [int(np.argmax(component == j)) for j in held]
+            facts |= {name: self.truth[name][first] for name in ("eta", "k")}
+        if self.mixture is not None and len(self.mixture.weights) > max(1, held.max()):
+            from counterweight.datasets.generated.segments import overlaps
+
+            facts["overlap"] = overlaps(self.mixture.means, self.mixture.covariances)[held]
+        return facts
+
+    def fact_records(self):
+        """`component_facts` as records."""
+        facts = self.component_facts()
+        return [
+            {"metric": f"component_{name}", "item": f"#{j}", "value": float(value)}
+            for name, values in facts.items()
+            if name != "component"
+            for j, value in zip(facts["component"], values, strict=True)
+        ]
+
+    def floor_records(self):
+        """RMSE by the true parameters where only the component is unknown: hard and soft."""
+        found = self.posterior()
+        if found is None:
+            return []
+        weights, curves = found
+        by_curve = acceptance(np.asarray(self.t)[:, None], *curves.T)
+        hard = by_curve[np.arange(len(weights)), weights.argmax(axis=1)]
+        said = {"hard": hard, "soft": (weights * by_curve).sum(axis=1)}
+        return [
+            {
+                "metric": f"rmse_floor{suffix}",
+                "item": name,
+                "value": _rmse(p, self.p, rows),
+                "rows": int(rows.sum()),
+            }
+            for name, p in said.items()
+            for suffix, rows in self.roles
+        ]
+
+
+def _rmse(p, truth, rows):
+    return float(np.sqrt(np.mean((p[rows] - truth[rows]) ** 2)))
+
+
+def _setting_records(own, known, setting, least_spread):
+    used, records = known.used, []
+    count = int(used.sum())
+    p, answer = own["p"], known.answer[used]
+
+    def add(metric, value, error=float("nan"), rows=count, item=setting):
+        records.append(
+            {
+                "metric": metric,
+                "value": float(value),
+                "standard_error": error,
+                "rows": rows,
+                "item": item,
+            }
+        )
+
+    for name in ("log_loss", "brier", "auc"):
+        if name == "auc" and answer.min() == answer.max():
+            add("auc_missing", 1)
+            continue
+        estimate = metric_estimate(name, answer, p[used])
+        add(name, estimate.value, estimate.standard_error)
+    earned = known.scale.revenue(known.offer)[used]
+    chance = (known.p if known.p is not None else p)[used]
+    noise = chance * (1 - chance)
+    add("enrolment_predicted", p[used].sum())
+    add("enrolment_actual", answer.sum(), float(np.sqrt(noise.sum())))
+    add("revenue_predicted", own["revenue"][used].sum())
+    add("revenue_actual", (answer * earned).sum(), float(np.sqrt((noise * earned**2).sum())))
+    add("enrolment_claimed", own["best_p"][used].sum())
+    add("revenue_claimed", own["best_revenue"][used].sum())
+    quartiles = np.quantile(own["best_offer"][used], [0.5, 0.25, 0.75])
+    for name, value in zip(("", "_low", "_high"), quartiles, strict=True):
+        add(f"best_offer{name}", value)
+    if known.p is not None:
+        truth = {"enrolment": known.p[used].sum(), "revenue": (known.p[used] * earned).sum()}
+        for name, predicted in (("enrolment", p), ("revenue", own["revenue"])):
+            add(f"{name}_true", truth[name])
+            if truth[name]:
+                add(f"{name}_error", abs(predicted[used].sum() / truth[name] - 1))
+        for suffix, rows in known.roles:
+            add(f"rmse{suffix}", _rmse(p, known.p, rows), rows=int(rows.sum()))
+    if known.curved:
+        eta, k = (known.truth[name][used] for name in ("eta", "k"))
+        offers = own["best_offer"][used]
+        true_p = acceptance(known.scale.scaled(offers), eta, k)
+        add("enrolment_optimal_true", true_p.sum())
+        add("revenue_optimal_true", (true_p * known.scale.revenue(offers)).sum())
+        best = optimal_offer(eta, k, revenue=known.scale.scaled_revenue(), grid=known.grid)
+        best_p = acceptance(best, eta, k)
+        add("revenue_best_possible", (best_p * known.scale.revenue(known.scale.offers(best))).sum())
+        add("enrolment_best_possible", best_p.sum())
+    if "component" in known.truth and known.p is not None:
+        records += _component_records(p, known, setting)
+    segment = own["segment"]
+    if (segment >= 0).all():
+        train = known.train
+        if setting != "soft":
+            best = single_offer(own["eta"][used], own["k"][used], known.scale)
+            for metric, value in best.items():
+                add(metric, value)
+        held = np.unique(segment[train])
+        spreads = np.array([np.std(known.t[train & (segment == j)]) for j in held])
+        still = spreads < least_spread
+        add("offer_variation", still.mean(), rows=int(train.sum()))
+        for j, spread in zip(held, spreads, strict=True):
+            rows = int((train & (segment == j)).sum())
+            add("offer_spread", spread, rows=rows, item=f"{setting}#{j}")
+        if still.any() and setting != "soft":
+            log.warning(
+                "In %d of %d segments the offers hardly vary (standard deviation below %g on the "
+                "scale of 0 to 1): their slopes, and gains claimed from them, rest on the form of "
+                "the curve rather than on the data.",
+                int(still.sum()),
+                len(held),
+                least_spread,
+            )
+    return records
+
+
+def _component_records(p, known, setting):
+    """RMSE of each true component, and what it depends on."""
+    component, records = known.truth["component"].astype(int), []
+    facts = known.component_facts()
+    errors = []
+    for j in facts["component"]:
+        for suffix, rows in known.roles:
+            rows = rows & (component == j)
+            if rows.any():
+                value = _rmse(p, known.p, rows)
+                record = {"metric": f"rmse_component{suffix}", "item": f"{setting}#{j}"}
+                records.append(record | {"value": value, "rows": int(rows.sum())})
+                if not suffix:
+                    errors.append(value)
+    if len(facts["component"]) < LEAST_COMPONENTS or not {"eta", "overlap"} <= set(facts):
+        return records
+    columns = {name: facts[name] for name in ("imbalance", "overlap", "eta", "k")}
+    columns["overlap"] = overlap_class(columns["overlap"])
+    try:
+        fitted = {"with_overlap": regress(columns, errors)}
+        columns.pop("overlap")
+        fitted["without_overlap"] = regress(columns, errors)
+    except CounterweightError as error:
+        log.warning("No regression of the errors by component: %s", error)
+        return records + [{"metric": "regression_missing", "value": 1.0, "item": setting}]
+    # The variant with overlap is that of Table 5, the one without of Tables 6 and 7.
+    for kind, regression in fitted.items():
+        records += regression_records(regression, f"{setting}#{kind}")
+    return records
+
+
+def _policy_records(own, known, estimator, bandwidth, level):
+    """Value of the method's best offers from the logged ones, as sums over the rows."""
+    used = known.used
+    count = int(used.sum())
+    density = known.density
+    density = type(density)(density.edges, density.levels, density.probability[used])
+    value = offer_value(
+        known.t[used],
+        known.answer[used],
+        known.scale.scaled(own["best_offer"][used]),
+        density,
+        revenue=known.scale.scaled_revenue(),
+        estimator=estimator,
+        bandwidth=bandwidth,
+        level=level,
+    )
+    records = [
+        {"metric": metric, "value": float(number), "rows": count}
+        for metric, number in (
+            ("offers_matched", value.rows_matched),
+            ("offers_unsupported", value.rows_unsupported),
+            ("offers_bandwidth", value.bandwidth),
+            ("revenue_smoothing", count * value.smoothing),
+        )
+        if np.isfinite(number)
+    ]
+    for name in ("ips", "snips"):
+        estimate = getattr(value, name)
+        if estimate is None or not np.isfinite(estimate.standard_error):
+            records.append({"metric": "values_missing", "value": 1.0, "rows": count})
+            continue
+        for end, number in (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high)):
+            record = {"metric": f"revenue_{name}{end}", "value": count * number, "rows": count}
+            if not end:
+                record["standard_error"] = count * estimate.standard_error
+            if np.isfinite(number):
+                records.append(record)
+    return records
+
+
+def _fit_records(arrays):
+    """What the fitted model says of itself."""
+    records = [
+        {"metric": name, "value": float(np.ravel(arrays[name]).sum())}
+        for name in COUNTS
+        if name in arrays
+    ]
+    if "means" in arrays and "weights" in arrays:
+        records.append({"metric": "components_chosen", "value": float(len(arrays["weights"]))})
+    if "log_likelihood" in arrays:
+        records.append({"metric": "log_likelihood", "value": float(arrays["log_likelihood"])})
+    if "converged" in arrays:
+        records.append({"metric": "converged", "value": float(np.mean(arrays["converged"]))})
+    if "history" in arrays and np.size(arrays["history"]) > 1:
+        history = np.ravel(arrays["history"])
+        drop = max(0.0, -float(np.diff(history).min())) / max(abs(float(history[-1])), 1e-300)
+        records.append({"metric": "likelihood_drop", "value": drop})
+    if {"eta", "k"} <= set(arrays):
+        eta, k = np.ravel(arrays["eta"]), np.ravel(arrays["k"])
+        searched = soft_optimal_offer(np.eye(len(eta)), eta, k)
+        gap = np.abs(optimal_offer(eta, k) - searched).max()
+        records.append({"metric": "closed_form_gap", "value": float(gap)})
+    for metric, name in (("mdl", "mdl"), ("log_likelihood", "log_likelihoods")):
+        if name in arrays and "sizes" in arrays:
+            records += [
+                {"metric": metric, "value": float(value), "item": str(int(size))}
+                for size, value in zip(
+                    np.ravel(arrays["sizes"]), np.ravel(arrays[name]), strict=True
+                )
+                if np.isfinite(value)
+            ]
+    for name, values in arrays.items():
+        total, _, setting = name.partition("@")
+        if total in INTERVALS:
+            ends = zip(("low", "high"), np.ravel(values), strict=True)
+            records += [
+                {"metric": f"{total}_{end}", "item": setting, "value": float(value)}
+                for end, value in ends
+            ]
+    return records
+
+
+def _divergence(arrays, true, draws, rng):
+    """KL(true || fitted) of the mixtures of x, by points drawn from the true one."""
+    if true is None or not {"weights", "means", "covariances"} <= set(arrays):
+        return []
+    fitted = Mixture(*(np.asarray(arrays[name]) for name in ("weights", "means", "covariances")))
+    if fitted.means.shape[1:] != true.means.shape[1:]:
+        return []
+    X = drawn(true, draws, rng)
+    values = true.log_density(X) - fitted.log_density(X)
+    return [
+        {
+            "metric": "kl",
+            "value": float(values.mean()),
+            "rows": draws,
+            "standard_error": float(values.std(ddof=1) / np.sqrt(draws)),
+        }
+    ]
+
+
+def drawn(mixture, count, rng):
+    """Points (count, d) of a Gaussian mixture."""
+    component = rng.choice(len(mixture.weights), size=count, p=mixture.weights)
+    roots = np.linalg.cholesky(mixture.covariances)
+    noise = rng.standard_normal((count, mixture.means.shape[1]))
+    return mixture.means[component] + np.einsum("nij,nj->ni", roots[component], noise)

@@ -1,0 +1,310 @@
+"""Off-policy value of a policy that makes an offer to each person, from logged offers.
+
+A logged offer is seldom exactly the policy's. A row counts where its offer lies near the
+policy's, within a window or in the same bin, and is weighted by one over the probability that
+a person like this one was made an offer there. What an accepted offer earns is known, so only
+acceptance is taken from the neighbouring offer.
+"""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.models.choice.offers import acceptance
+from counterweight.numerics.checks import checked_labels
+from counterweight.numerics.estimate import Estimate, ratio_mean
+
+log = logging.getLogger("counterweight")
+
+#: Up to as many distinct logged offers are levels of their own; more are cut into bins.
+MOST_LEVELS = 30
+#: Least probability of a logged offer near the policy's: below it a row has no support.
+LEAST_PROBABILITY = 0.01
+#: Forests for the estimated density: trees of each, and rows that a leaf must have.
+TREES, LEAVES = 50, (20, 60, 200)
+#: Rows that a tree is grown on, at most: then the time is linear in the rows.
+MOST_SAMPLED = 10_000
+
+
+@dataclass(frozen=True)
+class OfferDensity:
+    """Probability of a logged offer in each bin, for each person.
+
+    Attributes
+    ----------
+    edges : ndarray (B + 1,)
+        Bins of scaled offers, within which the density is uniform; for levels, the middles
+        between them, and as far beyond the outer ones (.05 for a single level).
+    levels : ndarray (B,) or None
+        The distinct offers, where they are few.
+    probability : ndarray (n, B)
+    """
+
+    edges: np.ndarray
+    levels: np.ndarray
+    probability: np.ndarray
+
+    def bins(self, t):
+        """Bin of each offer; offers beyond the first or last bin belong to it."""
+        inner = self.edges[1:-1]
+        return np.searchsorted(inner, np.asarray(t, dtype=float), side="right")
+
+    def in_bin(self, bins):
+        """Probability (n,) that a person's offer lies in a bin (n,)."""
+        return self.probability[np.arange(len(self.probability)), bins]
+
+    def between(self, low, high):
+        """Probability (n,) of a person's offer between `low` (n,) and `high` (n,)."""
+        return self._below(high) - self._below(low)
+
+    def _below(self, t):
+        running = np.hstack([np.zeros((len(self.probability), 1)), self.probability.cumsum(axis=1)])
+        t = np.clip(t, self.edges[0], self.edges[-1])
+        bins = self.bins(t)
+        at = np.arange(len(t))
+        inside = (t - self.edges[bins]) / (self.edges[bins + 1] - self.edges[bins])
+        return running[at, bins] + inside * self.probability[at, bins]
+
+
+def offer_density(X, t, kind="estimated", bins=10, seed=0):
+    """Distribution of logged offers given the features.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        NaN for missing values.
+    t : array (n,)
+        Scaled offers.
+    kind : {"estimated", "uniform"}
+        uniform: known to be uniform on [0, 1] for everyone (on the levels, where there are few).
+        estimated: bins of equal counts (or the levels), and the probabilities of a person's
+        bin by a random forest, each row by the trees that did not see it. Of forests with
+        leaves of at least 20, 60 and 200 rows and the shares among all rows, the one with the
+        least log loss on such rows is taken, so noise does not pass for a policy. A forest
+        smooths over people: an offer that is a sharp function of x comes out wider than it
+        is.
+    bins : int
+    seed : int
+        Of the forest.
+    """
+    t = np.asarray(t, dtype=float)
+    distinct = np.unique(t)
+    levels = distinct if len(distinct) <= MOST_LEVELS else None
+    if levels is not None:
+        middles = (levels[1:] + levels[:-1]) / 2
+        reach = (middles[0] - levels[0], levels[-1] - middles[-1]) if len(middles) else (0.05, 0.05)
+        edges = np.concatenate([[levels[0] - reach[0]], middles, [levels[-1] + reach[1]]])
+    elif kind == "uniform":
+        edges = np.linspace(0.0, 1.0, bins + 1)
+    else:
+        edges = np.unique(np.quantile(t, np.linspace(0.0, 1.0, bins + 1)))
+        if len(edges) < 2 or np.diff(edges).min() <= 0:
+            edges = np.array([t.min(), t.max()])
+    count = len(edges) - 1
+    density = OfferDensity(edges, levels, np.full((len(t), count), 1.0 / count))
+    if kind == "uniform" or count == 1:
+        return density
+    return OfferDensity(edges, levels, _forest(np.asarray(X, float), density.bins(t), count, seed))
+
+
+def _forest(X, bins, count, seed):
+    import warnings
+
+    from sklearn.ensemble import RandomForestClassifier
+
+    rows = np.arange(len(bins))
+    shares = np.bincount(bins, minlength=count)
+    # A row's own offer is not in the shares that it is judged by.
+    best = np.tile(shares / len(bins), (len(bins), 1))
+    least = -np.mean(np.log(np.maximum((shares[bins] - 1) / max(len(bins) - 1, 1), 1e-3)))
+    for leaf in LEAVES:
+        if leaf > len(X) // 3:
+            break
+        forest = RandomForestClassifier(
+            TREES,
+            min_samples_leaf=leaf,
+            oob_score=True,
+            random_state=seed,
+            max_samples=min(len(X), MOST_SAMPLED),
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
+            forest.fit(X, bins)
+        found = np.zeros_like(best)
+        found[:, forest.classes_.astype(int)] = forest.oob_decision_function_
+        # A row that every tree saw gets the shares of all rows.
+        unseen = ~np.isfinite(found).all(axis=1) | (found.sum(axis=1) <= 0)
+        found[unseen] = shares / len(bins)
+        loss = -np.mean(np.log(np.maximum(found[rows, bins], 1e-3)))
+        if loss < least:
+            best, least = found, loss
+    return best
+
+
+@dataclass(frozen=True)
+class OfferValue:
+    """Value of a policy for each person, and how far the log supports it.
+
+    Attributes
+    ----------
+    ips, snips : Estimate or None
+        Divided by the rows, or by the sum of the weights. None where no logged offer is near
+        the policy's.
+    bandwidth : float
+        Half the window, on the scale of t; 0 for bins and levels.
+    smoothing : float
+        ``|V(h) - V(2h)| / 3`` by snips, a rough size of what the window's width does to the
+        value: to second order in h, the bias itself. It is in no interval. NaN for bins.
+    rows, rows_matched : int
+        Rows, and those whose logged offer is near the policy's.
+    rows_unsupported : int
+        Rows for which an offer near the policy's has an estimated probability below
+        `LEAST_PROBABILITY`. The log says nothing of them: ips counts about nothing for them,
+        snips takes them to be like the others. Their weights are cut to 1 / that probability.
+    """
+
+    ips: Estimate
+    snips: Estimate
+    bandwidth: float
+    smoothing: float
+    rows: int
+    rows_matched: int
+    rows_unsupported: int
+
+
+def window_rule(t):
+    """Half the width of the window: 1.06 sd(t) n^(-1/5).
+
+    Silverman's rule; its rate is the best for the value of a policy of continuous offers
+    (Kallus & Zhou 2018), where squared bias goes with h^4 and variance with 1 / (n h).
+    """
+    t = np.asarray(t, dtype=float)
+    return float(1.06 * t.std() * len(t) ** -0.2)
+
+
+def offer_value(
+    t,
+    answer,
+    policy,
+    density,
+    *,
+    revenue=(1.0, -1.0),
+    estimator="kernel",
+    bandwidth=0.0,
+    level=0.95,
+):
+    """Expected revenue for each person under a policy t(x), from logged offers and answers.
+
+    IPS: the mean of ``w_i y_i (a + b pi_i)``, where pi_i is the policy's offer, w_i = 0
+    for a logged offer that is not near it, and else one over the probability of one that is.
+    SNIPS: the same over the mean weight. Near means within `bandwidth` of it ("kernel"; a
+    flat kernel, the part of the window outside [0, 1] cut off), in the same bin ("binned"),
+    or the nearest level, where there are few.
+
+    What is estimated is the value of the policy *smoothed*: acceptance averaged over the
+    logged offers in the window. Offers must have been made by what is in the features
+    (no hidden reasons), and the density must be right; standard errors take it as known.
+    The policy must not have been fitted to these answers, or the value is flattered.
+
+    Parameters
+    ----------
+    t, answer, policy : array (n,)
+        Logged offers (scaled), answers, the policy's offers (scaled).
+    density : OfferDensity
+        Of the same rows.
+    revenue : tuple (a, b)
+        Revenue a + b t of an accepted offer.
+    estimator : {"kernel", "binned"}
+    bandwidth : float
+        0 for `window_rule`.
+    level : float
+
+    Returns
+    -------
+    OfferValue
+
+    Raises
+    ------
+    CounterweightError
+        For rows that do not fit together.
+    """
+    t, policy = (np.asarray(values, dtype=float) for values in (t, policy))
+    if t.shape != policy.shape or t.shape != (len(density.probability),) or not len(t):
+        raise CounterweightError(
+            f"Logged offers {t.shape}, the policy's {policy.shape} and their density "
+            f"{(len(density.probability),)} must be of the same rows."
+        )
+    if not (np.isfinite(t).all() and np.isfinite(policy).all()):
+        raise CounterweightError("Logged offers and the policy's must be finite numbers.")
+    if estimator not in ("kernel", "binned"):
+        raise CounterweightError(f"The estimator must be kernel or binned, not {estimator!r}.")
+    answer = checked_labels(answer, len(t), "answer")
+    a, b = revenue
+    earned = answer * (a + b * policy)
+    flat = density.levels is not None or estimator == "binned"
+    h = 0.0 if flat else float(bandwidth) or window_rule(t)
+    smoothing = float("nan")
+    near, probability = _near(t, policy, density, h, flat)
+    unsupported = probability < LEAST_PROBABILITY
+    weight = np.where(near, 1.0 / np.maximum(probability, LEAST_PROBABILITY), 0.0)
+    bounds = (0.0, None) if (a + b * policy).min() >= 0 else None
+    ips = snips = None
+    if near.any():
+        ips = ratio_mean(weight * earned, level=level, bounds=bounds)
+        snips = ratio_mean(earned, weight, level=level, bounds=bounds)
+    if not flat and near.any():
+        wide, mass = _near(t, policy, density, 2 * h, flat)
+        double = np.where(wide, 1.0 / np.maximum(mass, LEAST_PROBABILITY), 0.0)
+        smoothing = abs(snips.value - float(double @ earned / double.sum())) / 3
+    if unsupported.mean() > 0.05:
+        log.warning(
+            "For %.0f %% of %d rows the log has hardly any offer near the policy's: its value "
+            "cannot be learned from this log for them.",
+            100 * unsupported.mean(),
+            len(t),
+        )
+    return OfferValue(ips, snips, h, smoothing, len(t), int(near.sum()), int(unsupported.sum()))
+
+
+def _near(t, policy, density, h, flat):
+    """Which logged offers are near the policy's, and how probable that was."""
+    if flat:
+        bins = density.bins(policy)
+        # Beyond the outermost bins no offer was ever made.
+        inside = (policy >= density.edges[0]) & (policy <= density.edges[-1])
+        return inside & (density.bins(t) == bins), np.where(inside, density.in_bin(bins), 0.0)
+    low, high = policy - h, policy + h
+    near = (t >= low) & (t <= high)
+    return near, density.between(low, high)
+
+
+def single_offer(eta, k, scale, points=1001):
+    """The one offer to everybody that earns most by fitted curves, e.g. an entry fee.
+
+    Parameters
+    ----------
+    eta, k : array (n,)
+        Curve of each person, on the scale of [0, 1].
+    scale : OfferScale
+    points : int
+        Offers tried, evenly spaced over the range.
+
+    Returns
+    -------
+    dict of str to float
+        ``single_offer`` in the user's units, the share ``single_offer_acceptance`` that
+        accepts it, and ``single_offer_revenue`` for each person.
+    """
+    curves, people = np.unique(np.column_stack([eta, k]), axis=0, return_counts=True)
+    t = np.linspace(0.0, 1.0, points)
+    accepted = acceptance(t[:, None], *curves.T) @ (people / people.sum())
+    intercept, slope = scale.scaled_revenue()
+    earned = accepted * (intercept + slope * t)
+    best = int(np.argmax(earned))
+    return {
+        "single_offer": scale.offers(t[best]),
+        "single_offer_acceptance": accepted[best],
+        "single_offer_revenue": earned[best],
+    }

@@ -1,0 +1,1 @@
+"""AUC from subsampled rows."""

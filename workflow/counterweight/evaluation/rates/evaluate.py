@@ -1,0 +1,424 @@
+"""Protocol of studies on dataset constraints: rates on named data sets, train and test.
+
+Each measure is an expression of `counterweight.numerics.rates`. It is taken for two rules:
+deterministic (positive where p > 1/2) and randomised (positive with probability p; Goh et al. 2016,
+equation 3).
+"""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.rates.asked import (
+    RULES,
+    asked_of,
+    asked_value,
+    equal_item,
+    excess_over,
+)
+from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_rows
+from counterweight.files.study_data import by_repeat, found_rows
+from counterweight.files.tables import blocks
+
+#: The fitted models are handed over beside the predictions.
+INFORMED = True
+#: Plain metrics that a probability of exactly 0 or 1 leaves meaningful.
+_PLAIN = ("accuracy", "balanced_accuracy", "auc", "brier")
+_DECIDED = ("accuracy", "balanced_accuracy")
+#: Numbers of a fit that are reported as they are, if it has them.
+_NUMBERS = ("feasible", "penalty", "coefficient_norm")
+#: MM steps that the paper's second experiment takes.
+_FEW = 5
+#: Objectives may rise and constraints be broken by so much: rounding.
+_ROUNDING = 1e-9
+
+
+OPTIONS = {
+    "measures": {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "default": {},
+        "description": "Expressions to measure, by name, e.g. error: error(everyone).",
+    },
+    "equal": {
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "required": ["measure", "of", "values"],
+        "properties": {
+            "measure": {"type": "string"},
+            "of": {"type": "string"},
+            "values": {"type": "array", "minItems": 1, "items": {"type": "number"}},
+        },
+        "default": None,
+        "description": "Compare at equal values of one measure: another one, interpolated along "
+        "the settings of a sweep, at these values.",
+    },
+    "asked": {
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "required": ["measure", "option", "form"],
+        "properties": {
+            "measure": {"type": "string"},
+            "option": {"type": "string"},
+            "form": {"enum": ["at_most", "at_least", "at_most_inverse"]},
+        },
+        "default": None,
+        "description": "What an option asks of a measure: at most its value, at least its value, "
+        "or at most one over it. By default kappa asks at most 1/kappa of the measure ratio, "
+        "and target at most its value of the measure churn.",
+    },
+    "sign_test": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether to compute how many labels a sign test between the deployed model "
+        "and a new one needs.",
+    },
+}
+
+
+def evaluate_rates(
+    predictions,
+    truth,
+    metrics,
+    *,
+    measures,
+    models=None,
+    equal=None,
+    asked=None,
+    sign_test=False,
+    rates=None,
+    seed=None,
+    stream=None,
+):
+    """Metric records of each repeat and setting; see `OPTIONS`.
+
+    Parameters
+    ----------
+    predictions : dict of str to array
+        repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat,
+        target and setting stand together. p is the chance of the positive answer.
+    truth : dict of str to array
+        repeat, row (ascending within a repeat), y_general, in_{sample} and deployed.
+    metrics : dict of str to callable
+        ``metric(y, p, weight) -> (value, standard error)``. Accuracies are those of the
+        deterministic rule; metrics that need probabilities inside (0, 1) are left out.
+    measures : dict of str to str
+    models : dict of (repeat, target) to dict of str to array
+        Fitted models; ``name@setting`` for each setting of a sweep.
+    equal, asked, sign_test
+        See `OPTIONS`.
+    rates : None
+        Test rows may not be subsampled.
+    seed, stream
+        Not used: nothing is drawn.
+
+    Returns
+    -------
+    list of dict
+        ``{measure}_deterministic`` and ``{measure}_randomised`` on test rows (target general,
+        with standard error where it is known) and on training rows (target train);
+        ``{measure}_gap`` is the randomised test value minus the training one. ``asked_excess_*`` is
+        by how much what a setting asks for is broken, relative to it. A value that is
+        not defined (a ratio to nothing) is NaN. With a deployed model, ``{measure}_deployed``.
+        Of the fit: see `fit_records`.
+
+    Raises
+    ------
+    CounterweightError
+        For predictions that are no probabilities, and for subsampled test rows.
+    """
+    if rates is not None:
+        raise CounterweightError(
+            "The protocol rates takes all test rows: set keep_rate: 1.0 in the study."
+        )
+    models, asked = models or {}, asked_of(measures, asked)
+    known = by_repeat(truth)
+    records, points, tested, deployed_done = [], {}, {}, set()
+    settings = predictions["setting"][1]
+    for part in blocks(predictions, "repeat", "target", "setting"):
+        repeat = int(predictions["repeat"][part.start])
+        target = predictions["target"][1][predictions["target"][0][part.start]]
+        setting = settings[predictions["setting"][0][part.start]]
+        p = np.asarray(predictions["p"][part], float)
+        wrong = ~((p >= 0) & (p <= 1))
+        if wrong.any():
+            raise CounterweightError(
+                f"{int(wrong.sum())} predictions of repeat {repeat} are no probabilities (first: "
+                f"row {predictions['row'][part][wrong][0]}): the model failed; see its log."
+            )
+        rows = predictions["row"][part]
+        if repeat not in tested or not np.array_equal(tested[repeat][0], rows):
+            tested[repeat] = rows, _test_data(known[repeat], rows, repeat)
+        data = tested[repeat][1]
+        place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
+        found = _measured(data, p, measures, setting)
+        for name, (values, errors) in found.items():
+            for rule, value, error in zip(RULES, values, errors, strict=True):
+                records.append(
+                    place | {"metric": f"{name}_{rule}", "value": value, "standard_error": error}
+                )
+        wanted = asked_value(asked, _parameters(setting))
+        if wanted == wanted:
+            for rule, value in zip(RULES, found[asked["measure"]][0], strict=True):
+                records.append(
+                    place
+                    | {"metric": f"asked_excess_{rule}", "value": excess_over(asked, value, wanted)}
+                )
+        decided = (p > 0.5).astype(float)
+        for name in _PLAIN:
+            if name in metrics:
+                shown = decided if name in _DECIDED else p
+                value, error = metrics[name](data.y, shown, None)
+                records.append(place | {"metric": name, "value": value, "standard_error": error})
+        if data.deployed is not None and repeat not in deployed_done:
+            deployed_done.add(repeat)
+            records += _deployed_records(data, place, measures)
+        if sign_test and data.deployed is not None:
+            records += _labels_needed(data, p, place)
+        if equal:
+            points.setdefault((repeat, target), []).append(
+                (found[equal["measure"]][0], found[equal["of"]][0])
+            )
+        records += _train_records(models.get((repeat, target), {}), measures, found, place)
+    for (repeat, target), pairs in points.items():
+        records += _equal_records(pairs, equal, {"repeat": repeat, "target": target})
+    for (repeat, target), arrays in models.items():
+        records += fit_records(arrays, {"repeat": repeat, "target": target}, measures)
+    if any(name.partition("@")[0] == "multipliers" for one in models.values() for name in one):
+        records += bound_records()
+    if sign_test:
+        records += paper_cases()
+    return records
+
+
+def _test_data(known, rows, repeat):
+    """The test rows of a repeat as named data sets, all labels known."""
+    from counterweight.numerics.rates import DataSets
+
+    where = found_rows(
+        known["row"],
+        rows,
+        f"Predictions of repeat {repeat} are of rows that its truth does not have: delete the "
+        "predictions of the study and run again.",
+    )
+    members = {
+        name.removeprefix("in_"): np.asarray(values[where], bool)
+        for name, values in known.items()
+        if name.startswith("in_")
+    }
+    deployed = np.asarray(known["deployed"][where], float) if "deployed" in known else None
+    return DataSets(
+        X=None,
+        y=np.asarray(known["y_general"][where]).astype("int8"),
+        members=members,
+        deployed=deployed,
+    )
+
+
+def _parameters(setting):
+    """Numbers of a setting, ``kappa=0.5,steps=8`` as a dict."""
+    found = {}
+    for part in filter(None, setting.split(",")):
+        name, _, value = part.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            continue
+    return found
+
+
+def _measured(data, p, measures, setting):
+    """``{name: (values, standard errors)}`` for both rules."""
+    from counterweight.numerics.rates import measure
+
+    values = measure(p, data, measures, _parameters(setting), errors=True, undefined="nan")
+    found = {}
+    for name, four in values.items():
+        finite = [value if np.isfinite(value) else np.nan for value in four]
+        found[name] = finite[:2], finite[2:]
+    return found
+
+
+def _deployed_records(data, place, measures):
+    """What the deployed model itself comes to; where it has no score it says no."""
+    answers = (np.nan_to_num(data.deployed, nan=-1.0) > 0).astype(float)
+    found = _measured(data, answers, measures, place["item"])
+    for name, ((value, _), (error, _)) in found.items():
+        yield place | {
+            "metric": f"{name}_deployed",
+            "item": "",
+            "value": value,
+            "standard_error": error,
+        }
+
+
+def _labels_needed(data, p, place):
+    """Share of disagreements with the deployed model, who is right there, labels to show it."""
+    has = np.isfinite(data.deployed) & (data.y >= 0)
+    old, new = data.deployed[has] > 0, p[has] > 0.5
+    differ = old != new
+    yield place | {"metric": "disagreement", "value": float(differ.mean())}
+    if differ.any():
+        wins = float((new[differ] == (data.y[has][differ] == 1)).mean())
+        yield place | {"metric": "wins_share", "value": wins, "rows": int(differ.sum())}
+        if wins > 0.5:
+            yield place | {"metric": "labels_needed", "value": sign_test_rows(wins)}
+
+
+def _train_records(arrays, measures, found, place):
+    """Measures on training rows, and how far test values are from them."""
+    name = f"train_measures@{place['item']}" if place["item"] else "train_measures"
+    if name not in arrays:
+        return
+    values = np.reshape(arrays[name], (len(measures), 2))
+    for (measure, (tested, _)), pair in zip(found.items(), values, strict=True):
+        for rule, value in zip(RULES, pair, strict=True):
+            value = float(value) if np.isfinite(value) else np.nan
+            yield place | {
+                "target": "train",
+                "metric": f"{measure}_{rule}",
+                "value": value,
+                "rows": 0,
+            }
+        yield place | {"metric": f"{measure}_gap", "value": tested[1] - float(pair[1])}
+
+
+def _equal_records(pairs, equal, place):
+    """The second measure where the first has given values, for both rules."""
+    name = f"{equal['of']}_at_{equal['measure']}"
+    for k, rule in enumerate(RULES):
+        x = np.array([first[k] for first, _ in pairs])
+        y = np.array([second[k] for _, second in pairs])
+        for value, found in zip(equal["values"], at_equal(x, y, equal["values"]), strict=True):
+            if np.isfinite(found):
+                item = equal_item(equal, value)
+                yield place | {"metric": f"{name}_{rule}", "item": item, "value": found}
+
+
+def at_equal(x, y, values):
+    """Interpolate y linearly along x at `values`; NaN where x does not reach.
+
+    Points of equal x count by the mean of their y. Nothing is extrapolated.
+
+    Parameters
+    ----------
+    x, y : array of shape (n,)
+        NaN is left out.
+    values : sequence of float
+
+    Returns
+    -------
+    array
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    kept = np.isfinite(x) & np.isfinite(y)
+    if not kept.any():
+        return np.full(len(values), np.nan)
+    places, index = np.unique(x[kept], return_inverse=True)
+    heights = np.bincount(index, y[kept]) / np.bincount(index)
+    return np.interp(values, places, heights, left=np.nan, right=np.nan)
+
+
+def fit_records(arrays, place, measures=()):
+    """What the optimiser says of one fitted model, setting by setting.
+
+    ``objective`` (item ``setting#t``: value of Problem 2 at the start and after MM step t),
+    ``violation`` (``setting#t#j``: constraint j after step t, at most 0 where it holds),
+    ``multiplier`` (``setting#t#j``), ``final_objective``, ``objective_rise`` (largest rise over a
+    step) and ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes
+    after step 5), ``largest_violation`` (over all steps, if the start was feasible) and
+    ``steps_violated``,
+    ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of
+    feasible fits), ``evaluations``, ``evaluations_per_step``,
+    ``objective_unexplained`` (the objective minus penalty and the measure named objective on
+    training rows).
+    """
+    for setting in dict.fromkeys(name.partition("@")[2] for name in arrays):
+        own = {
+            name.partition("@")[0]: np.asarray(values, float)
+            for name, values in arrays.items()
+            if name.partition("@")[2] == setting
+        }
+        yield from _fit(own, place | {"item": setting}, list(measures))
+
+
+def _fit(own, place, measures):
+    setting = place["item"]
+    for name in _NUMBERS:
+        if name in own:
+            yield place | {"metric": name, "value": float(np.ravel(own[name])[0])}
+    # Of a model without convex steps, an objective, a gap or a count is another thing.
+    steps = np.size(own.get("objective", ()))
+    if steps > 1:
+        yield from _falls(np.ravel(own["objective"]), place)
+    for name, metric, first in (("violations", "violation", 0), ("multipliers", "multiplier", 1)):
+        values = own.get(name)
+        if values is None or not values.size:
+            continue
+        if values.ndim < 2:
+            values = values.reshape(max(steps - first, 1) if steps else 1, -1)
+        for (t, j), value in np.ndenumerate(values):
+            yield place | {
+                "metric": metric,
+                "item": f"{setting}#{t + first}#{j}",
+                "value": float(value),
+            }
+        if metric == "violation":
+            # The classifier that is kept need not be that of the last step.
+            last = np.ravel(own.get("excess", values[-1]))
+            yield place | {"metric": "final_violation", "value": float(last.max())}
+            if len(values) > 1 and values[0].max() <= _ROUNDING:
+                worst = values[1:].max(axis=1)
+                yield place | {"metric": "largest_violation", "value": float(worst.max())}
+                count = int((worst > _ROUNDING).sum())
+                yield place | {"metric": "steps_violated", "value": float(count)}
+    # Where constraints are broken, the gap is one of prices, not of the problem itself.
+    kept = bool(np.ravel(own.get("feasible", 1.0))[0])
+    if steps > 1 and kept and "gap" in own and own["gap"].size:
+        gaps = np.ravel(own["gap"])
+        yield place | {"metric": "final_gap", "value": float(gaps[-1])}
+        yield place | {"metric": "largest_gap", "value": float(gaps.max())}
+    if steps > 1 and "evaluations" in own:
+        total = float(np.sum(own["evaluations"]))
+        yield place | {"metric": "evaluations", "value": total}
+        yield place | {"metric": "evaluations_per_step", "value": total / (steps - 1)}
+    needed = {"objective", "penalty", "coefficient_norm", "train_measures"}
+    if "objective" in measures and needed <= set(own):
+        seen = np.reshape(own["train_measures"], (len(measures), 2))[measures.index("objective")]
+        shrunk = np.ravel(own["penalty"])[0] / 2 * np.ravel(own["coefficient_norm"])[0] ** 2
+        rest = np.ravel(own["objective"])[-1] - shrunk - seen[1]
+        yield place | {"metric": "objective_unexplained", "value": float(rest)}
+
+
+def bound_records(reach=3.0, points=601):
+    """How the convex bounds lie to the ramp, on a grid of scores and of current scores.
+
+    A bound on rates is a mean of bounds on rows with weights of at least 0, so what holds for
+    every pair of scores holds for rates. ``bound_gap`` is the largest distance at the current
+    score (0 is tight), ``bound_excess`` the least of bound minus ramp (at least 0 is above), both
+    of sigma(z) and sigma(-z); item ``grid``.
+    """
+    from counterweight.models.constraints.solver.convex import ramp, upper_ramp
+
+    scores = np.linspace(-reach, reach, points)
+    now, tangent = scores[:, None], scores[None, :]
+    gap, excess = 0.0, np.inf
+    for sign in (1, -1):
+        bound = upper_ramp(sign * now, sign * tangent)
+        excess = min(excess, float((bound - ramp(sign * now)).min()))
+        gap = max(gap, float(np.abs(np.diagonal(bound) - ramp(sign * scores)).max()))
+    for metric, value in (("bound_gap", gap), ("bound_excess", excess)):
+        yield {"target": "general", "item": "grid", "metric": metric, "value": value}
+
+
+def _falls(objective, place):
+    for t, value in enumerate(objective):
+        yield place | {"metric": "objective", "item": f"{place['item']}#{t}", "value": float(value)}
+    yield place | {"metric": "final_objective", "value": float(objective[-1])}
+    rises = np.diff(objective)
+    yield place | {"metric": "objective_rise", "value": float(rises.max())}
+    count = int((rises > _ROUNDING).sum())
+    yield place | {"metric": "steps_rising", "value": float(count)}
+    fall = objective[0] - objective[-1]
+    if fall > 0:
+        late = objective[min(_FEW, len(objective) - 1)] - objective[-1]
+        yield place | {"metric": "late_fall", "value": float(late / fall)}

@@ -1,0 +1,1 @@
+"""Values of policies from logs."""

@@ -1,0 +1,213 @@
+"""Sums that a value estimator needs, gathered in one pass, and what follows from them.
+
+Every estimator here is a ratio V = sum y z / sum y: IPS with y = 1 and z = r w, self-normalised
+IPS with y = w and z = r, and so on. By linearisation its error is the mean of
+e = y (z - V), over the mean of y. Sums of y^a (z - shift)^j for j <= a <= 4 give the second to
+fourth moments of e about any V, in closed form and without storing rows; the shift, a typical
+z, keeps the digits when z varies little. Rows where z is exactly 0 need only the sums of y^a.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from counterweight.numerics.estimate import mean_interval
+
+#: Powers (a, j) of y and of z - shift, in the order in which sums are stored.
+POWERS = ((1, 0), (1, 1), *((a, j) for a in (2, 3, 4) for j in range(a + 1)))
+
+
+def power_sums(y, z):
+    """Sums of y^a z^j in the order of `POWERS`.
+
+    Parameters
+    ----------
+    y : array (n,), or None
+        None for ones.
+    z : array (n,)
+        Shifted values.
+
+    Returns
+    -------
+    array (14,)
+    """
+    if y is None:
+        z2 = z * z
+        moments = (len(z), z.sum(), z2.sum(), _dot(z2, z), _dot(z2, z2))
+        return np.array([moments[j] for _, j in POWERS])
+    if not z.any():
+        # All rewards alike, as clicks are: only the powers of y are left.
+        alone = zero_sums(y)
+        return np.array([0.0 if j else alone[a - 1] for a, j in POWERS])
+    u = y * z
+    y2, yu, u2 = y * y, y * u, u * u
+    pairs = (y2, yu, u2)
+    sums = [y.sum(), u.sum(), *(part.sum() for part in pairs)]
+    sums += [_dot(part, y) for part in pairs] + [_dot(u2, u)]
+    sums += [_dot(part, y2) for part in pairs] + [_dot(u2, yu), _dot(u2, u2)]
+    return np.array(sums)
+
+
+def _dot(a, b):
+    """Sum of products on one thread, without the products in memory."""
+    return np.einsum("i,i->", a, b)
+
+
+def zero_sums(y, squares=None):
+    """Sums of y, y^2, y^3 and y^4: what rows with z = 0 add.
+
+    Parameters
+    ----------
+    y : array (n,)
+    squares : array (n,), optional
+        Room for y^2.
+
+    Returns
+    -------
+    array (4,)
+    """
+    y2 = np.multiply(y, y, out=squares)
+    first, second = y.sum(), y2.sum()
+    return np.array([first, second, _dot(y2, y), _dot(y2, y2)])
+
+
+def ratio_moments(sums, zero, shift, rows, total=None):
+    """Value of a ratio estimator, and the moments of its influence values, from sums.
+
+    All arguments but the shift may have further axes, e.g. one entry for each resampling.
+    Rows are taken to be independent draws.
+
+    Parameters
+    ----------
+    sums : array (14, ...)
+        Sums over the rows where z is not 0, see `power_sums`.
+    zero : array (4, ...)
+        Sums over the rows where z is 0, see `zero_sums`.
+    shift : float
+        What was taken from z.
+    rows : int or array (...)
+        Number of rows, those where z is 0 included.
+    total : array (...), optional
+        Sum of y z, where it is known more precisely.
+
+    Returns
+    -------
+    dict of str to array (...)
+        ``value``, ``denominator`` (sum y), ``standard_error`` (linearised; for y = 1 it is
+        s / sqrt(n); NaN below two rows), ``second`` (sum e^2) and the ``skewness``,
+        ``pull`` and ``kurtosis`` of ``estimate.Shape``. NaN where the denominator is 0.
+    """
+    sums, zero, rows = (np.asarray(part, float) for part in (sums, zero, rows))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        denominator = sums[0] + zero[0]
+        if total is None:
+            total = sums[1] + shift * sums[0]
+        value = np.where(denominator > 0, total / denominator, np.nan)
+        d = shift - value
+        pull = sums[3] + d * sums[2] - value * zero[1]
+        second = sums[4] + 2 * d * sums[3] + d**2 * sums[2] + value**2 * zero[1]
+        second = np.maximum(second, 0.0)
+        third = sums[8] + 3 * d * sums[7] + 3 * d**2 * sums[6] + d**3 * sums[5]
+        third = third - value**3 * zero[2]
+        fourth = sums[13] + 4 * d * sums[12] + 6 * d**2 * sums[11] + 4 * d**3 * sums[10]
+        fourth = fourth + d**4 * sums[9] + value**4 * zero[3]
+        error = np.where(rows > 1, np.sqrt(second * rows / (rows - 1)) / denominator, np.nan)
+        varies = second > 0
+        return {
+            "value": value,
+            "denominator": denominator,
+            "standard_error": error,
+            "second": second,
+            "skewness": np.where(varies, np.sqrt(rows) * third / second**1.5, 0.0),
+            "pull": np.where(varies, np.sqrt(rows / second) * pull / denominator, 0.0),
+            "kurtosis": np.where(varies, rows * fourth / second**2, 3.0),
+        }
+
+
+def value_interval(moments, rows, level=0.95, reward_range=None, *, weighted=False):
+    """Interval of a value from the moments of its influence values.
+
+    Parameters
+    ----------
+    moments : mapping of str to float
+        From `ratio_moments`.
+    rows : int
+    level : float
+    reward_range : (float, float), optional
+        The interval stays in it if the value does: an unweighted mean of r w can lie
+        outside.
+    weighted : bool
+        Whether the value is a weighted mean of rewards (self-normalised).
+
+    Returns
+    -------
+    low, high : float
+        NaN where nothing can be said, as for the upper end when no reward was seen.
+    """
+    low, high = reward_range or (None, None)
+    value = moments["value"]
+    if not weighted and reward_range is not None:
+        varies = moments["second"] > 0
+        low = low if low <= value and (varies or low == 0) else None
+        high = high if value <= high and (varies or high == 0) else None
+    return mean_interval(
+        value,
+        moments["standard_error"],
+        moments["skewness"],
+        rows,
+        level,
+        (low, high),
+        pull=moments["pull"],
+        kurtosis=moments["kurtosis"],
+    )
+
+
+class ExactSum:
+    """Sum of floats without any rounding before the end: the same in any order and batches.
+
+    Each pass cuts from all values the digits above one common place; these add up without
+    rounding in whatever order numpy takes them, and what is left goes to the next pass
+    (Rump, Ogita & Oishi 2008, "Accurate floating-point summation", part I).
+    """
+
+    def __init__(self):
+        self._sum = Fraction(0)
+
+    def add(self, values):
+        """Add finite numbers, an array (n,) of float64."""
+        spare = math.ceil(math.log2(len(values) + 2))
+        while len(values) and (most := max(float(values.max()), -float(values.min()))):
+            exponent = spare + math.frexp(most)[1]
+            if exponent > 1023:
+                self._sum += sum(map(Fraction, values.tolist()))
+                return
+            place = math.ldexp(1.0, exponent)
+            high = values + place
+            high -= place
+            self._sum += Fraction(float(high.sum()))
+            values = np.subtract(values, high, out=high)
+
+    def value(self):
+        """The sum, rounded once."""
+        return float(self._sum)
+
+
+class RunningSum:
+    """Sum of small arrays over many batches, with the rounding carried along (Neumaier)."""
+
+    def __init__(self, shape):
+        self._sum = np.zeros(shape)
+        self._lost = np.zeros(shape)
+
+    def add(self, values):
+        """Add an array of the shape."""
+        new = self._sum + values
+        larger = np.abs(self._sum) >= np.abs(values)
+        self._lost += np.where(larger, (self._sum - new) + values, (values - new) + self._sum)
+        self._sum = new
+
+    @property
+    def value(self):
+        """The sum so far."""
+        return self._sum + self._lost

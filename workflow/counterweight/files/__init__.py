@@ -1,0 +1,1 @@
+"""What every stage reads and writes with: tables, streams, random streams, jobs."""

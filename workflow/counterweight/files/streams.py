@@ -1,0 +1,289 @@
+"""Parquet files too large for memory: read and written a batch of rows at a time."""
+
+import contextlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.tables import ROW_GROUP, _arrow_schema, _opened, replacing
+
+#: Rows a batch: a row group of ours.
+BATCH = ROW_GROUP
+
+
+def batches(path, columns=None, size=BATCH, *, categories=(), threads=False):
+    """Columns of a Parquet file as numpy arrays, batch after batch.
+
+    Memory does not grow with the number of rows.
+
+    Parameters
+    ----------
+    path : str or Path
+    columns : sequence of str, optional
+        All by default.
+    size : int
+        Rows of each batch but those at the end of the file or of a row group, which may
+        be shorter.
+    categories : sequence of str
+        Text columns to give as ``(codes, names)``; the names may differ between batches.
+    threads : bool
+        Decode the columns of a batch at the same time; without it one thread does it all.
+
+    Yields
+    ------
+    dict of str to numpy.ndarray
+        Nulls become NaN in numbers. The arrays may be read-only.
+
+    Raises
+    ------
+    CounterweightError
+        When the file is missing, is not Parquet, or lacks a column.
+    """
+    columns = None if columns is None else list(columns)
+    with _opened(path, columns, read_dictionary=list(categories)) as file:
+        # One row group at a time: asked for all, pyarrow holds every one until the end.
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(
+                int(size), row_groups=[group], columns=columns, use_threads=threads
+            ):
+                yield {
+                    name: _array(column, name in categories)
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                }
+
+
+def log_batches(paths, columns, size=BATCH):
+    """Columns of a log of the user's, in one file or several, batch after batch.
+
+    Parameters
+    ----------
+    paths : str or Path, or sequence of these
+        Parquet files, or folders whose ``.parquet`` files are read in order of their names.
+    columns : sequence of str
+    size : int
+
+    Yields
+    ------
+    dict of str to numpy.ndarray
+        See `batches`.
+
+    Raises
+    ------
+    CounterweightError
+        When there is no file, one cannot be read or it lacks a column.
+    """
+    if int(size) != size or size < 1:
+        raise CounterweightError(f"A batch must be of a whole number of rows from 1, not {size}.")
+    files = []
+    for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+        path = Path(path)
+        parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+        if not parts:
+            raise CounterweightError(f"There is no .parquet file in the folder {path}.")
+        files += parts
+    if not files:
+        raise CounterweightError("The log is empty: no file was named.")
+    for path in files:
+        # Whoever made the log wants it mended, not made anew.
+        try:
+            names = column_names(path)
+        except CounterweightError as error:
+            problem = "is not there" if not path.exists() else "is not a readable Parquet file"
+            raise CounterweightError(f"{path} {problem}: check the path of the log.") from error
+        missing = [name for name in columns if name not in names]
+        if missing:
+            raise CounterweightError(
+                f"{path} has no column {listed(missing)}; it has {listed(names)}: say which of "
+                "these hold the reward, the propensity and the target probability."
+            )
+    for path in files:
+        yield from batches(path, columns, size, threads=True)
+
+
+def _array(column, category):
+    if category:
+        return column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
+    kind = str(column.type)
+    if kind.startswith("decimal") or (kind == "bool" and column.null_count):
+        # As objects their rows would be walked one by one.
+        column = (column.cast("int8") if kind == "bool" else column).cast("float64")
+    return column.to_numpy(zero_copy_only=False)
+
+
+def ahead(items):
+    """The items of an iterator, the next one made while the caller works on the last.
+
+    Pays where making them leaves the interpreter free, as decoding Parquet does; costs one
+    more thread and one more item of memory. Errors come as if there were no thread.
+    """
+    items, end = iter(items), object()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, items, end)
+        while (item := waiting.result()) is not end:
+            waiting = pool.submit(next, items, end)
+            yield item
+
+
+def together(sources, size=BATCH):
+    """Batches of several Parquet files of equally many rows, in step.
+
+    Parameters
+    ----------
+    sources : sequence of (path, columns, categories)
+        As in `batches`; `columns` may be None.
+    size : int
+
+    Yields
+    ------
+    list of dict of str to numpy.ndarray
+        One dict for each file, of the same rows. Batches end where a row group of any file
+        ends.
+
+    Raises
+    ------
+    CounterweightError
+        As `batches`; and when the files differ in their number of rows.
+    """
+    counts = [row_count(path) for path, _, _ in sources]
+    for (path, _, _), count in zip(sources, counts, strict=True):
+        if count != counts[0]:
+            raise CounterweightError(
+                f"{sources[0][0]} has {counts[0]} rows but {path} has {count}: they must be of the "
+                "same rows; delete the later one and run again."
+            )
+    readers = [batches(path, columns, size, categories=names) for path, columns, names in sources]
+    held = [({}, 0, 0)] * len(readers)
+    done = 0
+    while done < counts[0]:
+        for i, (_, start, stop) in enumerate(held):
+            if start == stop:
+                batch = next(readers[i])
+                held[i] = batch, 0, _length(batch)
+        step = min(stop - start for _, start, stop in held)
+        yield [_part(batch, slice(start, start + step)) for batch, start, _ in held]
+        held = [(batch, start + step, stop) for batch, start, stop in held]
+        done += step
+
+
+def _length(batch):
+    first = next(iter(batch.values()))
+    return len(first[0] if isinstance(first, tuple) else first)
+
+
+def _part(batch, rows):
+    return {
+        name: (values[0][rows], values[1]) if isinstance(values, tuple) else values[rows]
+        for name, values in batch.items()
+    }
+
+
+def column_names(path):
+    """Columns of a Parquet file, from its footer."""
+    with _opened(path, None) as file:
+        return list(file.schema_arrow.names)
+
+
+def row_count(path):
+    """Rows of a Parquet file, from its footer."""
+    with _opened(path, None) as file:
+        return file.metadata.num_rows
+
+
+@contextlib.contextmanager
+def writing(path, layout):
+    """Write a Parquet file batch after batch, whole or not at all.
+
+    The bytes are those of ``tables.write_table`` on all rows at once, whatever the sizes
+    of the batches.
+
+    Parameters
+    ----------
+    path : str or Path
+    layout : sequence of (str, str)
+        Column names and Arrow types.
+
+    Yields
+    ------
+    Writer
+        Its ``write(columns)`` appends rows.
+
+    Raises
+    ------
+    CounterweightError
+        When the folder cannot be written or the disk is full.
+    """
+    import pyarrow.parquet as pq
+
+    schema = _arrow_schema(layout)
+    with replacing(path) as temporary:
+        options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
+        with pq.ParquetWriter(temporary, schema, **options) as file:
+            writer = Writer(file, schema)
+            yield writer
+            writer.finish()
+
+
+class Writer:
+    """Collects rows into row groups of ``tables.ROW_GROUP``; made by `writing`.
+
+    Attributes
+    ----------
+    rows : int
+        Rows written so far.
+    """
+
+    def __init__(self, file, schema):
+        self._file = file
+        self._schema = schema
+        self._waiting = []
+        self._count = 0
+        self.rows = 0
+
+    def write(self, columns):
+        """Append rows.
+
+        Parameters
+        ----------
+        columns : mapping of str to array
+            One value for each column of the layout, all of one length; text may be a list
+            or an Arrow array. Other columns are left out.
+
+        Raises
+        ------
+        ValueError
+            When a column of the layout is missing or the lengths differ.
+        """
+        import pyarrow as pa
+
+        missing = [name for name in self._schema.names if name not in columns]
+        if missing:
+            raise ValueError(f"columns missing: {missing}")
+        # The caller may fill the same arrays again, so what waits must be a copy.
+        part = pa.table(
+            {name: pa.array(_copied(columns[name])) for name in self._schema.names}
+        ).cast(self._schema)
+        self._waiting.append(part)
+        self._count += part.num_rows
+        self.rows += part.num_rows
+        if self._count >= ROW_GROUP:
+            table = pa.concat_tables(self._waiting)
+            whole = table.num_rows - table.num_rows % ROW_GROUP
+            self._file.write_table(table.slice(0, whole).combine_chunks(), row_group_size=ROW_GROUP)
+            self._waiting = [table.slice(whole)] if whole < table.num_rows else []
+            self._count = table.num_rows - whole
+
+    def finish(self):
+        """Write the rows that do not fill a row group."""
+        import pyarrow as pa
+
+        if self._count or not self.rows:
+            table = pa.concat_tables(self._waiting or [self._schema.empty_table()])
+            self._file.write_table(table.combine_chunks(), row_group_size=ROW_GROUP)
+        self._waiting, self._count = [], 0
+
+
+def _copied(values):
+    return values.copy() if isinstance(values, np.ndarray) else values

@@ -1,0 +1,155 @@
+"""What the stages after labeling see of a study."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.files.tables import blocks
+
+
+def by_repeat(columns):
+    """Split columns into one dict of columns for each repeat.
+
+    Parameters
+    ----------
+    columns : dict of str to numpy.ndarray
+        With ``repeat``; rows of one repeat stand together.
+    """
+    return {
+        int(columns["repeat"][part][0]): {name: values[part] for name, values in columns.items()}
+        for part in blocks(columns, "repeat")
+    }
+
+
+def check_row_ids(rows):
+    """Refuse row ids that are not ascending: rows are looked up by them.
+
+    Raises
+    ------
+    CounterweightError
+        When an id stands twice or out of order.
+    """
+    rows = np.asarray(rows)
+    wrong = np.flatnonzero(rows[1:] <= rows[:-1])
+    if len(wrong):
+        raise CounterweightError(
+            f"Row ids must ascend without repetition; id {rows[wrong[0] + 1]} follows "
+            f"{rows[wrong[0]]}: number the rows of the table anew, in its order."
+        )
+
+
+def found_rows(rows, wanted, absent):
+    """Positions of the ids `wanted` in the ascending ids `rows`.
+
+    Parameters
+    ----------
+    rows, wanted : array of int
+    absent : str
+        The sentence for ids that `rows` does not have.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    where = np.searchsorted(rows, wanted)
+    if not np.array_equal(rows[np.minimum(where, len(rows) - 1)], wanted):
+        raise CounterweightError(absent)
+    return where
+
+
+class StudyData:
+    """What a method may see of a study: features, roles, seen labels, weights.
+
+    Parameters
+    ----------
+    features : dict of str to numpy.ndarray
+        ``row`` and the features.
+    labels : dict of str to numpy.ndarray
+        Roles and seen labels of all repeats.
+    weights : dict of str to numpy.ndarray, optional
+        ``repeat, row, weight`` of the labeled rows.
+    truth : dict of str to numpy.ndarray, optional
+        Hidden labels: only for an oracle.
+    """
+
+    def __init__(self, features, labels, weights=None, truth=None):
+        self.rows = features["row"]
+        check_row_ids(self.rows)
+        self.names = [name for name in features if name != "row"]
+        self.X = np.column_stack([features[name] for name in self.names])
+        self.labels = by_repeat(labels)
+        self.weights = None if weights is None else by_repeat(weights)
+        self.truth = None if truth is None else by_repeat(truth)
+
+    def positions(self, repeat, mask):
+        """Positions in `X` of the rows of a repeat where `mask` holds."""
+        return np.searchsorted(self.rows, self.labels[repeat]["row"][mask])
+
+    def role(self, repeat, name):
+        """Mask over the rows of a repeat."""
+        return self.labels[repeat]["role"] == name
+
+    def selected_share(self, repeat):
+        """Labeled rows as a share of all training rows."""
+        labeled = self.role(repeat, "labeled").sum()
+        return labeled / (labeled + self.role(repeat, "unlabeled").sum())
+
+    def training(self, repeat, target):
+        """``X, y, weight, row ids`` to learn from; an oracle gets the target's own rows."""
+        labels = self.labels[repeat]
+        if self.truth is not None:
+            mask = (
+                labels["role"] != "test" if target == "general" else self.role(repeat, "unlabeled")
+            )
+            y = self.truth[repeat][f"y_{target}"][mask]
+        else:
+            mask = self.role(repeat, "labeled")
+            y = labels[f"y_{target}"][mask]
+        where = self.positions(repeat, mask)
+        weight = None
+        if self.weights is not None:
+            table = self.weights[repeat]
+            if not np.array_equal(table["row"], self.rows[where]):
+                raise CounterweightError(
+                    f"The weights of repeat {repeat} are not those of its labeled rows: delete the "
+                    "weights folder of the study and run again."
+                )
+            weight = table["weight"]
+        return self.X[where], y.astype(int), weight, self.rows[where]
+
+    def sampled(self, repeat, target, test=False):
+        """All training rows (or test rows) of a repeat with what may be seen of them.
+
+        Returns
+        -------
+        dict
+            ``X``, ``y`` (1, 0; -1 where hidden), ``weight`` (1 where there is none),
+            ``members`` (masks of the named data sets, by name) and ``deployed`` (score of a
+            deployed model, or None).
+        """
+        labels = self.labels[repeat]
+        mask = self.role(repeat, "test") == test
+        where = self.positions(repeat, mask)
+        y = labels[f"y_{target}"][mask].astype(float)
+        weight = np.ones(len(y))
+        if self.weights is not None and not test:
+            weight[self.role(repeat, "labeled")[mask]] = self.weights[repeat]["weight"]
+        members = {
+            name.removeprefix("in_"): values[mask].astype(bool)
+            for name, values in labels.items()
+            if name.startswith("in_")
+        }
+        deployed = labels["deployed"][mask] if "deployed" in labels else None
+        return {
+            "X": self.X[where],
+            "y": np.where(np.isnan(y), -1, y).astype("int8"),
+            "weight": weight,
+            "members": members,
+            "deployed": deployed,
+        }
+
+    def test(self, repeat, target):
+        """Positions in `X` of the test rows that stand for the target population."""
+        mask = self.role(repeat, "test")
+        if target == "unlabeled":
+            mask = mask & (self.labels[repeat]["selected"] == 0)
+        return self.positions(repeat, mask)

@@ -1,0 +1,1 @@
+"""Recipes that make numbers of a table's columns."""

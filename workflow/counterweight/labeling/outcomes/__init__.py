@@ -1,0 +1,1 @@
+"""Rules that make the outcome of a row."""

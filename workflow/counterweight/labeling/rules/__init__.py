@@ -1,0 +1,1 @@
+"""Rules of whose label is seen."""

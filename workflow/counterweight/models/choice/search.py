@@ -1,0 +1,313 @@
+"""Search for good predictive choice models of every number of segments J.
+
+EM finds a local maximum, and with many segments the start decides which. For each J many
+starts run a few steps, the better ones some more, and the best few to the end: random ones
+(k-means++ on x), and the best model of J - 1 with one segment split. A way back from the
+largest J then starts from the best model of J + 1 with two segments merged or one left out,
+and a last way forth splits again what has become better.
+"""
+
+import logging
+from typing import NamedTuple
+
+import numpy as np
+
+from counterweight.models.choice.steps import (
+    LEAST_SLOPE,
+    MOST_POSITION,
+    MOST_SLOPE,
+    Choices,
+    climb,
+    fit_curves,
+)
+from counterweight.numerics.mixture_steps import floored
+
+log = logging.getLogger("counterweight")
+
+#: Rows that starts are drawn from, and rows that short runs see.
+START_ROWS, SEARCH_ROWS = 5_000, 20_000
+#: EM steps of the first and the second short run, and the share that goes on to the second.
+SHORT = (4, 10)
+GO_ON = 0.25
+#: Starts that are run to the end, for each J and each way.
+FINISHED = 2
+LLOYD = 4
+#: Splits and merges that are tried in a short run, at most, for each J.
+MOVES = 30
+#: Nats by which a model must be better for its neighbours in J to be sought again.
+GAIN = 0.5
+
+
+class Found(NamedTuple):
+    """The best model of J segments: a batch of one, and how it came to be."""
+
+    parameters: Choices
+    objective: float
+    log_likelihood: float
+    score: float
+    history: np.ndarray
+    iterations: int
+    converged: bool
+    held: int
+    start: str
+
+
+class Search:
+    """Best models by J.
+
+    Parameters
+    ----------
+    data : ChoiceRows
+    rng : numpy.random.Generator
+    restarts : int
+        Random starts for each J.
+    tolerance, iterations, floor, minimum_rows, prior
+        See `choice_steps.climb`.
+    selection : {"observed", "complete"}
+        What decides between finished models of the same J: the observed log-likelihood or,
+        as in the paper's Algorithm 1, the expected one of the completed data.
+    moves : bool
+        Whether splits and merges are tried.
+    """
+
+    def __init__(
+        self,
+        data,
+        rng,
+        *,
+        restarts,
+        tolerance,
+        iterations,
+        floor,
+        minimum_rows,
+        prior=None,
+        selection="observed",
+        moves=True,
+    ):
+        self.data, self.rng, self.restarts = data, rng, restarts
+        self.rule = {"floor": floor, "minimum_rows": minimum_rows, "prior": prior}
+        self.tolerance, self.iterations = tolerance, iterations
+        self.selection, self.moves = selection, moves
+        n, self.width = data.rows.shape
+        positive = np.flatnonzero(data.row_weights > 0)
+        self.brief = data
+        if n > SEARCH_ROWS:
+            chosen = np.sort(rng.permutation(positive)[:SEARCH_ROWS])
+            self.brief = data.part(chosen)
+        chosen = rng.permutation(positive)[:START_ROWS]
+        # Missing values start at the mean, which is 0 here.
+        self.points = np.nan_to_num(data.rows[chosen])
+        self.point_weights = data.row_weights[chosen]
+        self.pooled = fit_curves(data.t, data.y, data.row_weights)[0]
+        self.found = {}
+
+    def one(self, j):
+        """Best model of exactly j segments, by random starts and a chain of splits."""
+        return self.up_to(j)[j]
+
+    def up_to(self, most):
+        """Best models of 1 to `most` segments, a dict by J."""
+        for j in range(1, most + 1):
+            starts = self.random(j)
+            origin = ["random"] * starts.weights.shape[1]
+            if self.moves and j > 1:
+                starts, origin = self._with(starts, origin, self.splits(j - 1), "split")
+            self.improve(j, starts, origin)
+        changed = set()
+        if self.moves:
+            for j in range(most - 1, 0, -1):
+                if self.improve(j, self.merges(j + 1), None, "merge"):
+                    changed.add(j)
+            for j in range(2, most + 1):
+                if j - 1 in changed and self.improve(j, self.splits(j - 1), None, "split"):
+                    changed.add(j)
+        return self.found
+
+    def improve(self, j, starts, origin, name=None):
+        """Run starts of j segments; True when one beats the best so far by `GAIN`."""
+        if j == 1:
+            # One segment has one optimum.
+            starts, origin = starts.restarts(slice(0, 1)), ["random"]
+        origin = np.array(origin if origin is not None else [name] * starts.weights.shape[1])
+        rule = self.rule | {"tolerance": 0.0}
+        paths = np.empty((0, len(origin)))
+        finish = min(FINISHED, len(origin))
+        for round_, steps in enumerate(SHORT):
+            if len(origin) <= finish:
+                break
+            left = max(int(np.ceil(GO_ON * len(origin))), finish) if round_ == 0 else finish
+            run = climb(self.brief, starts, iterations=steps, **rule)
+            best = np.argsort(-run.last, kind="stable")[:left]
+            starts, origin = run.parameters.restarts(best), origin[best]
+            if self.brief is self.data:
+                paths = np.vstack([paths[:, best], np.array(run.history)[:, best]])
+            else:
+                paths = paths[:, best]
+        run = climb(
+            self.data, starts, iterations=self.iterations, **self.rule, tolerance=self.tolerance
+        )
+        before = self.found[j].score if j in self.found else -np.inf
+        statistics = self.data.expectation(run.parameters, entropy=True)
+        prior = self.rule["prior"]
+        penalty = 0.0 if prior is None else prior.log_density(run.parameters.curves)
+        scores = statistics.log_likelihood + penalty
+        if self.selection == "complete":
+            scores = scores - statistics.entropy
+        for index in range(len(origin)):
+            score = float(scores[index])
+            if j in self.found and score <= self.found[j].score + 1e-6 * abs(score) / 1e3:
+                continue
+            path = np.concatenate([paths[:, index], [row[index] for row in run.history]])
+            self.found[j] = Found(
+                run.parameters.restarts([index]),
+                float(run.last[index]),
+                float(statistics.log_likelihood[index]),
+                score,
+                path[~np.isnan(path)],
+                max(int((~np.isnan(path)).sum()) - 1, 0),
+                bool(run.converged[index]),
+                int(run.held[index]),
+                str(origin[index]),
+            )
+        return self.found[j].score > before + GAIN
+
+    @staticmethod
+    def _with(starts, origin, more, name):
+        joined = Choices(*(np.concatenate(pair, axis=1) for pair in zip(starts, more, strict=True)))
+        return joined, origin + [name] * more.weights.shape[1]
+
+    def random(self, j):
+        """Starts from a few steps of k-means after k-means++ seeds, (K=j, R=restarts)."""
+        r = self.restarts
+        points, w = self.points, self.point_weights
+        m, d = points.shape
+        squares = np.square(points).sum(axis=1)
+        pooled = np.cov(points.T, aweights=w, bias=True).reshape(d, d) if m > 1 else np.eye(d)
+        result = Choices(
+            np.empty((j, r)), np.empty((j, r, d)), np.empty((j, r, d, d)), np.empty((j, r, 2))
+        )
+        for start in range(r):
+            centres = self._seeds(j, squares)
+            for _ in range(LLOYD):
+                far = -2.0 * (points @ centres.T) + np.square(centres).sum(axis=1)
+                own = far.argmin(axis=1)
+                count = np.bincount(own, w, j)
+                sums = np.stack([np.bincount(own, w * column, j) for column in points.T], axis=1)
+                centres = np.where(
+                    count[:, None] > 0, sums / np.maximum(count, 1e-300)[:, None], centres
+                )
+            rest = points - centres[own]
+            spread = np.empty((j, d, d))
+            for a in range(d):
+                for b in range(d):
+                    spread[:, a, b] = np.bincount(own, w * rest[:, a] * rest[:, b], j)
+            # A few rows of the whole keep small clusters from being flat.
+            within = spread.sum(axis=0) / w.sum() + 1e-3 * pooled
+            pseudo = (d + 1.0) * w.mean()
+            covariances = (spread + pseudo * within) / (count + pseudo)[:, None, None]
+            result.weights[:, start] = (count + w.mean()) / (count + w.mean()).sum()
+            result.means[:, start] = centres
+            result.covariances[:, start] = floored(covariances, self.rule["floor"])
+            result.curves[:, start] = self._curves(self.rng.normal(size=(j, 2)) * (1.0, 2.0))
+        return result
+
+    def _seeds(self, j, squares):
+        points, w = self.points, self.point_weights
+        centres = np.empty((j, points.shape[1]))
+        share = w / w.sum()
+        nearest = np.full(len(points), np.inf)
+        for number in range(j):
+            centres[number] = points[self.rng.choice(len(points), p=share)]
+            gap = squares - 2.0 * (points @ centres[number]) + centres[number] @ centres[number]
+            nearest = np.minimum(nearest, np.maximum(gap, 0.0))
+            mass = w * nearest
+            share = mass / mass.sum() if mass.sum() > 0 else w / w.sum()
+        return centres
+
+    def _curves(self, change, base=None):
+        curves = (self.pooled if base is None else base) + change
+        return np.clip(curves, (-MOST_POSITION, LEAST_SLOPE), (MOST_POSITION, MOST_SLOPE))
+
+    def splits(self, j):
+        """Starts of j + 1 segments: the best of j with one split along a main axis."""
+        best = self.found[j].parameters
+        values, vectors = np.linalg.eigh(best.covariances[:, 0])
+        axes = [(c, -1) for c in np.argsort(-best.weights[:, 0], kind="stable")]
+        if self.width > 1 and 2 * j <= MOVES:
+            axes += [(c, -2) for c, _ in axes]
+        starts = []
+        for c, axis in axes[:MOVES]:
+            length = 0.8 * np.sqrt(values[c, axis])
+            along = length * vectors[c][:, axis]
+            narrow = best.covariances[c, 0] - 0.8 * np.outer(along, along)
+            tilt = self.rng.normal(size=2) * (0.5, 1.0)
+            starts.append(
+                Choices(
+                    np.append(best.weights[:, 0], best.weights[c, 0] / 2),
+                    np.vstack([best.means[:, 0], best.means[c, 0] - along]),
+                    np.concatenate([best.covariances[:, 0], narrow[None]]),
+                    np.vstack([best.curves[:, 0], best.curves[c, 0] - tilt]),
+                )
+            )
+            new = starts[-1]
+            new.weights[c] /= 2
+            new.means[c] += along
+            new.covariances[c] = narrow
+            new.curves[c] += tilt
+        return self._batch(starts)
+
+    def merges(self, j):
+        """Starts of j - 1 segments: the best of j with two merged, or one left out."""
+        best = self.found[j].parameters
+        w, means, covariances, curves = (values[:, 0] for values in best)
+        starts = []
+        for first, second in self._near_pairs(w, means, covariances, curves)[: MOVES // 2]:
+            pair = np.array([first, second])
+            share = w[pair] / w[pair].sum()
+            mean = share @ means[pair]
+            gap = means[pair] - mean
+            covariance = np.einsum("c,cij->ij", share, covariances[pair]) + (gap.T * share) @ gap
+            rest = np.setdiff1d(np.arange(j), pair)
+            starts.append(
+                Choices(
+                    np.append(w[rest], w[pair].sum()),
+                    np.vstack([means[rest], mean]),
+                    np.concatenate([covariances[rest], covariance[None]]),
+                    np.vstack([curves[rest], share @ curves[pair]]),
+                )
+            )
+        for out in np.argsort(w, kind="stable")[: MOVES // 2]:
+            rest = np.setdiff1d(np.arange(j), [out])
+            starts.append(Choices(w[rest], means[rest], covariances[rest], curves[rest]))
+        return self._batch(starts)
+
+    def _near_pairs(self, w, means, covariances, curves):
+        # What a merger costs in log-likelihood for each row, about: Runnalls' bound for the
+        # Gaussians, and the loss of two response curves at the offers 1/4, 1/2, 3/4.
+        i, j = np.triu_indices(len(w), 1)
+        both = w[i] + w[j]
+        si, sj = w[i] / both, w[j] / both
+        gap = means[i] - means[j]
+        joint = (
+            si[:, None, None] * covariances[i]
+            + sj[:, None, None] * covariances[j]
+            + (si * sj)[:, None, None] * gap[:, :, None] * gap[:, None, :]
+        )
+        logs = np.linalg.slogdet(covariances)[1]
+        cost = 0.5 * (both * np.linalg.slogdet(joint)[1] - w[i] * logs[i] - w[j] * logs[j])
+        offers = np.array([-0.25, 0.0, 0.25])
+        odds = np.clip(curves[:, :1] + curves[:, 1:] * offers, -12, 12)
+        p = 1.0 / (1.0 + np.exp(-odds))
+        mixed = si[:, None] * p[i] + sj[:, None] * p[j]
+        spread = (si * sj)[:, None] * (p[i] - p[j]) ** 2 / (mixed * (1 - mixed))
+        order = np.argsort(cost + 0.5 * both * spread.mean(axis=1), kind="stable")
+        return list(zip(i[order], j[order], strict=True))
+
+    def _batch(self, starts):
+        batch = Choices(*(np.stack(values, axis=1) for values in zip(*starts, strict=True)))
+        return Choices(
+            batch.weights / batch.weights.sum(axis=0),
+            batch.means,
+            floored(batch.covariances, self.rule["floor"]),
+            self._curves(0.0, batch.curves),
+        )

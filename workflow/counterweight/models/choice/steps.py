@@ -1,0 +1,498 @@
+"""EM steps of many predictive choice models at once: Gaussian segments, logistic choice.
+
+The density of Noor et al. (2014) is p(x, y | t) = sum_j w_j N(x; mu_j, Sigma_j) p_j(y | t), with
+p_j(1 | t) = logistic(a_j + k_j (t - 1/2)) and 0 < k_j <= 30, so that eta_j = 1/2 - a_j / k_j. The
+log density of a Gaussian is linear in (1, x_i, x_i x_j) and the log odds of an answer in (1, t), so
+an E-step of R models of K segments is two matrix products over blocks of rows, and the
+sums for the M-step are three more. Arrays of a batch start with the axes (K, R).
+
+A row with missing features counts by the density of the features it has, and the M-step uses
+the conditional moments of the missing ones: this is EM for values missing at random.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterweight.numerics.mixture_steps import (
+    LOG_2PI,
+    Parameters,
+    maximisation,
+    split_moments,
+    upper_triangle,
+)
+
+#: Slopes: steeper curves are hardly steeper to see (section 3.4.2); 0 would leave eta undefined.
+LEAST_SLOPE, MOST_SLOPE = 1e-3, 30.0
+#: Largest log odds at the offer 1/2: a segment with one kind of answer goes there.
+MOST_POSITION = 30.0
+#: Numbers (segments x restarts x rows) of a block: a few of them fit the processor's cache.
+BLOCK = 1 << 16
+#: Largest change of (position, slope) in one Newton step.
+STRIDE = (4.0, 10.0)
+#: Shortest step tried again before the choice part of an update is given up.
+HALVINGS = 12
+
+
+class Choices(NamedTuple):
+    """A batch of R models of K segments over d features.
+
+    Attributes
+    ----------
+    weights : ndarray (K, R)
+    means : ndarray (K, R, d)
+    covariances : ndarray (K, R, d, d)
+    curves : ndarray (K, R, 2)
+        Position a (log odds at the offer 1/2) and slope k.
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    curves: np.ndarray
+
+    def restarts(self, index):
+        """The models at `index` of the batch."""
+        return Choices(*(values[:, index] for values in self))
+
+    def gaussians(self):
+        """The part that describes the features."""
+        return Parameters(*self[:3])
+
+
+class Prior(NamedTuple):
+    """Normal prior of every segment's position and slope: means and precisions, (2,) each."""
+
+    mean: np.ndarray
+    precision: np.ndarray
+
+    def log_density(self, curves):
+        """Up to a constant, summed over segments: (R,) for curves (K, R, 2)."""
+        return -0.5 * (self.precision * (curves - self.mean) ** 2).sum(axis=(0, 2))
+
+
+class Statistics(NamedTuple):
+    """What an E-step leaves for the M-step, and the log-likelihood (R,).
+
+    ``moments`` (K, R, q) are sums of responsibility times (1, x_i, x_i x_j), ``gradient``
+    (K, R, 2) and ``curvature`` (K, R, 3) the derivatives of the expected log-likelihood in the
+    curves, ``entropy`` (R,) that of the responsibilities (zero unless asked for).
+    """
+
+    moments: np.ndarray
+    log_likelihood: np.ndarray
+    gradient: np.ndarray
+    curvature: np.ndarray
+    entropy: np.ndarray
+
+
+class _Group(NamedTuple):
+    """Rows that miss the same features; ``index`` are their places."""
+
+    index: np.ndarray
+    observed: np.ndarray
+    features: np.ndarray
+    answers: np.ndarray
+    offers: np.ndarray
+
+
+class ChoiceRows:
+    """Rows of scaled features with offers and answers, laid out for matrix products.
+
+    Parameters
+    ----------
+    rows : ndarray (n, d)
+        NaN where a value is missing.
+    t : ndarray (n,), optional
+        Offers from 0 to 1; without offers and answers only densities of x can be had.
+    y : ndarray (n,) of 0 and 1, optional
+    row_weights : ndarray (n,) or (R, n), optional
+        Zero or more; one row of weights for each model of a batch is allowed.
+    """
+
+    def __init__(self, rows, t=None, y=None, row_weights=None):
+        n, d = rows.shape
+        self.rows, self.t, self.y = rows, t, y
+        self.row_weights = np.ones(n) if row_weights is None else row_weights
+        self.total = self.row_weights.sum(axis=-1)
+        self.width = 1 + d + d * (d + 1) // 2
+        missing = np.isnan(rows)
+        if missing.any():
+            patterns, codes = np.unique(missing, axis=0, return_inverse=True)
+            codes = codes.reshape(-1)
+            order = np.argsort(codes, kind="stable")
+            cuts = np.cumsum(np.bincount(codes, minlength=len(patterns)))[:-1]
+            parts = list(zip(np.split(order, cuts), ~patterns, strict=True))
+        else:
+            parts = [(np.arange(n), np.ones(d, dtype=bool))]
+        self.groups = [self._group(index, np.flatnonzero(seen)) for index, seen in parts]
+
+    def _group(self, index, observed):
+        values = self.rows[np.ix_(index, observed)].T
+        n, d = len(index), len(observed)
+        features = np.ones((1 + d + d * (d + 1) // 2, n))
+        features[1 : d + 1] = values
+        i, j = upper_triangle(d)
+        np.multiply(values[i], values[j], out=features[d + 1 :])
+        answers = offers = None
+        if self.t is not None:
+            offers = np.ones((3, n))
+            offers[1] = self.t[index] - 0.5
+            offers[2] = offers[1] ** 2
+            answers = offers[:2] * (2.0 * self.y[index] - 1.0)
+        return _Group(index, observed, features, answers, offers)
+
+    def part(self, index):
+        """The rows at `index` alone."""
+        return ChoiceRows(
+            self.rows[index], self.t[index], self.y[index], self.row_weights[..., index]
+        )
+
+    def reweighted(self, row_weights):
+        """The same rows with other weights."""
+        other = object.__new__(ChoiceRows)
+        other.__dict__.update(self.__dict__)
+        other.row_weights = row_weights
+        other.total = row_weights.sum(axis=-1)
+        return other
+
+    def expectation(self, parameters, entropy=False):
+        """One E-step (equation 11) of all models over all rows.
+
+        Returns
+        -------
+        Statistics
+        """
+        k, r = parameters.weights.shape
+        moments = np.zeros((k, r, self.width))
+        gradient, curvature = np.zeros((k * r, 2)), np.zeros((k * r, 3))
+        log_likelihood, doubt = np.zeros(r), np.zeros(r)
+        against = -parameters.curves.reshape(k * r, 2)
+        step = max(BLOCK // (k * r), 64)
+        for group in self.groups:
+            coefficients = self._coefficients(parameters, group.observed).reshape(k * r, -1)
+            sums = np.zeros(coefficients.shape)
+            for start in range(0, len(group.index), step):
+                at = slice(start, start + step)
+                features, answers = group.features[:, at], group.answers[:, at]
+                weights = self.row_weights[..., group.index[at]]
+                joint = coefficients @ features
+                shaped = joint.reshape(k, r, -1)
+                # Probability of the answer that was given.
+                chance = against @ answers
+                np.exp(chance, out=chance)
+                chance += 1.0
+                np.reciprocal(chance, out=chance)
+                top = shaped.max(axis=0)
+                shaped -= top
+                np.exp(joint, out=joint)
+                joint *= chance
+                total = shaped.sum(axis=0)
+                if entropy:
+                    share = shaped / total
+                    logs = np.log(np.maximum(share, 1e-300))
+                    doubt -= ((share * logs).sum(axis=0) * weights).sum(axis=-1)
+                shaped *= weights / total
+                log_likelihood += ((np.log(total) + top) * weights).sum(axis=-1)
+                sums += joint @ features.T
+                # In place: gamma (1 - p), then gamma p (1 - p).
+                joint -= np.multiply(joint, chance, out=(kept := np.empty_like(joint)))
+                gradient += joint @ answers.T
+                np.multiply(kept, 1.0 - chance, out=joint)
+                curvature += joint @ group.offers[:, at].T
+            moments += self._completed(sums.reshape(k, r, -1), parameters, group.observed)
+        return Statistics(
+            moments, log_likelihood, gradient.reshape(k, r, 2), curvature.reshape(k, r, 3), doubt
+        )
+
+    def log_joint(self, parameters):
+        """log w_j + log N(x; mu_j, Sigma_j), (n, K), of a batch of one: answers play no part."""
+        result = np.empty((len(self.rows), len(parameters.weights)))
+        for group in self.groups:
+            coefficients = self._coefficients(parameters, group.observed)[:, 0]
+            result[group.index] = group.features.T @ coefficients.T
+        return result
+
+    def _coefficients(self, parameters, observed):
+        d = len(observed)
+        with np.errstate(divide="ignore"):
+            constant = np.log(parameters.weights)
+        if d == 0:
+            return constant[..., None]
+        means = parameters.means[..., observed]
+        covariances = parameters.covariances[..., observed[:, None], observed]
+        factor = np.linalg.cholesky(covariances)
+        inverse = np.linalg.inv(factor)
+        precision = np.swapaxes(inverse, -1, -2) @ inverse
+        linear = (precision @ means[..., None])[..., 0]
+        diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
+        constant = constant - 0.5 * (
+            d * LOG_2PI + 2 * np.log(diagonal).sum(-1) + (linear * means).sum(-1)
+        )
+        i, j = upper_triangle(d)
+        quadratic = precision[..., i, j] * np.where(i == j, -0.5, -1.0)
+        return np.concatenate([constant[..., None], linear, quadratic], axis=-1)
+
+    def _completed(self, sums, parameters, observed):
+        """Moments of all features from those of the observed ones."""
+        d = parameters.means.shape[-1]
+        if len(observed) == d:
+            return sums
+        missing = np.setdiff1d(np.arange(d), observed)
+        total, first, second = split_moments(sums, len(observed))
+        covariances = parameters.covariances
+        across = covariances[..., missing[:, None], observed]
+        within = covariances[..., observed[:, None], observed]
+        slopes = np.swapaxes(np.linalg.solve(within, np.swapaxes(across, -1, -2)), -1, -2)
+        rest = covariances[..., missing[:, None], missing] - slopes @ np.swapaxes(across, -1, -2)
+        base = (
+            parameters.means[..., missing]
+            - (slopes @ parameters.means[..., observed, None])[..., 0]
+        )
+        mapped = (slopes @ first[..., None])[..., 0]
+        outer = base[..., :, None] * mapped[..., None, :]
+        full_first = np.empty(total.shape + (d,))
+        full_first[..., observed] = first
+        full_first[..., missing] = base * total[..., None] + mapped
+        full = np.empty(total.shape + (d, d))
+        full[..., observed[:, None], observed] = second
+        mixed = base[..., :, None] * first[..., None, :] + slopes @ second
+        full[..., missing[:, None], observed] = mixed
+        full[..., observed[:, None], missing] = np.swapaxes(mixed, -1, -2)
+        full[..., missing[:, None], missing] = (
+            total[..., None, None] * (rest + base[..., :, None] * base[..., None, :])
+            + outer
+            + np.swapaxes(outer, -1, -2)
+            + slopes @ second @ np.swapaxes(slopes, -1, -2)
+        )
+        i, j = upper_triangle(d)
+        return np.concatenate([total[..., None], full_first, full[..., i, j]], axis=-1)
+
+
+def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
+    """Newton step of positions and slopes, exact within their bounds.
+
+    Maximises the quadratic model g's - s'Hs/2 over the rectangle that the bounds and the
+    largest step leave: its maximum is the free one if that lies inside, else the best of those
+    on the four edges.
+
+    Parameters
+    ----------
+    curves : ndarray (..., 2)
+    gradient : ndarray (..., 2)
+    curvature : ndarray (..., 3)
+        Sums of gamma p (1 - p) times (1, t - 1/2, (t - 1/2)^2).
+    prior : Prior, optional
+    stride : tuple
+
+    Returns
+    -------
+    ndarray (..., 2)
+        The step.
+    """
+    h = np.stack([curvature[..., 0], curvature[..., 2]], axis=-1)
+    cross = curvature[..., 1]
+    if prior is not None:
+        gradient = gradient - prior.precision * (curves - prior.mean)
+        h = h + prior.precision
+    # Offers that do not vary, or answers that are certain, leave no curvature.
+    h = h * (1 + 1e-9) + 1e-10
+    least = np.maximum(np.array([-MOST_POSITION, LEAST_SLOPE]) - curves, -np.asarray(stride))
+    most = np.minimum(np.array([MOST_POSITION, MOST_SLOPE]) - curves, np.asarray(stride))
+    least, most = np.minimum(least, 0.0), np.maximum(most, 0.0)
+    determinant = h[..., 0] * h[..., 1] - cross**2
+    ga, gk = gradient[..., 0], gradient[..., 1]
+    free = (
+        np.stack([h[..., 1] * ga - cross * gk, h[..., 0] * gk - cross * ga], axis=-1)
+        / determinant[..., None]
+    )
+    inside = ((free >= least) & (free <= most)).all(axis=-1)
+    steps = []
+    for fixed in (0, 1):
+        other = 1 - fixed
+        for edge in (least[..., fixed], most[..., fixed]):
+            move = (gradient[..., other] - cross * edge) / h[..., other]
+            move = np.clip(move, least[..., other], most[..., other])
+            steps.append(np.stack([edge, move] if fixed == 0 else [move, edge], axis=-1))
+    steps = np.stack(steps)
+    values = (
+        (gradient * steps).sum(-1)
+        - 0.5 * (h * steps**2).sum(-1)
+        - cross * steps[..., 0] * steps[..., 1]
+    )
+    best = np.take_along_axis(steps, values.argmax(axis=0)[None, ..., None], axis=0)[0]
+    return np.where(inside[..., None], free, best)
+
+
+def fit_curves(t, y, weights, start=None, prior=None, tolerance=1e-12, iterations=100):
+    """Weighted logistic regressions with slopes between bounds: the M-step in full.
+
+    Newton's method with halved steps; each step respects the bounds exactly, so does the
+    optimum.
+
+    Parameters
+    ----------
+    t : ndarray (n,)
+        Offers from 0 to 1.
+    y : ndarray (n,) of 0 and 1
+    weights : ndarray (J, n)
+        Zero or more: responsibilities times row weights.
+    start : ndarray (J, 2), optional
+    prior : Prior, optional
+    tolerance : float
+        Largest step, relative to the size of the parameters, at which it stops.
+    iterations : int
+
+    Returns
+    -------
+    ndarray (J, 2)
+        Position a = k (1/2 - eta) and slope k.
+    """
+    u = np.asarray(t, dtype=float) - 0.5
+    sign = 2.0 * np.asarray(y) - 1.0
+    weights = np.atleast_2d(weights)
+    curves = np.tile([0.0, 1.0], (len(weights), 1)) if start is None else np.array(start)
+
+    def value(curves):
+        odds = sign * (curves[:, :1] + curves[:, 1:] * u)
+        total = -(weights * np.logaddexp(0.0, -odds)).sum(axis=1)
+        if prior is None:
+            return total
+        return total - 0.5 * (prior.precision * (curves - prior.mean) ** 2).sum(axis=1)
+
+    powers = np.stack([np.ones_like(u), u, u**2])
+    current = value(curves)
+    for _ in range(iterations):
+        chance = 1.0 / (1.0 + np.exp(-sign * (curves[:, :1] + curves[:, 1:] * u)))
+        rest = weights * (1.0 - chance)
+        step = curve_step(curves, rest @ (sign * powers[:2]).T, (rest * chance) @ powers.T, prior)
+        for _ in range(40):
+            after = value(curves + step)
+            worse = after < current - 1e-13 * np.abs(current)
+            if not worse.any():
+                break
+            step[worse] *= 0.5
+        curves, current = curves + step, after
+        if (np.abs(step) <= tolerance * (1.0 + np.abs(curves))).all():
+            break
+    return curves
+
+
+class Climb(NamedTuple):
+    """What EM left of a batch: models, objective (R,), steps, convergence, and the path."""
+
+    parameters: Choices
+    last: np.ndarray
+    iterations: np.ndarray
+    converged: np.ndarray
+    held: np.ndarray
+    history: list
+
+    def restarts(self, index):
+        """The models at `index` of the batch, without the path."""
+        return Climb(self.parameters.restarts(index), *(v[index] for v in self[1:5]), [])
+
+
+def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior=None):
+    """Run EM on a batch of models until the objective of each rises by less than `tolerance`.
+
+    The Gaussian part of an M-step is exact. Its choice part is one Newton step, which comes
+    almost free with the E-step. If the objective (log-likelihood plus log prior) falls after
+    it, the step is halved until it does not: the objective never falls.
+
+    Parameters
+    ----------
+    data : ChoiceRows
+    parameters : Choices
+    tolerance : float
+        Per unit of row weight.
+    iterations : int
+        At most.
+    floor : float
+        Least eigenvalue of a covariance.
+    minimum_rows : float
+        A segment with a smaller sum of responsibilities keeps its Gaussian and weight.
+    prior : Prior, optional
+
+    Returns
+    -------
+    Climb
+    """
+    restarts = parameters.weights.shape[1]
+    live = np.arange(restarts)
+    final = Choices(*(values.copy() for values in parameters))
+    last = np.full(restarts, -np.inf)
+    count, halved = np.zeros(restarts, dtype=int), np.zeros(restarts, dtype=int)
+    converged, held_back = np.zeros(restarts, dtype=bool), np.zeros(restarts, dtype=int)
+    step = np.zeros_like(parameters.curves)
+    history = []
+    total = np.broadcast_to(data.total, restarts)
+    while True:
+        statistics = data.expectation(parameters)
+        current = statistics.log_likelihood
+        if prior is not None:
+            current = current + prior.log_density(parameters.curves)
+        before = last[live]
+        fell = ~(current >= before - 1e-12 * np.abs(before)) & (halved[live] < HALVINGS)
+        rose = current - before
+        last[live] = np.where(fell, before, np.maximum(current, before))
+        history.append(np.full(restarts, np.nan))
+        history[-1][live[~fell]] = current[~fell]
+        done = ~fell & (rose <= tolerance * total[live])
+        converged[live[done]] = True
+        keep = ~done & ((count[live] < iterations) | fell)
+        if not keep.all():
+            for target, values in zip(final, parameters, strict=True):
+                target[:, live[~keep]] = values[:, ~keep]
+            parameters, step, fell = parameters.restarts(keep), step[:, keep], fell[keep]
+            live = live[keep]
+        if not len(live):
+            return Climb(final, last, count, converged, held_back, history)
+        moments = statistics.moments[:, keep]
+        held = moments[..., 0] < minimum_rows
+        held_back[live] += np.where(fell, 0, held.sum(axis=0))
+        gaussians = maximisation(moments, parameters.gaussians(), held, floor)
+        newton = curve_step(
+            parameters.curves, statistics.gradient[:, keep], statistics.curvature[:, keep], prior
+        )
+        count[live] += ~fell
+        halved[live] = np.where(fell, halved[live] + 1, 0)
+        if fell.any():
+            # The last halving undoes the step: the Gaussian part alone cannot lower it.
+            back = np.where(halved[live] < HALVINGS, 0.5, 1.0)
+            shorter = -step * back[:, None]
+            step = np.where(fell[:, None], step * (1 - back)[:, None], newton)
+            curves = parameters.curves + np.where(fell[:, None], shorter, newton)
+            mixed = [
+                np.where(fell.reshape((-1,) + (1,) * (old.ndim - 2)), old, new)
+                for old, new in zip(parameters.gaussians(), gaussians, strict=True)
+            ]
+            parameters = Choices(*mixed, curves)
+        else:
+            step = newton
+            parameters = Choices(*gaussians, parameters.curves + newton)
+
+
+def few_steps(data, parameters, steps, *, floor, minimum_rows, prior=None):
+    """A fixed number of EM steps of every model of a batch, each with its own row weights.
+
+    Parameters
+    ----------
+    data : ChoiceRows
+        ``row_weights`` (R, n) or (n,).
+    parameters : Choices
+    steps : int
+    floor, minimum_rows, prior
+        See `climb`.
+
+    Returns
+    -------
+    Choices
+    """
+    for _ in range(steps):
+        statistics = data.expectation(parameters)
+        held = statistics.moments[..., 0] < minimum_rows
+        gaussians = maximisation(statistics.moments, parameters.gaussians(), held, floor)
+        step = curve_step(parameters.curves, statistics.gradient, statistics.curvature, prior)
+        parameters = Choices(*gaussians, parameters.curves + step)
+    return parameters

@@ -1,0 +1,372 @@
+"""Train one method of an `offers` study in one repeat, and what it says of every person."""
+
+import numpy as np
+import pyarrow as pa
+
+from counterweight.errors import CounterweightError
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import by_repeat, check_row_ids, found_rows
+from counterweight.files.tables import constant, stacked
+from counterweight.labeling.offered import OfferScale
+from counterweight.models.choice.offers import (
+    acceptance,
+    checked_revenue,
+    feasible,
+    optimal_offer,
+    soft_optimal_offer,
+    soft_revenue,
+)
+from counterweight.plan.components import load
+
+#: Columns of a table of predictions, in order; ``setting`` is hard, soft or "".
+PREDICTIONS = (
+    ("repeat", "int16"),
+    ("row", "int32"),
+    ("role", "string"),
+    ("setting", "string"),
+    ("p", "float64"),
+    ("segment", "int16"),
+    ("segment_p", "float64"),
+    ("eta", "float64"),
+    ("k", "float64"),
+    ("best_offer", "float64"),
+    ("best_p", "float64"),
+    ("best_revenue", "float64"),
+    ("revenue", "float64"),
+)
+#: First grid of the search for models without a closed form, and rounds of refinement.
+POINTS, ROUNDS, FINER = 65, 3, 9
+
+
+def scale_of(offer):
+    """Scale of the offers, and the only offers that can be made.
+
+    Parameters
+    ----------
+    offer : mapping
+        Options of the labeling rule (``low``, ``high``, ``direction``, ``revenue``; others are
+        passed over), perhaps with ``grid``: the offers that can be made, in the user's units.
+
+    Returns
+    -------
+    scale : OfferScale
+    grid : ndarray or None
+        Scaled.
+    """
+    names = ("low", "high", "direction", "revenue")
+    scale = OfferScale(**{name: offer[name] for name in names if name in offer})
+    grid = offer.get("grid")
+    return scale, None if grid is None else feasible(scale.scaled(grid), 0.0, 1.0)
+
+
+class OfferData:
+    """What a method may see of an `offers` study.
+
+    Parameters
+    ----------
+    features : dict of str to array
+        ``row`` and the features; NaN for missing values.
+    labels : dict of str to array
+        ``repeat, row, role, offer, t, answer``; no answers on test rows.
+    truth : dict of str to array, optional
+        With ``repeat, row, component``: only for an oracle.
+    """
+
+    def __init__(self, features, labels, truth=None):
+        self.rows = features["row"]
+        check_row_ids(self.rows)
+        self.names = [name for name in features if name != "row"]
+        self.X = np.column_stack([features[name] for name in self.names]).astype(float)
+        self.labels = by_repeat(labels)
+        if truth is not None and "component" not in truth:
+            truth = None
+        self.truth = None if truth is None else by_repeat(truth)
+
+    def repeat(self, repeat):
+        """``X, t, train, answer, component, row, role`` of the rows of a repeat."""
+        labels = self.labels[repeat]
+        at = found_rows(
+            self.rows,
+            labels["row"],
+            f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
+            "results of the study and run again.",
+        )
+        component = None
+        if self.truth is not None:
+            truth = self.truth[repeat]
+            order = np.argsort(truth["row"], kind="stable")
+            component = truth["component"][order][
+                np.searchsorted(truth["row"][order], labels["row"])
+            ]
+        train = labels["role"] == "train"
+        if not train.any():
+            raise CounterweightError(f"Repeat {repeat} has no training rows: lower the test share.")
+        return {
+            "X": self.X[at],
+            "t": np.asarray(labels["t"], dtype=float),
+            "train": train,
+            "answer": np.asarray(labels["answer"][train], dtype=float),
+            "component": component,
+            "row": labels["row"],
+            "role": labels["role"],
+        }
+
+
+def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0, level=0.95):
+    """Fit one method on the training rows of a repeat and predict all its rows.
+
+    Parameters
+    ----------
+    data : OfferData
+    method : dict
+        ``model`` and ``options``.
+    repeat : int
+    offer : dict
+        Options of the labeling rule; see `scale_of`.
+    seed : int
+    study : str
+        Name that the random streams go by.
+    bootstrap : int
+        Draws for the intervals of expected enrolment and revenue, where the model can give
+        them; 0 for none.
+    level : float
+        Of those intervals.
+
+    Returns
+    -------
+    arrays : dict of str to array
+        The fitted model; with `bootstrap` also the ends of the intervals, by
+        ``{total}@{setting}`` (see `totals_intervals`).
+    predictions : pyarrow.Table
+        Columns of `PREDICTIONS`. A model without segments has segment -1 with probability,
+        eta and k 0.
+    """
+    rows, (scale, grid) = data.repeat(repeat), scale_of(offer)
+    model = load("model", method["model"])(**method["options"])
+    rng = generator(seed, study, repeat, f"fit {method['model']}")
+    train, X, t = rows["train"], rows["X"], rows["t"]
+    oracle = bool(method["options"].get("per_component"))
+    if hasattr(model, "predict_segments"):
+        model.fit(X[train], t[train], rows["answer"], rng=rng)
+        said = segment_predictions(model, X, t, scale, grid)
+    else:
+        component = rows["component"] if oracle else None
+        own = component[train] if component is not None else None
+        model.fit(X[train], t[train], rows["answer"], rng=rng, component=own)
+        said = {"": curve_predictions(model, X, t, scale, grid, component)}
+    arrays = model.to_arrays()
+    if bootstrap and hasattr(model, "bootstrap_totals"):
+        fresh = generator(seed, study, repeat, f"bootstrap {method['model']}")
+        arrays |= totals_intervals(model, rows, scale, said, fresh, bootstrap, level)
+    tables = []
+    for setting, columns in said.items():
+        _check_finite(columns, method["model"], repeat)
+        count = len(X)
+        columns = columns | {
+            "repeat": np.full(count, repeat),
+            "row": rows["row"],
+            "role": pa.array(list(rows["role"])),
+            "setting": constant(setting, count),
+        }
+        tables.append(
+            pa.table(
+                {
+                    name: columns[name]
+                    if isinstance(columns[name], pa.Array)
+                    else pa.array(columns[name]).cast(pa.type_for_alias(kind))
+                    for name, kind in PREDICTIONS
+                }
+            )
+        )
+    return arrays, stacked(tables)
+
+
+def totals_intervals(model, rows, scale, said, rng, draws, level=0.95):
+    """Bootstrap intervals of expected enrolment and revenue, as percentiles.
+
+    Totals are over the test rows, or over the training rows where there are no others:
+    ``predicted`` at the historical offers, ``claimed`` at the model's best ones, which stay
+    those of the fitted model in every draw.
+
+    Returns
+    -------
+    dict of str to ndarray (2,)
+        ``enrolment_predicted@{setting}``, ``revenue_predicted@..``,
+        ``enrolment_claimed@..``, ``revenue_claimed@..``: low and high end.
+    """
+    train = rows["train"]
+    used = ~train if (~train).any() else train
+    ends, found = [(1 - level) / 2, (1 + level) / 2], {}
+    for setting, columns in said.items():
+        best = np.clip(scale.scaled(columns["best_offer"]), 0.0, 1.0)
+        for which, offers in (("predicted", rows["t"]), ("claimed", best)):
+            enrolment, revenue = model.bootstrap_totals(
+                rows["X"][train],
+                rows["t"][train],
+                rows["answer"],
+                rows["X"][used],
+                offers[used],
+                rng=rng,
+                draws=draws,
+                revenue=scale.scaled_revenue(),
+                assignment=setting,
+            )
+            found[f"enrolment_{which}@{setting}"] = np.quantile(enrolment, ends)
+            found[f"revenue_{which}@{setting}"] = np.quantile(revenue, ends)
+    return found
+
+
+def segment_predictions(model, X, t, scale, grid=None):
+    """Predictions of a model of segments, by assignment.
+
+    Returns
+    -------
+    dict of str to dict of str to array
+        hard and soft.
+    """
+    weights = np.asarray(model.predict_segments(X))
+    eta, k = np.asarray(model.eta_), np.asarray(model.k_)
+    segment = weights.argmax(axis=1)
+    at = np.arange(len(weights))
+    shared = {
+        "segment": segment,
+        "segment_p": weights[at, segment],
+        "eta": eta[segment],
+        "k": k[segment],
+    }
+    asked = {"revenue": scale.scaled_revenue(), "grid": grid}
+    best = {
+        "hard": optimal_offer(eta[segment], k[segment], **asked),
+        "soft": soft_optimal_offer(weights, eta, k, **asked),
+    }
+    found = {}
+    for setting, offers in best.items():
+        p = np.asarray(model.predict_acceptance(X, t, assignment=setting))
+        if setting == "hard":
+            best_p = acceptance(offers, eta[segment], k[segment])
+        else:
+            best_p = soft_revenue(weights, offers, eta, k, revenue=(1.0, 0.0))
+        found[setting] = shared | _money(p, t, offers, best_p, scale)
+    return found
+
+
+def curve_predictions(model, X, t, scale, grid=None, component=None):
+    """Predictions of a model without segments; the best offers by a search."""
+    asked = {} if component is None else {"component": component}
+    count = len(X)
+
+    def accept(offers):
+        return model.predict_acceptance(X, offers, **asked)
+
+    p = accept(t)
+    offers = searched_offers(accept, count, scale.scaled_revenue(), grid)
+    nothing = np.zeros(count)
+    shared = {"segment": np.full(count, -1), "segment_p": nothing, "eta": nothing, "k": nothing}
+    return shared | _money(p, t, offers, accept(offers), scale)
+
+
+def _money(p, t, best, best_p, scale):
+    offers = scale.offers(best)
+    return {
+        "p": p,
+        "revenue": p * scale.revenue(scale.offers(t)),
+        "best_offer": offers,
+        "best_p": best_p,
+        "best_revenue": best_p * scale.revenue(offers),
+    }
+
+
+def searched_offers(accept, rows, revenue=(1.0, -1.0), grid=None, low=0.0, high=1.0):
+    """Offers that maximise expected revenue under any curve, by grid and refinement.
+
+    The best of `POINTS` offers is refined `ROUNDS` times between its neighbours, to
+    (high - low) / 64 / 4^3; narrower steps of a curve may be missed. Where offers tie, the
+    lowest is taken.
+
+    Parameters
+    ----------
+    accept : callable
+        ``accept(t (n,)) -> p (n,)``.
+    rows : int
+    revenue : tuple (a, b)
+    grid : array, optional
+        The only offers that can be made.
+    low, high : float
+
+    Returns
+    -------
+    ndarray (n,)
+    """
+    a, b = checked_revenue(revenue)
+    best = np.full(rows, float(low))
+    value = np.full(rows, -np.inf)
+
+    def look(offers):
+        nonlocal best, value
+        found = accept(offers) * (a + b * offers)
+        better = found > value + 1e-12 * np.abs(found)
+        best, value = np.where(better, offers, best), np.where(better, found, value)
+
+    first = np.linspace(low, high, POINTS) if grid is None else feasible(grid, low, high)
+    for offer in first:
+        look(np.full(rows, offer))
+    if grid is None:
+        step = (high - low) / (POINTS - 1)
+        for _ in range(ROUNDS):
+            center = best
+            for shift in np.linspace(-step, step, FINER):
+                if shift:
+                    look(np.clip(center + shift, low, high))
+            step *= 2 / (FINER - 1)
+    return best
+
+
+def _check_finite(columns, model, repeat):
+    for name, values in columns.items():
+        bad = int((~np.isfinite(values)).sum())
+        if bad:
+            raise CounterweightError(
+                f"{bad} values of {name} by {model} in repeat {repeat} are not finite: the model "
+                "failed; see its log."
+            )
+
+
+def offers_table(predictions, labels, offer, setting="hard", repeat=0):
+    """What a user takes away: a line for each person.
+
+    Parameters
+    ----------
+    predictions : pyarrow.Table
+        From `train_offers_repeat`.
+    labels : dict of str to array
+    offer : dict
+        Options of the labeling rule.
+    setting : str
+    repeat : int
+
+    Returns
+    -------
+    dict of str to array
+        ``row, role, segment, segment_p, eta, k`` (scaled), ``eta_offer`` (the offer that half
+        of the segment accepts, in the user's units), ``best_offer, best_p, best_revenue`` and
+        the historical ``offer, p, revenue``.
+    """
+    import pyarrow.compute as pc
+
+    asked = pc.equal(predictions["setting"], setting)
+    table = predictions.filter(pc.and_(pc.equal(predictions["repeat"], repeat), asked))
+    own = by_repeat(labels)[repeat]
+    rows = table["row"].to_numpy()
+    order = np.argsort(own["row"], kind="stable")
+    logged = own["offer"][order][np.searchsorted(own["row"][order], rows)]
+    columns = {
+        name: table[name].combine_chunks() for name in ("row", "role", "segment", "segment_p")
+    }
+    columns |= {name: table[name].to_numpy() for name in ("eta", "k")}
+    columns["eta_offer"] = scale_of(offer)[0].offers(columns["eta"])
+    columns |= {name: table[name].to_numpy() for name in ("best_offer", "best_p", "best_revenue")}
+    return columns | {
+        "offer": logged,
+        "p": table["p"].to_numpy(),
+        "revenue": table["revenue"].to_numpy(),
+    }

@@ -1,0 +1,1 @@
+"""Classifiers under constraints on rates."""

@@ -1,0 +1,444 @@
+"""Linear classifiers under rate constraints, by majorisation-minimisation.
+
+Problem 2 of Goh, Cotter, Gupta and Friedlander (2016): rates of a randomised linear
+classifier, positive with probability sigma(f), are minimised subject to bounds on other
+rates. Algorithm 1 replaces the ramps by convex bounds that are tight at the current solution
+and solves the convex step again and again.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.models.constraints.solver.convex import (
+    ROUNDING,
+    ConvexState,
+    ConvexStep,
+    ramp,
+    solve_whole,
+    start_state,
+)
+from counterweight.models.constraints.solver.infeasible import prove_infeasible
+from counterweight.models.constraints.solver.rows import DistinctRows
+
+METHODS = ("newton", "cutting_plane", "bisection")
+LOSSES = ("ramp", "hinge")
+# Share of its objective to which a plain SVM (no constraints, first step) is solved at least: where
+# classes are easy to separate, the tolerance, a share of all costs, says too little of it.
+SVM_GAP = 5e-5
+# A least sum of violations above this is no rounding.
+PROVED = 1e-9
+
+
+@dataclass
+class RateFit:
+    """A classifier under rate constraints, and how it was found.
+
+    Attributes
+    ----------
+    coefficient : array of shape (d,)
+    intercept : float
+        f = X @ coefficient + intercept; positive with probability sigma(f).
+    multipliers : array of shape (T, m)
+        Lagrange multipliers of each convex step.
+    objective : array of shape (T + 1,)
+        Value of Problem 2 (ramp rates and penalty) at the start and after each step.
+    violations : array of shape (T + 1, m)
+        Ramp rates less their bounds; negative where a constraint has room.
+    gap : array of shape (T,)
+        Certified distance of each step's solution to that convex problem's optimum.
+    evaluations : int array of shape (T,)
+        Newton steps, or weighted SVMs solved, in each step.
+    feasible : bool
+        Whether the returned classifier keeps all bounds in its randomised rates.
+    status : str
+        "feasible", "not_reached" (no feasible classifier found, none excluded) or
+        "proved_infeasible" (no classifier of any form keeps all bounds).
+    messages : list of str
+    least_violation : float
+        Lower bound on the sum of violations of any classifier; 0 unless proved infeasible.
+    proof : array of shape (m,)
+        Factors with which the constraints add up to a contradiction; else zeros.
+    states : list of ConvexState
+        Solutions of the steps, for `warm`.
+    """
+
+    coefficient: np.ndarray
+    intercept: float
+    multipliers: np.ndarray
+    objective: np.ndarray
+    violations: np.ndarray
+    gap: np.ndarray
+    evaluations: np.ndarray
+    feasible: bool
+    status: str
+    messages: list
+    least_violation: float = 0.0
+    proof: np.ndarray = None
+    states: list = field(default_factory=list, repr=False)
+
+
+class _Problem:
+    """Problem 2 on distinct rows, with costs scaled so that solvers see sums of one."""
+
+    def __init__(self, rows, positive, negative, constant, penalty):
+        total = (positive + negative).sum(axis=1)
+        self.scale = np.where(total > 0, total, 1.0)
+        self.rows = rows
+        self.positive = positive / self.scale[:, None]
+        self.negative = negative / self.scale[:, None]
+        self.constant = constant / self.scale
+        self.regularisation = rows.regularisation(penalty / self.scale[0])
+
+    def ramp_values(self, f, w):
+        """Scaled value of Problem 2 and of its constraints."""
+        s = ramp(f)
+        found = self.positive @ s + self.negative @ (1.0 - s) + self.constant
+        return found[0] + 0.5 * self.regularisation @ (w * w), found[1:]
+
+    def step(self, tangent):
+        return ConvexStep.of_ramps(
+            self.rows, self.positive, self.negative, self.constant, self.regularisation, tangent
+        )
+
+
+def _checked(X, positive, negative, bounds, constants, penalty):
+    """Arguments as arrays, or an error that says what is wrong with them."""
+    n = X.group.shape[0] if isinstance(X, DistinctRows) else X.shape[0]
+    positive = np.atleast_2d(np.asarray(positive, dtype=float))
+    negative = np.atleast_2d(np.asarray(negative, dtype=float))
+    bounds = np.asarray(bounds, dtype=float).reshape(-1)
+    if positive.shape != negative.shape or positive.shape != (1 + len(bounds), n):
+        raise CounterweightError(
+            f"Costs must have one line for the objective and one for each of {len(bounds)} bounds, "
+            f"and {n} columns; they have shapes {positive.shape} and {negative.shape}."
+        )
+    constants = np.zeros(len(positive)) if constants is None else np.asarray(constants, dtype=float)
+    if constants.shape != (len(positive),):
+        raise CounterweightError(f"{len(positive)} constants are needed, not {constants.shape}.")
+    for name, costs in (("positive", positive), ("negative", negative)):
+        bad = ~(np.isfinite(costs) & (costs >= 0)).all(axis=0)
+        if bad.any():
+            raise CounterweightError(
+                f"Costs of {name} predictions are negative or not finite in {bad.sum()} rows "
+                f"(first: row {np.flatnonzero(bad)[0]}): write them as costs of the other side."
+            )
+    if not (np.isfinite(bounds).all() and np.isfinite(constants).all()):
+        raise CounterweightError("Bounds and constants of constraints must be finite numbers.")
+    if not (np.isfinite(penalty) and penalty > 0):
+        raise CounterweightError(f"The penalty must be a number above 0, not {penalty}.")
+    return positive, negative, bounds, constants
+
+
+def _first_w(rows, start):
+    """The start as a vector of all coordinates, bias included."""
+    if start is None:
+        return np.zeros(rows.shape[1])
+    coefficient, intercept = (
+        (start.coefficient, start.intercept) if isinstance(start, RateFit) else start
+    )
+    coefficient = np.asarray(coefficient, dtype=float).reshape(-1)
+    if len(coefficient) != rows.features or not np.isfinite(coefficient).all():
+        raise CounterweightError(
+            f"The start must have {rows.features} finite coefficients, not {len(coefficient)}."
+        )
+    if rows.bias == "none":
+        if intercept:
+            raise CounterweightError("The start has an intercept, but bias is none.")
+        return coefficient
+    return np.append(coefficient, float(intercept))
+
+
+def _solve(step, state, anchor, limit, method, chooser, inner, tolerance, relative=None):
+    """One convex step by the chosen method."""
+    margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
+    if method == "newton" or len(step.constant) == 1:
+        return solve_whole(
+            step,
+            state,
+            tolerance=tolerance,
+            margin=margin,
+            limit=limit,
+            anchor=anchor,
+            relative=relative,
+        )
+    from counterweight.models.constraints.solver.cutting import cutting_plane
+
+    return cutting_plane(
+        step,
+        state,
+        tolerance=tolerance,
+        margin=margin,
+        limit=limit,
+        anchor=anchor,
+        chooser="bisection" if method == "bisection" else chooser,
+        inner=inner,
+    )
+
+
+def _search(problem, w, steps, tolerance):
+    """A point with smaller violations: elastic steps without the objective."""
+    quiet = _Problem.__new__(_Problem)
+    quiet.__dict__ = dict(problem.__dict__)
+    quiet.positive, quiet.negative = problem.positive.copy(), problem.negative.copy()
+    quiet.positive[0] = quiet.negative[0] = 0.0
+    quiet.regularisation = problem.regularisation * 1e-2
+    f = problem.rows.scores(w)
+    least = np.maximum(problem.ramp_values(f, w)[1], 0.0).sum()
+    for _ in range(steps):
+        step = quiet.step(f)
+        found = solve_whole(
+            step,
+            start_state(step, w),
+            tolerance=0.1 * tolerance,
+            margin=np.full(len(step.constant) - 1, tolerance),
+            limit=1.0,
+        )
+        f_new = problem.rows.scores(found.w)
+        over = np.maximum(problem.ramp_values(f_new, found.w)[1], 0.0).sum()
+        if over >= least - 1e-9:
+            break
+        w, f, least = found.w, f_new, over
+        if over == 0:
+            break
+    return w
+
+
+def minimise_rates(
+    X,
+    positive,
+    negative,
+    bounds,
+    *,
+    constants=None,
+    penalty,
+    start=None,
+    steps=8,
+    loss="ramp",
+    bias="regularised",
+    method="newton",
+    chooser="centre",
+    inner="newton",
+    tolerance=1e-5,
+    elastic=None,
+    multiplier_limit=np.inf,
+    warm=None,
+    svm_gap=SVM_GAP,
+):
+    """Minimise a rate objective subject to bounds on rates (Algorithm 1).
+
+    Problem 2 in coefficients: sum_i P_0i sigma(f_i) + N_0i sigma(-f_i) + c_0 + penalty/2 |w|^2
+    subject to sum_i P_ji sigma(f_i) + N_ji sigma(-f_i) + c_j <= g_j. From a feasible start
+    every iterate is feasible and the objective never rises. From an infeasible start the
+    bounds are elastic, at a price that grows, until a feasible point is met.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d), or DistinctRows
+        Prepared rows save the search for equal rows when several problems share X; they
+        bring their own bias.
+    positive, negative : array of shape (1 + m, n)
+        P and N, all >= 0: cost of a positive and of a negative prediction. Row 0: objective.
+    bounds : array of shape (m,)
+    constants : array of shape (1 + m,), optional
+    penalty : float
+        Above 0.
+    start : (coefficient, intercept), RateFit or None
+        None is w = 0.
+    steps : int
+        Convex steps T.
+    loss : {"ramp", "hinge"}
+        "hinge" keeps all hinges, so that one convex problem is solved once.
+    bias : {"regularised", "free", "none"}
+    method : {"newton", "cutting_plane", "bisection"}
+        How a convex step is solved: whole; by cuts over the multipliers (Algorithm 2); or,
+        with one constraint, by halving on the sign of the subgradient.
+    chooser : {"maximum", "centre"}
+        Next multipliers of the cutting plane.
+    inner : {"newton", "interior_point"}
+        Solver of the cutting plane's weighted SVMs.
+    tolerance : float
+        Certified gap of each convex step, as a share of the objective's total cost.
+    elastic : float, optional
+        First price of a unit of violation, in units of the objective. By default ten times
+        the objective's total cost for a constraint's total cost. It grows tenfold at most twice.
+    multiplier_limit : float
+        Largest multiplier, in units of the objective; infinite: none.
+    warm : RateFit, optional
+        A fit of a nearby problem on the same rows (another bound). Only saves time: each
+        step starts its search there, and ends within the same certified gap.
+    svm_gap : float or None
+        Share of its objective that the gap of a first step without constraints, a plain SVM,
+        may have; None: `tolerance` says it alone.
+
+    Returns
+    -------
+    RateFit
+
+    Raises
+    ------
+    CounterweightError
+        For arguments that are not usable.
+
+    References
+    ----------
+    Goh, Cotter, Gupta, Friedlander (2016), Satisfying real-world goals with dataset constraints.
+    """
+    for name, value, allowed in (("loss", loss, LOSSES), ("method", method, METHODS)):
+        if value not in allowed:
+            raise CounterweightError(f"Unknown {name} {value!r}: choose {', '.join(allowed)}.")
+    positive, negative, bounds, constants = _checked(
+        X, positive, negative, bounds, constants, penalty
+    )
+    m = len(bounds)
+    if method == "bisection" and m > 1:
+        raise CounterweightError(f"Bisection is for one constraint, not {m}: use cutting_plane.")
+    if steps < 1 or not tolerance > 0:
+        raise CounterweightError("Steps and tolerance must be above 0.")
+    rows = X if isinstance(X, DistinctRows) else DistinctRows(X, bias)
+    constant = constants - np.append(0.0, bounds)
+    problem = _Problem(rows, rows.merge(positive), rows.merge(negative), constant, penalty)
+    unit = problem.scale[0] / problem.scale[1:]
+    limit = np.broadcast_to(multiplier_limit / unit, (m,))
+    price = np.full(m, 10.0) if elastic is None else elastic / unit
+    highest = 100.0 * price
+
+    w = _first_w(rows, start)
+    f = rows.scores(w)
+    values, excess = problem.ramp_values(f, w)
+    path, gone = [values], [excess]
+    multipliers, gaps, evaluations, states = [], [], [], []
+    iterates = [w]
+    state, settled, proof = None, False, None
+    for t in range(1 if loss == "hinge" else steps):
+        if settled:
+            multipliers.append(multipliers[-1])
+            gaps.append(gaps[-1])
+            evaluations.append(0)
+            path.append(path[-1])
+            gone.append(gone[-1])
+            continue
+        step = problem.step(f if loss == "ramp" else np.zeros_like(f))
+        kept = step.rates(f)[1:].max(initial=-np.inf) <= ROUNDING
+        if warm is not None and t < len(warm.states):
+            near = warm.states[t]
+            state = ConvexState(near.w, near.above, near.below, near.multipliers)
+        elif state is None:
+            state = start_state(step, w)
+        else:
+            # Multipliers of elastic bounds may stand at their price.
+            near = np.minimum(state.multipliers, 1.0) if kept else state.multipliers
+            state = ConvexState(w, state.above, state.below, near)
+        found = _solve(
+            step,
+            state,
+            (w, f) if kept else None,
+            limit if kept else np.minimum(limit, price),
+            method,
+            chooser,
+            inner,
+            tolerance if kept else tolerance * max(1.0, price.max()),
+            svm_gap if m == 0 and t == 0 else None,
+        )
+        settled = kept and np.array_equal(found.w, w)
+        state, w = found, found.w
+        f = rows.scores(w)
+        values, excess = problem.ramp_values(f, w)
+        states.append(found)
+        iterates.append(w)
+        multipliers.append(found.multipliers * unit)
+        gaps.append(max(found.gap, 0.0) * problem.scale[0])
+        evaluations.append(found.evaluations)
+        path.append(values)
+        gone.append(excess)
+        if not kept and excess.max(initial=0.0) > ROUNDING:
+            price = np.minimum(price * 10.0, highest)
+            if proof is None:
+                proof = _proof(problem)
+            # What no classifier can do is not tried at higher prices.
+            settled = proof.least_violation > PROVED and t >= 1
+
+    objective = np.array(path) * problem.scale[0]
+    over = np.array(gone).reshape(len(path), m)
+    worst = over.max(axis=1, initial=-np.inf)[: len(iterates)]
+    fit = RateFit(
+        coefficient=None,
+        intercept=0.0,
+        multipliers=np.array(multipliers).reshape(len(gaps), m),
+        objective=objective,
+        violations=over * problem.scale[1:],
+        gap=np.array(gaps),
+        evaluations=np.array(evaluations),
+        feasible=bool((worst <= ROUNDING).any()),
+        status="feasible",
+        messages=[],
+        proof=np.zeros(m),
+        states=states,
+    )
+    if fit.feasible:
+        w = iterates[np.argmin(np.where(worst <= ROUNDING, objective[: len(iterates)], np.inf))]
+    else:
+        total = np.maximum(over[: len(iterates)], 0.0).sum(axis=1)
+        w = iterates[np.argmin(total)]
+        searched = _search(problem, w, 5, tolerance)
+        left = problem.ramp_values(rows.scores(searched), searched)[1]
+        if left.max() <= ROUNDING:
+            again = minimise_rates(
+                rows,
+                positive,
+                negative,
+                bounds,
+                constants=constants,
+                penalty=penalty,
+                start=(searched[: rows.features], searched[rows.features :].sum()),
+                steps=steps,
+                loss=loss,
+                method=method,
+                chooser=chooser,
+                inner=inner,
+                tolerance=tolerance,
+                elastic=elastic,
+                multiplier_limit=multiplier_limit,
+            )
+            again.messages.insert(
+                0,
+                "The elastic steps met no feasible classifier: a search for the least "
+                "violation gave a feasible start.",
+            )
+            return again
+        w = searched
+        _explain(fit, proof or _proof(problem), left * problem.scale[1:])
+    fit.coefficient = w[: rows.features]
+    fit.intercept = float(w[rows.features :].sum())
+    return fit
+
+
+def _proof(problem):
+    """Least sum of violations of any classifier, in the constraints' own units."""
+    raw = problem.scale[1:]
+    return prove_infeasible(
+        problem.positive[1:] * raw[:, None],
+        problem.negative[1:] * raw[:, None],
+        problem.constant[1:] * raw,
+    )
+
+
+def _explain(fit, proof, left):
+    """Fill in status and messages of a fit that keeps not all bounds."""
+    over = np.maximum(left, 0.0)
+    reached = ", ".join(f"{j}: {over[j]:.4g}" for j in np.flatnonzero(over > 0))
+    fit.status = "not_reached"
+    if proof.least_violation > PROVED:
+        fit.status = "proved_infeasible"
+        fit.least_violation, fit.proof = proof.least_violation, proof.multipliers
+        named = ", ".join(str(j) for j in np.flatnonzero(proof.multipliers > 0))
+        clash = "contradict each other" if "," in named else "alone cannot be met"
+        fit.messages.append(
+            f"Constraints {named} {clash}: the violations of any classifier, of "
+            f"whatever form, sum to at least {proof.least_violation:.4g}."
+        )
+    fit.messages.append(
+        f"No feasible classifier was found; the least violation that was reached, by the "
+        f"constraint's number from 0: {reached}."
+    )

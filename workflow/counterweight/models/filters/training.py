@@ -1,0 +1,243 @@
+"""Apply a filter to the rows of a study in one repeat, and train on whom it accepts."""
+
+import logging
+
+import numpy as np
+import pyarrow as pa
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import by_repeat, check_row_ids, found_rows
+from counterweight.files.tables import blocks
+from counterweight.models.filters.balanced_filter import EVERYONE
+from counterweight.plan.components import load
+
+log = logging.getLogger("counterweight")
+
+#: Columns of a table of predictions, in order.
+PREDICTIONS = (("repeat", "int16"), ("row", "int32"), ("setting", "string"), ("p", "float64"))
+PREFIX = "group_"
+
+
+class FilterData:
+    """What a stage after labeling may see of a `filter` study.
+
+    Parameters
+    ----------
+    features : dict of str to array
+        ``row`` and the features.
+    labels : dict of str to array
+        ``repeat, row, role, group_..., y_general``; groups and outcomes of test rows are
+        missing.
+    truth : dict of str to array, optional
+        The same with nothing hidden: for evaluation only.
+    """
+
+    def __init__(self, features, labels, truth=None):
+        self.rows = features["row"]
+        check_row_ids(self.rows)
+        self.names = [name for name in features if name != "row"]
+        self.X = np.column_stack([features[name] for name in self.names]).astype(float)
+        self.labels = by_repeat(labels)
+        self.truth = None if truth is None else by_repeat(truth)
+        self.columns = [name.removeprefix(PREFIX) for name in labels if name.startswith(PREFIX)]
+
+    def repeat(self, repeat):
+        """Rows of a repeat: ``X, row, train, y`` in the order of `labels`.
+
+        ``y`` is NaN where no outcome is seen.
+
+        Raises
+        ------
+        CounterweightError
+            When a row has no features.
+        """
+        labels = self.labels[repeat]
+        at = found_rows(
+            self.rows,
+            labels["row"],
+            f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
+            "results of the study and run again.",
+        )
+        return {
+            "X": self.X[at],
+            "row": labels["row"],
+            "train": labels["role"] == "train",
+            "y": np.asarray(labels["y_general"], dtype=float),
+        }
+
+    def groups(self, repeat):
+        """Groups of all rows of a repeat by column, and outcomes: from the truth."""
+        truth = self.truth[repeat]
+        if not np.array_equal(truth["row"], self.labels[repeat]["row"]):
+            raise CounterweightError(
+                f"The truth of repeat {repeat} is of other rows than its labels: delete the "
+                "results of the study and run again."
+            )
+        groups = [truth[PREFIX + name].astype(object) for name in self.columns]
+        return groups, np.asarray(truth["y_general"], dtype=float)
+
+
+def acceptances(weights):
+    """Acceptance of the leaves from the columns of a table of weights.
+
+    Parameters
+    ----------
+    weights : dict of str to array
+        ``repeat, setting, leaf, acceptance``, the rows of a repeat together.
+
+    Returns
+    -------
+    dict of int to dict of str to ndarray (L,)
+        By repeat and setting, in the order of the table; leaves ascending.
+    """
+    found = {}
+    for part in blocks(weights, "repeat", "setting"):
+        order = np.argsort(weights["leaf"][part], kind="stable")
+        own = found.setdefault(int(weights["repeat"][part][0]), {})
+        own[str(weights["setting"][part][0])] = weights["acceptance"][part][order]
+    return found
+
+
+def filtered(proxy, X, acceptance):
+    """Leaves of the rows at every setting of a filter.
+
+    A setting ``eta=...`` is the proxy's only setting with noise (A.1.1): its memberships are
+    (1 - eta) M + eta / L. They are not formed; what follows from M follows from eta too.
+
+    Parameters
+    ----------
+    proxy : fitted proxy
+        With ``leaves(X)``.
+    X : array (n, d)
+    acceptance : mapping of str to array (L,)
+
+    Yields
+    ------
+    setting : str
+    memberships : ndarray (n, L)
+        Of the proxy itself, without noise.
+    eta : float
+        0 for settings without noise.
+    rho : ndarray (L,)
+
+    Raises
+    ------
+    CounterweightError
+        When acceptance and proxy do not belong together.
+    """
+    done = set()
+    for name, M in proxy.leaves(X):
+        for setting, rho in acceptance.items():
+            noisy = name == "" and setting.startswith("eta=")
+            if setting != name and not noisy:
+                continue
+            if len(rho) != M.shape[1]:
+                raise CounterweightError(
+                    f"The weights hold {len(rho)} leaves at {setting or 'the only setting'} and "
+                    f"the proxy {M.shape[1]}: delete the weights of the study and run again."
+                )
+            done.add(setting)
+            yield setting, M, float(setting.removeprefix("eta=")) if noisy else 0.0, rho
+    absent = [setting for setting in acceptance if setting not in done]
+    if absent:
+        raise CounterweightError(
+            f"The weights hold the setting {listed(absent)}, which the proxy has not: delete the "
+            "weights of the study and run again."
+        )
+
+
+def accept_probability(memberships, eta, rho):
+    """Probability of acceptance of each row, (1 - eta) M rho + eta mean(rho)."""
+    return (1 - eta) * (memberships @ rho) + eta * rho.mean()
+
+
+def coins(seed, study, repeat, rows):
+    """One uniform number for each row of a repeat, shared by all methods and settings.
+
+    A row is accepted where its number is below its probability. So the samples of two
+    methods differ only where their probabilities do.
+    """
+    return generator(seed, study, repeat, "accept").random(rows)
+
+
+def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study):
+    """Draw whom a filter accepts and train a classifier on them, at several settings.
+
+    Parameters
+    ----------
+    data : FilterData
+    method : dict
+        ``model`` and ``options``.
+    repeat : int
+    proxy : fitted proxy
+    acceptance : mapping of str to array (L,)
+        By setting, of this repeat.
+    seed : int
+    study : str
+        Name that the random streams go by.
+
+    Returns
+    -------
+    arrays : dict of str to number or array
+        The fitted classifiers, see `BalancedFilter.to_arrays`.
+    predictions : pyarrow.Table
+        Columns of `PREDICTIONS`: the test rows, by setting; ``everyone`` is the classifier of
+        all training rows.
+    """
+    rows = data.repeat(repeat)
+    train = rows["train"]
+    model = load("model", method["model"])(**method["options"])
+    coin = coins(seed, study, repeat, len(train))[train]
+    asked = {name: acceptance[name] for name in model.asked(acceptance)}
+    if model.classifier != "none" and not asked:
+        log.warning(
+            "Repeat %d: none of the settings %s is on the grid of the filter (%s), so no "
+            "classifier is trained on accepted rows: change the settings of the model.",
+            repeat,
+            listed(f"{value:g}" for value in model.settings),
+            listed(acceptance, 30),
+        )
+    accepted = {EVERYONE: np.ones(int(train.sum()), bool)}
+    for setting, M, eta, rho in filtered(_Only(proxy, asked), rows["X"][train], asked):
+        accepted[setting] = coin < accept_probability(M, eta, rho)
+    accepted = {name: accepted[name] for name in (EVERYONE, *asked)}
+    model.fit(rows["X"][train], rows["y"][train], accepted)
+    if model.missing_:
+        log.warning(
+            "Repeat %d: the accepted rows have not both outcomes at %s, so no classifier was "
+            "trained there.",
+            repeat,
+            listed(
+                f"{name or 'the only setting'} ({model.rows_[name]} rows)"
+                for name in model.missing_
+            ),
+        )
+    unfinished = [name for name, done in model.converged_.items() if not done]
+    if unfinished:
+        log.warning("Repeat %d: the classifier at %s did not converge.", repeat, listed(unfinished))
+    said = model.predict(rows["X"][~train])
+    tested = rows["row"][~train]
+    columns = {
+        "repeat": np.full(len(tested) * len(said), repeat),
+        "row": np.tile(tested, len(said)),
+        "setting": np.repeat(np.array(list(said), dtype=object), len(tested)),
+        "p": np.concatenate([*said.values(), np.zeros(0)]),
+    }
+    table = pa.table(
+        {name: pa.array(columns[name], pa.type_for_alias(kind)) for name, kind in PREDICTIONS}
+    )
+    return model.to_arrays(), table
+
+
+class _Only:
+    """A proxy restricted to some of its settings."""
+
+    def __init__(self, proxy, settings):
+        self.proxy = proxy
+        self.settings = {"" if name.startswith("eta=") else name for name in settings}
+
+    def leaves(self, X):
+        for name, M in self.proxy.leaves(X):
+            if name in self.settings:
+                yield name, M

@@ -1,0 +1,383 @@
+"""Shifted mixture model: a labeled and an unlabeled generative classifier.
+
+The unlabeled one starts from the Lemma 2 fit and is moved by EM on the unlabeled rows.
+"""
+
+import logging
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.models.mixtures.generative import (
+    GenerativeClassifier,
+    class_log_joint,
+    posterior,
+)
+from counterweight.numerics.checks import checked_new_rows
+from counterweight.numerics.gaussian_mixture import Standardised
+from counterweight.numerics.mixture_steps import Parameters, floored, split_moments
+
+log = logging.getLogger(__name__)
+
+#: Models that are trained first; their arrays are passed to `fit` under these names.
+STARTS = {
+    "labeled": {"model": "generative"},
+    "unlabeled": {"model": "generative", "weights": "lemma2"},
+}
+
+OPTIONS = {
+    "inertia": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "default": 0.99,
+        "description": "Share lambda of the old parameters that is kept (reading: keep) or of "
+        "the new ones that is taken (reading: step) in each iteration.",
+    },
+    "iterations": {
+        "type": "integer",
+        "minimum": 0,
+        "default": 5,
+        "description": "EM iterations on the unlabeled rows.",
+    },
+    "shifts": {
+        "anyOf": [
+            {"enum": ["all", "priors", "weights", "means", "covariances"]},
+            {
+                "type": "array",
+                "minItems": 1,
+                "uniqueItems": True,
+                "items": {"enum": ["priors", "weights", "means", "covariances"]},
+            },
+        ],
+        "default": "all",
+        "description": "Parameters that move: all, one kind, or a list of kinds.",
+    },
+    "reading": {
+        "enum": ["keep", "step"],
+        "default": "keep",
+        "description": "keep: new = lambda * old + (1 - lambda) * EM; "
+        "step: new = (1 - lambda) * old + lambda * EM.",
+    },
+}
+
+KINDS = ("priors", "weights", "means", "covariances")
+COVARIANCE_FLOOR = 1e-6
+PARAMETERS = ("prior", "weights", "means", "covariances")
+PREDICT_ROWS = 1 << 16
+
+
+def _shifting(shifts):
+    names = KINDS if shifts == "all" else (shifts,) if isinstance(shifts, str) else tuple(shifts)
+    unknown = [name for name in names if name not in KINDS]
+    if unknown or not names:
+        raise CounterweightError(
+            f"shifts: {listed(unknown) or 'an empty list'} is not a kind of parameter; "
+            f"choose all or some of {listed(KINDS)}."
+        )
+    return frozenset(names)
+
+
+def _starting(starts, which):
+    if which not in starts:
+        raise CounterweightError(
+            f"The shifted mixture model needs the fitted {which} start model: train it first."
+        )
+    return GenerativeClassifier.from_arrays(starts[which])
+
+
+class ShiftedMixtureClassifier:
+    """Shifted mixture model (Smith & Elkan 2007, section 4).
+
+    Two generative classifiers: one of the labeled rows, fitted plainly, and one of the
+    unlabeled rows. The second starts from the fit with Lemma 2 weights, then follows EM
+    on the unlabeled rows, where both class and component are hidden. Inertia keeps it
+    near its start. Each iteration computes, with z the responsibilities of class y and
+    component c at the current parameters,
+
+    - the prior ``sum z_y / N`` and the weights ``sum z_yc / sum z_y``;
+    - the means weighted by ``z_yc``;
+    - the covariances weighted by ``z_yc``, around the new means if means shift, around
+      the current ones if they do not,
+
+    and moves each shifting parameter theta towards its value theta':
+    ``theta <- lambda theta + (1 - lambda) theta'`` (reading "keep") or
+    ``theta <- (1 - lambda) theta + lambda theta'`` (reading "step").
+
+    For each set of shifting parameters theta' is the exact conditional maximiser, so with a
+    full step the likelihood of the unlabeled rows cannot fall. With a partial step it may;
+    the falls are counted. Means and covariances are each interpolated on their own, and a
+    convex combination of positive definite covariances is positive definite.
+
+    The shift helps when the unlabeled population differs by more than the weights correct
+    for, and when the classes are clusters of the features. Nothing ties a class to its
+    label once the labels are hidden, so long runs without inertia may wander off.
+
+    Parameters
+    ----------
+    inertia, iterations, shifts, reading
+        See `OPTIONS`.
+
+    Attributes
+    ----------
+    labeled_ : GenerativeClassifier
+    prior_, weights_, means_, covariances_ : ndarray
+        Of the unlabeled population, shapes as in `GenerativeClassifier`.
+    selected_share_ : float
+        pi, the share of labeled rows.
+    unlabeled_log_likelihood_ : ndarray (iterations + 1,)
+        Mean over the unlabeled rows of log p(x), from the start to the end.
+    log_likelihood_falls_ : int
+        Iterations that lowered it.
+    decisions_moved_ : float
+        Share of unlabeled rows whose more probable class is not that of the start.
+    """
+
+    #: Numbers (the last of each) that a sweep keeps for every setting.
+    SWEPT = ("unlabeled_log_likelihood", "decisions_moved")
+
+    def __init__(self, inertia=0.99, iterations=5, shifts="all", reading="keep"):
+        self.inertia = inertia
+        self.iterations = iterations
+        self.shifts = shifts
+        self.reading = reading
+
+    def fit(self, X, y=None, sample_weight=None, *, X_unlabeled, starts, selected_share):
+        """Shift the unlabeled classifier.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Labeled rows. Their part is already in `starts`; only their shape is checked.
+        y : ignored
+        sample_weight : None
+            Refused: the weights enter by the start that was fitted with them.
+        X_unlabeled : array (N, d)
+        starts : dict of str to dict
+            Arrays of the fitted models of `STARTS` (``GenerativeClassifier.to_arrays``).
+        selected_share : float
+            pi, the share of labeled among labeled and unlabeled rows.
+
+        Raises
+        ------
+        CounterweightError
+        """
+        if sample_weight is not None:
+            raise CounterweightError(
+                "The shifted mixture model takes no row weights: they enter by the start "
+                "model, which is fitted with the weights of Lemma 2."
+            )
+        if np.ndim(X) != 2 or np.shape(X)[1] != np.shape(X_unlabeled)[1]:
+            raise CounterweightError(
+                f"Labeled rows have the shape {np.shape(X)}, unlabeled rows "
+                f"{np.shape(X_unlabeled)}: both need the same features."
+            )
+        ((_, model),) = self.path(
+            X_unlabeled,
+            starts=starts,
+            selected_share=selected_share,
+            iterations=[self.iterations],
+            inertia=self.inertia,
+            shifts=self.shifts,
+            reading=self.reading,
+        )
+        vars(self).update(vars(model))
+        return self
+
+    @classmethod
+    def path(
+        cls,
+        X_unlabeled,
+        *,
+        starts,
+        selected_share,
+        iterations,
+        inertia=0.99,
+        shifts="all",
+        reading="keep",
+    ):
+        """Fitted models at several iteration counts of one run.
+
+        Parameters
+        ----------
+        X_unlabeled, starts, selected_share
+            See `fit`.
+        iterations : sequence of int
+        inertia, shifts, reading
+            See `OPTIONS`.
+
+        Yields
+        ------
+        count : int
+            In ascending order.
+        model : ShiftedMixtureClassifier
+            The same as a separate fit with that many iterations.
+        """
+        counts = sorted(set(iterations))
+        if not counts or counts[0] < 0 or any(int(count) != count for count in counts):
+            raise CounterweightError(
+                f"iterations must be whole numbers from 0, not {listed(iterations)}."
+            )
+        if not 0 <= inertia <= 1:
+            raise CounterweightError(f"inertia must lie between 0 and 1, not {inertia}.")
+        if reading not in ("keep", "step"):
+            raise CounterweightError(f"reading must be keep or step, not {reading!r}.")
+        if not 0 < selected_share < 1:
+            raise CounterweightError(
+                f"The share of labeled rows must lie between 0 and 1, not {selected_share}."
+            )
+        shifting = _shifting(shifts)
+        labeled = _starting(starts, "labeled")
+        start = _starting(starts, "unlabeled")
+        d = start.means_.shape[-1]
+        if labeled.means_.shape[-1] != d:
+            raise CounterweightError(
+                f"The labeled start model has {labeled.means_.shape[-1]} features, the "
+                f"unlabeled one {d}."
+            )
+        X = checked_new_rows(X_unlabeled, d)
+        data = Standardised(X, np.ones(len(X)))
+        step = 1 - inertia if reading == "keep" else inertia
+        first_decisions = None
+        values = []
+        states = _states(data, start, shifting, step)
+        for count in range(counts[-1] + 1):
+            state, value = next(states)
+            values.append(value)
+            if count not in counts:
+                continue
+            model = cls(inertia=inertia, iterations=count, shifts=shifts, reading=reading)
+            model.labeled_ = labeled
+            model.selected_share_ = float(selected_share)
+            for name, array in zip(PARAMETERS, state, strict=True):
+                setattr(model, f"{name}_", array)
+            model.unlabeled_log_likelihood_ = np.array(values)
+            falls = np.diff(values) < -1e-12 * np.abs(values[:-1])
+            model.log_likelihood_falls_ = int(falls.sum())
+            if first_decisions is None:
+                first_decisions = _decisions(X, [getattr(start, f"{n}_") for n in PARAMETERS])
+            moved = _decisions(X, state) != first_decisions
+            model.decisions_moved_ = float(moved.mean())
+            log.info(
+                "shift of %d iterations: unlabeled log-likelihood per row %.6f -> %.6f "
+                "(%d falls), decisions moved %.2f %%",
+                count,
+                values[0],
+                values[-1],
+                model.log_likelihood_falls_,
+                100 * model.decisions_moved_,
+            )
+            yield count, model
+
+    def joint_log_density(self, X, target="unlabeled"):
+        """Log p(y, x) of the target population, (n, 2)."""
+        X = checked_new_rows(X, self.means_.shape[-1])
+        hidden = class_log_joint(X, *(getattr(self, f"{name}_") for name in PARAMETERS))
+        if target == "unlabeled":
+            return hidden
+        if target != "general":
+            raise CounterweightError(f"target must be unlabeled or general, not {target!r}.")
+        seen = self.labeled_.joint_log_density(X)
+        share = self.selected_share_
+        return np.logaddexp(np.log(share) + seen, np.log1p(-share) + hidden)
+
+    def predict_proba(self, X, target="unlabeled"):
+        """Class probabilities (n, 2).
+
+        Parameters
+        ----------
+        X : array (n, d)
+        target : {"unlabeled", "general"}
+            unlabeled: p(y | x, s=0). general: p(y | x), proportional to the sum over s of
+            p(s) p(y | s) p(x | y, s).
+        """
+        return posterior(self.joint_log_density(X, target))
+
+    def to_arrays(self):
+        """Everything fitted, as arrays of at most three dimensions, by name."""
+        d = self.means_.shape[-1]
+        arrays = {f"labeled_{k}": v for k, v in self.labeled_.to_arrays().items()}
+        return arrays | {
+            "prior": self.prior_,
+            "weights": self.weights_,
+            "means": self.means_,
+            "covariances": self.covariances_.reshape(-1, d, d),
+            "selected_share": np.array([self.selected_share_]),
+            "unlabeled_log_likelihood": self.unlabeled_log_likelihood_,
+            "log_likelihood_falls": np.array([self.log_likelihood_falls_]),
+            "decisions_moved": np.array([self.decisions_moved_]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """A fitted model from what `to_arrays` gave."""
+        means = np.asarray(arrays["means"], dtype=float)
+        _, k, d = means.shape
+        values = np.asarray(arrays["unlabeled_log_likelihood"], dtype=float)
+        model = cls(iterations=len(values) - 1)
+        prefix = "labeled_"
+        model.labeled_ = GenerativeClassifier.from_arrays(
+            {n[len(prefix) :]: v for n, v in arrays.items() if n.startswith(prefix)}
+        )
+        model.prior_ = np.asarray(arrays["prior"], dtype=float)
+        model.weights_ = np.asarray(arrays["weights"], dtype=float)
+        model.means_ = means
+        model.covariances_ = np.asarray(arrays["covariances"], dtype=float).reshape(2, k, d, d)
+        model.selected_share_ = float(np.ravel(arrays["selected_share"])[0])
+        model.unlabeled_log_likelihood_ = values
+        model.log_likelihood_falls_ = int(np.ravel(arrays["log_likelihood_falls"])[0])
+        model.decisions_moved_ = float(np.ravel(arrays["decisions_moved"])[0])
+        return model
+
+
+def _decisions(X, state):
+    parts = []
+    for at in range(0, len(X), PREDICT_ROWS):
+        joint = class_log_joint(X[at : at + PREDICT_ROWS], *state)
+        parts.append(joint[:, 1] > joint[:, 0])
+    return np.concatenate(parts)
+
+
+def _states(data, start, shifting, step):
+    """Yield (parameters in the units of the rows, log-likelihood per row) of each iteration."""
+    n = len(data.features.rows)
+    _, k, d = start.means_.shape
+    scale = np.outer(data.scale, data.scale)
+    prior, weights = start.prior_, start.weights_
+    means = (start.means_ - data.mean) / data.scale
+    covariances = start.covariances_ / scale
+    state = (start.prior_, start.weights_, start.means_, start.covariances_)
+    while True:
+        mixture = Parameters(
+            (prior[:, None] * weights).reshape(2 * k, 1),
+            means.reshape(2 * k, 1, d),
+            covariances.reshape(2 * k, 1, d, d),
+        )
+        statistics = data.features.expectation(mixture, count=False)
+        yield state, float((statistics.log_likelihood[0] - data.log_jacobian) / n)
+        total, first, second = split_moments(statistics.moments[:, 0].reshape(2, k, -1), d)
+        # A component without any mass has no new mean: it stays where it is.
+        empty = total <= 1e-10 * n
+        safe = np.where(empty, 1.0, total)
+        by_class = total.sum(axis=1)
+        new_prior = by_class / by_class.sum()
+        lost = by_class[:, None] <= 1e-10 * n
+        new_weights = np.where(lost, weights, total / np.where(lost, 1.0, by_class[:, None]))
+        new_means = np.where(empty[..., None], means, first / safe[..., None])
+        centre = new_means if "means" in shifting else means
+        mean = first / safe[..., None]
+        spread = second / safe[..., None, None]
+        spread = spread - mean[..., :, None] * centre[..., None, :]
+        spread = spread - centre[..., :, None] * (mean - centre)[..., None, :]
+        new_covariances = np.where(
+            empty[..., None, None], covariances, floored(spread, COVARIANCE_FLOOR)
+        )
+        if "priors" in shifting:
+            prior = prior + step * (new_prior - prior)
+        if "weights" in shifting:
+            weights = weights + step * (new_weights - weights)
+        if "means" in shifting:
+            means = means + step * (new_means - means)
+        if "covariances" in shifting:
+            covariances = covariances + step * (new_covariances - covariances)
+        state = (prior, weights, data.mean + data.scale * means, covariances * scale)

@@ -1,0 +1,1 @@
+"""Learning from rows that lost a part of their zeros."""

@@ -1,0 +1,420 @@
+"""Training rows bought by class on a budget (Weiss & Provost 2003)."""
+
+import logging
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.models.subsampling.calibration import shifted_odds
+from counterweight.models.subsampling.learners import ConstantModel, Tree, new_learner
+from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
+from counterweight.numerics.zero_rejection import key_order, row_uniforms
+
+log = logging.getLogger("counterweight")
+
+TASK = "classification"
+OPTIONS = {
+    "learner": {
+        "enum": ["sgd", "logistic", "boosting", "tree"],
+        "default": "tree",
+        "description": "What learns from the bought rows.",
+    },
+    "budget": {
+        "type": "integer",
+        "minimum": 4,
+        "default": 1000,
+        "description": "Rows that may be bought.",
+    },
+    "share": {
+        "type": ["number", "string"],
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "pattern": "^(natural|progressive|oversampled|all)$",
+        "default": "natural",
+        "description": "Share of class 1 among the bought rows; natural: that of the training "
+        "rows; progressive: found by budget-sensitive progressive sampling; all: all training "
+        "rows, whatever the budget; oversampled: these, with the rarer class repeated to 1:1.",
+    },
+    "criterion": {
+        "enum": ["auc", "error"],
+        "default": "auc",
+        "description": "What progressive sampling looks at.",
+    },
+    "correction": {
+        "enum": ["counts", "odds"],
+        "default": "counts",
+        "description": "How a tree is corrected from the training share to the base rate. "
+        "counts: rows of class 0 in a leaf are multiplied before smoothing (Weiss & Provost 2003, "
+        "Table 1); odds: the odds of the smoothed estimate. Other learners: always the odds.",
+    },
+    "folds": {
+        "type": "integer",
+        "minimum": 2,
+        "default": 5,
+        "description": "Folds of the bought rows in which progressive sampling evaluates shares.",
+    },
+    "min_leaf": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 2,
+        "description": "Least rows in a leaf; learner tree only.",
+    },
+}
+
+#: Progressive sampling: each step has FACTOR times the rows of the one before, STEPS steps
+#: lead to the budget, and neither class is below LEAST_SHARE of the budget in the end.
+FACTOR = 2
+STEPS = 5
+LEAST_SHARE = 1 / 32
+#: Shares tried in a step, equally spaced over the beam, beside the best so far.
+CANDIDATES = 7
+
+
+class BudgetedClassifier:
+    """p(y = 1 | x) learned from no more rows than a budget, chosen by their class.
+
+    The training rows are a pool that is sorted into its classes; a row bought costs the
+    same whatever its class, and the base rate of the pool is known. The rows of a class
+    are bought in an order that hangs on their keys and the seed, so the rows of a class
+    bought for one share are among those bought for a share that needs more. Where the pool
+    has too few rows of a class, the other fills the budget: `chosen_share_` tells what was
+    got.
+
+    Estimates are corrected from the share of class 1 in the training set to the base rate
+    of the pool, so that the threshold 1/2 is right for the 0/1 error. The two corrections
+    of a tree agree in large leaves and differ in small ones, which is where the error of
+    an unpruned tree is made: for over-sampled class 1 the odds call few small leaves
+    positive, the counts many.
+
+    Parameters
+    ----------
+    learner, budget, share, criterion, correction, folds, min_leaf
+        See `OPTIONS`.
+
+    Attributes
+    ----------
+    rows_bought_ : int
+        Different rows of the pool that were looked at or learned from.
+    chosen_share_ : float
+        Share of class 1 in the training set.
+    budget_excess_ : int or None
+        ``rows_bought_ - budget``; None for the shares that have no budget (oversampled, all).
+    base_rate_ : float
+        Share of class 1 in the pool.
+    steps_ : numpy.ndarray, shape (k, 3)
+        Progressive sampling: rows of the training sets of a step, the share that came out
+        best, its criterion (greater is better: AUC, or minus the error).
+    predictions_out_of_range_ : float
+        Share of the training set whose raw prediction is outside [0, 1].
+    constant_, converged_ : bool
+        Whether the training set is of one class, so that the model is a constant; whether
+        the learner converged.
+
+    Notes
+    -----
+    Progressive sampling keeps to the budget because every row bought in a step is in the
+    training set at the end. Step j of 5 forms training sets of budget / 2^(6 - j) rows,
+    with shares over a beam, from the rows bought so far and those that the beam needs. The
+    first beam is as wide as the end (shares from 1/32 to 31/32) allows; then its radius
+    around the best share b is min(b, 1 - b) (2 - 1) / (2 + 1), so that even a move to the
+    edge of the beam leaves room for all rows bought, once the next set is twice as large.
+    Shares are compared by cross-validation within the bought rows: a fold is left out of
+    the training sets of all shares, and all bought rows of the fold are scored, the error
+    weighted to the base rate of the pool. No row outside of the budget is looked at. A
+    budget below 128 rows leaves out the steps with sets of fewer than 4.
+
+    References
+    ----------
+    Weiss & Provost (2003), Learning when training data are costly, JAIR 19.
+    Batista, Prati & Monard (2004) for random oversampling.
+    """
+
+    #: The trainer passes row ids.
+    KEYED = True
+    SWEPT = (
+        "rows_bought",
+        "chosen_share",
+        "budget_excess",
+        "predictions_out_of_range",
+        "constant_model",
+        "converged",
+    )
+
+    def __init__(
+        self,
+        learner="tree",
+        budget=1000,
+        share="natural",
+        criterion="auc",
+        correction="counts",
+        folds=5,
+        min_leaf=2,
+    ):
+        self.learner = learner
+        self.budget = budget
+        self.share = share
+        self.criterion = criterion
+        self.correction = correction
+        self.folds = folds
+        self.min_leaf = min_leaf
+
+    def fit(self, X, y, sample_weight=None, *, rng, keys=None):
+        """Buy rows and learn.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            The pool.
+        y : array (n,) of 0 and 1
+        sample_weight
+            Refused: a share of the rows by class has no meaning for weighted rows.
+        rng : numpy.random.Generator
+        keys : array (n,) of integers, optional
+            Row ids; their place in the table if None.
+
+        Raises
+        ------
+        CounterweightError
+            For one class only, weights, bad options, rows or keys.
+        """
+        if sample_weight is not None:
+            raise CounterweightError(
+                "Buying rows by class takes no sample weights: use this model in a study without "
+                "weighting."
+            )
+        self._check_options()
+        X = checked_rows(X)
+        y = checked_labels(y, len(X))
+        keys = np.arange(len(X)) if keys is None else np.asarray(keys)
+        order = key_order(keys, len(X))
+        X, y, keys = X[order], y[order], keys[order]
+        self.base_rate_ = float(y.mean())
+        if self.base_rate_ in (0.0, 1.0):
+            raise CounterweightError(
+                f"All {len(y)} training rows are of class {int(self.base_rate_)}: a classifier "
+                "needs both classes."
+            )
+        draw, learning = (int(seed) for seed in rng.integers(2**62, size=2))
+        pool = Pool(y, keys, draw)
+        self.steps_ = np.empty((0, 3))
+        if self.share in ("all", "oversampled"):
+            rows = np.arange(len(y))
+            if self.share == "oversampled":
+                rows = np.r_[rows, _repeats(y, np.random.default_rng([draw, 1]))]
+            self.rows_bought_, self.budget_excess_ = len(y), None
+        else:
+            budget = min(self.budget, len(y))
+            ones = (
+                self._progressive(X, y, pool, budget, learning)
+                if self.share == "progressive"
+                else budget * (self.base_rate_ if self.share == "natural" else self.share)
+            )
+            rows = pool.rows(*pool.counts(ones, budget))
+            self.rows_bought_ = len(rows)
+            self.budget_excess_ = self.rows_bought_ - self.budget
+        self.chosen_share_ = float(y[rows].mean())
+        if not isinstance(self.share, str) and abs(self.chosen_share_ - self.share) > 1 / len(rows):
+            log.warning(
+                "The %d training rows have too few of a class for a share of %g in %d rows: it is "
+                "%.4g.",
+                len(y),
+                self.share,
+                len(rows),
+                self.chosen_share_,
+            )
+        self.learner_ = self._learned(X, y, rows, learning)
+        self.constant_ = isinstance(self.learner_, ConstantModel)
+        self.converged_ = bool(self.learner_.converged_)
+        self.predictions_out_of_range_ = self.learner_.out_of_range(X[rows])
+        self.n_features_ = X.shape[1]
+        return self
+
+    def predict_proba(self, X):
+        """Class probabilities p(y | x) of the pool's population, (n, 2)."""
+        X = checked_new_rows(X, self.n_features_)
+        positive = self._score(self.learner_, self.chosen_share_, X)
+        return np.column_stack([1 - positive, positive])
+
+    def to_arrays(self):
+        """What can be told in numbers; the learner itself only where it is linear."""
+        excess = self.budget_excess_
+        return self.learner_.numbers() | {
+            "rows_bought": self.rows_bought_,
+            "chosen_share": self.chosen_share_,
+            "budget_excess": np.empty(0) if excess is None else excess,
+            "base_rate": self.base_rate_,
+            "steps": self.steps_,
+            "predictions_out_of_range": self.predictions_out_of_range_,
+            "constant_model": float(self.constant_),
+            "converged": float(self.converged_),
+        }
+
+    def _check_options(self):
+        share = self.share
+        named = ("natural", "progressive", "oversampled", "all")
+        if share not in named and not (isinstance(share, (int, float)) and 0 < share < 1):
+            raise CounterweightError(
+                f"share is {share!r}; give a number between 0 and 1, or {', '.join(named)}."
+            )
+        if self.criterion not in OPTIONS["criterion"]["enum"]:
+            raise CounterweightError(f"criterion is {self.criterion!r}; choose auc or error.")
+        if self.correction not in OPTIONS["correction"]["enum"]:
+            raise CounterweightError(f"correction is {self.correction!r}; choose counts or odds.")
+        for name in ("budget", "folds", "min_leaf"):
+            value, least = getattr(self, name), OPTIONS[name]["minimum"]
+            if not isinstance(value, (int, np.integer)) or value < least:
+                raise CounterweightError(
+                    f"{name} is {value!r}; give a whole number, at least {least}."
+                )
+
+    def _learned(self, X, y, rows, seed):
+        """The learner on `rows` of the pool; a constant where they are of one class."""
+        if len(np.unique(y[rows])) < 2:
+            return ConstantModel(y[rows], np.ones(len(rows)))
+        return new_learner(self.learner, self.min_leaf).fit(
+            X[rows], y[rows], None, np.random.default_rng(seed)
+        )
+
+    def _score(self, model, share, X):
+        if isinstance(model, ConstantModel) or share == self.base_rate_:
+            # A factor of 1 with a rounding error would break the ties at 1/2.
+            return model.score(X)
+        over = share / (1 - share) * (1 - self.base_rate_) / self.base_rate_
+        if isinstance(model, Tree) and self.correction == "counts":
+            return model.score(X, over)
+        return shifted_odds(model.score(X), 1 / over)
+
+    def _progressive(self, X, y, pool, budget, seed):
+        """Rows of class 1 in the final training set."""
+        bought = np.zeros(2, int)
+        best, steps = self.base_rate_, []
+        for step in range(STEPS):
+            size = int(budget / FACTOR ** (STEPS - step))
+            if size < 4:
+                continue
+            low, high = beam(best, not steps, size, pool.available)
+            tried = np.unique(np.r_[np.linspace(low, high, CANDIDATES), np.clip(best, low, high)])
+            sets = np.unique([pool.counts(share * size, size) for share in tried], axis=0)
+            bought = np.maximum(bought, sets.max(axis=0))
+            values = self._evaluated(X, y, pool, sets, bought, seed)
+            shares = sets[:, 1] / sets.sum(axis=1)
+            # Of shares that do as well, the one nearest to the best so far.
+            winner = np.lexsort((np.abs(shares - best), -values))[0]
+            best = shares[winner]
+            steps.append((size, best, values[winner]))
+        self.steps_ = np.array(steps).reshape(-1, 3)
+        return np.clip(best * budget, bought[1], budget - bought[0])
+
+    def _evaluated(self, X, y, pool, sets, bought, seed):
+        """Criterion of each candidate set, cross-validated within the bought rows."""
+        owned = pool.rows(*bought)
+        fold = pool.place[owned] % self.folds
+        estimate = np.empty((len(sets), len(owned)))
+        for k, counts in enumerate(sets):
+            inside = pool.place[owned] < counts[y[owned]]
+            for part in range(self.folds):
+                held = fold == part
+                rows = owned[inside & ~held]
+                if not held.any():
+                    continue
+                share = y[rows].sum() / max(len(rows), 1)
+                model = self._learned(X, y, rows, seed)
+                estimate[k, held] = self._score(model, share, X[owned[held]])
+        positive = y[owned] == 1
+        if self.criterion == "auc":
+            return np.array([_mean_auc(row, positive, fold) for row in estimate])
+        wrong = (estimate >= 0.5) != positive
+        rates = [
+            wrong[:, part].mean(axis=1) if part.any() else np.zeros(len(sets))
+            for part in (~positive, positive)
+        ]
+        return -((1 - self.base_rate_) * rates[0] + self.base_rate_ * rates[1])
+
+
+class Pool:
+    """Rows for sale, by class, in the order in which they are bought.
+
+    Parameters
+    ----------
+    y : array (n,) of 0 and 1
+    keys : array (n,) of integers
+    seed : int
+
+    Attributes
+    ----------
+    available : numpy.ndarray, shape (2,)
+        Rows of each class.
+    place : numpy.ndarray, shape (n,)
+        Place of a row in the order of its class, from 0.
+    """
+
+    def __init__(self, y, keys, seed):
+        draw = row_uniforms(keys, seed)
+        self.queues = [
+            rows[np.lexsort((keys[rows], draw[rows]))]
+            for rows in (np.flatnonzero(y == 0), np.flatnonzero(y == 1))
+        ]
+        self.available = np.array([len(queue) for queue in self.queues])
+        self.place = np.empty(len(y), int)
+        for queue in self.queues:
+            self.place[queue] = np.arange(len(queue))
+
+    def counts(self, ones, size):
+        """Rows of class 0 and of class 1 in a set of `size`, about `ones` of class 1.
+
+        At least one of each class, and not more than there are.
+        """
+        most = min(self.available[1], size - 1)
+        least = max(1, size - self.available[0])
+        ones = int(np.clip(np.floor(ones + 0.5), least, max(least, most)))
+        return np.array([min(size - ones, self.available[0]), ones])
+
+    def rows(self, zeros, ones):
+        """The first rows of each class, ascending."""
+        return np.sort(np.r_[self.queues[0][:zeros], self.queues[1][:ones]])
+
+
+def beam(best, first, size, available):
+    """Shares of class 1 that a step of progressive sampling tries.
+
+    Parameters
+    ----------
+    best : float
+        The best share so far.
+    first : bool
+        Whether it is the first step, which looks at all shares.
+    size : int
+        Rows of the training sets of the step.
+    available : array (2,)
+        Rows of each class that there are.
+
+    Returns
+    -------
+    low, high : float
+    """
+    radius = min(best, 1 - best) * (FACTOR - 1) / (FACTOR + 1)
+    ends = (LEAST_SHARE, 1 - LEAST_SHARE) if first else (best - radius, best + radius)
+    return np.clip(ends, max(0.0, 1 - available[0] / size), min(1.0, available[1] / size))
+
+
+def _mean_auc(estimate, positive, fold):
+    """AUC within each fold that has both classes, averaged over pairs."""
+    from scipy.stats import rankdata
+
+    total, pairs = 0.0, 0
+    for part in np.unique(fold):
+        held = fold == part
+        ones = positive[held]
+        m, n = int(ones.sum()), int((~ones).sum())
+        if m and n:
+            total += rankdata(estimate[held])[ones].sum() - m * (m + 1) / 2
+            pairs += m * n
+    return total / pairs if pairs else 0.5
+
+
+def _repeats(y, rng):
+    """Rows of the rarer class to add, drawn with replacement, to reach 1:1."""
+    ones = np.flatnonzero(y == 1)
+    zeros = np.flatnonzero(y == 0)
+    rarer = ones if len(ones) < len(zeros) else zeros
+    return rng.choice(rarer, abs(len(ones) - len(zeros)))

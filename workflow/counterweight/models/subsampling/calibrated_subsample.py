@@ -1,0 +1,314 @@
+"""scikit-learn estimators: train on subsampled rows without weights, then calibrate.
+
+The procedure of Mineiro (2010), regression section: where zeros are rejected at a known
+rate l, a model of the kept rows is biased; a spline whose control points count each kept
+zero 1 / l times corrects it, and does so at rates where importance weights in training
+fail.
+"""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from counterweight.errors import CounterweightError
+from counterweight.models.subsampling.calibration import SplineCalibrator
+from counterweight.numerics.checks import checked_weights
+from counterweight.numerics.zero_rejection import checked_rates, kept_rows, key_order, row_uniforms
+
+#: Arrays go to the estimator as they are; only sparse ones in a form that has rows.
+PASSED_ON = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
+
+
+class SubsampleError(CounterweightError, ValueError):
+    """A `CounterweightError` that scikit-learn's tools know as a ValueError."""
+
+
+class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
+    def __init__(self, estimator, keep_rate=1.0, bins=20, calibration_share=0.5, random_state=None):
+        self.estimator = estimator
+        self.keep_rate = keep_rate
+        self.bins = bins
+        self.calibration_share = calibration_share
+        self.random_state = random_state
+
+    def _checked(self, X, y, **checks):
+        """X and y of a fit; what X may hold is for the estimator to say."""
+        if not hasattr(X, "columns") or y is None:
+            checks |= PASSED_ON
+            return validate_data(self, X, y, ensure_min_samples=2, **checks)
+        y = validate_data(self, y=y, **checks)
+        check_consistent_length(X, y)
+        return validate_data(self, X, skip_check_array=True), y
+
+    def _checked_new(self, X):
+        if hasattr(X, "columns"):
+            return validate_data(self, X, reset=False, skip_check_array=True)
+        return validate_data(self, X, reset=False, **PASSED_ON)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator).input_tags
+        for name in ("allow_nan", "categorical", "sparse", "string"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
+
+    def _fit(self, *arguments):
+        try:
+            return self._fitted(*arguments)
+        except CounterweightError as error:
+            raise SubsampleError(str(error)) from error
+
+    def _fitted(self, X, y, reward, keys, row_keep_rate, sample_weight):
+        """Reject, train and calibrate; `y` is for the estimator, `reward` for the spline."""
+        rows = len(reward)
+        share = self.calibration_share
+        if not isinstance(share, (int, float)) or not 0 < share < 1:
+            raise CounterweightError(
+                f"calibration_share is {share!r}; give a number between 0 and 1."
+            )
+        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise CounterweightError(
+                f"{type(self.estimator).__name__} takes no sample_weight: wrap another estimator "
+                "or leave the weights out."
+            )
+        if sample_weight is not None and not np.asarray(sample_weight, dtype=float).any():
+            raise CounterweightError("All sample weights are zero, so nothing can be learned.")
+        if isinstance(self.keep_rate, (str, bool)):
+            raise CounterweightError(f"keep_rate is {self.keep_rate!r}; give a number or None.")
+        weight = checked_weights(sample_weight, rows)
+        keys = np.arange(rows) if keys is None else np.asarray(keys)
+        order = key_order(keys, rows)
+        y, reward, keys, weight = (part[order] for part in (y, reward, keys, weight))
+        if np.ndim(row_keep_rate):
+            row_keep_rate = np.asarray(row_keep_rate)
+            if len(row_keep_rate) != rows:
+                raise CounterweightError(
+                    f"There are {rows} rows but {len(row_keep_rate)} keep rates."
+                )
+            row_keep_rate = row_keep_rate[order]
+        random = check_random_state(self.random_state)
+        rejection, held_out = (int(seed) for seed in random.randint(2**31, size=2))
+        if self.keep_rate is None:
+            if row_keep_rate is None:
+                raise CounterweightError(
+                    "keep_rate is None, which means rows that are already subsampled: give fit "
+                    "their rates as row_keep_rate."
+                )
+            rate = np.broadcast_to(checked_rates(reward, row_keep_rate), rows)
+            kept = np.ones(rows, bool)
+        else:
+            if row_keep_rate is not None:
+                raise CounterweightError(
+                    "Give keep_rate (rows are rejected here) or row_keep_rate (rows were rejected "
+                    "before), not both: for the second, set keep_rate to None."
+                )
+            rate = np.broadcast_to(checked_rates(reward, self.keep_rate), rows)
+            kept = kept_rows(reward, keys, self.keep_rate, rejection)
+        kept = kept & (weight > 0)
+        aside = _held_out(reward != 0, kept, keys, self.calibration_share, held_out)
+        train = kept & ~aside
+        if not train.any() or not aside.any():
+            raise CounterweightError(
+                f"Of {rows} rows {int(kept.sum())} were kept: too few to train and to calibrate. "
+                "Raise keep_rate."
+            )
+        self._check_parts(y, train, aside)
+        weighted = {} if sample_weight is None else {"sample_weight": weight[train]}
+        self.estimator_ = clone(self.estimator).fit(
+            _safe_indexing(X, order[train]), y[train], **weighted
+        )
+        self.calibrator_ = SplineCalibrator(self.bins, self._bounds()).fit(
+            self._raw(_safe_indexing(X, order[aside])), reward[aside], rate[aside], weight[aside]
+        )
+        self.n_rows_kept_ = int(kept.sum())
+        self.n_rows_trained_ = int(train.sum())
+        self.n_rows_calibrated_ = int(aside.sum())
+        return self
+
+    def _check_parts(self, y, train, aside):
+        """Nothing more to ask of the rows."""
+
+
+class CalibratedSubsampleClassifier(ClassifierMixin, _CalibratedSubsample):
+    """Binary classifier trained on subsampled rows and calibrated for all.
+
+    Rows of the first class (``classes_[0]``, e.g. 0 or False) are the zeros: they are kept
+    with probability `keep_rate`, rows of the other class always. A share of the kept rows
+    is held out, the estimator learns from the rest without weights for the rejection, and
+    a spline fitted to the held-out rows turns its score into p(y = 1 | x) of all rows.
+
+    It assumes that the rate is known and does not depend on the features beyond what
+    `row_keep_rate` says; a wrong rate gives probabilities whose odds are wrong by it.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier
+        With ``predict_proba`` or ``decision_function``.
+    keep_rate : float or None
+        Rate in (0, 1] at which rows of class 0 are kept. None: the rows given to `fit`
+        are already subsampled, at the rates `row_keep_rate`.
+    bins : int
+        Bins of the spline, see `SplineCalibrator`.
+    calibration_share : float
+        Share of the kept rows of each class that is held out.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : numpy.ndarray, shape (2,)
+    estimator_ : the fitted estimator
+    calibrator_ : SplineCalibrator
+    n_rows_kept_, n_rows_trained_, n_rows_calibrated_, n_features_in_ : int
+
+    References
+    ----------
+    Mineiro (2010), regression section.
+    """
+
+    def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
+        """Reject zeros, train, calibrate.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or table (n, d)
+            What the estimator takes; missing values, categories and text reach it as they are.
+        y : array (n,)
+            Two classes.
+        keys : array (n,) of integers, optional
+            Row ids. With them the same rows are kept, held out and trained on whatever
+            the order of the rows; without them a row goes by its place.
+        row_keep_rate : float or array (n,), optional
+            Only with ``keep_rate=None``: the rates at which the zeros were kept.
+        sample_weight : array (n,), optional
+            Weights for another reason; estimator and spline both honour them.
+
+        Raises
+        ------
+        CounterweightError
+            For bad rates or weights, and where rejection leaves too few rows of a class.
+        """
+        X, y = self._checked(X, y)
+        check_classification_targets(y)
+        kind = type_of_target(y)
+        if kind != "binary":
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}."
+            )
+        self.classes_, code = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise SubsampleError(
+                f"Classifier can't train when only one class is present: all {len(y)} rows are "
+                f"{self.classes_[0]!r}."
+            )
+        return self._fit(X, y, code.astype(float), keys, row_keep_rate, sample_weight)
+
+    def _check_parts(self, y, train, aside):
+        for part, what in ((train, "train on"), (aside, "calibrate on")):
+            if len(np.unique(y[part])) < 2:
+                raise CounterweightError(
+                    f"The {int(part.sum())} kept rows to {what} are of one class only: raise "
+                    "keep_rate or give more rows."
+                )
+
+    def _bounds(self):
+        proba = hasattr(self.estimator_, "predict_proba")
+        return ((0.0, 1.0) if proba else None, (0.0, 1.0))
+
+    def _raw(self, X):
+        if hasattr(self.estimator_, "predict_proba"):
+            return self.estimator_.predict_proba(X)[:, 1]
+        if not hasattr(self.estimator_, "decision_function"):
+            raise CounterweightError(
+                f"{type(self.estimator).__name__} has neither predict_proba nor decision_function: "
+                "wrap a classifier, or use CalibratedSubsampleRegressor."
+            )
+        return self.estimator_.decision_function(X)
+
+    def predict_proba(self, X):
+        """Class probabilities of the population before rejection, (n, 2)."""
+        check_is_fitted(self)
+        X = self._checked_new(X)
+        positive = self.calibrator_.predict(self._raw(X))
+        return np.column_stack([1 - positive, positive])
+
+    def predict(self, X):
+        """The class whose calibrated probability is larger, (n,)."""
+        check_is_fitted(self)
+        return self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
+    """Regressor trained on rows whose zero rewards were subsampled, calibrated for all.
+
+    As `CalibratedSubsampleClassifier`, for a reward that is a number: rows of y == 0 are
+    kept with probability `keep_rate`, all others always. Beyond the outer control points
+    the spline is constant, unless `reward_bounds` says where it ends.
+
+    Parameters
+    ----------
+    estimator : scikit-learn regressor
+    keep_rate, bins, calibration_share, random_state
+        As of `CalibratedSubsampleClassifier`.
+    reward_bounds : (float, float), optional
+        Least and greatest possible reward. The spline then ends there at the least and
+        greatest score of the held-out rows, as in the paper; without it a range as wide as
+        the largest reward would bend the spline at its ends.
+
+    Attributes
+    ----------
+    estimator_ : the fitted estimator
+    calibrator_ : SplineCalibrator
+    n_rows_kept_, n_rows_trained_, n_rows_calibrated_, n_features_in_ : int
+
+    References
+    ----------
+    Mineiro (2010), regression section.
+    """
+
+    def __init__(
+        self,
+        estimator,
+        keep_rate=1.0,
+        bins=20,
+        calibration_share=0.5,
+        random_state=None,
+        reward_bounds=None,
+    ):
+        super().__init__(estimator, keep_rate, bins, calibration_share, random_state)
+        self.reward_bounds = reward_bounds
+
+    def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
+        """Reject zeros, train, calibrate; see `CalibratedSubsampleClassifier.fit`."""
+        X, y = self._checked(X, y, y_numeric=True)
+        y = np.asarray(y, dtype=float)
+        return self._fit(X, y, y, keys, row_keep_rate, sample_weight)
+
+    def _bounds(self):
+        return (None, "flat" if self.reward_bounds is None else self.reward_bounds)
+
+    def _raw(self, X):
+        return np.asarray(self.estimator_.predict(X), dtype=float)
+
+    def predict(self, X):
+        """Expected reward in the population before rejection, (n,)."""
+        check_is_fitted(self)
+        return self.calibrator_.predict(self._raw(self._checked_new(X)))
+
+
+def _held_out(nonzero, kept, keys, share, seed):
+    """Kept rows to calibrate on: of each kind the given share, at least one of two."""
+    draw = row_uniforms(keys, seed)
+    aside = np.zeros(len(kept), bool)
+    for kind in (kept & nonzero, kept & ~nonzero):
+        rows = np.flatnonzero(kind)
+        rows = rows[np.lexsort((keys[rows], draw[rows]))]
+        count = int(np.clip(np.floor(share * len(rows) + 0.5), min(1, len(rows) - 1), None))
+        aside[rows[: min(count, max(len(rows) - 1, 0))]] = True
+    return aside

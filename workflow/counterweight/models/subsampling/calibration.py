@@ -1,0 +1,261 @@
+"""Calibration of scores on subsampled rows: a linear spline, and the prior correction."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import checked_weights
+from counterweight.numerics.zero_rejection import keep_weights
+
+
+def shifted_odds(probability, ratio):
+    """Probability whose odds are `ratio` times those of `probability`.
+
+    Parameters
+    ----------
+    probability : array or float
+        In [0, 1]; 0 and 1 stay where they are.
+    ratio : array or float
+        Positive and finite.
+    """
+    probability = np.asarray(probability, dtype=float)
+    up = ratio * probability
+    return up / (up + (1.0 - probability))
+
+
+def prior_correction(q, keep_rate):
+    """p(y = 1 | x) of all rows from that of rows whose zeros were kept at a known rate.
+
+    p = l q / (l q + 1 - q). Exact where `q` is the true probability among the kept rows
+    and zeros were rejected without a look at x; what is wrong with `q` stays wrong.
+
+    Parameters
+    ----------
+    q : array or float
+        p(y = 1 | x) among the kept rows, in [0, 1].
+    keep_rate : array or float
+        l, the rate at which rows of class 0 were kept, in (0, 1].
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    CounterweightError
+        For probabilities outside [0, 1] or rates outside (0, 1].
+    """
+    return shifted_odds(_probabilities(q), _rates(keep_rate))
+
+
+def inverse_prior_correction(p, keep_rate):
+    """p(y = 1 | x) among kept rows from that of all rows: q = p / (p + l (1 - p))."""
+    return shifted_odds(_probabilities(p), 1.0 / _rates(keep_rate))
+
+
+class SplineCalibrator(BaseEstimator):
+    """Linear spline from a raw score to the expected reward (Mineiro 2010).
+
+    The calibration rows are cut by score into bins of equal count, half-open, the last
+    closed; above a score that fills a bin alone, the next score begins one. Each bin gives
+    a control point: the weighted means of score and reward. With the two ends (least score,
+    least reward) and (greatest score, greatest reward) the points define a linear spline.
+    On rows whose zeros were rejected, a row of reward 0 weighs 1 / l, so the control points
+    are those of all rows up to chance, also when the score itself was learned without
+    weights.
+
+    It assumes that the rows were not used to learn the score, and that zeros were
+    rejected by a known rate: with a wrong rate the spline is biased by its odds.
+
+    Parameters
+    ----------
+    bins : int
+        Bins asked for. Rows of one score are never parted, so ties can leave fewer.
+    bounds : ((float, float), (float, float)), optional
+        Least and greatest possible score, least and greatest possible reward: for a
+        classifier ``((0, 1), (0, 1))``. A pair that is None, and None for both, means the
+        range seen in `fit`. Rewards without a natural range may say ``"flat"``: no end
+        points, and the spline is constant beyond the outer control points.
+    monotone : bool
+        Whether control points that fall are pooled until they rise. The paper does not.
+
+    Attributes
+    ----------
+    control_scores_, control_rewards_ : numpy.ndarray, shape (k,)
+        Knots of the spline, ends included; scores ascend strictly. An end at which
+        rows stand is their mean, not the bound.
+    n_bins_ : int
+        Bins that hold rows.
+    """
+
+    def __init__(self, bins=20, bounds=None, monotone=False):
+        self.bins = bins
+        self.bounds = bounds
+        self.monotone = monotone
+
+    def fit(self, score, reward, keep_rate=None, sample_weight=None):
+        """Find the control points.
+
+        Parameters
+        ----------
+        score, reward : array (n,)
+        keep_rate : float or array (n,), optional
+            Rate in (0, 1] at which a row of reward 0 was kept; all rows if None.
+        sample_weight : array (n,), optional
+            Weights for another reason; they multiply those of the rates.
+
+        Raises
+        ------
+        CounterweightError
+            For no rows, values that are not finite, values outside of `bounds`, rates
+            outside (0, 1] or unusable weights.
+        """
+        if not isinstance(self.bins, (int, np.integer)) or self.bins is True or self.bins < 1:
+            raise CounterweightError(f"bins is {self.bins!r}; it must be a whole number from 1 up.")
+        score, reward = _numbers(score, "scores"), _numbers(reward, "rewards")
+        if len(score) != len(reward):
+            raise CounterweightError(
+                f"There are {len(score)} scores but {len(reward)} rewards: give one for each row."
+            )
+        if not len(score):
+            raise CounterweightError("There is no row to calibrate on.")
+        weight = checked_weights(sample_weight, len(score))
+        if keep_rate is not None:
+            weight = weight * keep_weights(reward, keep_rate)
+        used = weight > 0
+        score, reward, weight = score[used], reward[used], weight[used]
+        order = np.lexsort((weight, reward, score))
+        score, reward, weight = score[order], reward[order], weight[order]
+        given = (None, None) if self.bounds is None else self.bounds
+        flat = isinstance(given[1], str) and given[1] == "flat"
+        low, high = _end_points(score, given[0], "scores")
+        least, most = _end_points(reward, None if flat else given[1], "rewards")
+
+        rows = len(score)
+        first = (np.arange(1, self.bins) * rows) // self.bins
+        cuts = _distinct_cuts(score, score[first[first > 0]])
+        member = np.searchsorted(cuts, score, side="right")
+        mass, x, r = (
+            np.bincount(member, weights=values, minlength=len(cuts) + 1)
+            for values in (weight, weight * score, weight * reward)
+        )
+        edges = np.r_[0, np.searchsorted(member, np.arange(1, len(cuts) + 1)), rows]
+        filled = edges[1:] > edges[:-1]
+        start, stop = edges[:-1][filled], edges[1:][filled]
+        mass, x, r = mass[filled], x[filled] / mass[filled], r[filled] / mass[filled]
+        self.n_bins_ = len(mass)
+        # Rounding may put the mean of equal values beside them.
+        x, r = np.clip(x, score[start], score[stop - 1]), np.clip(r, least, most)
+        if flat:
+            least, most = r[0], r[-1]
+        self.control_scores_, self.control_rewards_ = _merged(
+            np.r_[low, x, high], np.r_[least, r, most], np.r_[0.0, mass, 0.0], self.monotone
+        )
+        return self
+
+    def predict(self, score):
+        """Expected reward at each score, shape (n,); constant beyond the ends.
+
+        Raises
+        ------
+        CounterweightError
+            For scores that are not finite, or outside of score bounds that were given.
+        """
+        check_is_fitted(self)
+        score = _numbers(score, "scores")
+        if self.bounds is not None and self.bounds[0] is not None:
+            _inside(score, self.bounds[0], "scores")
+        return np.interp(score, self.control_scores_, self.control_rewards_)
+
+
+def _distinct_cuts(score, cuts):
+    """Lower bounds of the bins after the first, ascending, none of which is empty.
+
+    Where ties make a bound equal to the one before, the next greater score takes its place:
+    else one frequent score would swallow all above it.
+    """
+    again = cuts[np.diff(cuts, prepend=score[0]) == 0]
+    after = np.searchsorted(score, np.unique(again), side="right")
+    return np.unique(np.r_[cuts[cuts > score[0]], score[after[after < len(score)]]])
+
+
+def _end_points(values, pair, what):
+    if pair is None:
+        return values.min(), values.max()
+    if np.shape(pair) != (2,) or not (np.isfinite(pair).all() and pair[0] < pair[1]):
+        raise CounterweightError(
+            f"The bounds of the {what} are {pair!r}; give the least and the greatest."
+        )
+    _inside(values, pair, what)
+    return pair
+
+
+def _merged(x, r, mass, monotone):
+    """Knots with strictly ascending x: points of one x become their mean by `mass`.
+
+    Ends have no mass: they count only where no row stands at their x.
+    """
+    places, member = np.unique(x, return_inverse=True)
+    total = np.bincount(member, weights=mass)
+    count = np.bincount(member)
+    weighted = np.bincount(member, weights=mass * r)
+    plain = np.bincount(member, weights=r) / count
+    rewards = np.where(total > 0, weighted / np.where(total > 0, total, 1.0), plain)
+    if monotone:
+        from sklearn.isotonic import IsotonicRegression
+
+        tiny = total.sum() * 1e-12
+        weight = np.maximum(total, tiny)
+        rewards = IsotonicRegression().fit(places, rewards, sample_weight=weight).predict(places)
+    return places, rewards
+
+
+def _numbers(values, what):
+    try:
+        values = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {what} must be numbers: {error}.") from error
+    if values.ndim != 1:
+        raise CounterweightError(f"The {what} must be one number a row, got {values.shape}.")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise CounterweightError(
+            f"{len(bad)} of {len(values)} {what} are missing or infinite (first: row {bad[0]}): "
+            "the model failed, or rows must be dropped first."
+        )
+    return values
+
+
+def _inside(values, pair, what):
+    bad = np.flatnonzero((values < pair[0]) | (values > pair[1]))
+    if len(bad):
+        raise CounterweightError(
+            f"{len(bad)} of {len(values)} {what} lie outside of the bounds {pair[0]} to {pair[1]} "
+            f"(first: row {bad[0]}, {values[bad[0]]:g}): correct the bounds or the {what}."
+        )
+
+
+def _probabilities(values):
+    values = np.asarray(values, dtype=float)
+    bad = ~((values >= 0) & (values <= 1))
+    if bad.any():
+        raise CounterweightError(
+            f"{int(bad.sum())} of {values.size} probabilities are not between 0 and 1: "
+            "the prior correction needs p(y = 1 | x)."
+        )
+    return values
+
+
+def _rates(keep_rate):
+    try:
+        rate = np.asarray(keep_rate, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"keep_rate is {keep_rate!r}; it must be a number.") from error
+    bad = ~((rate > 0) & (rate <= 1))
+    if bad.any():
+        raise CounterweightError(
+            f"{int(bad.sum())} of {rate.size} keep rates are not above 0 and at most 1 (first: "
+            f"{np.ravel(rate)[np.flatnonzero(bad)[0]]}): a rate is the share of zeros kept."
+        )
+    return rate

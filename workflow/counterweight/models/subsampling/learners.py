@@ -1,0 +1,262 @@
+"""Learners of p(y = 1 | x) by name, for studies of what rows a learner is given.
+
+Each has ``fit(X, y, weight, rng)``, ``score(X)`` in [0, 1], ``converged_`` and
+``numbers()``, what can be stored of it as arrays. The caller has checked its input.
+"""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.linear import fit_logistic, logistic_probability
+
+#: Passes of stochastic gradient descent over the rows.
+PASSES = 10
+#: A feature's spread is taken to be at least this, so that an indicator of few rows is
+#: not blown up.
+LEAST_SPREAD = 0.05
+
+
+def new_learner(name, min_leaf=2):
+    """A new learner.
+
+    Parameters
+    ----------
+    name : {"sgd", "logistic", "boosting", "tree"}
+    min_leaf : int
+        Least rows in a leaf of the tree; the others have none.
+    """
+    if name == "tree":
+        return Tree(min_leaf)
+    if name not in LEARNERS:
+        raise CounterweightError(
+            f"There is no learner {name!r}; choose one of {listed([*LEARNERS, 'tree'])}."
+        )
+    return LEARNERS[name]()
+
+
+def stored_learner(name, number):
+    """A linear or constant model from its numbers, flat arrays by name."""
+    if "constant" in number:
+        model = ConstantModel(np.zeros(1), np.zeros(1))
+        model.probability_ = float(number["constant"][0])
+        return model
+    model = LEARNERS[name]()
+    model.coef_, model.intercept_ = number["coef"], float(number["intercept"][0])
+    return model
+
+
+class StochasticGradient:
+    """Linear regression by stochastic gradient descent on the squared loss.
+
+    A row of weight w moves the coefficients w times as far. The step is 1 / the largest
+    squared norm of a row, so no row of weight 1 overshoots, and it falls as the fourth
+    root of the number of rows seen. With weights of 1 / l much above 1 it does overshoot:
+    that is the weakness of importance weights in online learning (Mineiro 2010,
+    regression section). It is not hidden: predictions outside [0, 1] are counted in
+    `out_of_range` before they are limited.
+
+    Attributes
+    ----------
+    coef_ : numpy.ndarray, shape (d,)
+        In units of 1/feature.
+    intercept_ : float
+    converged_ : bool
+        False where the descent overflowed; the coefficients are then those of the last
+        pass that stayed finite (0 where there was none).
+    """
+
+    def fit(self, X, y, weight, rng):
+        from sklearn.linear_model import SGDRegressor
+
+        center = X.mean(axis=0)
+        scale = np.sqrt(X.var(axis=0) + LEAST_SPREAD**2 * (np.ptp(X, axis=0) ** 2))
+        scale[scale == 0] = 1.0
+        standard = (X - center) / scale
+        model = SGDRegressor(
+            loss="squared_error",
+            penalty=None,
+            learning_rate="invscaling",
+            power_t=0.25,
+            eta0=1.0 / (1.0 + (standard**2).sum(axis=1).max()),
+            random_state=int(rng.integers(2**31)),
+        )
+        coef, intercept = np.zeros(X.shape[1]), 0.0
+        self.converged_ = True
+        for _ in range(PASSES):
+            try:
+                with np.errstate(all="ignore"):
+                    model.partial_fit(standard, y, sample_weight=weight)
+            except ValueError as error:
+                if "overflow" not in str(error):
+                    raise
+                self.converged_ = False
+                break
+            coef, intercept = model.coef_.copy(), float(model.intercept_[0])
+        self.coef_ = coef / scale
+        self.intercept_ = float(intercept - self.coef_ @ center)
+        return self
+
+    def raw(self, X):
+        """Predictions as they are, also outside [0, 1]."""
+        with _one_thread():
+            return X @ self.coef_ + self.intercept_
+
+    def score(self, X):
+        return np.clip(self.raw(X), 0.0, 1.0)
+
+    def out_of_range(self, X):
+        """Share of the rows whose raw prediction is outside [0, 1]."""
+        raw = self.raw(X)
+        return float(((raw < 0) | (raw > 1)).mean())
+
+    def numbers(self):
+        return {"coef": self.coef_, "intercept": self.intercept_}
+
+
+class Logistic:
+    """Batch logistic regression (`counterweight.numerics.linear.fit_logistic`), on one thread.
+
+    The products of several threads are added in another order.
+    """
+
+    def fit(self, X, y, weight, rng):
+        with _one_thread():
+            self.coef_, self.intercept_, _, self.converged_ = fit_logistic(X, y, weight)
+        return self
+
+    def score(self, X):
+        with _one_thread():
+            return logistic_probability(X, self.coef_, self.intercept_)
+
+    def out_of_range(self, X):
+        return 0.0
+
+    def numbers(self):
+        return {"coef": self.coef_, "intercept": self.intercept_}
+
+
+class Boosting:
+    """Histogram gradient boosting: 100 trees of 31 leaves, step 0.1, no early stopping.
+
+    On one thread, since the sums of several threads are added in another order. Features
+    are binned by their quantiles here, weights or not: weighted and unweighted fits then
+    have the same bins, and scikit-learn is spared weighted quantiles, which take longer
+    than the fit.
+    """
+
+    converged_ = True
+
+    def fit(self, X, y, weight, rng):
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        self.cuts_ = [_cuts(column) for column in X.T]
+        X = self._binned(X)
+        with _one_thread():
+            self.model_ = HistGradientBoostingClassifier(
+                max_iter=100,
+                learning_rate=0.1,
+                max_leaf_nodes=31,
+                early_stopping=False,
+                random_state=int(rng.integers(2**31)),
+            ).fit(X, y, sample_weight=weight)
+        return self
+
+    def score(self, X):
+        X = self._binned(X)
+        with _one_thread():
+            return self.model_.predict_proba(X)[:, 1]
+
+    def _binned(self, X):
+        codes = [
+            np.searchsorted(cuts, column) for cuts, column in zip(self.cuts_, X.T, strict=True)
+        ]
+        return np.column_stack(codes).astype(float)
+
+    def out_of_range(self, X):
+        return 0.0
+
+    def numbers(self):
+        return {}
+
+
+class Tree:
+    """An unpruned decision tree (entropy) with Laplace-smoothed leaves.
+
+    A leaf of (weighted) n1 rows of class 1 and n0 of class 0 estimates
+    (n1 + 1) / (n1 + n0 + 2), as Weiss & Provost (2003) used with unpruned C4.5. Where class
+    1 was over-sampled by the factor o, their corrected estimate is
+    (n1 + 1) / (n1 + o n0 + 2). Weights count as numbers of rows.
+
+    Parameters
+    ----------
+    min_leaf : int
+    """
+
+    converged_ = True
+
+    def __init__(self, min_leaf=2):
+        self.min_leaf = min_leaf
+
+    def fit(self, X, y, weight, rng):
+        from sklearn.tree import DecisionTreeClassifier
+
+        tree = DecisionTreeClassifier(
+            criterion="entropy",
+            min_samples_leaf=self.min_leaf,
+            random_state=int(rng.integers(2**31)),
+        ).fit(X, y, sample_weight=weight)
+        self.tree_ = tree.tree_
+        mass = self.tree_.weighted_n_node_samples
+        ones = self.tree_.value[:, 0, :] / self.tree_.value[:, 0, :].sum(axis=1, keepdims=True)
+        self.ones_ = ones[:, 1] * mass if len(tree.classes_) == 2 else mass * tree.classes_[0]
+        self.zeros_ = mass - self.ones_
+        return self
+
+    def score(self, X, over_sampling=1.0):
+        """Smoothed estimates, rows of class 0 counting `over_sampling` times."""
+        leaf = (self.ones_ + 1.0) / (self.ones_ + over_sampling * self.zeros_ + 2.0)
+        return leaf[self.tree_.apply(np.asarray(X, dtype=np.float32))]
+
+    def out_of_range(self, X):
+        return 0.0
+
+    def numbers(self):
+        return {}
+
+
+class ConstantModel:
+    """What is left where the rows kept are of one class: their smoothed share of ones.
+
+    (w1 + 1) / (w1 + w0 + 2), with the weights that make up for the rejected rows.
+    """
+
+    converged_ = False
+
+    def __init__(self, y, weight):
+        self.probability_ = float((weight @ y + 1.0) / (weight.sum() + 2.0))
+
+    def score(self, X):
+        return np.full(len(X), self.probability_)
+
+    def out_of_range(self, X):
+        return 0.0
+
+    def numbers(self):
+        return {"constant": self.probability_}
+
+
+LEARNERS = {"sgd": StochasticGradient, "logistic": Logistic, "boosting": Boosting}
+
+
+def _cuts(column, bins=255):
+    """Thresholds between bins of about equal count, at most one for each distinct value."""
+    values = np.unique(column)
+    if len(values) > bins:
+        return np.unique(np.quantile(column, np.arange(1, bins) / bins))
+    return (values[1:] + values[:-1]) / 2
+
+
+def _one_thread():
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1)

@@ -1,0 +1,303 @@
+"""Training on rows whose zeros were rejected at a known rate."""
+
+import logging
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
+from counterweight.models.subsampling.learners import ConstantModel, new_learner, stored_learner
+from counterweight.numerics.checks import (
+    checked_labels,
+    checked_new_rows,
+    checked_rows,
+    checked_weights,
+)
+from counterweight.numerics.zero_rejection import (
+    keep_weights,
+    kept_rows,
+    key_order,
+    rate_for_share,
+    row_uniforms,
+)
+
+log = logging.getLogger("counterweight")
+
+TASK = "classification"
+OPTIONS = {
+    "learner": {
+        "enum": ["sgd", "logistic", "boosting", "tree"],
+        "default": "logistic",
+        "description": "What learns from the kept rows.",
+    },
+    "keep_rate": {
+        "type": ["number", "string"],
+        "exclusiveMinimum": 0,
+        "maximum": 1,
+        "pattern": "^balanced$",
+        "default": 0.1,
+        "description": "Rate at which rows of class 0 are kept; balanced: as many as of class 1.",
+    },
+    "correction": {
+        "enum": ["none", "weights", "spline", "prior"],
+        "default": "spline",
+        "description": "none: no weights, no correction; weights: a kept row of class 0 weighs "
+        "1/keep_rate in training; spline: no weights, then a calibration spline with corrected "
+        "control points; prior: no weights, then the odds times keep_rate.",
+    },
+    "bins": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 20,
+        "description": "Bins of equal count of the calibration spline.",
+    },
+    "calibration_share": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.5,
+        "description": "Share of the kept rows held out to fit the spline.",
+    },
+    "min_leaf": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 2,
+        "description": "Least rows in a leaf; learner tree only.",
+    },
+}
+
+
+class SubsampledClassifier:
+    """p(y = 1 | x) learned from all rows of class 1 and a part of those of class 0.
+
+    It sees all training rows, but learns from those kept at rate l only. A row's fate is
+    a hash of its key: the rows of a lower rate are among those of a higher one, and the
+    order of the rows does not matter. Four ways to make up for the rejection: see the
+    option ``correction``. With ``spline`` the rows of a share ``calibration_share`` of
+    the keys are held out from learning, and the kept ones among them fit the spline.
+
+    Where the kept rows to learn from, or those to calibrate on, are of one class, nothing
+    can be learned: the model is then a constant (`ConstantModel`), with a warning,
+    ``constant_`` True and ``converged`` 0.
+
+    Parameters
+    ----------
+    learner, keep_rate, correction, bins, calibration_share, min_leaf
+        See `OPTIONS`.
+
+    Attributes
+    ----------
+    keep_rate_ : float
+        l as used.
+    rows_trained_ : int
+        Kept rows that the learner saw.
+    rows_calibrated_ : int
+        Kept rows that the spline was fitted to; 0 without a spline.
+    calibrator_ : SplineCalibrator or None
+    spline_gap_ : float or None
+        Mean |psi_l - psi_1| over all rows set aside for calibration, psi_1 being the
+        spline of the same scores from all these rows. A diagnostic: it uses the rejected
+        rows, which a log that lost them cannot.
+    predictions_out_of_range_ : float
+        Share of the rows given (kept or not) whose raw prediction is outside [0, 1].
+    constant_, converged_ : bool
+
+    References
+    ----------
+    Mineiro (2010), regression section.
+    """
+
+    #: The trainer passes row ids.
+    KEYED = True
+    SWEPT = (
+        "rows_trained",
+        "spline_gap",
+        "predictions_out_of_range",
+        "converged",
+        "constant_model",
+    )
+
+    def __init__(
+        self,
+        learner="logistic",
+        keep_rate=0.1,
+        correction="spline",
+        bins=20,
+        calibration_share=0.5,
+        min_leaf=2,
+    ):
+        self.learner = learner
+        self.keep_rate = keep_rate
+        self.correction = correction
+        self.bins = bins
+        self.calibration_share = calibration_share
+        self.min_leaf = min_leaf
+
+    def fit(self, X, y, sample_weight=None, *, rng, keys=None):
+        """Reject, learn and correct.
+
+        Parameters
+        ----------
+        X : array (n, d)
+        y : array (n,) of 0 and 1
+        sample_weight : array (n,), optional
+            Weights for another reason, e.g. selection. The learner and the spline honour
+            them under every correction; they multiply the weights of the rejection.
+        rng : numpy.random.Generator
+            Gives the seeds of the rejection, the hold-out and the learner, whatever the
+            options: two models with equal generators keep the same rows.
+        keys : array (n,) of integers, optional
+            Row ids; their place in the table if None.
+
+        Raises
+        ------
+        CounterweightError
+            For one class only, bad options, rows, weights or keys.
+        """
+        self._check_options()
+        X = checked_rows(X)
+        y = checked_labels(y, len(X))
+        outer = checked_weights(sample_weight, len(X))
+        keys = np.arange(len(X)) if keys is None else np.asarray(keys)
+        order = key_order(keys, len(X))
+        X, y, outer, keys = X[order], y[order], outer[order], keys[order]
+        ones = int(y.sum())
+        if ones in (0, len(y)):
+            raise CounterweightError(
+                f"All {len(y)} training rows are of class {int(ones > 0)}: a classifier needs both "
+                "classes."
+            )
+        rejection, held_out, learning = (int(seed) for seed in rng.integers(2**62, size=3))
+        self.keep_rate_ = (
+            rate_for_share(0.5, ones, len(y) - ones)
+            if self.keep_rate == "balanced"
+            else float(self.keep_rate)
+        )
+        kept = kept_rows(y, keys, self.keep_rate_, rejection) & (outer > 0)
+        aside = np.zeros(len(y), bool)
+        if self.correction == "spline":
+            aside = row_uniforms(keys, held_out) < self.calibration_share
+        train, calibrate = kept & ~aside, kept & aside
+        known = outer * keep_weights(y, self.keep_rate_)
+
+        self.rows_trained_, self.rows_calibrated_ = int(train.sum()), int(calibrate.sum())
+        self.calibrator_, self.spline_gap_ = None, None
+        parts = [train, calibrate] if self.correction == "spline" else [train]
+        self.constant_ = any(len(np.unique(y[part])) < 2 for part in parts)
+        if self.constant_:
+            log.warning(
+                "Of %d training rows %d were kept, and those to learn from or to calibrate on are "
+                "of one class: the model is a constant. Raise keep_rate.",
+                len(y),
+                int(kept.sum()),
+            )
+            self.learner_ = ConstantModel(y[kept], known[kept])
+        else:
+            weight = (known if self.correction == "weights" else outer)[train]
+            self.learner_ = new_learner(self.learner, self.min_leaf).fit(
+                X[train],
+                y[train],
+                # Learners are faster without weights, and the fit is the same.
+                None if (weight == 1).all() else weight,
+                np.random.default_rng(learning),
+            )
+            if self.correction == "spline":
+                self._calibrate(X[aside], y[aside], outer[aside], kept[aside])
+        self.predictions_out_of_range_ = self.learner_.out_of_range(X)
+        self.converged_ = bool(self.learner_.converged_)
+        self.n_features_ = X.shape[1]
+        return self
+
+    def _check_options(self):
+        if self.correction not in OPTIONS["correction"]["enum"]:
+            raise CounterweightError(
+                f"correction is {self.correction!r}; choose none, weights, spline or prior."
+            )
+        rate = self.keep_rate
+        if rate != "balanced" and not (
+            isinstance(rate, (int, float)) and not isinstance(rate, bool) and 0 < rate <= 1
+        ):
+            raise CounterweightError(
+                f"keep_rate is {rate!r}; give a number above 0 and at most 1, or balanced."
+            )
+        if not 0 < self.calibration_share < 1:
+            raise CounterweightError(
+                f"calibration_share is {self.calibration_share}; give a number between 0 and 1."
+            )
+
+        if not isinstance(self.min_leaf, (int, np.integer)) or self.min_leaf < 1:
+            raise CounterweightError(f"min_leaf is {self.min_leaf!r}; give a whole number above 0.")
+
+    def _calibrate(self, X, y, outer, kept):
+        score = self.learner_.score(X)
+        bounds = ((0.0, 1.0), (0.0, 1.0))
+        self.calibrator_ = SplineCalibrator(self.bins, bounds).fit(
+            score[kept], y[kept], self.keep_rate_, outer[kept]
+        )
+        whole = SplineCalibrator(self.bins, bounds).fit(score, y, None, outer)
+        gap = np.abs(self.calibrator_.predict(score) - whole.predict(score))
+        self.spline_gap_ = float(np.average(gap, weights=outer))
+
+    def predict_proba(self, X):
+        """Class probabilities p(y | x) of the population before rejection, (n, 2)."""
+        X = checked_new_rows(X, self.n_features_)
+        positive = self.learner_.score(X)
+        if not self.constant_:
+            if self.correction == "spline":
+                positive = self.calibrator_.predict(positive)
+            elif self.correction == "prior":
+                positive = prior_correction(positive, self.keep_rate_)
+        return np.column_stack([1 - positive, positive])
+
+    def to_arrays(self):
+        """What can be told in numbers of at most three dimensions.
+
+        ``learner`` and ``correction`` are places in the lists of `OPTIONS`. Trees and
+        boosting are not stored, only what is known of their fit; numbers that a correction
+        does not have are empty.
+        """
+        spline = self.calibrator_
+        return self.learner_.numbers() | {
+            "learner": OPTIONS["learner"]["enum"].index(self.learner),
+            "correction": OPTIONS["correction"]["enum"].index(self.correction),
+            "features": self.n_features_,
+            "control_scores": np.empty(0) if spline is None else spline.control_scores_,
+            "control_rewards": np.empty(0) if spline is None else spline.control_rewards_,
+            "keep_rate": self.keep_rate_,
+            "rows_trained": self.rows_trained_,
+            "rows_calibrated": self.rows_calibrated_,
+            "spline_gap": np.empty(0) if self.spline_gap_ is None else self.spline_gap_,
+            "predictions_out_of_range": self.predictions_out_of_range_,
+            "constant_model": float(self.constant_),
+            "converged": float(self.converged_),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """A linear or constant model from what `to_arrays` gave; it can predict.
+
+        Raises
+        ------
+        CounterweightError
+            For trees and boosting, which numbers do not hold.
+        """
+        number = {name: np.ravel(values) for name, values in arrays.items() if np.size(values)}
+        model = cls(
+            learner=OPTIONS["learner"]["enum"][int(number["learner"][0])],
+            correction=OPTIONS["correction"]["enum"][int(number["correction"][0])],
+            keep_rate=float(number["keep_rate"][0]),
+        )
+        model.keep_rate_ = model.keep_rate
+        model.n_features_ = int(number["features"][0])
+        model.constant_ = "constant" in number
+        if not model.constant_ and "coef" not in number:
+            raise CounterweightError(
+                f"A fitted {model.learner} is not stored in numbers: fit it again to predict."
+            )
+        model.learner_ = stored_learner(model.learner, number)
+        model.calibrator_ = None
+        if "control_scores" in number:
+            model.calibrator_ = SplineCalibrator(bounds=((0.0, 1.0), (0.0, 1.0)))
+            model.calibrator_.control_scores_ = number["control_scores"]
+            model.calibrator_.control_rewards_ = number["control_rewards"]
+        return model

@@ -1,0 +1,359 @@
+"""Weighted means with a standard error and an interval that allows for skewness."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import checked_weights
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One estimate and how far it can be trusted.
+
+    Attributes
+    ----------
+    value, standard_error : float
+        The standard error is NaN where it cannot be had (one row).
+    low, high : float
+        Interval of the given level.
+    rows : int
+        Rows of positive weight.
+    effective_rows : float
+        ``(sum w)^2 / sum w^2``: as many rows of equal weight would weigh as much (Kish 1965).
+    largest_weight : float
+    level : float
+        Nominal coverage of the interval.
+    """
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    rows: int
+    effective_rows: float
+    largest_weight: float
+    level: float = 0.95
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the interval rule needs to know of the influence values besides their spread.
+
+    Attributes
+    ----------
+    skewness : float
+        ``n^(1/2) sum c^3 / (sum c^2)^(3/2)`` of the influence values c.
+    pull : float
+        ``n^(1/2) sum w c / ((sum c^2)^(1/2) sum w)``: how far a chance error of the ratio moves
+        its own variance through the weights; 0 for weights that are all alike.
+    kurtosis : float
+        ``n sum c^4 / (sum c^2)^2``; 3 for normal values.
+    """
+
+    skewness: float = 0.0
+    pull: float = 0.0
+    kurtosis: float = 3.0
+
+
+def ratio_mean(values, weights=None, *, level=0.95, bounds=None, scale="root"):
+    """Weighted mean ``sum w f / sum w`` with linearised standard error and interval.
+
+    This is the Hajek estimator: the sum of the weights stands for the number of rows
+    before some were rejected, as it must where that number is lost. Rows have to be
+    independent draws; a fixed weight (such as 1 / keep rate of the rows that were kept
+    with that rate) is then right for rows rejected independently, and no correction for
+    a finite population is made. The estimate is biased by about 1/n.
+
+    Parameters
+    ----------
+    values : array-like (n,)
+    weights : array-like (n,), optional
+        Weights from 0 up; only their ratios count. Rows of weight 0 are not counted.
+    level : float
+        Coverage of the interval.
+    bounds : (float, float), optional
+        Smallest and largest value that the mean can have; either may be None. See
+        `mean_interval`.
+    scale : {"root", "plain"}
+        See `mean_interval`.
+
+    Returns
+    -------
+    Estimate
+        With ``SE^2 = n/(n-1) sum w^2 (f - m)^2 / (sum w)^2`` (Cochran 1977, section 6.4).
+
+    Raises
+    ------
+    CounterweightError
+        For no rows, values that are not finite, or weights that are negative, not finite,
+        too few or all 0.
+    """
+    values = as_numbers(values, "values")
+    if values.ndim != 1 or not len(values):
+        raise CounterweightError(f"There is nothing to average: values of shape {values.shape}.")
+    bad = ~np.isfinite(values)
+    if bad.any():
+        raise CounterweightError(
+            f"{int(bad.sum())} of {len(values)} values to average are not finite (first: row "
+            f"{int(np.flatnonzero(bad)[0])}): find out why before they are averaged."
+        )
+    if weights is None:
+        mean = float(values.mean())
+        return _estimate(mean, values - mean, None, len(values), level, bounds, scale)
+    weights = checked_weights(weights, len(values))
+    used = weights > 0
+    if not used.all():
+        values, weights = values[used], weights[used]
+    largest, weights = float(weights.max()), scaled_weights(weights)
+    mean = float(np.dot(weights, values) / weights.sum())
+    found = _estimate(mean, weights * (values - mean), weights, len(values), level, bounds, scale)
+    return replace(found, largest_weight=largest)
+
+
+def as_numbers(values, what):
+    """Values as an array of float64.
+
+    Raises
+    ------
+    CounterweightError
+        When they are text or other than numbers.
+    """
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {what} must be numbers, not text: {error}.") from error
+
+
+def scaled_weights(weights):
+    """Weights over the power of two that brings the largest near 1: no digit changes.
+
+    Their fourth powers then neither overflow nor vanish for all rows, as they would for
+    weights such as 1e100 or 1e-100. Ordinary weights are returned as they are.
+    """
+    largest = float(weights.max())
+    if 1e-30 < largest < 1e30:
+        return weights
+    return np.ldexp(weights, 1 - np.frexp(largest)[1])
+
+
+def _estimate(value, influence, weights, rows, level, bounds, scale):
+    """Estimate from the rows' influence values, up to their common factor ``1 / sum w``."""
+    total = float(rows) if weights is None else float(weights.sum())
+    squares = influence * influence
+    second = float(squares.sum())
+    shape = shape_of(
+        rows,
+        total,
+        second,
+        float(np.dot(squares, influence)),
+        float(np.dot(squares, squares)),
+        0.0 if weights is None else float(np.dot(weights, influence)),
+    )
+    effective = float(rows) if weights is None else total**2 / float(np.dot(weights, weights))
+    return from_moments(
+        value,
+        second,
+        shape,
+        rows=rows,
+        total=total,
+        effective_rows=effective,
+        largest_weight=1.0 if weights is None else float(weights.max()),
+        level=level,
+        bounds=bounds,
+        scale=scale,
+    )
+
+
+def shape_of(rows, total, second, third, fourth, pull=0.0):
+    """Shape of influence values ``c = w (f - m)`` from their sums.
+
+    Parameters
+    ----------
+    rows : int
+    total : float
+        sum w.
+    second, third, fourth : float
+        sum c^2, sum c^3, sum c^4.
+    pull : float
+        sum w c.
+    """
+    if not second > 0 or not total > 0:
+        return Shape()
+    return Shape(
+        np.sqrt(rows) * third / second**1.5,
+        np.sqrt(rows) * pull / (np.sqrt(second) * total),
+        rows * fourth / second**2,
+    )
+
+
+def from_moments(
+    value,
+    second,
+    shape,
+    *,
+    rows,
+    total,
+    effective_rows,
+    largest_weight,
+    level=0.95,
+    bounds=None,
+    scale="root",
+):
+    """Estimate from sums that were gathered in one pass over a long table.
+
+    Parameters
+    ----------
+    value : float
+        sum w f / sum w.
+    second : float
+        sum w^2 (f - m)^2.
+    shape : Shape
+        From `shape_of`.
+    rows : int
+        Rows of positive weight.
+    total : float
+        sum w; the known number of rows where the sum is divided by that.
+    effective_rows, largest_weight, level, bounds, scale
+        As in `Estimate` and `ratio_mean`.
+    """
+    error = float(np.sqrt(second * rows / (rows - 1)) / total) if rows > 1 else float("nan")
+    # Values that are all alike say as much as their effective number of rows.
+    alike = not second > 0
+    low, high = mean_interval(
+        value,
+        error,
+        shape.skewness,
+        effective_rows if alike else rows,
+        level,
+        bounds,
+        pull=shape.pull,
+        kurtosis=shape.kurtosis,
+        scale=scale,
+    )
+    return Estimate(
+        float(value),
+        error,
+        low,
+        high,
+        int(rows),
+        float(effective_rows),
+        float(largest_weight),
+        level,
+    )
+
+
+def mean_interval(
+    value,
+    standard_error,
+    skewness,
+    rows,
+    level=0.95,
+    bounds=None,
+    *,
+    pull=0.0,
+    kurtosis=3.0,
+    scale="root",
+):
+    """Interval for a mean or a ratio of means, by Hall's transformation and t quantiles.
+
+    With T = (estimate - truth) / SE, the monotone cubic
+    ``g(T) = T + a T^2 + a^2 T^3 / 3 + b`` is closer to normal than T (Hall 1992, *J. R.
+    Statist. Soc. B* 54, section 2), with a = skewness / 3 and b = skewness / 6, both over
+    n^(1/2), for a mean. For a ratio the error of the ratio moves its own variance; from the
+    same expansion, with s = skewness - 2 pull: a = (3 s - skewness) / 6, b = s / 2 - a. On
+    the scale "root" T is that of the square root of the distance from the lower bound, which
+    takes SE / (4 distance) from a and keeps the cubic from bending far where few rows carry
+    the estimate. The quantiles are those of t with ``2 n / (kurtosis - 1)`` degrees of freedom
+    (at least 1), which is how well the variance itself is known. An end beyond one of the
+    `bounds` is moved to it.
+
+    What was seen in simulation (nominal 95 %; 600 to 1,000 logs of 2,000 to 20,000 rows for
+    each setting, zero rows kept at 1, .1 and .01). Importance-weighted values with 30 to
+    150 clicks, 54 settings, scale "root": 93.8-97 % in 50; 98-99 % in the four
+    self-normalised ones with about 10 zero rows that match the policy. There the scale
+    "plain" covers in 94-100 % (more than 97 % in 22 settings), the log scale in 93.5-98 %,
+    normal intervals in 89-96 % (below 93 % in 36). Log loss and Brier score, 60 settings with
+    .9 to 17 % positives, scale "plain": 93.5-97 % in all, against 92-96 % without the t
+    quantiles, 86-96 % without the ratio's correction, 88-96 % for normal intervals and
+    92.6 % at worst on the scale "root". What no rule can mend is what the rows do not hold:
+    with fewer than about 20 clicks that match the policy, or a share of zero rows whose
+    large loss none of the few rows left happens to show, coverage can be anything.
+
+    Parameters
+    ----------
+    value, standard_error : float
+    skewness : float
+        Of the influence values (third moment over the 3/2 power of the second).
+    rows : float
+        Number n of influence values.
+    level : float
+        In (0, 1).
+    bounds : (float, float), optional
+        Smallest and largest possible value of the mean *and of the values averaged*; either
+        may be None.
+    pull, kurtosis : float
+        See `Shape`; the defaults are those of weights all alike and of normal values.
+    scale : {"root", "plain"}
+        "root", for values of rewards, works on the square root of the distance from the lower
+        bound if there is one and the value lies above it, else as "plain", which is for
+        losses and shares.
+
+    Returns
+    -------
+    low, high : float
+        Where all values are alike (standard error 0) and bounds are given, a share
+        ``1 - (alpha/2)^(1/n)`` of unseen rows could lie at either bound without having been seen
+        with a larger probability than alpha/2, and the interval says so. NaN where nothing can
+        be said: a single row, or values alike and no bound on that side.
+
+    Raises
+    ------
+    ValueError
+        For a level out of range or an unknown scale.
+    """
+    if scale not in ("root", "plain"):
+        raise ValueError(f"scale must be root or plain, not {scale!r}")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, not {level}")
+    bottom, top = (None, None) if bounds is None else bounds
+    if not np.isfinite(standard_error):
+        return float("nan"), float("nan")
+    if standard_error <= 0:
+        unseen = 1 - ((1 - level) / 2) ** (1 / rows)
+        return tuple(
+            float("nan") if end is None or not np.isfinite(end) else value + unseen * (end - value)
+            for end in (bottom, top)
+        )
+    from scipy.special import stdtrit
+
+    root = np.sqrt(rows)
+    of_variance = skewness - 2 * pull
+    bend = (3 * of_variance - skewness) / 6 / root
+    shift = of_variance / 2 / root - bend
+    quantile = stdtrit(max(2 * rows / max(kurtosis - 1, 1e-12), 1.0), 0.5 + level / 2)
+    if scale == "root" and bottom is not None and value > bottom:
+        distance = value - bottom
+        bend -= standard_error / (4 * distance)
+        low, high = (
+            float(bottom + distance * max(1 - standard_error * T / (2 * distance), 0.0) ** 2)
+            for T in (_unbend(end - shift, bend) for end in (quantile, -quantile))
+        )
+    else:
+        low, high = (
+            float(value - standard_error * _unbend(end - shift, bend))
+            for end in (quantile, -quantile)
+        )
+    if bottom is not None:
+        low = max(low, float(bottom))
+    if top is not None:
+        high = min(high, float(top))
+    return low, high
+
+
+def _unbend(bent, bend):
+    """Solve ``T + bend T^2 + bend^2 T^3 / 3 = bent``."""
+    if abs(bend) < 1e-9:
+        return bent
+    return (np.cbrt(1 + 3 * bend * bent) - 1) / bend

@@ -1,0 +1,410 @@
+"""Weighted full-covariance Gaussian mixtures by EM, many random restarts at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.checks import checked_rows, checked_weights, named
+from counterweight.numerics.mixture_steps import (
+    LOG_2PI,
+    Parameters,
+    QuadraticRows,
+    floored,
+    maximisation,
+)
+
+#: Relative change of the log-likelihood at which a restart goes on in double precision;
+#: the corrected log-likelihood in single precision is seldom worse than this.
+DOUBLE_FROM = 1e-7
+#: Feature values from which the search in single precision pays for running the winner again.
+SCREEN_SIZE = 1 << 18
+#: Relative difference by which two optima count as different.
+SAME_OPTIMUM = 1e-6
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A fitted Gaussian mixture, in the units of the rows that it was fitted to.
+
+    Attributes
+    ----------
+    weights : ndarray (K,)
+    means : ndarray (K, d)
+    covariances : ndarray (K, d, d)
+    log_likelihood : float
+        Sum over rows of row weight times log p(x), for exactly these parameters.
+    history : ndarray
+        Log-likelihood at each iteration of the restart that won.
+    restart_log_likelihood : ndarray (R,)
+        Last value of each restart.
+    restart_iterations : ndarray of int (R,)
+    converged : bool
+        Whether the winner met the tolerance before the iterations ran out.
+    n_iter : int
+        Iterations of the winner.
+    updates_held : int
+        Component updates of the winner held back for lack of rows.
+    """
+
+    weights: np.ndarray
+    means: np.ndarray
+    covariances: np.ndarray
+    log_likelihood: float = float("nan")
+    history: np.ndarray = None
+    restart_log_likelihood: np.ndarray = None
+    restart_iterations: np.ndarray = None
+    converged: bool = True
+    n_iter: int = 0
+    updates_held: int = 0
+
+    def component_log_density(self, X):
+        """Log density of each row under each component, (n, K); the weights are not in it."""
+        return gaussian_log_density(X, self.means, self.covariances)
+
+    def log_density(self, X):
+        """Log density of each row under the mixture, (n,)."""
+        with np.errstate(divide="ignore"):
+            joint = self.component_log_density(X) + np.log(self.weights)
+        return log_sum_exp(joint)
+
+
+def log_sum_exp(values):
+    """Logarithm of the sum of exponentials over the last axis, without overflow."""
+    top = values.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
+
+
+def gaussian_log_density(X, means, covariances):
+    """Log density of each row under each Gaussian.
+
+    Parameters
+    ----------
+    X : array (n, d)
+    means : ndarray (K, d)
+    covariances : ndarray (K, d, d)
+        Positive definite.
+
+    Returns
+    -------
+    ndarray (n, K)
+    """
+    X = np.asarray(X, dtype=float)
+    factor = np.linalg.cholesky(covariances)
+    inverse = np.linalg.inv(factor)
+    log_scale = np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
+    result = np.empty((len(X), len(means)))
+    for c, mean in enumerate(means):
+        distance = (X - mean) @ inverse[c].T
+        result[:, c] = -0.5 * np.einsum("nd,nd->n", distance, distance)
+    return result - log_scale - 0.5 * X.shape[1] * LOG_2PI
+
+
+class Standardised:
+    """Rows centred and scaled by weighted mean and standard deviation, and the way back.
+
+    Parameters
+    ----------
+    X : ndarray (n, d)
+    row_weights : ndarray (n,)
+        Rows of weight zero are left out.
+    feature_names : sequence of str, optional
+        For messages.
+    scale : ndarray (d,), optional
+        To divide by instead of the standard deviation of these rows.
+
+    Raises
+    ------
+    CounterweightError
+        When a feature is constant.
+    """
+
+    def __init__(self, X, row_weights, feature_names=None, block=1984, scale=None):
+        self.used = np.flatnonzero(row_weights > 0)
+        if len(self.used) < len(X):
+            X, row_weights = X[self.used], row_weights[self.used]
+        self.total = row_weights.sum()
+        self.mean = row_weights @ X / self.total
+        rows = X - self.mean
+        self.scale = np.sqrt(row_weights @ np.square(rows) / self.total)
+        constant = np.flatnonzero(
+            (self.scale <= 1e-12 * np.abs(self.mean)) | (np.ptp(X, axis=0) == 0)
+        )
+        if len(constant):
+            raise CounterweightError(
+                f"Feature {listed(named(constant, feature_names))} is constant over the "
+                f"{len(X)} rows given, so a full covariance does not exist: drop the feature "
+                "or add noise to it."
+            )
+        if scale is not None:
+            self.scale = np.asarray(scale, dtype=float)
+        rows /= self.scale
+        self.features = QuadraticRows(rows, row_weights, block=block)
+        self.log_jacobian = self.total * np.log(self.scale).sum()
+
+    def inward(self, weights, means, covariances, floor):
+        """Parameters (K, 1, ...) of a mixture given in the units of the rows."""
+        means = (np.asarray(means) - self.mean) / self.scale
+        covariances = np.asarray(covariances) / np.outer(self.scale, self.scale)
+        return Parameters(
+            np.asarray(weights, dtype=float)[:, None],
+            means[:, None],
+            floored(covariances, floor)[:, None],
+        )
+
+    def outward(self, parameters):
+        """Weights, means and covariances of one mixture of a batch of one."""
+        return (
+            parameters.weights[:, 0],
+            self.mean + self.scale * parameters.means[:, 0],
+            np.outer(self.scale, self.scale) * parameters.covariances[:, 0],
+        )
+
+
+def fit_mixture(
+    X,
+    n_components,
+    *,
+    sample_weight=None,
+    restarts=25,
+    tolerance=1e-7,
+    max_iter=2000,
+    rng=None,
+    start=None,
+    responsibilities=None,
+    screen=True,
+    covariance_floor=1e-6,
+    minimum_rows=None,
+    feature_names=None,
+    block=1984,
+    scale=None,
+):
+    """Fit a Gaussian mixture by weighted EM and keep the best of several restarts.
+
+    Each restart starts from uniform random responsibilities, rows summing to one, and
+    stops when the relative change of the log-likelihood falls below `tolerance`
+    (Smith & Elkan 2007, section 5). The change is taken relative to the log-likelihood of the
+    standardised rows, at least one nat a row, so that the units of the features do not
+    matter. Restarts that lag behind are not given up: the best one
+    often stands almost still near a saddle point before it rises. A component with fewer
+    than `minimum_rows` rows assigned to it (largest responsibility) is not updated in that
+    iteration.
+
+    The rows are standardised first, and the result is given in their own units again.
+    EM assumes that the mixture is the true family; with another truth it finds the
+    mixture closest in Kullback-Leibler divergence among those the restarts reach.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Finite; no constant feature.
+    n_components : int
+    sample_weight : array (n,), optional
+        Zero or more. A row of weight two counts as two rows, in the likelihood and in
+        `minimum_rows`. Rows of weight zero are left out.
+    restarts : int
+    tolerance : float
+    max_iter : int
+    rng : numpy.random.Generator
+        Needed unless the start is given.
+    start : Mixture, optional
+        Start from this mixture, once, instead of at random.
+    responsibilities : array (R, n, K), optional
+        Start from these; each row of each restart sums to one.
+    screen : bool
+        Search with large tables in single precision: the same iterations at about half
+        the time, the last ones of each restart in double precision. The restart that wins
+        is then run again from its own start in double precision, so that what is returned
+        is what plain EM reaches, and so is any that it no longer beats.
+    covariance_floor : float
+        Least eigenvalue of a covariance on standardised features.
+    minimum_rows : int, optional
+        2d if not given.
+    feature_names : sequence of str, optional
+        For messages.
+    block : int
+        Rows treated at a time.
+    scale : array (d,), optional
+        Units of the covariance floor; the weighted standard deviations if not given.
+        Mixtures that are compared with each other need the same.
+
+    Returns
+    -------
+    Mixture
+
+    Raises
+    ------
+    CounterweightError
+        For unusable rows, weights or options, and when there are fewer than
+        ``n_components * minimum_rows`` rows, counted by weight.
+    """
+    X = checked_rows(X, feature_names)
+    n, d = X.shape
+    row_weights = checked_weights(sample_weight, n)
+    if start is not None:
+        n_components = len(start.weights)
+    _check_options(n_components, restarts, tolerance, max_iter, covariance_floor)
+    minimum_rows = 2 * d if minimum_rows is None else int(minimum_rows)
+    used = int((row_weights > 0).sum())
+    needed = n_components * max(minimum_rows, 1)
+    present = row_weights.sum() if sample_weight is not None else used
+    if present < needed:
+        counted = f"{used}" if sample_weight is None else f"{present:.6g} by weight, in {used} rows"
+        raise CounterweightError(
+            f"A mixture of {n_components} components of {d} features needs at least {needed} "
+            f"rows with a positive weight, but there are {counted}: ask for at most "
+            f"{int(present // max(minimum_rows, 1))} components, give more rows, or scale the "
+            "weights to a mean of 1."
+        )
+    data = Standardised(X, row_weights, feature_names, block, scale)
+    if start is not None:
+        if np.shape(start.means)[1] != d:
+            raise CounterweightError(
+                f"The mixture to start from has {np.shape(start.means)[1]} features, the rows {d}."
+            )
+        first = data.inward(start.weights, start.means, start.covariances, covariance_floor)
+    else:
+        if responsibilities is not None:
+            responsibilities = np.asarray(responsibilities, dtype=float)
+            if responsibilities.ndim != 3 or responsibilities.shape[1:] != (n, n_components):
+                raise CounterweightError(
+                    f"Responsibilities must have the shape (restarts, {n}, {n_components}), "
+                    f"not {responsibilities.shape}."
+                )
+            moments = data.features.moments(responsibilities[:, data.used])
+        elif rng is None:
+            raise CounterweightError("A random start needs a random generator: give rng.")
+        else:
+            moments = data.features.random_moments(n_components, restarts, rng)
+        first = maximisation(moments, None, None, covariance_floor)
+    rule = {
+        "tolerance": tolerance,
+        "max_iter": max_iter,
+        "floor": covariance_floor,
+        "minimum_rows": minimum_rows,
+    }
+    size = used * data.features.width
+    if first.weights.shape[1] == 1 or not screen or size < SCREEN_SIZE:
+        climb = _climb(data, first, np.float64, **rule)
+        return _mixture(data, climb, climb, int(np.argmax(climb.last)))
+    return _best_of_screened(data, first, rule)
+
+
+def _check_options(n_components, restarts, tolerance, max_iter, covariance_floor):
+    for name, value, least in (
+        ("components", n_components, 1),
+        ("restarts", restarts, 1),
+        ("max_iter", max_iter, 1),
+    ):
+        if int(value) != value or value < least:
+            raise CounterweightError(f"{name} must be a whole number from {least}, not {value}.")
+    if not 0 <= tolerance < 1:
+        raise CounterweightError(f"tolerance must be from 0 to below 1, not {tolerance}.")
+    if not 0 < covariance_floor < 1:
+        raise CounterweightError(
+            f"covariance_floor must lie between 0 and 1, not {covariance_floor}."
+        )
+
+
+@dataclass
+class _Climb:
+    """What EM left of a batch of mixtures: see `Mixture` for the meaning."""
+
+    parameters: Parameters
+    last: np.ndarray
+    iterations: np.ndarray
+    converged: np.ndarray
+    updates_held: np.ndarray
+    history: list
+
+
+def _best_of_screened(data, first, rule):
+    """Search in single precision, then run the winner again in double precision.
+
+    Single precision follows each restart until its log-likelihood hardly changes; all of
+    them go on from there in double precision, together.
+    """
+    tolerance = max(DOUBLE_FROM, 1.5 * rule["tolerance"])
+    rough = _climb(data, first, np.float32, **(rule | {"tolerance": tolerance}))
+    screened = _climb(data, rough.parameters, np.float64, iterations=rough.iterations, **rule)
+    best = None
+    for index in np.argsort(-screened.last, kind="stable"):
+        if best is not None and screened.last[index] <= best.last[0] + SAME_OPTIMUM * np.abs(
+            best.last[0]
+        ):
+            break
+        again = _climb(data, first.restarts([index]), np.float64, **rule)
+        screened.last[index] = again.last[0]
+        screened.iterations[index] = again.iterations[0]
+        if best is None or again.last[0] > best.last[0]:
+            best = again
+    return _mixture(data, best, screened, 0)
+
+
+def _mixture(data, winner, restarts, index):
+    """The result, from the climb of the winner at `index` and that of all restarts."""
+    weights, means, covariances = data.outward(winner.parameters.restarts([index]))
+    path = np.array([row[index] for row in winner.history])
+    return Mixture(
+        weights=weights,
+        means=means,
+        covariances=covariances,
+        log_likelihood=float(winner.last[index]),
+        history=path[~np.isnan(path)],
+        restart_log_likelihood=restarts.last,
+        restart_iterations=restarts.iterations,
+        converged=bool(winner.converged[index]),
+        n_iter=int(winner.iterations[index]),
+        updates_held=int(winner.updates_held[index]),
+    )
+
+
+def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows, iterations=0):
+    """Run EM on a batch of mixtures until each has converged.
+
+    In single precision a restart also stops when its log-likelihood falls, which only
+    rounding can make it do.
+    """
+    restarts = parameters.weights.shape[1]
+    live = np.arange(restarts)
+    climb = _Climb(
+        parameters=Parameters(*(values.copy() for values in parameters)),
+        last=np.full(restarts, -np.inf),
+        iterations=np.zeros(restarts, dtype=int) + iterations,
+        converged=np.zeros(restarts, dtype=bool),
+        updates_held=np.zeros(restarts, dtype=int),
+        history=[],
+    )
+    while True:
+        statistics = data.features.expectation(parameters, dtype, minimum_rows > 0)
+        current = statistics.log_likelihood - data.log_jacobian
+        if not np.isfinite(current).all():
+            raise CounterweightError(
+                "The log-likelihood of a mixture is not finite: a row lies too far from all "
+                "components. Look for extreme values in the features."
+            )
+        change = current - climb.last[live]
+        climb.last[live] = current
+        climb.history.append(np.full(restarts, np.nan))
+        climb.history[-1][live] = current
+        # Relative to the likelihood of standardised rows: units must not move the stop.
+        size = np.maximum(np.abs(statistics.log_likelihood), data.total)
+        done = np.abs(change) <= tolerance * size
+        if dtype == np.float32:
+            done |= change < 0
+        climb.converged[live[done]] = True
+        keep = ~done & (climb.iterations[live] < max_iter)
+        if not keep.all():
+            for final, values in zip(climb.parameters, parameters, strict=True):
+                final[:, live[~keep]] = values[:, ~keep]
+            parameters = parameters.restarts(keep)
+            live = live[keep]
+        if not len(live):
+            return climb
+        hard, moments = statistics.hard[:, keep], statistics.moments[:, keep]
+        held = (hard < minimum_rows) | (moments[..., 0] <= 1e-10 * data.total)
+        climb.updates_held[live] += held.sum(axis=0)
+        parameters = maximisation(moments, parameters, held, floor)
+        climb.iterations[live] += 1

@@ -1,0 +1,404 @@
+"""Area under the ROC curve: weighted, from one sort of the scores, with its interval."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import checked_labels, checked_weights
+from counterweight.numerics.estimate import Estimate, as_numbers, scaled_weights
+
+
+def auc_estimate(y, score, weight=None, level=0.95):
+    """Weighted area under the ROC curve with DeLong's standard error and an interval.
+
+    The share of (positive, negative) pairs, each weighted by the product of its rows'
+    weights, that the scores put in the right order; ties count half. Rows of either class
+    may have been rejected at random: rejection at one rate a class leaves the AUC
+    unbiased, and a rate that varies by row is made good by weights of 1 / rate.
+
+    Each score is sorted once, within its class; the classes are then compared by looking
+    up the rarer one's distinct scores in the other. Where the weights are the same
+    within each class, no order of rows is needed, only the sorted scores. Memory
+    beyond the arguments is a copy of the scores and some numbers for each distinct score of
+    the rarer class: 10 to 20 bytes a row with 5 % positives, 34 to 54 with half of each,
+    and 30 more where weights vary within a class (scikit-learn's AUC: 70 to 90).
+
+    Parameters
+    ----------
+    y : array (n,) of 0/1 or bool
+    score : array (n,) of numbers
+        Only their order counts.
+    weight : array (n,), optional
+        Weights from 0 up; only their ratios within a class count. Rows of weight 0 are
+        not used and not counted.
+    level : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    Estimate
+        The standard error is that of DeLong, DeLong & Clarke-Pearson (1988), by
+        linearisation where there are weights; see `auc_interval` for the interval.
+
+    Raises
+    ------
+    CounterweightError
+        For no rows, one class only, labels other than 0 and 1, scores that are not finite
+        and weights that are negative or not finite.
+    """
+    positive, score = checked_scores(y, score)
+    largest, effective = 1.0, float(len(score))
+    if weight is not None:
+        weight = checked_weights(weight, len(score))
+        if not weight.all():
+            used = weight > 0
+            positive, score, weight = positive[used], score[used], weight[used]
+        largest = float(weight.max())
+        scaled = scaled_weights(weight)
+        effective = float(scaled.sum() ** 2 / np.dot(scaled, scaled))
+    positives = int(np.count_nonzero(positive))
+    both_classes(positives, len(positive))
+    moments = _moments_of_rows(positive, score, weight)
+    low, high = auc_interval(moments, level)
+    return Estimate(
+        float(moments.value),
+        float(np.sqrt(moments.variance)),
+        float(low),
+        float(high),
+        len(score),
+        effective,
+        largest,
+        level,
+    )
+
+
+@dataclass(frozen=True)
+class AucMoments:
+    """What `auc_interval` needs; every entry a number or an array over resamples.
+
+    Attributes
+    ----------
+    value : AUC
+    by_positives, by_negatives : the two parts of DeLong's variance
+    fourth_positives, fourth_negatives : sums of the fourth powers of the rows' influence values
+    positives, negatives : rows of each class
+    """
+
+    value: np.ndarray
+    by_positives: np.ndarray
+    by_negatives: np.ndarray
+    fourth_positives: np.ndarray
+    fourth_negatives: np.ndarray
+    positives: np.ndarray
+    negatives: np.ndarray
+
+    @property
+    def variance(self):
+        """DeLong's variance."""
+        return self.by_positives + self.by_negatives
+
+
+def auc_interval(moments, level=0.95):
+    """Interval of an AUC on the logit scale, with t quantiles.
+
+    The degrees of freedom are the smaller of Welch-Satterthwaite's for the two parts of the
+    variance and ``2 V^2 / Var(V)`` with Var(V) from the fourth moments of the rows'
+    placements; both at least 1.
+
+    - AUC 0 or 1, where DeLong's variance is 0: with k rows of the rarer class there are k
+      disjoint pairs, all in (or all out of) order with probability A^k, so the far end is
+      ``(alpha/2)^(1/k)`` from the other side (Clopper & Pearson for the pairs).
+    - No variance otherwise (a class of one row, or scores all alike): the AUC plus and
+      minus `agarwal_bound`, moved to 0 and 1 where it goes beyond.
+
+    What was seen in simulation (nominal 95 %, 80 settings of 1,000 logs: AUC .6 to .97,
+    binormal, power and mixed scores, 20 to 500 positives and 20 to 5,000 negatives):
+    93-97.5 % with at least 45 rows of each class; 92-98 % with 20 of one class and an AUC
+    up to .9; 86-94 % for an AUC of .97 with 20 to 50 rows of one class whose scores spread wider
+    than the other's, since such a log often holds none of those that score far out. (Tried on
+    them: shrinking the variance to that of Hanley & McNeil, 80-92 %; Hall's correction for
+    skewness with t quantiles, 90-95 %, but up to 98.5 % for mixed scores.) The logit with normal
+    quantiles covered in 84-97 %, the plain normal interval in 76-96 %.
+
+    Parameters
+    ----------
+    moments : AucMoments
+    level : float
+        In (0, 1).
+
+    Returns
+    -------
+    low, high : float or array
+
+    Raises
+    ------
+    ValueError
+        For a level out of range.
+    """
+    from scipy.special import expit, logit, stdtrit
+
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, not {level}")
+    value, variance = np.asarray(moments.value), np.asarray(moments.variance)
+    m, n = np.asarray(moments.positives), np.asarray(moments.negatives)
+    first, second = moments.by_positives, moments.by_negatives
+    with np.errstate(divide="ignore", invalid="ignore"):
+        welch = variance**2 / (first**2 / (m - 1) + second**2 / (n - 1))
+        spread = np.maximum(moments.fourth_positives - first**2 / m, 0)
+        spread = spread + np.maximum(moments.fourth_negatives - second**2 / n, 0)
+        freedom = np.fmax(np.fmin(welch, 2 * variance**2 / spread), 1.0)
+        half = stdtrit(freedom, 0.5 + level / 2) * np.sqrt(variance) / (value * (1 - value))
+        low, high = expit(logit(value) - half), expit(logit(value) + half)
+    far = ((1 - level) / 2) ** (1 / np.minimum(m, n))
+    bound = agarwal_bound(m, n, 1 - level)
+    none = (variance <= 0) | (np.minimum(m, n) < 2)
+    low = np.where(none, np.maximum(value - bound, 0.0), low)
+    high = np.where(none, np.minimum(value + bound, 1.0), high)
+    low = np.where(value == 1, far, np.where(value == 0, 0.0, low))
+    high = np.where(value == 0, 1 - far, np.where(value == 1, 1.0, high))
+    return low, high
+
+
+def agarwal_bound(positives, negatives, delta=0.05):
+    """Deviation of an empirical AUC from the true one that is passed with probability <= delta.
+
+    ``eps = (ln(2 / delta) / (2 rho (1 - rho) N))^(1/2)`` with N rows of which a share rho is
+    positive, so that rho (1 - rho) N = positives * negatives / N. Least at rho = 1/2. It
+    holds for any distribution of the scores, given the number of rows of each class
+    (Agarwal, Graepel, Herbrich, Har-Peled & Roth 2005, *JMLR* 6, Theorem 3).
+
+    Parameters
+    ----------
+    positives, negatives : int or array
+        At least 1 of each.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float or array
+        Above 1 where so few rows say nothing.
+
+    Raises
+    ------
+    CounterweightError
+        For a class without rows or a delta out of range.
+    """
+    if not 0 < delta < 1:
+        raise CounterweightError(f"delta must lie between 0 and 1, not {delta}.")
+    positives, negatives = np.asarray(positives, float), np.asarray(negatives, float)
+    if not ((positives > 0).all() and (negatives > 0).all()):
+        raise CounterweightError("The bound needs at least one row of each class.")
+    bound = np.sqrt(np.log(2 / delta) / 2 * (1 / positives + 1 / negatives))
+    return bound if bound.ndim else float(bound)
+
+
+def agarwal_bound_at(share, rows, delta=0.05):
+    """`agarwal_bound` of `rows` rows, a `share` of them positive (rho and N of the theorem)."""
+    share, rows = np.asarray(share, float), np.asarray(rows, float)
+    return agarwal_bound(share * rows, (1 - share) * rows, delta)
+
+
+def checked_scores(y, score):
+    """``(y == 1, score)``; refuse what is no label or no finite number.
+
+    Raises
+    ------
+    CounterweightError
+        For no rows, labels other than 0 and 1, or scores that are not finite.
+    """
+    score = np.asarray(score)
+    if score.dtype.kind not in "iuf" or score.dtype == np.float16:
+        score = as_numbers(score, "predictions")
+    if score.ndim != 1 or not len(score):
+        raise CounterweightError(
+            f"There is nothing to evaluate: predictions of shape {score.shape}."
+        )
+    y = np.asarray(y)
+    positive = y if y.dtype == bool else y == 1
+    if y.shape != score.shape or (
+        y.dtype != bool and np.count_nonzero(positive) + np.count_nonzero(y == 0) != len(score)
+    ):
+        positive = checked_labels(y, len(score), "true label") == 1
+    if score.dtype.kind == "f" and not np.isfinite(score).all():
+        bad = ~np.isfinite(score)
+        raise CounterweightError(
+            f"{int(bad.sum())} of {len(score)} predictions are not finite (first: "
+            f"{float(score[np.argmax(bad)])!r}): the model failed, or these are no scores."
+        )
+    return positive, score
+
+
+def both_classes(positives, rows):
+    """Refuse rows of one class.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    if positives in (0, rows):
+        raise CounterweightError(
+            f"All {rows} rows to evaluate are of class {int(positives > 0)}, so a metric "
+            "that compares the classes has no value: use another test share or labeling rule."
+        )
+
+
+def auc_moments(rare, gaps, ties, rare_rows, common_rows, rare_is_positive):
+    """AUC and the parts of its variance from the weights in each place of the ranking.
+
+    Let v_0 < ... < v_{K-1} be the distinct scores of one class ("rare"). The rows of the
+    other ("common") lie in gaps, before v_0, between v_0 and v_1, ..., after v_{K-1}, or tie
+    with one of them. Each argument is a triple: sums of w, w^2 and w^4 over the rows in
+    that place (three times the same counts where there are no weights); axes before the
+    last one are resamples.
+
+    Parameters
+    ----------
+    rare : triple of array (..., K)
+    gaps : triple of array (..., K + 1)
+    ties : triple of array (..., K), or None where nothing ties
+    rare_rows, common_rows : int or array (...)
+        Rows of each class.
+    rare_is_positive : bool
+
+    Returns
+    -------
+    AucMoments
+    """
+    upto = np.cumsum(gaps[0][..., :-1], axis=-1, dtype=float)
+    if ties is not None:
+        upto[..., 1:] += np.cumsum(ties[0][..., :-1], axis=-1, dtype=float)
+        total = upto[..., -1] + ties[0][..., -1] + gaps[0][..., -1]
+        upto += 0.5 * ties[0]
+    else:
+        total = upto[..., -1] + gaps[0][..., -1]
+    upto /= total[..., None]
+    mass = np.zeros(gaps[0].shape)
+    np.cumsum(rare[0], axis=-1, out=mass[..., 1:])
+    rare_total = mass[..., -1].copy()
+    mass /= rare_total[..., None]
+    value = np.clip(_dot(rare[0], upto) / rare_total, 0.0, 1.0)  # by rounding only
+    below = value[..., None]
+
+    def powers(places, sums, total):
+        places -= below
+        places *= places
+        second = _dot(sums[1], places) / total**2
+        places *= places
+        return second, _dot(sums[2], places) / total**4
+
+    rare_second, rare_fourth = powers(upto, rare, rare_total)
+    middle = None if ties is None else 1 - 0.5 * (mass[..., :-1] + mass[..., 1:])
+    np.subtract(1, mass, out=mass)
+    common_second, common_fourth = powers(mass, gaps, total)
+    if ties is not None:
+        second, fourth = powers(middle, ties, total)
+        common_second, common_fourth = common_second + second, common_fourth + fourth
+    # One row of a class shows no variance.
+    by_rare = rare_second * _unbiased(rare_rows)
+    by_common = common_second * _unbiased(common_rows)
+    if rare_is_positive:
+        return AucMoments(
+            value, by_rare, by_common, rare_fourth, common_fourth, rare_rows, common_rows
+        )
+    return AucMoments(
+        1 - value, by_common, by_rare, common_fourth, rare_fourth, common_rows, rare_rows
+    )
+
+
+def _unbiased(rows):
+    rows = np.asarray(rows)
+    return np.where(rows > 1, rows / np.maximum(rows - 1, 1), 0.0)
+
+
+def _dot(a, b):
+    return np.einsum("...k,...k->...", a, b)
+
+
+def places(rare, common):
+    """Distinct values of sorted `rare`, where each starts, and where they lie in `common`.
+
+    Parameters
+    ----------
+    rare, common : sorted arrays
+
+    Returns
+    -------
+    first : array (K,)
+        Position in `rare` of each distinct value.
+    left, right : arrays (K,)
+        Number of `common` values below, and up to, each of them; one array where none ties.
+    """
+    starts = np.empty(len(rare), bool)
+    starts[0] = True
+    np.not_equal(rare[1:], rare[:-1], out=starts[1:])
+    first = np.flatnonzero(starts)
+    distinct = rare if len(first) == len(rare) else rare[first]
+    left = np.searchsorted(common, distinct)
+    tied = np.flatnonzero(common[np.minimum(left, len(common) - 1)] == distinct)
+    if not len(tied):
+        return first, left, left
+    right = left.copy()
+    right[tied] = np.searchsorted(common, distinct[tied], side="right")
+    return first, left, right
+
+
+def _moments_of_rows(positive, score, weight):
+    """Moments of the rows' AUC; scores of each class are sorted once."""
+    rare_is_positive = 2 * np.count_nonzero(positive) <= len(positive)
+    is_rare = positive if rare_is_positive else ~positive
+    rare, rare_weight = _in_order(is_rare, score, weight)
+    common, common_weight = _in_order(~is_rare, score, weight)
+    first, left, right = places(rare, common)
+    rare_sums = _between(rare_weight, np.append(first, len(rare)))
+    if right is left:
+        gaps, ties = _between(common_weight, np.concatenate([[0], left, [len(common)]])), None
+    else:
+        edges = np.empty(2 * len(left) + 2, dtype=left.dtype)
+        edges[0], edges[-1] = 0, len(common)
+        edges[1:-1:2], edges[2:-1:2] = left, right
+        steps = _between(common_weight, edges)
+        gaps, ties = [part[::2] for part in steps], [part[1::2] for part in steps]
+    moments = auc_moments(rare_sums, gaps, ties, len(rare), len(common), rare_is_positive)
+    # Sums of weights round; whether the classes are apart must not depend on it.
+    apart = left[0] == len(common) or right[-1] == 0
+    if not apart:
+        return moments
+    value = float((left[0] == len(common)) == rare_is_positive)
+    zero = np.float64(0.0)
+    return AucMoments(value, zero, zero, zero, zero, moments.positives, moments.negatives)
+
+
+def _in_order(chosen, score, weight):
+    """Sorted scores of one class, and its weights in that order or their one value."""
+    values = score[chosen]
+    if weight is None:
+        values.sort()
+        return values, 1.0
+    weights = weight[chosen]
+    if (weights == weights[0]).all():
+        values.sort()
+        # Only ratios within a class count.
+        return values, 1.0
+    weights = scaled_weights(weights)
+    order = np.argsort(values)
+    return values[order], weights[order]
+
+
+def _between(weights, edges):
+    """Sums of w, w^2 and w^4 over the sorted rows between each two edges."""
+    if np.ndim(weights) == 0:
+        counts = np.diff(edges).astype(float)
+        return counts, counts, counts
+    if len(edges) == len(weights) + 1 and (edges[1:] > edges[:-1]).all():
+        squares = weights * weights
+        return weights, squares, squares * squares
+    sums = []
+    running = np.zeros(len(weights) + 1)
+    for squarings in range(3):
+        if squarings:
+            weights = weights * weights
+        np.cumsum(weights, out=running[1:])
+        sums.append(np.diff(running[edges]))
+    return sums

@@ -1,0 +1,356 @@
+"""Named data sets over one table of rows."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.checks import checked_weights
+from counterweight.numerics.rates.language import BUILTIN_SETS, check_set, is_name, set_text
+
+
+def is_sparse(X):
+    """Whether `X` is a scipy sparse matrix, told without importing scipy."""
+    return hasattr(X, "tocsr")
+
+
+def checked_features(X, what="features"):
+    """Rows as a float matrix, dense or csr, every value finite.
+
+    Raises
+    ------
+    CounterweightError
+        When `X` is not a table of numbers, or holds NaN or infinite values.
+    """
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise CounterweightError(f"The {what} must be real numbers, not complex ones.")
+    if is_sparse(X):
+        X = X.tocsr()
+        X = X if X.dtype == float else X.astype(float)
+        if not np.isfinite(X.data).all():
+            bad = np.flatnonzero(~np.isfinite(X.data))
+            rows = np.unique(np.searchsorted(X.indptr, bad, side="right") - 1)
+            raise CounterweightError(
+                f"Missing or infinite values in {len(rows)} rows of the {what} "
+                f"(first: row {rows[0]}): fill or drop them first."
+            )
+        return X
+    try:
+        X = np.asarray(X, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {what} must be numbers: {error}.") from error
+    if X.ndim != 2:
+        raise CounterweightError(
+            f"The {what} must be a table of rows by features, got the shape {X.shape}."
+        )
+    # The sum is finite if all values are: one pass without a table of flags.
+    if not np.isfinite(X.sum()) and not np.isfinite(X).all():
+        rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+        raise CounterweightError(
+            f"Missing or infinite values in {len(rows)} rows of the {what} "
+            f"(first: row {rows[0]}): fill or drop them first."
+        )
+    return X
+
+
+def checked_seen_labels(y, rows, what="label"):
+    """Labels as int8: 1, 0, or -1 where hidden.
+
+    Raises
+    ------
+    CounterweightError
+        When there is not one such label for each row.
+    """
+    y = np.asarray(y)
+    if y.shape != (rows,):
+        raise CounterweightError(f"There are {rows} rows but a {what} of shape {y.shape}.")
+    if y.dtype.kind == "O" and all(isinstance(value, (bool, int, float, np.number)) for value in y):
+        y = y.astype(float)
+    if y.dtype.kind not in "biuf" or not np.isin(y, (-1, 0, 1)).all():
+        numbers = y.dtype.kind in "biuf"
+        values = np.unique(y if numbers else y.astype(str)).tolist()
+        raise CounterweightError(
+            f"Each {what} must be 0 or 1 (or -1 where hidden); found {listed(values)}: "
+            "recode it first."
+        )
+    return y.astype(np.int8)
+
+
+def _own_labels(y, rows, what):
+    """Labels of a person's own table: -1 and 1 alone are more likely two classes."""
+    y = checked_seen_labels(y, rows, what)
+    if (y == 1).any() and (y == -1).any() and not (y == 0).any():
+        raise CounterweightError(
+            f"The values of the {what} are -1 and 1, and -1 marks a hidden label here: recode "
+            "negatives to 0."
+        )
+    return y
+
+
+def _numbers(values, what):
+    """Values as floats, or an error in words."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {what} must be numbers: {error}.") from error
+
+
+class UndefinedRate(CounterweightError):
+    """A data set lacks the rows, labels or scores that a rate needs."""
+
+
+class DataSets:
+    """Rows and the data sets that they are in; a row may be in several.
+
+    ``everyone`` (all rows), ``labeled`` (rows with a seen label) and ``unlabeled`` are always
+    there.
+
+    Parameters
+    ----------
+    X : array or scipy.sparse matrix (n, d), or None
+        Features; None where only predictions are to be measured.
+    y : array (n,) of 1, 0 and -1
+        -1 where the label is hidden.
+    weight : array (n,), optional
+        Used by rates that need labels, and by all rates on ``labeled``. 1 by default.
+    members : dict of str to bool array (n,), optional
+        The named data sets.
+    deployed : array (n,), optional
+        Score of the deployed model, positive prediction iff above 0; NaN where it has none.
+    main : bool array (n,), optional
+        Rows that the built-in sets are made of; the others are in named sets only.
+
+    Raises
+    ------
+    CounterweightError
+        For shapes that differ, values that are not finite, labels that are not binary, and
+        names that the language cannot read.
+    """
+
+    def __init__(self, X, y, weight=None, members=None, deployed=None, main=None):
+        rows = X.shape[0] if hasattr(X, "shape") else len(y if X is None else X)
+        self.X = None if X is None else checked_features(X)
+        self.y = checked_seen_labels(y, rows)
+        self.weight = _weights(weight, rows)
+        self.main = np.ones(rows, bool) if main is None else np.asarray(main, bool)
+        self.members = {}
+        for name, mask in (members or {}).items():
+            self.members[name] = self._mask(name, mask, rows)
+        self.deployed = None
+        if deployed is not None:
+            self.deployed = _numbers(deployed, "scores of the deployed model")
+            if self.deployed.shape != (rows,):
+                raise CounterweightError(
+                    f"There are {rows} rows but scores of the deployed model of shape "
+                    f"{self.deployed.shape}: give one for each row, NaN where there is none."
+                )
+
+    @staticmethod
+    def _mask(name, mask, rows):
+        if name in BUILTIN_SETS:
+            raise CounterweightError(f"{name} is always there: give the data set another name.")
+        if not is_name(name):
+            raise CounterweightError(
+                f"A data set cannot be called {name!r}: use letters, digits and _."
+            )
+        if isinstance(mask, list) and len(mask) != rows:
+            raise CounterweightError(
+                f"The data set {name} needs one true or false for each of the {rows} rows, got a "
+                f"list of {len(mask)}; a table is given as a tuple (X, y)."
+            )
+        mask = np.asarray(mask)
+        if mask.shape != (rows,) or not (
+            mask.dtype == bool or (mask.dtype.kind in "iuf" and np.isin(mask, (0, 1)).all())
+        ):
+            raise CounterweightError(
+                f"The data set {name} needs one true or false for each of the {rows} rows, got "
+                f"{mask.dtype} of shape {mask.shape}."
+            )
+        return mask.astype(bool)
+
+    def __len__(self):
+        return len(self.y)
+
+    @property
+    def names(self):
+        """Names of all data sets, the built-in ones first."""
+        return [*BUILTIN_SETS, *self.members]
+
+    def mask(self, sets):
+        """Rows of a data set, as the language's tuple of alternatives; bool (n,).
+
+        Raises
+        ------
+        CounterweightError
+            When a name is unknown, or no row is in the set.
+        """
+        found = np.zeros(len(self), bool)
+        for part in sets:
+            both = np.ones(len(self), bool)
+            for name in part:
+                both &= self._named(name)
+            found |= both
+        if not found.any():
+            raise UndefinedRate(
+                f"The data set {set_text(sets)} has no rows among the {len(self)} here: drop "
+                "what is asked of it, or give it rows."
+            )
+        return found
+
+    def _named(self, name):
+        if name == "everyone":
+            return self.main
+        if name == "labeled":
+            return self.main & (self.y >= 0)
+        if name == "unlabeled":
+            return self.main & (self.y < 0)
+        check_set(name, self.names)
+        return self.members[name]
+
+    @staticmethod
+    def weighted(sets):
+        """Whether label-free rates on the set use the weights: all of it is ``labeled``."""
+        return all("labeled" in part for part in sets)
+
+    def only(self, rows):
+        """The same table with every data set cut to some rows (bool (n,)); no copy of `X`."""
+        cut = object.__new__(DataSets)
+        cut.X, cut.y, cut.weight, cut.deployed = self.X, self.y, self.weight, self.deployed
+        cut.main = self.main & rows
+        cut.members = {name: mask & rows for name, mask in self.members.items()}
+        return cut
+
+    def held_out(self, share, rng):
+        """A random share of the rows of every combination of data sets and label; bool (n,)."""
+        kinds = np.column_stack([self.y, self.main, *self.members.values()]).astype(np.int8)
+        _, kind = np.unique(kinds, axis=0, return_inverse=True)
+        order = rng.permutation(len(self))
+        order = order[np.argsort(kind.ravel()[order], kind="stable")]
+        in_order = kind.ravel()[order]
+        rank = np.arange(len(order)) - np.searchsorted(in_order, in_order)
+        held = np.zeros(len(self), bool)
+        held[order] = np.floor((rank + 1) * share + 0.5) > np.floor(rank * share + 0.5)
+        return held
+
+    def measure(self, p, expressions, options=None, *, errors=False):
+        """Expressions of rates for predictions `p`: `counterweight.numerics.rates.measure`.
+
+        Of `options`, the numbers are parameters. What cannot be known here, such as the error
+        on rows whose labels are hidden, is NaN.
+        """
+        from counterweight.numerics.rates.measures import measure
+
+        numbers = {
+            name: value
+            for name, value in (options or {}).items()
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        }
+        return measure(p, self, expressions, numbers, errors=errors, undefined="nan")
+
+    @classmethod
+    def stack(cls, X, y, weight=None, datasets=None, deployed=None):
+        """Data sets given as masks over `X` or as tables of their own.
+
+        Parameters
+        ----------
+        X, y, weight
+            Rows of ``everyone``.
+        datasets : dict of str to bool array (n,) or to tuple, optional
+            A tuple holds ``X2, y2`` and if need be ``weight2`` and ``deployed2``; None for
+            what there is not.
+        deployed : array (n,) or callable, optional
+            Scores of the deployed model on `X`, or a function from features to scores,
+            which is asked about the rows of all data sets.
+
+        Raises
+        ------
+        CounterweightError
+            When tables have different numbers of features, or as the constructor.
+        """
+        X = checked_features(X)
+        n, d = X.shape
+        if not n:
+            raise CounterweightError("There are no rows to learn from: X has none.")
+        y = _own_labels(y, n, "label")
+        tables, parts = [X], [(y, _weights(weight, n), None)]
+        masks, own = {}, {}
+        if not (datasets is None or hasattr(datasets, "items")):
+            raise CounterweightError(
+                "datasets must be a dict of names to masks or to tables (X, y), not "
+                f"{type(datasets).__name__}."
+            )
+        for name, given in (datasets or {}).items():
+            if not isinstance(given, tuple):
+                masks[name] = cls._mask(name, given, n)
+                continue
+            if len(given) not in (1, 2, 3, 4):
+                raise CounterweightError(
+                    f"The data set {name} must be a mask or (X, y, weight, deployed scores)."
+                )
+            rows2, y2, weight2, deployed2 = (*given, None, None, None)[:4]
+            rows2 = checked_features(rows2, f"features of the data set {name}")
+            if rows2.shape[1] != d:
+                raise CounterweightError(
+                    f"The data set {name} has {rows2.shape[1]} features, the rows to train on "
+                    f"{d}: give all data sets the same ones."
+                )
+            if not rows2.shape[0]:
+                raise CounterweightError(f"The data set {name} has no rows.")
+            count = rows2.shape[0]
+            y2 = np.full(count, -1, np.int8) if y2 is None else y2
+            y2 = _own_labels(y2, count, f"label of the data set {name}")
+            own[name] = len(tables)
+            tables.append(rows2)
+            parts.append((y2, _weights(weight2, count, f" of the data set {name}"), deployed2))
+        scores = _scores(tables, parts, deployed)
+        table = np.repeat(np.arange(len(tables)), [rows.shape[0] for rows in tables])
+        members = {
+            name: np.append(mask, np.zeros(len(table) - n, bool)) for name, mask in masks.items()
+        }
+        members |= {name: table == number for name, number in own.items()}
+        return cls(
+            _stacked(tables),
+            np.concatenate([part[0] for part in parts]),
+            np.concatenate([part[1] for part in parts]),
+            members,
+            scores,
+            table == 0,
+        )
+
+
+def _weights(weight, rows, where=""):
+    """Weights as floats; ones if None."""
+    return checked_weights(None if weight is None else _numbers(weight, f"weights{where}"), rows)
+
+
+def _stacked(tables):
+    if len(tables) == 1:
+        return tables[0]
+    if any(is_sparse(table) for table in tables):
+        from scipy import sparse
+
+        return sparse.vstack(tables, format="csr")
+    return np.concatenate(tables)
+
+
+def _scores(tables, parts, deployed):
+    """Scores of the deployed model on all rows, NaN where unknown; None if nowhere known."""
+    given = [part[2] for part in parts]
+    if not callable(deployed):
+        given[0] = deployed
+    elif deployed is not None:
+        given = [
+            deployed(table) if own is None else own
+            for table, own in zip(tables, given, strict=True)
+        ]
+    if all(own is None for own in given):
+        return None
+    scores = []
+    for table, own in zip(tables, given, strict=True):
+        own = np.full(table.shape[0], np.nan) if own is None else own
+        own = _numbers(own, "scores of the deployed model")
+        if own.shape != (table.shape[0],):
+            raise CounterweightError(
+                f"There are {table.shape[0]} rows but scores of the deployed model of shape "
+                f"{own.shape}: give one for each row."
+            )
+        scores.append(own)
+    return np.concatenate(scores)

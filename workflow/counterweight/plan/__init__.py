@@ -1,0 +1,1 @@
+"""From config to plan: checks, defaults, registries, digests of code."""

@@ -1,0 +1,433 @@
+"""The config: checked before anything runs, then resolved into a plan.
+
+`check` tells every mistake in a sentence that names the key, the nearest valid word
+and what is allowed. `resolve` fills defaults and spells out each selector, weighting
+and method of each study; stages read the plan only.
+"""
+
+import copy
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.plan import components
+from counterweight.plan.filters import finish_filter
+from counterweight.plan.methods import add_starts, method_id, options_of, resolved_method
+from counterweight.plan.mistakes import nearest, told
+from counterweight.plan.rates import check_rates
+
+SCHEMA = components.schema_path("config.schema.yaml")
+
+
+#: Metrics that a results table shows unless told otherwise.
+COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
+#: Kinds of studies, in words.
+TASKS = {
+    "classification": "studies of classifiers",
+    "log": "studies of logged actions",
+    "offers": "studies of offers and answers",
+    "filter": "studies of balanced filters",
+}
+
+
+def schema():
+    """The full JSON schema, component names and options filled in."""
+    return _filled(yaml.safe_load(SCHEMA.read_text(encoding="utf-8")))
+
+
+def _filled(node):
+    if isinstance(node, list):
+        return [_filled(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _filled(value) for key, value in node.items()}
+    if "x-component" in node:
+        kind = node.pop("x-component")
+        node |= {"enum": list(components.registry(kind))}
+    if "x-component-with-options" in node:
+        kind, key = node["x-component-with-options"]
+        own = {"enum": list(components.registry(kind)), "description": f"Which {kind}."}
+        node |= {"type": "object", "required": [key]}
+        node["properties"] = {key: own} | node.get("properties", {})
+    return node
+
+
+def check(config):
+    """Refuse a config that the schema does not allow.
+
+    Parameters
+    ----------
+    config : dict
+
+    Raises
+    ------
+    CounterweightError
+        One line for each mistake.
+    """
+    from jsonschema import Draft202012Validator
+
+    full = schema()
+    mistakes = told(Draft202012Validator(full), config, ())
+    if not mistakes:
+        for path, value, node in _with_options(config, full):
+            kind, key = node["x-component-with-options"]
+            allowed = copy.deepcopy(node)
+            allowed["properties"] |= components.options(kind, value[key])
+            allowed["additionalProperties"] = False
+            needed = [
+                name
+                for name, option in components.options(kind, value[key]).items()
+                if "default" not in option and name not in (value.get("sweep") or {})
+            ]
+            allowed["required"] = [key, *needed]
+            mistakes += told(Draft202012Validator(allowed), value, path)
+        for model, options in (config.get("model_defaults") or {}).items():
+            allowed = {
+                "type": "object",
+                "properties": components.options("model", model),
+                "additionalProperties": False,
+            }
+            mistakes += told(Draft202012Validator(allowed), options, ("model_defaults", model))
+    if mistakes:
+        raise CounterweightError("\n".join(mistakes))
+
+
+def _with_options(config, full):
+    """Every part of the config that names a component with options of its own."""
+    study_schema = full["properties"]["studies"]["additionalProperties"]["properties"]
+    for name, study in config["studies"].items():
+        for key in ("features", "outcome", "labeling", "evaluation"):
+            if key in study:
+                yield ("studies", name, key), study[key], study_schema[key]
+        for key in ("selection", "weighting", "models"):
+            for index, item in enumerate(study.get(key) or []):
+                yield ("studies", name, key, index), item, study_schema[key]["items"]
+
+
+def check_folders(plan):
+    """Refuse folders that cannot be written and files that are not there, before anything runs.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    for name, dataset in plan.get("datasets", {}).items():
+        path = dataset.get("path")
+        if path and not Path(path).is_file():
+            raise CounterweightError(
+                f"datasets.{name}.path is {path!r}, which is no file (looked for at "
+                f"{Path(path).absolute()}): correct the path."
+            )
+    people = plan.get("candidates")
+    if people and not Path(people).is_file():
+        raise CounterweightError(
+            f"candidates is {people!r}, which is no file (looked for at "
+            f"{Path(people).absolute()}): correct the path."
+        )
+    for key in ("results", "data"):
+        folder = Path(plan[key]).absolute()
+        parent = next(path for path in (folder, *folder.parents) if path.exists())
+        try:
+            with tempfile.TemporaryDirectory(dir=parent, prefix=".counterweight-"):
+                pass
+        except OSError as error:
+            raise CounterweightError(
+                f"{key} is {plan[key]!r}, and {parent} cannot be written ({error.strerror}): make "
+                "it writable, or name another folder."
+            ) from error
+
+
+def resolve(config):
+    """Check a config and spell it out.
+
+    Returns
+    -------
+    dict
+        ``seed``, ``data_source``, ``results``, ``data``, ``metrics``, ``datasets`` and
+        ``studies``: each study with ``selectors``, ``weightings`` and ``methods`` by id,
+        in config order, defaults filled in.
+
+    Raises
+    ------
+    CounterweightError
+        For anything that the schema or the references between the parts do not allow.
+    """
+    check(config)
+    full = schema()
+    plan = _with_defaults(config, full)
+    if "accuracy" not in plan["metrics"]:
+        raise CounterweightError(
+            f"metrics lists {listed(plan['metrics'])}; add accuracy, which the tables and the "
+            "comparisons with the baseline go by."
+        )
+    unknown = [name for name in plan["only"] if name not in plan["studies"]]
+    if unknown:
+        hint = nearest(unknown[0], plan["studies"]) or "."
+        raise CounterweightError(
+            f"only names {unknown[0]!r}, which is no study{hint} Studies: "
+            f"{', '.join(plan['studies'])}."
+        )
+    studies = {}
+    for name, study in plan["studies"].items():
+        if plan["only"] and name not in plan["only"]:
+            continue
+        studies[name] = _resolved_study(name, study, plan)
+    plan["studies"] = studies
+    for name, study in studies.items():
+        other = study["paired_with"]
+        if other is None:
+            continue
+        if other not in studies or other == name:
+            raise CounterweightError(
+                f"studies.{name}.paired_with is {other!r}, which is no other study"
+                f"{nearest(other, studies) or '.'} Studies: {', '.join(studies)}."
+            )
+        for key in ("dataset", "test_share"):
+            if studies[other][key] != study[key]:
+                raise CounterweightError(
+                    f"studies.{name} is paired with {other}, but their {key} differs "
+                    f"({study[key]} and {studies[other][key]}): paired studies share it."
+                )
+        if studies[other]["paired_with"] is not None:
+            raise CounterweightError(
+                f"studies.{name}.paired_with names {other}, which is itself paired with "
+                f"{studies[other]['paired_with']}: name that one."
+            )
+    used = {study["dataset"] for study in studies.values()}
+    plan["datasets"] = {
+        name: _resolved_dataset(name, plan)
+        for name in components.registry("dataset")
+        if name in used
+    }
+    for name, study in studies.items():
+        study["source"] = plan["datasets"][study["dataset"]]["source"]
+        needs_truth = study["labeling"]["rule"] == "known_propensity" or any(
+            selector["oracle"] for selector in study["selectors"].values()
+        )
+        if "boundary" in study["figures"] and study["source"] != "simulated":
+            raise CounterweightError(
+                f"studies.{name}.figures has boundary, which draws points in a plane with a known "
+                f"boundary, and the data set {study['dataset']} is none: leave the figure out."
+            )
+        if needs_truth and study["source"] == "download":
+            raise CounterweightError(
+                f"studies.{name} needs the true p(s=1|x) (labeling rule known_propensity or "
+                f"selector known), and the data set {study['dataset']} is real: nobody knows it."
+            )
+    return plan
+
+
+def _with_defaults(value, node):
+    """Copy of `value` with the schema's defaults filled in, nested parts included."""
+    if not isinstance(value, dict):
+        return copy.deepcopy(value)
+    filled = {}
+    for key, part in node.get("properties", {}).items():
+        if key in value:
+            filled[key] = _with_defaults(value[key], part)
+        elif "default" in part:
+            filled[key] = copy.deepcopy(part["default"])
+    rest = node.get("additionalProperties")
+    for key in value:
+        if key not in filled:
+            filled[key] = _with_defaults(value[key], rest if isinstance(rest, dict) else {})
+    return filled
+
+
+def _resolved_dataset(name, plan):
+    simulated = components.declared("dataset", name, "SIMULATED", False)
+    source = "simulated" if simulated else plan["data_source"]
+    given = plan["datasets"].get(name, {})
+    rows, path = given.get("rows"), given.get("path")
+    if components.declared("dataset", name, "OWN", False):
+        if not path:
+            raise CounterweightError(
+                f"A study uses the data set {name}, but no file is named: set "
+                f"datasets.{name}.path to a CSV or Parquet file."
+            )
+        source = "own"
+    elif path:
+        raise CounterweightError(
+            f"datasets.{name}.path names a file, and only own_table is read from one: use the data "
+            "set own_table in the study."
+        )
+    return {
+        "path": path,
+        "source": source,
+        "rows": rows or components.declared("dataset", name, "ROWS", 0),
+        "files": components.declared("dataset", name, "FILES", {}),
+    }
+
+
+def _resolved_study(name, study, plan):
+    for part, kind, key in (
+        ("features", "features", "recipe"),
+        ("outcome", "outcome", "rule"),
+        ("labeling", "labeling", "rule"),
+        ("evaluation", "protocol", "protocol"),
+    ):
+        chosen = study[part][key]
+        study[part] = {key: chosen, "options": options_of(kind, chosen, study[part])}
+    study = {
+        "title": name,
+        "paired_with": None,
+        "repeats": plan["repeats"],
+        "test_share": plan["test_share"],
+        "samples": {},
+        "test_rows": None,
+    } | study
+    study["stream"] = study["paired_with"] or name
+    _check_task(name, study, plan)
+    selectors = {}
+    for item in study.pop("selection"):
+        identity = item.get("name", item["selector"])
+        if identity in selectors:
+            raise CounterweightError(
+                f"studies.{name}.selection has two entries called {identity!r}: give one a name."
+            )
+        selectors[identity] = {
+            "selector": item["selector"],
+            "oracle": components.declared("selector", item["selector"], "ORACLE", False),
+            "options": options_of("selector", item["selector"], item),
+        }
+        if study["task"] == "classification":
+            selectors[identity] |= {
+                "calibration": item.get("calibration", "isotonic"),
+                "folds": item.get("folds", 5),
+            }
+    weightings = {}
+    listed_weightings = study.pop("weighting")
+    names = [item["weighting"] for item in listed_weightings]
+    twice = next((weighting for weighting in names if names.count(weighting) > 1), None)
+    if twice:
+        raise CounterweightError(
+            f"studies.{name}.weighting lists {twice!r} twice: to compare two caps, make two "
+            "studies of which the second is paired_with the first."
+        )
+    for item in listed_weightings:
+        for selector in selectors:
+            weightings[f"{item['weighting']}-{selector}"] = {
+                "weighting": item["weighting"],
+                "selector": selector,
+                "max_weight": item.get("max_weight", 50.0),
+                "target": components.declared("weighting", item["weighting"], "TARGET", ""),
+                "options": options_of("weighting", item["weighting"], item),
+            }
+    study["selectors"], study["weightings"] = selectors, weightings
+    study["methods"] = methods = {}
+    listed_methods = study.pop("models")
+    for index, item in enumerate(listed_methods):
+        where = f"studies.{name}.models[{index}]"
+        identity = item.get("name") or method_id(item, study)
+        if identity in methods:
+            raise CounterweightError(
+                f"{where} is a second method called {identity!r}: give it a name of its own."
+            )
+        methods[identity] = resolved_method(where, item, study, plan)
+    for index, (identity, item) in enumerate(zip(list(methods), listed_methods, strict=True)):
+        add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
+    if study["task"] == "filter":
+        finish_filter(name, study)
+    if study["task"] == "classification":
+        check_rates(name, study)
+    reported = [identity for identity, method in methods.items() if method["reported"]]
+    if "baseline" not in study:
+        plain = [identity for identity in reported if not methods[identity]["sweep"]]
+        study["baseline"] = "logistic" if "logistic" in plain else next(iter(plain), reported[0])
+    if study["baseline"] not in reported:
+        raise CounterweightError(
+            f"studies.{name}.baseline is {study['baseline']!r}, which is none of its methods"
+            f"{nearest(study['baseline'], reported) or '.'} Methods: {', '.join(reported)}."
+        )
+    if methods[study["baseline"]]["sweep"]:
+        raise CounterweightError(
+            f"studies.{name}.baseline is {study['baseline']!r}, which is swept: the others need "
+            "one method to be compared with."
+        )
+    return study
+
+
+def _refuse_meaningless(name, study, task):
+    """Refuse keys of a study that only mean something for another kind."""
+    weighs = task in ("classification", "filter")
+    keys = [] if weighs else [key for key in ("selection", "weighting") if study[key]]
+    keys += [] if task == "filter" else [key for key in ("target", "filter") if study.get(key)]
+    if task != "classification":
+        keys += [key for key in ("samples", "test_rows") if study[key]]
+    if task != "classification" and study["keep_rate"] < 1:
+        keys.append("keep_rate")
+    if task == "filter":
+        own = {"selection": ("calibration", "folds"), "weighting": ("max_weight",)}
+        keys += [
+            f"{part}[{index}].{key}"
+            for part in own
+            for index, item in enumerate(study[part])
+            for key in own[part]
+            if key in item
+        ]
+    hint = "."
+    if task == "log":
+        keys += ["paired_with"] if study["paired_with"] else []
+        hint = " (rates of such a study stand in evaluation.keep_rates)."
+    if keys:
+        raise CounterweightError(
+            f"studies.{name}.{keys[0]} has no meaning for {TASKS[task]}: leave it out{hint}"
+        )
+
+
+def _check_task(name, study, plan):
+    """Find what kind of study this is; refuse parts that belong to another kind."""
+    rule = study["labeling"]["rule"]
+    study["task"] = task = components.declared("labeling", rule, "TASK", "classification")
+    parts = [("evaluation.protocol", "protocol", study["evaluation"]["protocol"])]
+    parts += [
+        (f"{key}[{index}].{kind}", kind, item[kind])
+        for key, kind in (
+            ("selection", "selector"),
+            ("weighting", "weighting"),
+            ("models", "model"),
+        )
+        for index, item in enumerate(study[key])
+        if key == "models" or task in ("classification", "filter")
+    ]
+    for where, kind, part in parts:
+        own = components.declared(kind, part, "TASK", "classification")
+        if own != task:
+            fitting = [
+                other
+                for other in components.registry(kind)
+                if components.declared(kind, other, "TASK", "classification") == task
+            ]
+            raise CounterweightError(
+                f"studies.{name}.{where} is {part!r}, which is for {TASKS[own]}; the labeling rule "
+                f"{rule} makes {TASKS[task]}: choose one of {listed(fitting)}."
+            )
+    study.setdefault("columns", [metric for metric in COLUMNS if metric in plan["metrics"]])
+    absent = [metric for metric in study["columns"] if metric not in plan["metrics"]]
+    _refuse_meaningless(name, study, task)
+    if task == "log":
+        study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
+    elif task == "offers":
+        study |= {"targets": ["general"], "columns": ["rmse"]}
+        # Each repeat of a simulated data set is a world of its own, so nothing is shared.
+        if components.declared("dataset", study["dataset"], "SIMULATED", False):
+            study["test_share"] = 0.0
+    elif task == "filter":
+        study |= {"targets": ["general"], "columns": ["imbalance"]}
+    elif absent:
+        raise CounterweightError(
+            f"studies.{name}.columns shows {listed(absent)}, which metrics does not list: add it "
+            "to metrics, or leave it out of columns."
+        )
+    if components.declared("labeling", rule, "COMPLETE", False) and "unlabeled" in study["targets"]:
+        raise CounterweightError(
+            f"studies.{name}: the labeling rule {rule} labels every row, so there is no unlabeled "
+            "population: set targets: [general]."
+        )
+    if study["keep_rate"] < 1 and study["evaluation"]["protocol"] != "metrics":
+        raise CounterweightError(
+            f"studies.{name}.keep_rate cannot be combined with the protocol "
+            f"{study['evaluation']['protocol']}, which rejects rows itself: leave one of them out."
+        )

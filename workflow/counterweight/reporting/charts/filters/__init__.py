@@ -1,0 +1,1 @@
+"""Figures of studies of balanced filters."""

@@ -1,0 +1,1 @@
+"""Figures of studies of selection bias."""

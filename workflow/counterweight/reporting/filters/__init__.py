@@ -1,0 +1,1 @@
+"""Sheets of studies of balanced filters."""

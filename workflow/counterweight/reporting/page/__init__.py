@@ -1,0 +1,1 @@
+"""The page: words, tables, sheets, templates."""

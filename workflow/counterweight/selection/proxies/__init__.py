@@ -1,0 +1,1 @@
+"""Proxies of group membership: trees and regressions whose leaves a filter goes by."""

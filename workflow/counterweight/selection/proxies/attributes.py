@@ -1,0 +1,414 @@
+"""Proxies that predict the sensitive attribute itself: the baselines of balanced filtering.
+
+A regression or a decision tree predicts the group of a row from its features, and the
+predicted groups are the leaves of the proxy. Nothing limits what such a leaf discloses
+about the people in it. Where there are several classes of groups (columns), the joint cell
+is predicted, e.g. one race together with one sex.
+
+References
+----------
+Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies:
+section 5, proxies (1) and (2).
+"""
+
+import logging
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import checked_new_rows, checked_rows
+from counterweight.numerics.groups import (
+    block_starts,
+    checked_memberships,
+    checked_target,
+    disclosivity,
+    leaf_table,
+)
+from counterweight.selection.proxies.options import check_options
+from counterweight.weighting.acceptance import closest_in_hull
+
+TASK = "filter"
+
+OPTIONS_BY_NAME = {
+    "regression_proxy": {
+        "ridge": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 1e-4,
+            "description": "Penalty on standardised coefficients, for each row.",
+        },
+        "iterations": {
+            "type": "integer",
+            "minimum": 1,
+            "default": 150,
+            "description": "Most steps of the optimiser (L-BFGS).",
+        },
+        "tolerance": {
+            "type": "number",
+            "exclusiveMinimum": 0,
+            "default": 1e-6,
+            "description": "Relative gain of the loss in one step at which the optimiser stops.",
+        },
+    },
+    "tree_proxy": {
+        "depth": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 30,
+            "default": 20,
+            "description": "Most splits between the root and a node.",
+        },
+        "smallest_leaf": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 0.5,
+            "default": 0.0,
+            "description": "Least share of the training rows in a node of the tree.",
+        },
+        "leaves": {
+            "enum": ["predicted", "nodes"],
+            "default": "predicted",
+            "description": "What counts as one leaf of the proxy: all rows with the same "
+            "predicted groups (as in the paper), or each end node of the tree.",
+        },
+    },
+}
+
+log = logging.getLogger("counterweight")
+
+#: Distance from the target that counts as reaching it.
+REACHED = 1e-6
+
+
+def joint_cells(Z, classes):
+    """Combinations of groups that occur, and that of each row.
+
+    Parameters
+    ----------
+    Z : array (n, K)
+    classes : sequence of int
+
+    Returns
+    -------
+    cells : array (C, K) of 0/1
+        Ordered by the groups of the first class, then the second ...
+    which : array (n,) of int
+    """
+    edges = np.append(block_starts(classes), sum(classes))
+    codes = np.zeros(len(Z), np.int64)
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        codes = codes * (stop - start) + Z[:, start:stop].argmax(axis=1)
+    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    return Z[first], which
+
+
+class _AttributeProxy:
+    """What both proxies share: one setting, deterministic leaves, their description."""
+
+    settings_ = ("",)
+    options_ = {}
+
+    def fit(self, X, Z, *, classes, target=None, rng=None):
+        """Learn to predict the groups of rows.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Finite features.
+        Z : array (n, K)
+            Membership of each row: one 1 for each class.
+        classes : sequence of int
+            Number of groups of each class.
+        target : array (K,), optional
+            Only for the description; uniform by default.
+        rng : numpy.random.Generator, optional
+            Not used: the fit is deterministic.
+
+        Raises
+        ------
+        CounterweightError
+            When an option is not allowed, a feature is not finite, or a group has no row.
+        """
+        check_options(vars(self) | {"leaves": getattr(self, "leaves_are", None)}, self.options_)
+        X, Z = checked_rows(X), checked_memberships(Z, classes)
+        if len(X) != len(Z):
+            raise CounterweightError(f"There are {len(X)} rows of features but {len(Z)} of groups.")
+        self.features_ = X.shape[1]
+        cells, which = joint_cells(Z, classes)
+        self._learn(X, cells, which)
+        mass, A = leaf_table(self._memberships(X), Z)
+        U = checked_target(target, classes)
+        q = closest_in_hull(A, U)
+        self._records = {
+            "leaves": float(len(mass)),
+            "distance": float(np.linalg.norm(q @ A - U)),
+            "disclosivity": disclosivity(mass, A, Z.mean(axis=0)),
+        } | self._records
+        self._records["reached"] = float(self._records["distance"] <= REACHED)
+        return self
+
+    def _memberships(self, X):
+        leaf = self.leaf(X)
+        return (leaf[:, None] == np.arange(len(self.cells_))).astype(float)
+
+    def leaves(self, X):
+        """Leaves of rows.
+
+        Parameters
+        ----------
+        X : array (n, d)
+
+        Yields
+        ------
+        setting : str
+            Always "".
+        memberships : array (n, L) of float64
+            0 and 1.
+        """
+        yield "", self._memberships(X)
+
+    def describe(self):
+        """Facts of the fit, as partial metric records."""
+        return [
+            {"metric": metric, "item": "", "value": value}
+            for metric, value in self._records.items()
+        ]
+
+
+class RegressionProxy(_AttributeProxy):
+    """Leaves are the groups that a multinomial logistic regression finds most probable.
+
+    It minimises the mean log loss plus ``ridge / 2 |coef|^2`` on standardised features, with
+    free intercepts. Features of one value get the coefficient 0. The optimiser works on
+    decorrelated features, with the coefficients of each group scaled by the spread of its
+    membership, in which one-hot features and rare groups cost few steps.
+
+    Parameters
+    ----------
+    ridge : float
+    iterations : int
+    tolerance : float
+
+    Attributes
+    ----------
+    coef_ : array (d, L)
+        In units of 1/feature, of the groups that are predicted for any training row.
+    intercept_ : array (L,)
+    cells_ : array (L, K)
+        Predicted groups of each leaf.
+    converged_ : bool
+    """
+
+    options_ = OPTIONS_BY_NAME["regression_proxy"]
+
+    def __init__(self, ridge=1e-4, iterations=150, tolerance=1e-6):
+        self.ridge = ridge
+        self.iterations = iterations
+        self.tolerance = tolerance
+
+    def _learn(self, X, cells, which):
+        center, scale = X.mean(axis=0), X.std(axis=0)
+        constant = (np.ptp(X, axis=0) == 0) | (scale <= 1e-12 * np.abs(center))
+        scale = np.where(constant, 1.0, scale)
+        standard = np.where(constant, 0.0, (X - center) / scale)
+        coef, intercept, steps, self.converged_ = _multinomial(
+            standard, which, len(cells), self.ridge, self.iterations, self.tolerance
+        )
+        if not self.converged_:
+            log.warning(
+                "The regression of the groups did not converge in %d steps: raise its option "
+                "iterations.",
+                self.iterations,
+            )
+        coef = np.where(constant[:, None], 0.0, coef / scale[:, None])
+        intercept = intercept - center @ coef
+        predicted = np.unique((X @ coef + intercept).argmax(axis=1))
+        self.coef_, self.intercept_ = coef[:, predicted], intercept[predicted]
+        self.cells_ = cells[predicted]
+        self._records = {"iterations": float(steps), "converged": float(self.converged_)}
+
+    def leaf(self, X):
+        """Number of the leaf of each row, (n,): the most probable, the first among equals."""
+        X = checked_new_rows(X, self.features_)
+        return (X @ self.coef_ + self.intercept_).argmax(axis=1)
+
+    def to_arrays(self):
+        """The fitted proxy as named arrays."""
+        return {"coef": self.coef_, "intercept": self.intercept_, "cells": self.cells_}
+
+    @classmethod
+    def from_arrays(cls, arrays, names=None):
+        """The inverse of `to_arrays`; `names`, those of the features, is not used."""
+        proxy = cls()
+        proxy.coef_, proxy.intercept_ = arrays["coef"], arrays["intercept"]
+        proxy.cells_ = arrays["cells"]
+        proxy.features_ = len(proxy.coef_)
+        return proxy
+
+
+def _multinomial(X, which, n_cells, ridge, iterations, tolerance):
+    """Multinomial logistic regression on standardised features.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Centred.
+    which : array (n,) of int
+
+    Returns
+    -------
+    coef : array (d, C)
+    intercept : array (C,)
+    steps : int
+    converged : bool
+    """
+    from scipy.linalg import solve_triangular
+    from scipy.optimize import minimize
+
+    n, d = X.shape
+    if n_cells == 1:
+        return np.zeros((d, 1)), np.zeros(1), 0, True
+    root = np.linalg.cholesky(X.T @ X / n + ridge * np.eye(d))
+    design = np.hstack([solve_triangular(root, X.T, lower=True).T, np.ones((n, 1))])
+    share = np.bincount(which, minlength=n_cells) / n
+    spread = np.sqrt(share * (1 - share))
+    rows = np.arange(n)
+
+    def unscaled(flat):
+        return flat.reshape(d + 1, n_cells) / spread
+
+    def loss(flat):
+        free = unscaled(flat)
+        scores = design @ free
+        scores -= scores.max(axis=1, keepdims=True)
+        own = scores[rows, which]
+        np.exp(scores, out=scores)
+        total = scores.sum(axis=1)
+        value = (np.log(total) - own).mean()
+        scores /= total[:, None]
+        scores[rows, which] -= 1.0
+        gradient = design.T @ scores / n
+        coef = solve_triangular(root, free[:-1], lower=True, trans="T")
+        gradient[:-1] += ridge * solve_triangular(root, coef, lower=True)
+        return value + ridge / 2 * (coef**2).sum(), (gradient / spread).ravel()
+
+    start = np.zeros((d + 1, n_cells))
+    start[-1] = np.log(share) * spread
+    options = {
+        "maxiter": int(iterations),
+        "maxfun": 3 * int(iterations),
+        "ftol": tolerance,
+        "gtol": 1e-5,
+        "maxcor": 20,
+    }
+    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    free = unscaled(found.x)
+    coef = solve_triangular(root, free[:-1], lower=True, trans="T")
+    return coef, free[-1], int(found.nit), bool(found.success)
+
+
+class TreeProxy(_AttributeProxy):
+    """Leaves are the groups that a decision tree (Gini, CART) predicts, or its end nodes.
+
+    Splits compare features rounded to 32-bit floats with a threshold.
+
+    Parameters
+    ----------
+    depth : int
+    smallest_leaf : float
+        As a share of the training rows.
+    leaves : {"predicted", "nodes"}
+
+    Attributes
+    ----------
+    nodes_ : dict of str to array (nodes,)
+        ``feature`` (-1 at an end), ``threshold``, ``left``, ``right`` (numbers of nodes; left
+        where feature <= threshold) and ``leaf`` (-1 at a split).
+    cells_ : array (L, K)
+        Predicted groups of each leaf.
+    """
+
+    options_ = OPTIONS_BY_NAME["tree_proxy"]
+
+    def __init__(self, depth=20, smallest_leaf=0.0, leaves="predicted"):
+        self.depth = depth
+        self.smallest_leaf = smallest_leaf
+        self.leaves_are = leaves
+
+    def _learn(self, X, cells, which):
+        from sklearn.tree import DecisionTreeClassifier
+
+        smallest = max(1, int(np.ceil(self.smallest_leaf * len(X))))
+        model = DecisionTreeClassifier(
+            max_depth=self.depth, min_samples_leaf=smallest, random_state=0
+        ).fit(X, which)
+        tree = model.tree_
+        ends = tree.children_left < 0
+        predicted = tree.value[:, 0].argmax(axis=1)
+        leaf = np.full(tree.node_count, -1)
+        if self.leaves_are == "nodes":
+            leaf[ends] = np.arange(ends.sum())
+            self.cells_ = cells[predicted[ends]]
+        else:
+            used, leaf[ends] = np.unique(predicted[ends], return_inverse=True)
+            self.cells_ = cells[used]
+        self.nodes_ = {
+            "feature": np.where(ends, -1, tree.feature),
+            "threshold": np.where(ends, 0.0, tree.threshold),
+            "left": np.where(ends, -1, tree.children_left),
+            "right": np.where(ends, -1, tree.children_right),
+            "leaf": leaf,
+        }
+        self._records = {"height": float(tree.max_depth), "splits": float((~ends).sum())}
+
+    def leaf(self, X):
+        """Number of the leaf of each row, (n,)."""
+        X = checked_new_rows(X, self.features_).astype(np.float32)
+        nodes, at = self.nodes_, np.zeros(len(X), np.int64)
+        inside = np.flatnonzero(nodes["feature"][at] >= 0)
+        while len(inside):
+            here = at[inside]
+            left = X[inside, nodes["feature"][here]] <= nodes["threshold"][here]
+            at[inside] = np.where(left, nodes["left"][here], nodes["right"][here])
+            inside = inside[nodes["feature"][at[inside]] >= 0]
+        return nodes["leaf"][at]
+
+    def to_arrays(self):
+        """The fitted proxy as named arrays."""
+        return self.nodes_ | {"cells": self.cells_, "features": np.array(self.features_)}
+
+    @classmethod
+    def from_arrays(cls, arrays, names=None):
+        """The inverse of `to_arrays`; `names`, those of the features, is not used."""
+        proxy = cls()
+        proxy.nodes_ = {
+            name: arrays[name] if name == "threshold" else arrays[name].astype(np.int64)
+            for name in ("feature", "threshold", "left", "right", "leaf")
+        }
+        proxy.cells_, proxy.features_ = arrays["cells"], int(arrays["features"])
+        return proxy
+
+    def rules(self):
+        """Every node, root first, for drawing.
+
+        Returns
+        -------
+        list of dict
+            ``node``, ``feature`` (number, or None at an end), ``threshold``, ``left``,
+            ``right`` (numbers of nodes; left where feature <= threshold), ``leaf`` (number, or
+            None at a split).
+        """
+        found = []
+        for node, feature in enumerate(self.nodes_["feature"].tolist()):
+            split = feature >= 0
+            found.append(
+                {
+                    "node": node,
+                    "feature": feature if split else None,
+                    "threshold": float(self.nodes_["threshold"][node]) if split else None,
+                    "left": int(self.nodes_["left"][node]) if split else None,
+                    "right": int(self.nodes_["right"][node]) if split else None,
+                    "leaf": None if split else int(self.nodes_["leaf"][node]),
+                }
+            )
+        return found

@@ -1,0 +1,264 @@
+"""Growing proxy trees: which leaf to split, and the grid of alpha (Algorithm 4)."""
+
+import numpy as np
+
+from counterweight.selection.proxies.split_oracle import Leaf, Limits, closest, proposals
+from counterweight.selection.proxies.split_rules import ROOT, Split
+
+#: By how much the limit is below alpha at the root; it rises to alpha over the levels of a tree.
+#: A leaf on its limit could not be split at all if its children had to keep to the same number.
+SLACK = 1e-5
+#: Share of the largest drop that a split with heavier children may do without.
+NEARLY = 0.3
+#: Intercepts that are tried for a hypothesis of a deterministic split.
+CUTS = 15
+#: Leaves outside the closest mixture that are tried, heaviest first.
+OTHERS = 4
+
+
+class Search:
+    """Trees for one training set, over a list of splits that all of them share.
+
+    Parameters
+    ----------
+    design : split_oracle.Design
+    r, U : numpy.ndarray, (K,)
+        Base shares and target.
+    cone, deterministic : bool
+    thresholds, rounds : int
+    epsilon : float
+    smallest : float
+        Least weight of a leaf, in rows.
+    smallest_drop, stop : float
+    height, most_leaves : int
+
+    Attributes
+    ----------
+    splits : list of Split
+        Parents before children; also those of trees that were given up.
+    """
+
+    def __init__(
+        self,
+        design,
+        r,
+        U,
+        *,
+        cone,
+        deterministic,
+        thresholds,
+        rounds,
+        epsilon,
+        smallest,
+        smallest_drop,
+        stop,
+        height,
+        most_leaves,
+    ):
+        self.design, self.r, self.U = design, r, U
+        self.cone, self.deterministic = cone, deterministic
+        self.sweep = {"thresholds": thresholds, "rounds": rounds, "epsilon": epsilon}
+        self.smallest, self.smallest_drop, self.stop = smallest, smallest_drop, stop
+        self.height, self.most_leaves = height, most_leaves
+        self.splits = []
+        self.root = Leaf(design, ROOT, 0, np.ones(len(design.raw)))
+
+    def grid(self, alphas):
+        """Places of the leaves of one tree for each alpha, in the order given."""
+        trees, leaves, distance = {}, [self.root], self._closest([self.root])[1]
+        # What no limit holds back is the same tree from its own disclosivity on.
+        free, nearest = self.grow([self.root], 1.0) if max(alphas) > 0 else (leaves, distance)
+        open_from, limit = self._disclosivity(free), 0.0
+        for alpha in sorted(alphas):
+            if alpha > 0 and distance > self.stop:
+                tried = []
+                if alpha < open_from or self._disclosivity(leaves) >= limit - 2 * SLACK:
+                    tried.append(self.grow(leaves, alpha))
+                if alpha >= open_from:
+                    tried.append((free, nearest))
+                elif len(leaves) > 1:
+                    tried.append(self.grow([self.root], alpha))
+                best, reached = min(tried, key=lambda tree: tree[1])
+                if reached < distance:
+                    leaves, distance = best, reached
+                limit = alpha
+            trees[alpha] = [leaf.place for leaf in leaves]
+        return [trees[alpha] for alpha in alphas]
+
+    def grow(self, leaves, alpha):
+        """Split leaves until the target is near, or no split brings it nearer.
+
+        Returns
+        -------
+        leaves : list of Leaf
+        distance : float
+        """
+        leaves = list(leaves)
+        q, distance = self._closest(leaves)
+        while distance > max(self.stop, 1e-9) and len(leaves) < self.most_leaves:
+            found = self._split(leaves, q, distance, alpha)
+            if found is None:
+                break
+            j, children = found
+            leaves[j : j + 1] = children
+            q, distance = self._closest(leaves)
+        return leaves, distance
+
+    def _closest(self, leaves):
+        return closest(np.array([leaf.shares for leaf in leaves]), self.U, self.cone)
+
+    def _disclosivity(self, leaves):
+        return max(float(np.abs(leaf.shares - self.r).max()) for leaf in leaves)
+
+    def _split(self, leaves, q, distance, alpha):
+        """The best split of any leaf that shrinks the distance enough, or None."""
+        A = np.array([leaf.shares for leaf in leaves])
+        D = self.U - q @ A
+        bound = distance * (1.0 - self.smallest_drop)
+        mass = np.array([leaf.mass for leaf in leaves])
+        active = [j for j in np.argsort(-q, kind="stable") if q[j] > 1e-9]
+        others = [j for j in np.argsort(-mass, kind="stable") if q[j] <= 1e-9]
+        splittable = [
+            [j for j in part if mass[j] > 2 * self.smallest and leaves[j].depth < self.height]
+            for part in (active, others)
+        ]
+        for part in (splittable[0], *([j] for j in splittable[1][:OTHERS])):
+            found = []
+            for j in part:
+                found += [(*tried, j) for tried in self._tried(leaves[j], A, j, D, alpha)]
+            for _, p, cut, j in self._ordered(found, distance, bound)[:5]:
+                children = self._children(leaves[j], p, cut, alpha)
+                if children is None:
+                    continue
+                grown = [*leaves[:j], *(leaf for leaf in children[0]), *leaves[j + 1 :]]
+                if self._closest(grown)[1] < min(bound, distance - 1e-12):
+                    self.splits.append(children[1])
+                    return j, children[0]
+        return None
+
+    def _ordered(self, found, distance, bound):
+        """Splits that shrink the distance enough, the best first.
+
+        Of those whose drop is nearly the largest, the one with the heaviest smaller child:
+        heavy leaves can be split again, and their shares are known better.
+        """
+        found = sorted((one for one in found if one[0][0] < bound), key=lambda one: one[0][0])
+        if not found:
+            return found
+        enough = distance - (1.0 - NEARLY) * (distance - found[0][0][0])
+        return sorted(found, key=lambda one: (one[0][0] > enough, -one[0][1], one[0][0]))
+
+    def _limits(self, leaf, alpha, part=1.0):
+        left = 1.0 - (leaf.depth + part) / (self.height + 1)
+        return Limits(leaf, self.r, alpha - SLACK * left, self.smallest)
+
+    def _tried(self, leaf, A, j, D, alpha):
+        """Distance, mixture and cut of the splits of a leaf that are worth a look."""
+        limits = self._limits(leaf, alpha, 0.5)
+        mixtures = proposals(leaf, limits, D, **self.sweep)
+        rest = np.delete(A, j, axis=0)
+        if self.deterministic:
+            tried = self._deterministic(leaf, mixtures, D, self._limits(leaf, alpha))
+        else:
+            tried = [(p @ leaf.sums, p, np.nan) for p in mixtures]
+        found = []
+        for N, p, cut in tried:
+            inside = float(N[: self.design.first].sum())
+            if 1e-9 < inside < 1 - 1e-9:
+                both = np.vstack([rest, N / inside, (leaf.shares - N) / (1 - inside)])
+                reached = closest(both, self.U, self.cone)[1]
+                found.append(((reached, min(inside, 1 - inside) * leaf.mass), p, cut))
+        return found
+
+    def _deterministic(self, leaf, mixtures, D, limits):
+        """Splits without chance: single hypotheses, and majorities of the mixtures.
+
+        Nothing can be mixed to keep to the limits, so the hypotheses played last are also
+        tried with other intercepts: the regressions of a class's groups sum to 1.
+        """
+        directions = np.vstack([D, leaf.directions[-self.sweep["thresholds"] :]])
+        cuts = np.quantile(leaf.scores @ directions.T, np.linspace(0, 1, CUTS + 2)[1:-1], axis=0)
+        first = np.arange(len(D)) < self.design.first
+        leaf.play((directions - cuts[:, :, None] * first).reshape(-1, len(D)))
+        fits = np.flatnonzero((limits.excess(leaf.sums) <= 0).all(axis=1))
+        tried = [(leaf.sums[i], np.eye(len(leaf.sums))[i], 0.5) for i in fits if i > 1]
+        for p in mixtures:
+            played = np.flatnonzero(p)
+            says = leaf.answers(played)
+            total = np.zeros(len(says))
+            for i, one in zip(played, says.T, strict=True):
+                total += np.where(one, p[i], 0.0)
+            steps = np.unique(total)
+            cuts = (steps[1:] + steps[:-1]) / 2
+            for cut in cuts[np.diff(steps) > 1e-6]:
+                N = (total > cut) @ leaf.wZ / leaf.mass
+                if (limits.excess(N) <= 0).all():
+                    tried.append((N, p, float(cut)))
+        return tried
+
+    def _children(self, leaf, p, cut, alpha):
+        """Both children and the split, with the rules as they will be applied to new rows."""
+        design = self.design
+        played = np.flatnonzero(p)
+        directions = leaf.directions[played]
+        b = (leaf.coefficients @ directions.T).T
+        intercepts = b[:, -1]
+        b = b[:, :-1] / design.scale
+        intercepts = intercepts - b @ design.mean
+        raw = design.raw if leaf.rows is None else design.raw[leaf.rows]
+        scores = raw @ b.T
+        for i, which in enumerate(played):
+            if which < 2:
+                # The two constants: always side 1, never side 1.
+                intercepts[i] = 1.0 if which == 0 else -1.0
+            else:
+                intercepts[i] += _gap(scores[:, i] + intercepts[i])
+        split = Split(leaf.place, p[played], b, intercepts, cut)
+        side = split.mixed(scores + intercepts > 0)
+        limits = self._limits(leaf, alpha)
+        N = side @ leaf.wZ / leaf.mass
+        excess, middle = limits.excess(N), limits.excess(leaf.shares / 2)
+        over = excess > 0
+        if over.any():
+            if self.deterministic or (middle[over] >= 0).any():
+                return None
+            # An even coin keeps to every limit, so a mixture with it does, too.
+            kept = float((-middle[over] / (excess[over] - middle[over])).min()) * (1 - 1e-12)
+            split = Split(
+                leaf.place,
+                np.append(kept * split.p, (1 - kept) / 2),
+                np.vstack([b, np.zeros(b.shape[1])]),
+                np.append(intercepts, 1.0),
+                cut,
+            )
+            side = kept * side + (1 - kept) / 2
+        whole = np.zeros(len(leaf.weight))
+        whole[slice(None) if leaf.rows is None else leaf.rows] = side
+        number = len(self.splits)
+        children = [
+            Leaf(design, (number, which), leaf.depth + 1, leaf.weight * part)
+            for which, part in ((1, whole), (0, 1.0 - whole))
+        ]
+        if min(child.mass for child in children) < self.smallest * (1 - 1e-9):
+            return None
+        return children, split
+
+
+def _gap(scores):
+    """Shift that puts the zero of some scores into the middle of a gap between them.
+
+    Then rounding, which differs with the number of rows that are scored at once, cannot move
+    a row to the other side.
+    """
+    below, above = scores[scores <= 0], scores[scores > 0]
+    if not len(below) or not len(above):
+        return 0.0
+    low, high = below.max(), above.min()
+    wide = 1e-9 * np.abs(scores).max()
+    if high - low < wide:
+        values = np.unique(scores)
+        gaps = np.flatnonzero(np.diff(values) >= wide)
+        if len(gaps):
+            middle = (values[gaps] + values[gaps + 1]) / 2
+            return -float(middle[np.argmin(np.abs(middle))])
+    return -float(low + high) / 2

@@ -19,6 +19,9 @@ include: "workflow/rules/select.smk"
 include: "workflow/rules/weigh.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/deliver.smk"
+include: "workflow/rules/apply.smk"
+include: "workflow/rules/draw.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -26,8 +29,7 @@ rule all:
     default_target: True
     input:
         rules.report.output,
-        offers_to_write(),
-        filters_to_write(),
+        given_away(),
 
 
 onsuccess:

@@ -13,7 +13,7 @@ def chains(tmp_path):
     """Two methods that share a first step; everything is there, in the order it was made."""
     (tmp_path / "step.log").write_text("INFO: begun\nINFO: going on\nERROR: it broke\nINFO: end\n")
     shared = {
-        "stage": "fit_selection",
+        "stage": "select",
         "source": "logistic",
         "outputs": [str(tmp_path / "p.parquet")],
         "log": str(tmp_path / "step.log"),
@@ -43,7 +43,7 @@ def test_one_failed_step_is_told_once_and_explains_all_that_it_takes(chains, tmp
     metrics, failures = measurements_and_failures(chains)
     assert metrics.empty
     (failure,) = failures
-    assert (failure["stage"], failure["source"]) == ("fit_selection", "logistic")
+    assert (failure["stage"], failure["source"]) == ("select", "logistic")
     assert failure["affects"] == ["one", "two"]
     assert failure["reason"].startswith("ERROR: it broke"), "the log is told from its error on"
     assert failure_of(failures, "s", "two") is failure

@@ -5,9 +5,9 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.files.study_data import StudyData
 from counterweight.models.filters.balanced_filter import EVERYONE, OPTIONS, BalancedFilter
 from counterweight.models.filters.training import (
-    FilterData,
     accept_probability,
     acceptances,
     coins,
@@ -54,7 +54,7 @@ def data(n=900, seed=0, outcome=True, order=None):
         "group_g": np.where(X[:, 0] > 0.3, "a", "b").astype(object),
         "y_general": hidden,
     }
-    return FilterData(features, labels)
+    return StudyData(features, labels)
 
 
 def train(study, proxy=None, acceptance=None, **options):

@@ -4,11 +4,13 @@ import ast
 import importlib
 import inspect
 import shutil
+from pathlib import Path
 
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.plan import components
+from counterweight.plan import components, digests
 
+ROOT = Path(__file__).resolve().parents[2]
 WITH_OPTIONS = [
     (kind, name)
     for kind in ("features", "outcome", "labeling", "selector", "model")
@@ -57,17 +59,19 @@ def copy(tmp_path, monkeypatch):
     """The library in a folder where it may be edited."""
     shutil.copytree(components.PACKAGE, tmp_path / "counterweight")
     monkeypatch.setattr(components, "PACKAGE", tmp_path / "counterweight")
-    components._tree.cache_clear()
+    digests.forget()
     yield tmp_path / "counterweight"
-    components._tree.cache_clear()
+    monkeypatch.undo()
+    digests.forget()
 
 
 def model_digests():
-    components._tree.cache_clear()
-    return {
-        name: components.digest([components.locate("model", name)[0]])
-        for name in components.registry("model")
-    }
+    digests.forget()
+    return {name: model_digest(name) for name in components.registry("model")}
+
+
+def model_digest(name, script="train", run="counterweight.kinds.classification:train"):
+    return digests.code(str(ROOT / "scripts" / f"{script}.py"), run, (("model", name),))
 
 
 def test_editing_a_module_changes_the_digest_of_its_users_only(copy):
@@ -93,3 +97,67 @@ def test_a_new_registry_entry_changes_no_digest(copy):
     after = model_digests()
     assert "more" in after
     assert all(after[name] == before[name] for name in before)
+
+
+def test_another_target_of_an_entry_in_the_same_module_changes_its_digest(copy):
+    script = str(ROOT / "scripts" / "weigh.py")
+    run = "counterweight.kinds.classification:weigh"
+
+    def lemmas():
+        digests.forget()
+        return [digests.code(script, run, (("weighting", name),)) for name in ("lemma1", "lemma2")]
+
+    before = lemmas()
+    registry = copy / "weighting" / "__init__.py"
+    text = registry.read_text()
+    registry.write_text(text.replace("lemmas:general_weights", "lemmas:unlabeled_weights"))
+    after = lemmas()
+    assert after[0] != before[0]
+    assert after[1] == before[1]
+
+
+def test_of_a_kind_only_the_function_that_runs_counts(copy):
+    module = copy / "kinds" / "classification.py"
+
+    def of(stage):
+        digests.forget()
+        script = str(ROOT / "scripts" / f"{stage}.py")
+        return digests.code(script, f"counterweight.kinds.classification:{stage}")
+
+    stages = ("label", "select", "weigh", "train", "evaluate")
+    before = {stage: of(stage) for stage in stages}
+    text = module.read_text()
+    module.write_text(text.replace("def weigh(job):", "def weigh(job):\n    # edited", 1))
+    assert {stage for stage in stages if of(stage) != before[stage]} == {"weigh"}
+    planned = "def plan_weigh(plan, study, weighting, at):"
+    assert planned in text
+    module.write_text(text.replace(planned, f"{planned}\n    # edited") + "\n# edited\n")
+    assert all(of(stage) == before[stage] for stage in stages)
+
+
+def test_a_job_may_look_up_only_what_it_declares():
+    with components.only([("model", "logistic")]):
+        assert components.load("model", "logistic").__name__ == "LogisticModel"
+        with pytest.raises(RuntimeError, match="looks up the model 'generative'"):
+            components.load("model", "generative")
+        with pytest.raises(RuntimeError, match="does not declare"):
+            components.declared("dataset", "adult", "FILES")
+    assert components.load("model", "generative") is not None
+
+
+def test_every_look_up_by_name_goes_through_the_declared_ones():
+    """No module of the library imports by a text of its own, past `load` and `reference`."""
+    allowed = {
+        "plan/components.py",
+        "numerics/rates/__init__.py",
+        "__init__.py",
+        # Loads the peer package where it is used.
+        "models/constraints/fairlearn_models.py",
+    }
+    wrong = [
+        str(path.relative_to(components.PACKAGE))
+        for path in components.PACKAGE.rglob("*.py")
+        if str(path.relative_to(components.PACKAGE)) not in allowed
+        and any(word in path.read_text() for word in ("import_module", "__import__", "runpy"))
+    ]
+    assert not wrong

@@ -5,7 +5,7 @@ import copy
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
-from counterweight.plan.filters import filter_to_apply
+from counterweight.plan.stages import Stages
 
 PEOPLE = {
     "dataset": "adult",
@@ -39,6 +39,11 @@ def resolved(**changes):
     return config.resolve(given)
 
 
+def applied(plan, named=""):
+    """The study whose filter is applied to new rows."""
+    return Stages(plan | {"filter_study": named}, "scripts").applied()
+
+
 @pytest.mark.parametrize(
     ("method", "setting"),
     [("alpha_beta", "alpha=0.3"), ("alpha_beta", "alpha=0"), ("naive", "eta=0.5"), ("qp", "")],
@@ -46,7 +51,7 @@ def resolved(**changes):
 def test_a_setting_of_the_method_is_taken(method, setting):
     plan = resolved(filter={"method": method, "setting": setting})
     assert plan["studies"]["people"]["filter"]["setting"] == setting
-    assert filter_to_apply({"filter_study": ""} | plan) == "people"
+    assert applied(plan) == "people"
 
 
 @pytest.mark.parametrize(
@@ -77,10 +82,10 @@ def test_a_method_without_weights_is_told():
 
 
 def test_a_study_that_gives_no_filter_away_cannot_be_applied():
-    plan = {"studies": resolved()["studies"]}
-    assert filter_to_apply(plan | {"filter_study": ""}) is None
+    plan = resolved()
+    assert applied(plan) is None
     with pytest.raises(CounterweightError, match="Studies with the key filter: none"):
-        filter_to_apply(plan | {"filter_study": "people"})
+        applied(plan, "people")
 
 
 def test_weightings_and_proxies_that_no_method_uses_are_left_out():

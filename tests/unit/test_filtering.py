@@ -1,9 +1,6 @@
 """Evaluation of filters: exact on leaves computed by hand, invariances, the bound."""
 
-import importlib.util
 import inspect
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,11 +13,12 @@ from counterweight.evaluation.filters.evaluate import (
     evaluate_filter,
     theorem_bound,
 )
-from counterweight.models.filters.training import FilterData, coins
+from counterweight.files.study_data import StudyData
+from counterweight.models.filters.training import coins
 from counterweight.numerics.groups import leaf_table, memberships
 from counterweight.weighting.acceptance import interpolated, interpolated_rows
+from stage_jobs import run_script
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 #: Groups a and b on the left and on the right, in training and in test rows.
 TRAIN = {("left", "a"): 60, ("left", "b"): 20, ("right", "a"): 10, ("right", "b"): 10}
 TEST = {("left", "a"): 24, ("left", "b"): 16, ("right", "a"): 2, ("right", "b"): 8}
@@ -60,10 +58,10 @@ def study(order=None, rename=None, second=False, outcome=False):
     if second:
         groups["group_h"] = np.where(np.arange(n) % 4 == 0, "p", "q").astype(object)
     hidden = {name: np.where(role == "test", None, values) for name, values in groups.items()}
-    return FilterData(
+    return StudyData(
         {"row": np.arange(n), "x": x},
         key | {"role": role} | hidden | {"y_general": np.where(role == "test", np.nan, y)},
-        key | groups | {"y_general": y},
+        truth=key | groups | {"y_general": y},
     )
 
 
@@ -349,28 +347,6 @@ def test_accuracies_by_hand():
     assert {r["target"] for r in records if r["metric"].startswith("acc")} == {"test"}
 
 
-def run(name, inputs, outputs, **params):
-    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-
-    class Files(list):
-        def __init__(self, files):
-            super().__init__(files.values())
-            self.__dict__.update(files)
-
-    names = SimpleNamespace(study="s", method="m", selector="tree", weighting="quadratic")
-    script.main(
-        SimpleNamespace(
-            input=Files(inputs),
-            output=Files(outputs),
-            wildcards=names,
-            threads=1,
-            params=SimpleNamespace(seed=1, stream="s", target=None, **params),
-        )
-    )
-
-
 @pytest.mark.parametrize("outcome", [True, False])
 def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
     rng = np.random.default_rng(0)
@@ -408,14 +384,24 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
     def some(*names, **renamed):
         return {name: at[name] for name in names} | {k: at[v] for k, v in renamed.items()}
 
+    def run(stage, inputs, outputs, uses, **given):
+        given |= {"seed": 1, "stream": "s", "target": None}
+        names = {"study": "s", "method": "m", "selector": "tree", "weighting": "quadratic"}
+        place, log = f"kinds.filter:{stage}", tmp_path / "log"
+        run_script(stage, place, given, inputs, outputs, log, uses, **names)
+
     rule = {"name": "equals", "options": {"column": "y", "value": 1}}
+    rules = {
+        "features": {"name": "one_hot", "options": {"drop": ["kind", "sex"]}},
+        "outcome": rule if outcome else {"name": "no_outcome", "options": {}},
+        "labeling": {"name": "sensitive", "options": {"group": ["kind", "sex"], "missing": "drop"}},
+    }
     run(
-        "label_groups",
+        "label",
         some("table"),
         some("features", "labels", "truth", "metrics"),
-        features={"name": "one_hot", "options": {"drop": ["kind", "sex"]}},
-        outcome=rule if outcome else {"name": "no_outcome", "options": {}},
-        labeling={"name": "sensitive", "options": {"group": ["kind", "sex"], "missing": "drop"}},
+        [(part, rules[part]["name"]) for part in rules],
+        **rules,
         repeats=2,
         test_share=1 / 3,
     )
@@ -423,35 +409,37 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
     assert labels["group_kind"].isna().equals(labels["role"] == "test")
     sizes = pd.read_parquet(at["metrics"]).query("metric == 'rows_dropped'")["value"]
     assert sizes.tolist() == [10, 10]
-    selector = {"selector": "tree_proxy", "options": {"depth": 3}}
+    selector = ("selector", "tree_proxy")
     run(
-        "fit_proxy",
+        "select",
         some("features", "labels"),
-        some("leaves", "metrics", table="proxy"),
-        selector=selector,
+        some("metrics", table="leaves", model="proxy"),
+        [selector],
+        selector={"selector": "tree_proxy", "options": {"depth": 3}},
     )
     run(
-        "compute_acceptance",
+        "weigh",
         some("leaves"),
         some("metrics", table="weights"),
+        [("weighting", "quadratic")],
         weighting={"weighting": "quadratic", "options": {"etas": [0.0, 0.5, 1.0]}},
     )
     run(
-        "train_filter",
+        "train",
         some("features", "labels", "proxy", "weights"),
         some("model", "predictions"),
-        model="balanced_filter",
-        options={"settings": [0, 0.5]},
-        selector=selector,
+        [("model", "balanced_filter"), selector],
+        method={"model": "balanced_filter", "options": {"settings": [0, 0.5]}},
+        selector="tree_proxy",
         repeats=2,
     )
     run(
-        "evaluate_filter",
+        "evaluate",
         some("features", "labels", "truth", "proxy", "weights", "model", "predictions"),
-        some("records"),
+        {"metrics": at["records"]},
+        [("protocol", "filtering"), selector],
         protocol={"name": "filtering", "options": {}},
-        selector=selector,
-        weighting={},
+        selector="tree_proxy",
     )
     records = pd.read_parquet(at["records"])
     settings = set(records.query("metric == 'accuracy'")["item"])

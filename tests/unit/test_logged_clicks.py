@@ -1,7 +1,6 @@
 """The generated log: its columns, and values that are true."""
 
 import hashlib
-import importlib.util
 import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,8 +18,8 @@ from counterweight.datasets.generated.logged_clicks import (
 )
 from counterweight.errors import CounterweightError
 from counterweight.plan.components import declared
+from stage_jobs import run_script
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "simulate.py"
 POLICIES = ("stochastic", "deterministic")
 
 
@@ -144,19 +143,23 @@ def test_number_of_rows_that_cannot_be_is_told(rows):
         next(LoggedClicks.simulate_batches(rows, np.random.default_rng(1)))
 
 
-def run_script(folder, rows, seed):
-    spec = importlib.util.spec_from_file_location("simulate", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+def simulate(folder, rows, seed):
     output = SimpleNamespace(table=folder / "t.parquet", truth=folder / "truth.parquet")
-    params = SimpleNamespace(dataset="logged_clicks", rows=rows, seed=seed)
-    module.main(SimpleNamespace(params=params, output=output))
+    run_script(
+        "prepare",
+        "datasets.sources:simulate",
+        {"dataset": "logged_clicks", "rows": rows, "seed": seed},
+        {},
+        vars(output),
+        folder / "log",
+        uses=[("dataset", "logged_clicks")],
+    )
     return output
 
 
 def test_script_streams_the_same_bytes_for_the_same_seed(tmp_path):
     def digest(name, rows, seed):
-        output = run_script(tmp_path / name, rows, seed)
+        output = simulate(tmp_path / name, rows, seed)
         assert pq.read_metadata(output.table).num_rows == rows
         assert len(pd.read_parquet(output.truth)) == 3
         return hashlib.sha256(Path(output.table).read_bytes()).hexdigest()
@@ -170,7 +173,7 @@ def test_memory_of_the_script_does_not_grow_with_the_rows(tmp_path):
 
     def peak(rows):
         tracemalloc.start()
-        run_script(tmp_path, rows, 1)
+        simulate(tmp_path, rows, 1)
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return found

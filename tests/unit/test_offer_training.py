@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.files.study_data import StudyData
 from counterweight.models.choice import training as offer_training
 from counterweight.models.choice.logistic_tree import LogisticTree
 from counterweight.models.choice.logitboost import LogitBoost
@@ -11,7 +12,7 @@ from counterweight.models.choice.offer_logistic import OfferLogistic
 from counterweight.models.choice.offers import acceptance, optimal_offer
 from counterweight.models.choice.training import (
     PREDICTIONS,
-    OfferData,
+    offer_rows,
     offers_table,
     searched_offers,
     train_offers_repeat,
@@ -94,7 +95,7 @@ def study(rows=400, offer=None, repeats=2, seed=0):
 
 def trained(model, offer=None, truth=None, labels=None, features=None, **options):
     made = study(offer=offer)
-    data = OfferData(features or made[0], labels or made[1], truth)
+    data = StudyData(features or made[0], labels or made[1], truth=truth)
     method = {"model": model, "options": options}
     return train_offers_repeat(data, method, 1, offer=offer or {}, seed=3, study="s")
 
@@ -190,7 +191,7 @@ def test_hard_and_soft_use_the_segments_as_said():
 def test_bootstrap_intervals_are_stored_by_total_and_setting():
     features, labels, _ = study()
     arrays, table = train_offers_repeat(
-        OfferData(features, labels),
+        StudyData(features, labels),
         {"model": "segments", "options": {}},
         0,
         offer={},
@@ -212,7 +213,7 @@ def test_the_table_to_take_away_has_a_line_for_each_person():
     features, labels, _ = study(offer=offer)
     tables = [
         train_offers_repeat(
-            OfferData(features, labels),
+            StudyData(features, labels),
             {"model": "segments", "options": {}},
             repeat,
             offer=offer,
@@ -231,4 +232,4 @@ def test_labels_of_other_rows_are_refused():
     features, labels, _ = study()
     features = {name: values[:300] for name, values in features.items()}
     with pytest.raises(CounterweightError, match="do not have"):
-        OfferData(features, labels).repeat(0)
+        offer_rows(StudyData(features, labels), 0)

@@ -1,10 +1,6 @@
 """Offers and answers: scales, roles, what stays hidden, and what is refused."""
 
-import importlib.util
-import logging
 from functools import partial
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +8,6 @@ import pytest
 from counterweight.datasets.generated.segments import ThreeSegments
 from counterweight.errors import CounterweightError
 from counterweight.labeling import offered as module
-from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.offered import (
     OPTIONS,
     OfferScale,
@@ -22,8 +17,7 @@ from counterweight.labeling.offered import (
 )
 from counterweight.labeling.outcomes.accepts import accepts
 from scipy.special import expit
-
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "label_offers.py"
+from stage_jobs import run_script
 
 
 def table(n=40, low=0.0, high=1.0, seed=1):
@@ -288,43 +282,32 @@ def test_records_count_and_measure():
     assert not any(np.isnan(r["value"]) for r in records.values())
 
 
-def test_script_writes_the_tables(tmp_path, monkeypatch):
+def test_script_writes_the_tables(tmp_path):
     frame, known = ThreeSegments.simulate(3000, np.random.default_rng(1))
     frame.to_parquet(tmp_path / "table.parquet")
     known.to_parquet(tmp_path / "known.parquet")
-    spec = importlib.util.spec_from_file_location("label_offers", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    parts = {"features": as_is, "outcome": accepts, "labeling": offered}
-    monkeypatch.setattr(
-        script, "configured", lambda kind, part: partial(parts[kind], **part["options"])
-    )
-    monkeypatch.setattr(script.jobs, "log", logging.getLogger("test"), raising=False)
     given_tables = ("table", "known")
     names = ("features", "labels", "truth", "metrics")
 
     def run(folder):
         outputs = {name: tmp_path / folder / f"{name}.parquet" for name in names}
-        given = {
-            "features": {"columns": ["x1", "x2"]},
-            "outcome": {"column": "answer_uniform"},
-            "labeling": {"offer": "offer_uniform"},
+        chosen = {
+            "features": ("as_is", {"columns": ["x1", "x2"]}),
+            "outcome": ("accepts", {"column": "answer_uniform"}),
+            "labeling": ("offered", {"offer": "offer_uniform"}),
         }
-        script.main(
-            SimpleNamespace(
-                input=SimpleNamespace(
-                    **{name: tmp_path / f"{name}.parquet" for name in given_tables}
-                ),
-                output=SimpleNamespace(**outputs),
-                wildcards=SimpleNamespace(study="s"),
-                params=SimpleNamespace(
-                    seed=1,
-                    stream="s",
-                    repeats=2,
-                    test_share=0.3,
-                    **{kind: {"name": kind, "options": options} for kind, options in given.items()},
-                ),
-            )
+        parts = {
+            part: {"name": name, "options": options} for part, (name, options) in chosen.items()
+        }
+        run_script(
+            "label",
+            "kinds.offers:label",
+            {"seed": 1, "stream": "s", "repeats": 2, "test_share": 0.3} | parts,
+            {name: tmp_path / f"{name}.parquet" for name in given_tables},
+            outputs,
+            tmp_path / "log",
+            uses=[(part, name) for part, (name, _) in chosen.items()],
+            study="s",
         )
         return {name: path.read_bytes() for name, path in outputs.items()}
 

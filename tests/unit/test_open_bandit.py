@@ -1,18 +1,16 @@
 """The Open Bandit logs: types, errors that name the place, and the twin."""
 
 import hashlib
-import importlib.util
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight.datasets.open_bandit import FILES, ITEMS, LOG_COLUMNS, SOURCES, OpenBandit
 from counterweight.errors import CounterweightError
+from stage_jobs import run_script
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 ROWS = 24000
 #: Header lines of the upstream files.
 HEADERS = {
@@ -281,42 +279,42 @@ def test_absent_empty_and_packed_files_are_told(small):
     assert "women.csv is not there" in refusal(small)
 
 
-def script(name, **job):
-    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.main(SimpleNamespace(**job))
-
-
-class Outputs(list):
-    """Output files of a job: a list, and one that has a name."""
-
-
 @pytest.mark.parametrize("data", ["data", "./data", "deep/data"])
 def test_scripts_find_files_in_folders_of_their_own(tmp_path, monkeypatch, data):
     """Generate, then fetch the generated files from a mirror, then prepare them."""
     monkeypatch.chdir(tmp_path)
-    made = Outputs(f"{data}/generated/open_bandit/{name}" for name in FILES)
-    made.truth = f"{data}/generated/open_bandit/truth.parquet"
-    params = SimpleNamespace(dataset="open_bandit", rows=40, seed=1)
-    script("generate", params=params, output=made)
-    assert all(Path(path).is_file() for path in [*made, made.truth])
+    uses, log = [("dataset", "open_bandit")], tmp_path / "log"
+
+    def script(stage, run, inputs, outputs, **given):
+        run_script(
+            stage,
+            f"datasets.sources:{run}",
+            {"dataset": "open_bandit"} | given,
+            inputs,
+            outputs,
+            log,
+            uses,
+        )
+
+    made = [f"{data}/generated/open_bandit/{name}" for name in FILES]
+    truth = f"{data}/generated/open_bandit/truth.parquet"
+    script("download", "generate", {}, {"files": made, "truth": truth}, rows=40, seed=1)
+    assert all(Path(path).is_file() for path in [*made, truth])
     files = {
         name: hashlib.sha256(Path(path).read_bytes()).hexdigest()
         for name, path in zip(FILES, made, strict=True)
     }
     monkeypatch.setenv("COUNTERWEIGHT_MIRROR", f"{data}/generated")
     fetched = [f"{data}/raw/open_bandit/{name}" for name in FILES]
-    params = SimpleNamespace(dataset="open_bandit", files=files, sources=[])
-    script("download", params=params, output=fetched)
+    script("download", "fetch", {}, {"files": fetched}, files=files, sources=[])
     for raw in (made, fetched):
-        params = SimpleNamespace(dataset="open_bandit", digests=files)
         table = tmp_path / "t.parquet"
-        script("prepare", params=params, input=raw, output=SimpleNamespace(table=table))
+        script("prepare", "prepare", {"files": raw}, {"table": table}, digests=files)
         assert len(pd.read_parquet(table)) == 40
     Path(fetched[3]).write_text("other")
-    with pytest.raises(CounterweightError, match="not the pinned"):
-        script("prepare", params=params, input=fetched, output=None)
+    with pytest.raises(SystemExit):
+        script("prepare", "prepare", {"files": fetched}, {"table": None}, digests=files)
+    assert "not the pinned" in log.read_text()
 
 
 def test_each_file_has_a_source_of_its_own_path():

@@ -1,10 +1,7 @@
 """Policies on a log: probabilities, reward models, cross-fitting, what is refused."""
 
-import importlib.util
 import logging
 from functools import partial
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,8 +14,7 @@ from counterweight.labeling.logs import label_log, logged
 from counterweight.labeling.outcomes.reward import reward
 from counterweight.models.policies import cells, log_rows
 from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
-
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+from stage_jobs import run_script
 
 
 def table(n=4000, seed=0):
@@ -360,14 +356,6 @@ def test_table_that_lacks_rows_is_told(tmp_path):
             list(rows(["p"]))
 
 
-def script(name, **job):
-    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    part = {key: SimpleNamespace(**value) for key, value in job.items()}
-    module.main(SimpleNamespace(wildcards=SimpleNamespace(study="s", method="m"), **part))
-
-
 def test_doubly_robust_values_of_the_generated_log_hold_the_truth(tmp_path):
     """Through the scripts: IPS and DR within 4 SE of the exact value, DR no less certain."""
     frame, truth = LoggedClicks.simulate(300_000, np.random.default_rng(11))
@@ -377,25 +365,33 @@ def test_doubly_robust_values_of_the_generated_log_hold_the_truth(tmp_path):
     }
     write_table(paths["table"], frame)
     write_table(paths["known"], truth)
-    script(
-        "label_log",
-        params={
+    run_script(
+        "label",
+        "kinds.log:label",
+        given={
             "features": {"name": "as_is", "options": {"columns": ["device", "segment"]}},
             "outcome": {"name": "reward", "options": {"column": "reward"}},
             "labeling": {"name": "logged", "options": {}},
             "seed": 1,
             "stream": "s",
         },
-        input={name: paths[name] for name in ("table", "known")},
-        output={name: paths[name] for name in ("features", "labels", "truth", "metrics")},
+        inputs={name: paths[name] for name in ("table", "known")},
+        outputs={name: paths[name] for name in ("features", "labels", "truth", "metrics")},
+        log=tmp_path / "log",
+        uses=[("features", "as_is"), ("outcome", "reward"), ("labeling", "logged")],
+        study="s",
     )
     for name in ("stochastic", "deterministic"):
         options = {"probability": name, "action": f"{name}_action", "reward_by": ["segment"]}
-        script(
-            "train_policy",
-            params={"model": "column_policy", "options": options, "seed": 1, "stream": "s"},
-            input={name: paths[name] for name in ("table", "features", "labels")},
-            output={"model": paths["model"], "predictions": paths["preds"]},
+        run_script(
+            "train",
+            "kinds.log:train",
+            given={"method": {"model": "column_policy", "options": options}},
+            inputs={name: paths[name] for name in ("table", "features", "labels")},
+            outputs={"model": paths["model"], "predictions": paths["preds"]},
+            log=tmp_path / "log",
+            uses=[("model", "column_policy")],
+            study="s",
         )
         found = pd.read_parquet(paths["preds"])
         np.testing.assert_array_equal(found["row"], frame["row"])

@@ -23,7 +23,7 @@ def test_another_cap_recomputes_the_weights_and_what_uses_them(again):
     assert lemma2["weighting"] == "lemma2"
     lemma2["max_weight"] = 2.0
     again.config = config
-    weights = {f"compute_weights twin lemma2 {name}" for name in ("logistic", "gradient_boosting")}
+    weights = {f"weigh twin lemma2 {name}" for name in ("logistic", "gradient_boosting")}
     assert again.plan() == weights | LEMMA2
 
 
@@ -40,8 +40,8 @@ def test_an_edited_model_recomputes_that_model_only(again):
 def test_an_edited_helper_recomputes_what_imports_it(again):
     again.append("workflow/counterweight/numerics/linear.py", "# edited\n")
     logistic = {"logistic", "logistic-lemma1", "logistic-lemma2", "logistic-oracle"}
-    expected = {"fit_selection twin logistic"}
-    expected |= {f"compute_weights twin {weights} logistic" for weights in ("lemma1", "lemma2")}
+    expected = {"select twin logistic"}
+    expected |= {f"weigh twin {weights} logistic" for weights in ("lemma1", "lemma2")}
     for study, methods in (
         ("twin", logistic),
         ("twin_kept", {"logistic"}),
@@ -50,9 +50,9 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
         ("clicks", {"logistic", "logistic-spline", "tree-progressive"}),
     ):
         expected |= {f"{rule} {study} {name}" for rule in ("train", "evaluate") for name in methods}
-    expected |= {"fit_selection held logistic", "compute_weights held lemma1 logistic"}
+    expected |= {"select held logistic", "weigh held lemma1 logistic"}
     expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
-    expected |= {f"{rule} offers offer_logistic" for rule in ("train_offers", "evaluate_offers")}
+    expected |= {f"{rule} offers offer_logistic" for rule in ("train", "evaluate")}
     drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking", "offers")}
     assert again.plan() == expected | LEMMA2 | drawn
 
@@ -62,7 +62,6 @@ def test_edited_evaluation_recomputes_metrics_only(again):
     jobs = again.plan()
     assert {job.split()[0] for job in jobs} == {
         "evaluate",
-        "evaluate_log",
         "report",
         *(f"draw_{study}" for study in ("twin", "curved", "clicks", "ranking", "log", "rates")),
     }
@@ -71,7 +70,7 @@ def test_edited_evaluation_recomputes_metrics_only(again):
 
 def test_an_edited_value_estimator_recomputes_the_values_of_logs_only(again):
     again.append("workflow/counterweight/evaluation/values/value.py", "# edited\n")
-    assert again.plan() == {"evaluate_log log stochastic", "draw_log", "report"}
+    assert again.plan() == {"evaluate log stochastic", "draw_log", "report"}
 
 
 def test_an_edited_calibrator_recomputes_what_calibrates(again):
@@ -89,9 +88,9 @@ def test_an_edited_calibrator_recomputes_what_calibrates(again):
 def test_an_edited_choice_model_recomputes_that_model_and_its_offers_only(again):
     again.append("workflow/counterweight/models/choice/steps.py", "# edited\n")
     assert again.plan() == {
-        "train_offers offers predictive_choice",
-        "evaluate_offers offers predictive_choice",
-        "write_offers offers",
+        "train offers predictive_choice",
+        "evaluate offers predictive_choice",
+        "deliver_offers",
         "draw_offers",
         "report",
     }
@@ -117,7 +116,7 @@ def test_other_resamples_recompute_the_evaluation_only(again):
     assert again.plan() == {
         "evaluate ranking logistic",
         "draw_ranking",
-        "evaluate_log log stochastic",
+        "evaluate log stochastic",
         "draw_log",
         "report",
     }
@@ -160,11 +159,11 @@ def test_a_newer_date_without_other_bytes_recomputes_nothing(again):
 
 
 PROXY = {
-    "fit_proxy people alpha_beta",
-    "compute_acceptance people quadratic alpha_beta",
-    "train_filter people alpha_beta",
-    "evaluate_filter people alpha_beta",
-    "write_filter_people",
+    "select people alpha_beta",
+    "weigh people quadratic alpha_beta",
+    "train people alpha_beta",
+    "evaluate people alpha_beta",
+    "deliver_people",
     "draw_people",
     "report",
 }
@@ -187,9 +186,9 @@ def test_another_interpolation_recomputes_the_acceptance_only(again):
     config["studies"]["people"]["weighting"][0]["etas"] = [0.0, 1.0]
     again.config = config
     assert again.plan() == {
-        "compute_acceptance people equal tree",
-        "train_filter people naive_tree",
-        "evaluate_filter people naive_tree",
+        "weigh people equal tree",
+        "train people naive_tree",
+        "evaluate people naive_tree",
         "draw_people",
         "report",
     }
@@ -200,7 +199,7 @@ def test_another_filter_to_give_away_writes_that_filter_only(again):
     config["studies"]["people"]["filter"]["setting"] = "alpha=0.1"
     again.config = config
     # The figures that tell of the filter that is given away are drawn anew.
-    assert again.plan() == {"write_filter_people", "draw_people", "report"}
+    assert again.plan() == {"deliver_people", "draw_people", "report"}
 
 
 def test_an_edited_rate_solver_recomputes_the_constrained_models_only(again):

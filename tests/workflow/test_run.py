@@ -120,7 +120,7 @@ def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
     people = table.set_index("row").loc[tested["row"]]
     # Nothing about the group is needed, nor the outcome.
     people.drop(columns=["race", "income"]).to_csv(again.folder / "people.csv", index=False)
-    run = again.run("filter", "--config", "candidates=people.csv")
+    run = again.run("apply", "--config", "candidates=people.csv")
     assert run.status == 0, run.output
     found = pd.read_parquet(again.results / "filtered.parquet")
     assert len(found) == len(people) and set(found["accepted"].unique()) <= {True, False}
@@ -134,7 +134,7 @@ def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
     assert np.linalg.norm(shares - 1 / groups) == pytest.approx(mine["value"].iloc[0], abs=1e-9)
     first = found["accepted"].tolist()
     (again.results / "filtered.parquet").unlink()
-    assert again.run("filter", "--config", "candidates=people.csv").status == 0
+    assert again.run("apply", "--config", "candidates=people.csv").status == 0
     assert pd.read_parquet(again.results / "filtered.parquet")["accepted"].tolist() == first
 
 
@@ -163,7 +163,7 @@ def test_a_filter_is_made_from_a_table_of_ones_own_by_config_alone(again):
     again.config = config
     new = frame.drop(columns="group").head(200)
     new.to_csv(again.folder / "people.csv", index=False)
-    run = again.run("filter", "--config", "candidates=people.csv", "filter_study=mine")
+    run = again.run("apply", "--config", "candidates=people.csv", "filter_study=mine")
     assert run.status == 0, run.output
     found = pd.read_parquet(again.results / "filtered.parquet")
     assert len(found) == 200 and found["probability"].between(0, 1).all()
@@ -213,13 +213,9 @@ def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
     chosen = settings.get("only") or list(shipped["studies"])
     expected = {"report"}
     for study in chosen:
-        parts = shipped["studies"][study]
-        rules = {"logged": "label_log", "offered": "label_offers", "sensitive": "label_groups"}
-        rule = rules.get(parts["labeling"]["rule"], "label")
-        expected.add(f"{rule} {study}")
-    first = "generate" if overlay and "demo" in overlay else "download"
+        expected.add(f"label {study}")
     real = ("adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu", "a9a")
-    expected |= {f"{first}_{name}" for name in real}
+    expected |= {f"download_{name}" for name in real}
     assert expected <= jobs
 
 
@@ -232,8 +228,8 @@ def test_the_bytes_do_not_depend_on_cores(finished, copied, small):
 
 def test_the_bytes_do_not_depend_on_threads(again):
     before = again.digests(".parquet")
-    threads = ("--set-threads", "train=2", "fit_selection=2")
-    run = again.run(*threads, "--forcerun", "fit_selection", "train", "--until", "train")
+    threads = ("--set-threads", "train=2", "select=2")
+    run = again.run(*threads, "--forcerun", "select", "train", "--until", "train")
     assert run.status == 0, run.output
     assert "threads: 2" in run.output
     assert again.digests(".parquet") == before

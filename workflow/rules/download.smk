@@ -5,54 +5,25 @@ hand where they belong: `update` keeps Snakemake from deleting those before the 
 them. Makes: {data}/raw/{dataset}/... With data_source: generated, twins in the upstream format.
 """
 
-for dataset_name, dataset_plan in PLAN["datasets"].items():
-    if dataset_plan["source"] == "download":
+for dataset_name in PLAN["datasets"]:
+    if job("download", dataset_name):
 
         rule:
             name:
                 f"download_{dataset_name}"
             output:
-                [update(path) for path in raw_files(dataset_name)],
+                **downloaded(dataset_name),
             log:
-                f"{RESULTS}/logs/download/{dataset_name}.log",
+                PATHS.log("download", dataset_name),
             benchmark:
                 f"{RESULTS}/benchmarks/download/{dataset_name}.tsv"
             conda:
                 ENVIRONMENT
             threads: 1
             resources:
-                mem_mb=500,
+                mem_mb=1500,
                 runtime=60,
             params:
-                dataset=dataset_name,
-                files=components.declared("dataset", dataset_name, "FILES"),
-                sources=components.declared("dataset", dataset_name, "SOURCES"),
-                code=code("download.py"),
+                job=spec("download", dataset_name),
             script:
                 "../../scripts/download.py"
-
-    elif dataset_plan["source"] == "generated":
-
-        rule:
-            name:
-                f"generate_{dataset_name}"
-            output:
-                raw_files(dataset_name),
-                truth=f"{DATA}/generated/{dataset_name}/truth.parquet",
-            log:
-                f"{RESULTS}/logs/generate/{dataset_name}.log",
-            benchmark:
-                f"{RESULTS}/benchmarks/generate/{dataset_name}.tsv"
-            conda:
-                ENVIRONMENT
-            threads: 1
-            resources:
-                mem_mb=1500,
-                runtime=30,
-            params:
-                dataset=dataset_name,
-                rows=dataset_plan["rows"],
-                seed=PLAN["seed"],
-                code=code("generate.py", ("dataset", dataset_name)),
-            script:
-                "../../scripts/generate.py"

@@ -1,59 +1,22 @@
 """Stage 3, selection-model fitting: calibrated p(s=1|x) of every training and test row.
 
-Needs: features and labels. Makes: one table a selection model, and its diagnostics as metrics.
-In studies of balanced filters the model is a proxy: its leaves and the groups in each of them.
+Needs: features and labels. Makes: one table a selection model, the fitted model, and its diagnostics
+as metrics. In studies of balanced filters the model is a proxy, and the table is that of its leaves
+and the groups in each of them.
 """
 
 
-rule fit_selection:
+rule select:
     input:
-        features=f"{RESULTS}/{{study}}/features.parquet",
-        labels=f"{RESULTS}/{{study}}/labels.parquet",
-        truth=branch(
-            lambda wildcards: selector_of(wildcards)["oracle"],
-            then=f"{RESULTS}/{{study}}/truth.parquet",
-            otherwise=[],
-        ),
+        unpack(inputs_of("select")),
     output:
         table=f"{RESULTS}/{{study}}/selection/{{selector}}.parquet",
+        model=f"{RESULTS}/{{study}}/selection/{{selector}}.model.parquet",
         metrics=f"{RESULTS}/{{study}}/metrics/selection_{{selector}}.parquet",
     log:
-        f"{RESULTS}/logs/fit_selection/{{study}}/{{selector}}.log",
+        f"{RESULTS}/logs/select/{{study}}/{{selector}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/fit_selection/{{study}}/{{selector}}.tsv"
-    wildcard_constraints:
-        study=any_of("classification"),
-    conda:
-        ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=1500,
-        runtime=30,
-    params:
-        selector=lambda wildcards: selector_of(wildcards),
-        seed=PLAN["seed"],
-        stream=lambda wildcards: study_of(wildcards)["stream"],
-        code=lambda wildcards: code(
-            "fit_selection.py", ("selector", selector_of(wildcards)["selector"])
-        ),
-    script:
-        "../../scripts/fit_selection.py"
-
-
-rule fit_proxy:
-    input:
-        features=f"{RESULTS}/{{study}}/features.parquet",
-        labels=f"{RESULTS}/{{study}}/labels.parquet",
-    output:
-        table=f"{RESULTS}/{{study}}/selection/{{selector}}.parquet",
-        leaves=f"{RESULTS}/{{study}}/selection/{{selector}}.leaves.parquet",
-        metrics=f"{RESULTS}/{{study}}/metrics/selection_{{selector}}.parquet",
-    log:
-        f"{RESULTS}/logs/fit_proxy/{{study}}/{{selector}}.log",
-    benchmark:
-        f"{RESULTS}/benchmarks/fit_proxy/{{study}}/{{selector}}.tsv"
-    wildcard_constraints:
-        study=any_of("filter"),
+        f"{RESULTS}/benchmarks/select/{{study}}/{{selector}}.tsv"
     conda:
         ENVIRONMENT
     threads: 1
@@ -61,12 +24,6 @@ rule fit_proxy:
         mem_mb=1500,
         runtime=60,
     params:
-        selector=lambda wildcards: selector_of(wildcards),
-        target=lambda wildcards: study_of(wildcards)["target"],
-        seed=PLAN["seed"],
-        stream=lambda wildcards: study_of(wildcards)["stream"],
-        code=lambda wildcards: code(
-            "fit_proxy.py", ("selector", selector_of(wildcards)["selector"])
-        ),
+        job=spec_of("select"),
     script:
-        "../../scripts/fit_proxy.py"
+        "../../scripts/select.py"

@@ -7,6 +7,7 @@ import sys
 import traceback
 
 from counterweight.errors import CounterweightError
+from counterweight.plan import components
 
 # One thread for each linear-algebra call: sums then have one order, so the bytes of
 # a result do not depend on the number of cores. Parallel work is over repeats.
@@ -57,11 +58,51 @@ def logged(path, where=()):
         handlers[0].close()
 
 
-_task = None
+class Running:
+    """A job as the function that it runs sees it.
+
+    Attributes
+    ----------
+    input, output
+        Paths by role.
+    given : dict
+        What the job is told; see `counterweight.plan.jobs.Job`.
+    threads : int
+    log : logging.Logger
+    """
+
+    def __init__(self, job):
+        self.input, self.output, self.threads = job.input, job.output, job.threads
+        self.given, self.log = job.params.job["given"], log
+        self._run, self._uses = job.params.job["run"], job.params.job["uses"]
+
+    def run(self):
+        """Call the function of the job; components that it did not declare are refused."""
+        with components.only(self._uses):
+            return components.reference(self._run)(self)
+
+
+@contextlib.contextmanager
+def running(job):
+    """The job that Snakemake gives a script, logged while the block runs; see `logged`.
+
+    Parameters
+    ----------
+    job : snakemake.script.Snakemake
+        With ``params.job``, a spec from `counterweight.plan.jobs.Job.spec`.
+    """
+    given = job.params.job["given"]
+    names = {"dataset": "data set", "study": "study"}
+    where = {names[key]: given[key] for key in names if key in given}
+    with logged(job.log[0], dict(job.wildcards) or where):
+        yield Running(job)
+
+
+_work = None
 
 
 def _run(item):
-    return _task(item)
+    return _work(item)
 
 
 def over_repeats(function, repeats, threads=1):
@@ -78,18 +119,18 @@ def over_repeats(function, repeats, threads=1):
     repeats : iterable
     threads : int
     """
-    global _task
+    global _work
     repeats = list(repeats)
     if threads <= 1 or len(repeats) <= 1 or not hasattr(os, "fork"):
         return [function(repeat) for repeat in repeats]
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    _task = function
+    _work = function
     try:
         with ProcessPoolExecutor(
             min(threads, len(repeats)), mp_context=multiprocessing.get_context("fork")
         ) as pool:
             return list(pool.map(_run, repeats))
     finally:
-        _task = None
+        _work = None

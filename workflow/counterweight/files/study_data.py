@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import blocks
+from counterweight.files.tables import blocks, read_columns
 
 
 def by_repeat(columns):
@@ -57,28 +57,55 @@ def found_rows(rows, wanted, absent):
 
 
 class StudyData:
-    """What a method may see of a study: features, roles, seen labels, weights.
+    """What the stages after labeling see of a study: features, roles, what is seen of each row.
 
     Parameters
     ----------
     features : dict of str to numpy.ndarray
-        ``row`` and the features.
+        ``row`` and the features; NaN for missing values.
     labels : dict of str to numpy.ndarray
-        Roles and seen labels of all repeats.
+        ``repeat, row, role`` and what is seen of the rows, of all repeats.
     weights : dict of str to numpy.ndarray, optional
         ``repeat, row, weight`` of the labeled rows.
     truth : dict of str to numpy.ndarray, optional
-        Hidden labels: only for an oracle.
+        What is hidden: only for evaluation and for an oracle.
     """
+
+    #: Begins the names of columns that hold a sensitive group.
+    GROUP = "group_"
 
     def __init__(self, features, labels, weights=None, truth=None):
         self.rows = features["row"]
         check_row_ids(self.rows)
         self.names = [name for name in features if name != "row"]
-        self.X = np.column_stack([features[name] for name in self.names])
+        self.X = np.column_stack([features[name] for name in self.names]).astype(float, copy=False)
         self.labels = by_repeat(labels)
         self.weights = None if weights is None else by_repeat(weights)
         self.truth = None if truth is None else by_repeat(truth)
+        self.group_columns = [
+            name.removeprefix(self.GROUP) for name in labels if name.startswith(self.GROUP)
+        ]
+
+    @classmethod
+    def read(cls, features, labels, *, weights=None, truth=None):
+        """The same from Parquet files; those that are not needed may be left out or empty."""
+        weights, truth = (read_columns(path) if path else None for path in (weights, truth))
+        return cls(read_columns(features), read_columns(labels), weights, truth)
+
+    def rows_of(self, repeat):
+        """Positions in `X` of all rows of a repeat, in the order of its labels.
+
+        Raises
+        ------
+        CounterweightError
+            When a row has no features.
+        """
+        return found_rows(
+            self.rows,
+            self.labels[repeat]["row"],
+            f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
+            "results of the study and run again.",
+        )
 
     def positions(self, repeat, mask):
         """Positions in `X` of the rows of a repeat where `mask` holds."""

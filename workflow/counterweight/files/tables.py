@@ -228,6 +228,13 @@ def blocks(columns, *by):
             yield slice(start, stop)
 
 
+def joined(tables):
+    """One dict of columns from several with the same columns, in order."""
+    import numpy as np
+
+    return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+
+
 def stacked(tables):
     """One Arrow table from several of the same columns, in order."""
     import pyarrow as pa

@@ -8,7 +8,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import require
 
 #: Studies with this labeling rule are about a log, not about classes.
-TASK = "log"
+KIND = "log"
 OPTIONS = {
     "action": {
         "type": "string",

@@ -10,7 +10,7 @@ from counterweight.labeling.columns import require
 from counterweight.labeling.split import check_features
 
 #: Studies with this labeling rule are about offers, not about classes.
-TASK = "offers"
+KIND = "offers"
 OPTIONS = {
     "offer": {
         "type": "string",

@@ -15,7 +15,7 @@ from counterweight.numerics.groups import group_names, imbalance, memberships, t
 log = logging.getLogger("counterweight")
 
 #: Studies with this labeling rule are about whom to collect, not about classes.
-TASK = "filter"
+KIND = "filter"
 OPTIONS = {
     "group": {
         "type": ["array", "string"],

@@ -1,4 +1,4 @@
-"""Components by name, their options, and the digest of the code behind them.
+"""Components by name, and their options.
 
 A component (a labeling rule, a selection model, a model ...) is a class or a
 function in one module of its stage's subpackage. The subpackage's ``__init__``
@@ -11,8 +11,8 @@ without importing numpy or scikit-learn.
 """
 
 import ast
+import contextlib
 import functools
-import hashlib
 import importlib
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from counterweight.errors import CounterweightError, listed
 
 PACKAGE = Path(__file__).resolve().parents[1]
 STAGES = {
+    "kind": ("kinds", "KINDS"),
     "dataset": ("datasets", "DATASETS"),
     "features": ("labeling", "FEATURES"),
     "outcome": ("labeling", "OUTCOMES"),
@@ -39,19 +40,28 @@ def schema_path(name):
     return beside if beside.exists() else PACKAGE / "schemas" / name
 
 
-def _path(module):
+@functools.lru_cache(None)
+def path_of(module):
+    """File of a module of this package."""
     parts = module.split(".")[1:]
     path = PACKAGE.joinpath(*parts)
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 @functools.lru_cache(None)
-def _tree(path):
+def is_module(name):
+    """Whether a dotted name is a module (or package) of this package."""
+    return name.split(".")[0] == PACKAGE.name and path_of(name).is_file()
+
+
+@functools.lru_cache(None)
+def tree(path):
+    """Syntax tree of a source file, parsed once in a process."""
     return ast.parse(Path(path).read_text(encoding="utf-8"))
 
 
 def _literal(module, name, default=None):
-    for node in _tree(_path(module)).body:
+    for node in tree(path_of(module)).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
             return ast.literal_eval(node.value)
     return default
@@ -59,8 +69,13 @@ def _literal(module, name, default=None):
 
 def registry(kind):
     """Names of a kind of component and where each stands, in registry order."""
+    return dict(_registry(kind))
+
+
+@functools.lru_cache(None)
+def _registry(kind):
     package, name = STAGES[kind]
-    return dict(_literal(f"counterweight.{package}", name, {}))
+    return _literal(f"counterweight.{package}", name, {})
 
 
 def locate(kind, name):
@@ -70,18 +85,55 @@ def locate(kind, name):
     ------
     CounterweightError
         When there is no such component.
+    RuntimeError
+        Within a job that did not declare the look-up; see `only`.
     """
     known = registry(kind)
     if name not in known:
         raise CounterweightError(f"There is no {kind} {name!r}; choose one of {listed(known)}.")
+    if _declared_uses is not None and (kind, name) not in _declared_uses:
+        raise RuntimeError(
+            f"This job looks up the {kind} {name!r}, which it does not declare: add it to the uses "
+            "of the job in its kind, so that the digest covers it."
+        )
     module, _, attribute = known[name].partition(":")
     return module, attribute
 
 
+#: Look-ups that the job which runs in this process declared; None outside a job.
+_declared_uses = None
+
+
+@contextlib.contextmanager
+def only(uses):
+    """Within the block, `load` and `declared` refuse components that are not among `uses`.
+
+    A job's digest covers what it declares, so a look-up that it does not declare could keep
+    results of old code.
+
+    Parameters
+    ----------
+    uses : iterable of (str, str)
+        Kind and name.
+    """
+    global _declared_uses
+    before, _declared_uses = _declared_uses, {tuple(pair) for pair in uses}
+    try:
+        yield
+    finally:
+        _declared_uses = before
+
+
 def load(kind, name):
-    """Import a component."""
-    module, attribute = locate(kind, name)
-    return getattr(importlib.import_module(module), attribute)
+    """Import a component; errors as `locate`."""
+    return reference(":".join(locate(kind, name)))
+
+
+def reference(text):
+    """Import ``module:attribute``; the module itself where no attribute is named."""
+    module, _, attribute = text.partition(":")
+    imported = importlib.import_module(module)
+    return getattr(imported, attribute) if attribute else imported
 
 
 def configured(kind, part):
@@ -114,48 +166,7 @@ def options(kind, name):
     return declared(kind, name, "OPTIONS", {})
 
 
-def imports(path):
-    """Modules of this package that a source file imports, at any depth of nesting."""
-    names = set()
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return sorted(
-        name for name in names if name.split(".")[0] == "counterweight" and _path(name).is_file()
-    )
-
-
-def closure(modules):
-    """Modules that `modules` import, directly or not, themselves included.
-
-    ``__init__`` files are left out: they hold registries only, and an entry added to
-    a registry must not re-run the methods that stand beside it.
-    """
-    found, queue = set(), list(modules)
-    while queue:
-        module = queue.pop()
-        if module not in found:
-            found.add(module)
-            queue.extend(imports(_path(module)))
-    return sorted(name for name in found if _path(name).name != "__init__.py")
-
-
-def digest(modules, extra=()):
-    """SHA-256 (16 hex digits) of the source of `modules` and all that they import.
-
-    Parameters
-    ----------
-    modules : iterable of str
-        Dotted names in this package.
-    extra : iterable of Path
-        Other files that count as code, e.g. a template.
-    """
-    sums = hashlib.sha256()
-    for module in closure(modules):
-        sums.update(module.encode() + b"\0" + _path(module).read_bytes() + b"\0")
-    for path in sorted(map(str, extra)):
-        sums.update(Path(path).name.encode() + b"\0" + Path(path).read_bytes() + b"\0")
-    return sums.hexdigest()[:16]
+def forget():
+    """Read all sources anew: for tests that edit them."""
+    for cached in (path_of, is_module, tree, _registry):
+        cached.cache_clear()

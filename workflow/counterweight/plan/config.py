@@ -12,24 +12,11 @@ from pathlib import Path
 import yaml
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.plan import components
-from counterweight.plan.filters import finish_filter
+from counterweight.plan import components, kinds
 from counterweight.plan.methods import add_starts, method_id, options_of, resolved_method
 from counterweight.plan.mistakes import nearest, told
-from counterweight.plan.rates import check_rates
 
 SCHEMA = components.schema_path("config.schema.yaml")
-
-
-#: Metrics that a results table shows unless told otherwise.
-COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
-#: Kinds of studies, in words.
-TASKS = {
-    "classification": "studies of classifiers",
-    "log": "studies of logged actions",
-    "offers": "studies of offers and answers",
-    "filter": "studies of balanced filters",
-}
 
 
 def schema():
@@ -203,13 +190,19 @@ def resolve(config):
     }
     for name, study in studies.items():
         study["source"] = plan["datasets"][study["dataset"]]["source"]
-        needs_truth = study["labeling"]["rule"] == "known_propensity" or any(
+        rule = study["labeling"]["rule"]
+        needs_truth = components.declared("labeling", rule, "NEEDS_TRUTH", False) or any(
             selector["oracle"] for selector in study["selectors"].values()
         )
-        if "boundary" in study["figures"] and study["source"] != "simulated":
+        plane = [
+            figure
+            for figure in study["figures"]
+            if components.declared("figure", figure, "KNOWN_BOUNDARY", False)
+        ]
+        if plane and study["source"] != "simulated":
             raise CounterweightError(
-                f"studies.{name}.figures has boundary, which draws points in a plane with a known "
-                f"boundary, and the data set {study['dataset']} is none: leave the figure out."
+                f"studies.{name}.figures has {plane[0]}, which draws points in a plane with a "
+                f"known boundary, and the data set {study['dataset']} is none: leave the figure out."
             )
         if needs_truth and study["source"] == "download":
             raise CounterweightError(
@@ -271,6 +264,7 @@ def _resolved_study(name, study, plan):
         chosen = study[part][key]
         study[part] = {key: chosen, "options": options_of(kind, chosen, study[part])}
     study = {
+        "id": name,
         "title": name,
         "paired_with": None,
         "repeats": plan["repeats"],
@@ -279,7 +273,15 @@ def _resolved_study(name, study, plan):
         "test_rows": None,
     } | study
     study["stream"] = study["paired_with"] or name
-    _check_task(name, study, plan)
+    kinds.check_parts(name, study)
+    kind = kinds.module_of(study)
+    kind.complete(name, study, plan)
+    rule = study["labeling"]["rule"]
+    if components.declared("labeling", rule, "COMPLETE", False) and "unlabeled" in study["targets"]:
+        raise CounterweightError(
+            f"studies.{name}: the labeling rule {rule} labels every row, so there is no unlabeled "
+            "population: set targets: [general]."
+        )
     selectors = {}
     for item in study.pop("selection"):
         identity = item.get("name", item["selector"])
@@ -292,11 +294,8 @@ def _resolved_study(name, study, plan):
             "oracle": components.declared("selector", item["selector"], "ORACLE", False),
             "options": options_of("selector", item["selector"], item),
         }
-        if study["task"] == "classification":
-            selectors[identity] |= {
-                "calibration": item.get("calibration", "isotonic"),
-                "folds": item.get("folds", 5),
-            }
+        own = kind.ITEM_KEYS.get("selection", {})
+        selectors[identity] |= {key: item.get(key, default) for key, default in own.items()}
     weightings = {}
     listed_weightings = study.pop("weighting")
     names = [item["weighting"] for item in listed_weightings]
@@ -328,10 +327,7 @@ def _resolved_study(name, study, plan):
         methods[identity] = resolved_method(where, item, study, plan)
     for index, (identity, item) in enumerate(zip(list(methods), listed_methods, strict=True)):
         add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
-    if study["task"] == "filter":
-        finish_filter(name, study)
-    if study["task"] == "classification":
-        check_rates(name, study)
+    kind.finish(name, study)
     reported = [identity for identity, method in methods.items() if method["reported"]]
     if "baseline" not in study:
         plain = [identity for identity in reported if not methods[identity]["sweep"]]
@@ -347,87 +343,3 @@ def _resolved_study(name, study, plan):
             "one method to be compared with."
         )
     return study
-
-
-def _refuse_meaningless(name, study, task):
-    """Refuse keys of a study that only mean something for another kind."""
-    weighs = task in ("classification", "filter")
-    keys = [] if weighs else [key for key in ("selection", "weighting") if study[key]]
-    keys += [] if task == "filter" else [key for key in ("target", "filter") if study.get(key)]
-    if task != "classification":
-        keys += [key for key in ("samples", "test_rows") if study[key]]
-    if task != "classification" and study["keep_rate"] < 1:
-        keys.append("keep_rate")
-    if task == "filter":
-        own = {"selection": ("calibration", "folds"), "weighting": ("max_weight",)}
-        keys += [
-            f"{part}[{index}].{key}"
-            for part in own
-            for index, item in enumerate(study[part])
-            for key in own[part]
-            if key in item
-        ]
-    hint = "."
-    if task == "log":
-        keys += ["paired_with"] if study["paired_with"] else []
-        hint = " (rates of such a study stand in evaluation.keep_rates)."
-    if keys:
-        raise CounterweightError(
-            f"studies.{name}.{keys[0]} has no meaning for {TASKS[task]}: leave it out{hint}"
-        )
-
-
-def _check_task(name, study, plan):
-    """Find what kind of study this is; refuse parts that belong to another kind."""
-    rule = study["labeling"]["rule"]
-    study["task"] = task = components.declared("labeling", rule, "TASK", "classification")
-    parts = [("evaluation.protocol", "protocol", study["evaluation"]["protocol"])]
-    parts += [
-        (f"{key}[{index}].{kind}", kind, item[kind])
-        for key, kind in (
-            ("selection", "selector"),
-            ("weighting", "weighting"),
-            ("models", "model"),
-        )
-        for index, item in enumerate(study[key])
-        if key == "models" or task in ("classification", "filter")
-    ]
-    for where, kind, part in parts:
-        own = components.declared(kind, part, "TASK", "classification")
-        if own != task:
-            fitting = [
-                other
-                for other in components.registry(kind)
-                if components.declared(kind, other, "TASK", "classification") == task
-            ]
-            raise CounterweightError(
-                f"studies.{name}.{where} is {part!r}, which is for {TASKS[own]}; the labeling rule "
-                f"{rule} makes {TASKS[task]}: choose one of {listed(fitting)}."
-            )
-    study.setdefault("columns", [metric for metric in COLUMNS if metric in plan["metrics"]])
-    absent = [metric for metric in study["columns"] if metric not in plan["metrics"]]
-    _refuse_meaningless(name, study, task)
-    if task == "log":
-        study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
-    elif task == "offers":
-        study |= {"targets": ["general"], "columns": ["rmse"]}
-        # Each repeat of a simulated data set is a world of its own, so nothing is shared.
-        if components.declared("dataset", study["dataset"], "SIMULATED", False):
-            study["test_share"] = 0.0
-    elif task == "filter":
-        study |= {"targets": ["general"], "columns": ["imbalance"]}
-    elif absent:
-        raise CounterweightError(
-            f"studies.{name}.columns shows {listed(absent)}, which metrics does not list: add it "
-            "to metrics, or leave it out of columns."
-        )
-    if components.declared("labeling", rule, "COMPLETE", False) and "unlabeled" in study["targets"]:
-        raise CounterweightError(
-            f"studies.{name}: the labeling rule {rule} labels every row, so there is no unlabeled "
-            "population: set targets: [general]."
-        )
-    if study["keep_rate"] < 1 and study["evaluation"]["protocol"] != "metrics":
-        raise CounterweightError(
-            f"studies.{name}.keep_rate cannot be combined with the protocol "
-            f"{study['evaluation']['protocol']}, which rejects rows itself: leave one of them out."
-        )

@@ -23,7 +23,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.numerics.groups import TOLERANCE, checked_target
 
-TASK = "filter"
+KIND = "filter"
 
 OPTIONS = {
     "etas": {

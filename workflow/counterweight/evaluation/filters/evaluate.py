@@ -11,13 +11,19 @@ import logging
 import numpy as np
 
 from counterweight.evaluation.filters.classifiers import classifier_records
-from counterweight.models.filters.training import accept_probability, coins, filtered
+from counterweight.models.filters.training import (
+    accept_probability,
+    coins,
+    filter_rows,
+    filtered,
+    true_groups,
+)
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 from counterweight.weighting.acceptance import imbalance_floor
 
 log = logging.getLogger("counterweight")
 
-TASK = "filter"
+KIND = "filter"
 OPTIONS = {
     "delta": {
         "type": "number",
@@ -72,7 +78,7 @@ def evaluate_filter(
 
     Parameters
     ----------
-    data : FilterData
+    data : StudyData
         With the truth.
     proxies : callable
         ``proxies(repeat)`` gives the fitted proxy of a repeat.
@@ -117,9 +123,9 @@ def evaluate_filter(
         - ``nothing_accepted``: 1 where no row of a part can be accepted; its imbalance is then
           not defined and absent.
     """
-    columns, records = data.columns, []
+    columns, records = data.group_columns, []
     for repeat in sorted(at for at, _ in models) if repeats is None else repeats:
-        rows, (words, outcome) = data.repeat(repeat), data.groups(repeat)
+        rows, (words, outcome) = filter_rows(data, repeat), true_groups(data, repeat)
         names, titles = group_names(words, columns)
         classes = [len(block) for block in names]
         U, Z = target_shares(target, titles, classes), memberships(words, names)

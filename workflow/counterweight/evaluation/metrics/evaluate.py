@@ -35,6 +35,9 @@ OPTIONS = {
     }
 }
 
+#: Test rows that lost zeros are weighed by their keep rates.
+WEIGHS = True
+
 
 def evaluate_predictions(
     predictions, truth, metrics, *, rates=None, reliability=False, seed=None, stream=None

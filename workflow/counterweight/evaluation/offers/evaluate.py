@@ -27,7 +27,7 @@ from counterweight.numerics.gaussian_mixture import Mixture
 
 log = logging.getLogger("counterweight")
 
-TASK = "offers"
+KIND = "offers"
 OPTIONS = {
     "density": {
         "enum": ["estimated", "uniform"],

@@ -22,7 +22,7 @@ from counterweight.numerics.ranking import (
     places,
 )
 
-TASK = "classification"
+KIND = "classification"
 
 OPTIONS = {
     "keep_rates": {

@@ -16,7 +16,7 @@ from counterweight.evaluation.values.log_resamples import bootstrap, ratio_bias,
 from counterweight.files import streams
 from counterweight.files.tables import read_columns
 
-TASK = "log"
+KIND = "log"
 OPTIONS = {
     "keep_rates": {
         "type": "array",

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-TASK = "filter"
+KIND = "filter"
 OPTIONS = {}
 
 

@@ -4,6 +4,8 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import numbers
 
 OPTIONS = {}
+#: Real data have no known p(s=1|x).
+NEEDS_TRUTH = True
 
 
 def known_propensity(frame, truth, rng):

@@ -10,7 +10,7 @@ from counterweight.models.choice.logitboost import (
 )
 from counterweight.models.choice.offer_logistic import OfferBaseline
 
-TASK = "offers"
+KIND = "offers"
 OPTIONS = {
     "interactions": {
         "type": "boolean",

@@ -9,7 +9,7 @@ Z_LIMIT = 3.0
 #: Boosting ends early where a step lowers the training log loss by less than this.
 STALLED = 1e-10
 
-TASK = "offers"
+KIND = "offers"
 OPTIONS = {
     "interactions": {
         "type": "boolean",

@@ -11,7 +11,7 @@ from counterweight.numerics.linear import fit_logistic, logistic_probability
 log = logging.getLogger("counterweight")
 
 #: These models are for offers with yes/no answers.
-TASK = "offers"
+KIND = "offers"
 OPTIONS = {
     "interactions": {
         "type": "boolean",

@@ -31,7 +31,9 @@ from counterweight.numerics.checks import checked_labels, checked_weights
 
 log = logging.getLogger("counterweight")
 
-TASK = "offers"
+KIND = "offers"
+#: Its offers are what a study gives away.
+OFFERS = True
 OPTIONS = {
     "components": {
         "type": ["integer", "null"],

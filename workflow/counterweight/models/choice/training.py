@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
-from counterweight.files.study_data import by_repeat, check_row_ids, found_rows
+from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import constant, stacked
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.offers import (
@@ -59,57 +59,34 @@ def scale_of(offer):
     return scale, None if grid is None else feasible(scale.scaled(grid), 0.0, 1.0)
 
 
-class OfferData:
-    """What a method may see of an `offers` study.
+def offer_rows(data, repeat):
+    """``X, t, train, answer, component, row, role`` of the rows of a repeat.
 
     Parameters
     ----------
-    features : dict of str to array
-        ``row`` and the features; NaN for missing values.
-    labels : dict of str to array
-        ``repeat, row, role, offer, t, answer``; no answers on test rows.
-    truth : dict of str to array, optional
-        With ``repeat, row, component``: only for an oracle.
+    data : StudyData
+        Labels are ``repeat, row, role, offer, t, answer``, without answers of test rows. A truth
+        with ``component`` is only for an oracle.
+    repeat : int
     """
-
-    def __init__(self, features, labels, truth=None):
-        self.rows = features["row"]
-        check_row_ids(self.rows)
-        self.names = [name for name in features if name != "row"]
-        self.X = np.column_stack([features[name] for name in self.names]).astype(float)
-        self.labels = by_repeat(labels)
-        if truth is not None and "component" not in truth:
-            truth = None
-        self.truth = None if truth is None else by_repeat(truth)
-
-    def repeat(self, repeat):
-        """``X, t, train, answer, component, row, role`` of the rows of a repeat."""
-        labels = self.labels[repeat]
-        at = found_rows(
-            self.rows,
-            labels["row"],
-            f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
-            "results of the study and run again.",
-        )
-        component = None
-        if self.truth is not None:
-            truth = self.truth[repeat]
-            order = np.argsort(truth["row"], kind="stable")
-            component = truth["component"][order][
-                np.searchsorted(truth["row"][order], labels["row"])
-            ]
-        train = labels["role"] == "train"
-        if not train.any():
-            raise CounterweightError(f"Repeat {repeat} has no training rows: lower the test share.")
-        return {
-            "X": self.X[at],
-            "t": np.asarray(labels["t"], dtype=float),
-            "train": train,
-            "answer": np.asarray(labels["answer"][train], dtype=float),
-            "component": component,
-            "row": labels["row"],
-            "role": labels["role"],
-        }
+    labels, at = data.labels[repeat], data.rows_of(repeat)
+    component = None
+    if data.truth is not None and "component" in data.truth[repeat]:
+        truth = data.truth[repeat]
+        order = np.argsort(truth["row"], kind="stable")
+        component = truth["component"][order][np.searchsorted(truth["row"][order], labels["row"])]
+    train = labels["role"] == "train"
+    if not train.any():
+        raise CounterweightError(f"Repeat {repeat} has no training rows: lower the test share.")
+    return {
+        "X": data.X[at],
+        "t": np.asarray(labels["t"], dtype=float),
+        "train": train,
+        "answer": np.asarray(labels["answer"][train], dtype=float),
+        "component": component,
+        "row": labels["row"],
+        "role": labels["role"],
+    }
 
 
 def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0, level=0.95):
@@ -117,7 +94,7 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
 
     Parameters
     ----------
-    data : OfferData
+    data : StudyData
     method : dict
         ``model`` and ``options``.
     repeat : int
@@ -141,7 +118,7 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
         Columns of `PREDICTIONS`. A model without segments has segment -1 with probability,
         eta and k 0.
     """
-    rows, (scale, grid) = data.repeat(repeat), scale_of(offer)
+    rows, (scale, grid) = offer_rows(data, repeat), scale_of(offer)
     model = load("model", method["model"])(**method["options"])
     rng = generator(seed, study, repeat, f"fit {method['model']}")
     train, X, t = rows["train"], rows["X"], rows["t"]

@@ -9,7 +9,7 @@ from counterweight.numerics.checks import checked_labels, checked_new_rows, chec
 
 log = logging.getLogger("counterweight")
 
-TASK = "filter"
+KIND = "filter"
 OPTIONS = {
     "classifier": {
         "enum": ["logistic", "none"],

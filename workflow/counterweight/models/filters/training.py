@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
-from counterweight.files.study_data import by_repeat, check_row_ids, found_rows
 from counterweight.files.tables import blocks
 from counterweight.models.filters.balanced_filter import EVERYONE
 from counterweight.plan.components import load
@@ -16,66 +15,44 @@ log = logging.getLogger("counterweight")
 
 #: Columns of a table of predictions, in order.
 PREDICTIONS = (("repeat", "int16"), ("row", "int32"), ("setting", "string"), ("p", "float64"))
-PREFIX = "group_"
 
 
-class FilterData:
-    """What a stage after labeling may see of a `filter` study.
+def filter_rows(data, repeat):
+    """Rows of a repeat: ``X, row, train, y`` in the order of its labels.
+
+    ``y`` is NaN where no outcome is seen.
 
     Parameters
     ----------
-    features : dict of str to array
-        ``row`` and the features.
-    labels : dict of str to array
-        ``repeat, row, role, group_..., y_general``; groups and outcomes of test rows are
-        missing.
-    truth : dict of str to array, optional
-        The same with nothing hidden: for evaluation only.
+    data : StudyData
+        Labels are ``repeat, row, role, group_..., y_general``; groups and outcomes of test rows
+        are missing.
+    repeat : int
+
+    Raises
+    ------
+    CounterweightError
+        When a row has no features.
     """
+    labels, at = data.labels[repeat], data.rows_of(repeat)
+    return {
+        "X": data.X[at],
+        "row": labels["row"],
+        "train": labels["role"] == "train",
+        "y": np.asarray(labels["y_general"], dtype=float),
+    }
 
-    def __init__(self, features, labels, truth=None):
-        self.rows = features["row"]
-        check_row_ids(self.rows)
-        self.names = [name for name in features if name != "row"]
-        self.X = np.column_stack([features[name] for name in self.names]).astype(float)
-        self.labels = by_repeat(labels)
-        self.truth = None if truth is None else by_repeat(truth)
-        self.columns = [name.removeprefix(PREFIX) for name in labels if name.startswith(PREFIX)]
 
-    def repeat(self, repeat):
-        """Rows of a repeat: ``X, row, train, y`` in the order of `labels`.
-
-        ``y`` is NaN where no outcome is seen.
-
-        Raises
-        ------
-        CounterweightError
-            When a row has no features.
-        """
-        labels = self.labels[repeat]
-        at = found_rows(
-            self.rows,
-            labels["row"],
-            f"Labels of repeat {repeat} are of rows that the features do not have: delete the "
-            "results of the study and run again.",
+def true_groups(data, repeat):
+    """Groups of all rows of a repeat by column, and outcomes: from the truth."""
+    truth = data.truth[repeat]
+    if not np.array_equal(truth["row"], data.labels[repeat]["row"]):
+        raise CounterweightError(
+            f"The truth of repeat {repeat} is of other rows than its labels: delete the "
+            "results of the study and run again."
         )
-        return {
-            "X": self.X[at],
-            "row": labels["row"],
-            "train": labels["role"] == "train",
-            "y": np.asarray(labels["y_general"], dtype=float),
-        }
-
-    def groups(self, repeat):
-        """Groups of all rows of a repeat by column, and outcomes: from the truth."""
-        truth = self.truth[repeat]
-        if not np.array_equal(truth["row"], self.labels[repeat]["row"]):
-            raise CounterweightError(
-                f"The truth of repeat {repeat} is of other rows than its labels: delete the "
-                "results of the study and run again."
-            )
-        groups = [truth[PREFIX + name].astype(object) for name in self.columns]
-        return groups, np.asarray(truth["y_general"], dtype=float)
+    groups = [truth[data.GROUP + name].astype(object) for name in data.group_columns]
+    return groups, np.asarray(truth["y_general"], dtype=float)
 
 
 def acceptances(weights):
@@ -166,7 +143,7 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
 
     Parameters
     ----------
-    data : FilterData
+    data : StudyData
     method : dict
         ``model`` and ``options``.
     repeat : int
@@ -185,7 +162,7 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
         Columns of `PREDICTIONS`: the test rows, by setting; ``everyone`` is the classifier of
         all training rows.
     """
-    rows = data.repeat(repeat)
+    rows = filter_rows(data, repeat)
     train = rows["train"]
     model = load("model", method["model"])(**method["options"])
     coin = coins(seed, study, repeat, len(train))[train]

@@ -18,7 +18,7 @@ from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 log = logging.getLogger("counterweight")
 
 #: These models are for logs of actions.
-TASK = "log"
+KIND = "log"
 OPTIONS_BY_NAME = {
     "uniform_policy": {
         "actions": {

@@ -12,7 +12,7 @@ from counterweight.numerics.zero_rejection import key_order, row_uniforms
 
 log = logging.getLogger("counterweight")
 
-TASK = "classification"
+KIND = "classification"
 OPTIONS = {
     "learner": {
         "enum": ["sgd", "logistic", "boosting", "tree"],

@@ -23,7 +23,7 @@ from counterweight.numerics.zero_rejection import (
 
 log = logging.getLogger("counterweight")
 
-TASK = "classification"
+KIND = "classification"
 OPTIONS = {
     "learner": {
         "enum": ["sgd", "logistic", "boosting", "tree"],

@@ -108,6 +108,22 @@ def draw_study(name, shown, metrics, results, folder=None):
     return paths
 
 
+def draw(job):
+    """Draw the figures of a study: stage draw."""
+    import pandas as pd
+
+    given = job.given
+    metrics = pd.concat([read_table(path) for path in job.input.metrics], ignore_index=True)
+    draw_study(given["study"], given["shown"], metrics, Path(job.output[0]).parents[2])
+
+
+def report(job):
+    """Assemble the report: stage report."""
+    results = Path(job.output.html).parent
+    assemble(job.given["shown"], job.given["chains"], job.input.claims, results)
+    job.log.info("wrote %s", job.output.html)
+
+
 def assemble(shown, chains, claims_files, results, *, partial=False):
     """Write the tables, the claims and the report.
 

@@ -1,6 +1,47 @@
 """The part of the plan that figures, tables and the report show."""
 
+import os
+from pathlib import Path
+
 from counterweight import __version__
+from counterweight.plan import components, kinds
+from counterweight.plan.jobs import Job
+
+_ASSEMBLE = "counterweight.reporting.page.assemble"
+
+
+def draw_job(plan, paths, name):
+    """The job that draws the figures of a study."""
+    study, at = plan["studies"][name], paths.study(name)
+    inputs = {
+        "metrics": paths.measurements([name]),
+        "features": at.features,
+        "labels": at.labels,
+        "truth": at.truth,
+        "selection": [at.selection_model(selector) for selector in study["selectors"]],
+    }
+    given = {"study": name, "shown": study_plan(study)}
+    uses = tuple(("figure", figure) for figure in study["figures"])
+    return Job(f"{_ASSEMBLE}:draw", inputs, given, uses)
+
+
+def report_job(plan, paths):
+    """The job that assembles the report."""
+    library = components.PACKAGE.parent
+    # Relative, so that a folder that was moved has nothing to do.
+    claims = sorted(os.path.relpath(path) for path in (library / "claims").glob("*.yaml"))
+    inputs = {
+        "metrics": paths.measurements(),
+        "figures": [path for name in plan["studies"] for path in paths.figures(name)],
+        "claims": claims,
+        "schema": os.path.relpath(components.schema_path("claims.schema.yaml")),
+    }
+    given = {"shown": report_plan(plan), "chains": paths.chains()}
+    # Their captions stand on the page.
+    drawn = {figure for study in plan["studies"].values() for figure in study["figures"]}
+    uses = tuple(("figure", figure) for figure in sorted(drawn))
+    templates = Path(__file__).with_name("templates").glob("*")
+    return Job(f"{_ASSEMBLE}:report", inputs, given, uses, {}, tuple(sorted(map(str, templates))))
 
 
 def report_plan(plan):
@@ -39,28 +80,18 @@ def study_plan(study):
             "targets",
             "baseline",
             "figures",
-            "task",
             "columns",
             "keep_rate",
         )
     }
-    if study["task"] == "offers":
-        options = study["labeling"]["options"]
-        shown["offer"] = {key: options[key] for key in ("low", "high", "direction", "revenue")}
-    if study["task"] == "filter":
-        # What is balanced: columns, wanted shares by group (none: equal), and what is given away.
-        shown["filter"] = {
-            "group": study["labeling"]["options"]["group"],
-            "target": study["target"],
-            "given": study["filter"],
-        }
+    shown["task"] = study["kind"]
+    shown |= kinds.module_of(study).shown(study)
     shown["protocol"] = {
         "name": study["evaluation"]["protocol"],
         "options": study["evaluation"]["options"],
     }
     shown["selectors"] = [
-        {"id": name, "oracle": selector["oracle"]}
-        | ({"selector": selector["selector"]} if study["task"] == "filter" else {})
+        {"id": name, "oracle": selector["oracle"], "selector": selector["selector"]}
         for name, selector in study["selectors"].items()
     ]
     shown["weightings"] = [

@@ -27,7 +27,7 @@ from counterweight.numerics.groups import (
 from counterweight.selection.proxies.options import check_options
 from counterweight.weighting.acceptance import closest_in_hull
 
-TASK = "filter"
+KIND = "filter"
 
 OPTIONS_BY_NAME = {
     "regression_proxy": {

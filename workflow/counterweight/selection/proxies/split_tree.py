@@ -19,7 +19,7 @@ from counterweight.selection.proxies.split_oracle import Design, closest
 from counterweight.selection.proxies.split_search import Search
 from counterweight.selection.proxies.split_steps import step_records, steps
 
-TASK = "filter"
+KIND = "filter"
 
 #: What a preset stands for; an option that is given comes before it. The least drop of
 #: `regularised` was chosen among .005, .01, .02, .03 and .05 on thirds held out within training

@@ -25,7 +25,7 @@ _LONGEST = 34
 def draw(study):
     """One tree as an outline, a row for each split and leaf.
 
-    Reads the proxy from ``selection/{selector}.parquet`` and the names of the features from
+    Reads the proxy from ``selection/{selector}.model.parquet`` and the names of the features from
     ``features.parquet``, both in the study's folder.
 
     Parameters
@@ -42,7 +42,7 @@ def draw(study):
     if name is None:
         return style.blank("No tree of this study was measured.")
     selector = next(one["selector"] for one in study.plan["methods"] if one["id"] == name)
-    path = study.folder / "selection" / f"{selector}.parquet"
+    path = study.folder / "selection" / f"{selector}.model.parquet"
     if not path.exists():
         return style.blank(f"No tree to draw: {path.name} is not among the results.")
     nodes = nodes_of(study, selector, item)
@@ -72,7 +72,7 @@ def nodes_of(study, selector, setting, repeat=0):
     """Nodes of one tree, as `SplitTreeProxy.rules` has them."""
     from counterweight.selection.proxies.split_tree import SplitTreeProxy
 
-    table = study.table(f"selection/{selector}.parquet")
+    table = study.table(f"selection/{selector}.model.parquet")
     rows = table[table["repeat"] == repeat]
     if rows.empty:
         raise CounterweightError(

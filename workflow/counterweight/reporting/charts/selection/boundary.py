@@ -10,6 +10,8 @@ CAPTION = (
     "Lemma 1 weights. The dashed line repeats the one from all points; labels of grey points are "
     "hidden."
 )
+#: Draws points in a plane with a known boundary: simulated data sets only.
+KNOWN_BOUNDARY = True
 _POINTS = 600
 _PANELS = (
     ("All labels seen", "logistic-oracle"),

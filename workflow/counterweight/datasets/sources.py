@@ -1,0 +1,125 @@
+"""Where data sets come from: stages download and prepare for each source of data.
+
+`download` fetches official files (or generates twins of them), `prepare` makes the typed table:
+of raw files, of a table of the user's own, or by drawing it where the data set is simulated.
+"""
+
+import os
+
+from counterweight.plan import components
+from counterweight.plan.jobs import Job
+
+_HERE = "counterweight.datasets.sources"
+
+
+def download_job(dataset, plan, paths):
+    """The job that brings the raw files of a data set; None where it has none.
+
+    Parameters
+    ----------
+    dataset : str
+    plan : dict
+        From ``counterweight.plan.config.resolve``.
+    paths : Paths
+    """
+    source, raw = paths.source(dataset), paths.raw(dataset)
+    if source == "download":
+        given = {
+            "dataset": dataset,
+            "files": components.declared("dataset", dataset, "FILES"),
+            "sources": components.declared("dataset", dataset, "SOURCES"),
+        }
+        return Job(f"{_HERE}:fetch", given=given, outputs={"files": raw})
+    if source == "generated":
+        given = {
+            "dataset": dataset,
+            "rows": plan["datasets"][dataset]["rows"],
+            "seed": plan["seed"],
+        }
+        outputs = {"files": raw, "truth": paths.known(dataset)}
+        return Job(f"{_HERE}:generate", {}, given, (("dataset", dataset),), outputs)
+    return None
+
+
+def prepare_job(dataset, plan, paths):
+    """The job that makes the typed table of a data set; parameters as `download_job`."""
+    settings, uses = plan["datasets"][dataset], (("dataset", dataset),)
+    outputs = {"table": paths.prepared(dataset)}
+    if settings["source"] == "own":
+        inputs = {"files": [settings["path"]]}
+        return Job(f"{_HERE}:read_own", inputs, {"dataset": dataset}, uses, outputs)
+    if settings["source"] == "simulated":
+        given = {"dataset": dataset, "rows": settings["rows"], "seed": plan["seed"]}
+        outputs |= {"truth": paths.known(dataset)}
+        return Job(f"{_HERE}:simulate", {}, given, uses, outputs)
+    given = {
+        "dataset": dataset,
+        "digests": settings["files"] if settings["source"] == "download" else {},
+    }
+    return Job(f"{_HERE}:prepare", {"files": paths.raw(dataset)}, given, uses, outputs)
+
+
+def fetch(job):
+    """Download the files of a data set, each checked against its pinned digest."""
+    from counterweight.datasets.download.fetch import fetch
+
+    given = job.given
+    # A name may begin with a folder, so the data set's folder is what stands before it.
+    folder = os.path.normpath(job.output.files[0].removesuffix(next(iter(given["files"]))))
+    mirror = os.environ.get("COUNTERWEIGHT_MIRROR") or None
+    fetch(given["dataset"], given["files"], given["sources"], folder, mirror=mirror)
+
+
+def generate(job):
+    """Draw a twin of a data set in its upstream format, with its truth."""
+    from counterweight.files.seeds import generator
+
+    given = job.given
+    rng = generator(given["seed"], given["dataset"], 0, "generate")
+    dataset = components.load("dataset", given["dataset"])
+    dataset.generate(os.path.dirname(job.output.truth), given["rows"], rng)
+    job.log.info("%s: %d generated rows", given["dataset"], given["rows"])
+
+
+def prepare(job):
+    """Raw files to one typed table, nulls for what is missing."""
+    from counterweight.datasets.download.fetch import verify
+    from counterweight.files.tables import write_table
+
+    name = job.given["dataset"]
+    first = next(iter(components.declared("dataset", name, "FILES")))
+    folder = os.path.normpath(job.input.files[0].removesuffix(first))
+    verify(folder, job.given["digests"])
+    frame = components.load("dataset", name).read(folder)
+    job.log.info("%s: %d rows, %d columns", name, len(frame), frame.shape[1])
+    write_table(job.output.table, frame)
+
+
+def read_own(job):
+    """A table of the user's own, read from where it is."""
+    from counterweight.files.tables import write_table
+
+    (path,) = job.input.files
+    frame = components.load("dataset", job.given["dataset"]).read(path)
+    job.log.info("%s: %d rows, %d columns", path, len(frame), frame.shape[1])
+    write_table(job.output.table, frame)
+
+
+def simulate(job):
+    """Draw the table of a data set whose model is known."""
+    from counterweight.files.seeds import generator
+    from counterweight.files.streams import writing
+    from counterweight.files.tables import write_table
+
+    given = job.given
+    rng = generator(given["seed"], given["dataset"], 0, "simulate")
+    dataset = components.load("dataset", given["dataset"])
+    if hasattr(dataset, "simulate_batches"):
+        with writing(job.output.table, dataset.LAYOUT) as out:
+            for frame in dataset.simulate_batches(given["rows"], rng):
+                out.write({name: frame[name].to_numpy() for name in frame})
+        truth = dataset.known_values()
+    else:
+        frame, truth = dataset.simulate(given["rows"], rng)
+        write_table(job.output.table, frame)
+    write_table(job.output.truth, truth)

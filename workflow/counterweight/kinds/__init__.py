@@ -1,0 +1,50 @@
+"""The kinds of study: one module each, all with the same protocol.
+
+The labeling rule of a study declares its kind (`KIND`), and so do the components that fit only one
+kind. Nothing outside this package knows a kind by name. A new kind is one module and one entry.
+
+A module is read in two places. When a run is planned (no numpy there):
+
+``WORDS``
+    What its studies are called in sentences, e.g. "studies of classifiers".
+``KEYS``
+    Keys of a study that have a meaning for it, out of those that not every kind has
+    (`counterweight.plan.kinds.OWN_KEYS`). Others are refused.
+``ITEM_KEYS``
+    Keys of single entries, beyond a component's options, with their defaults:
+    ``{"selection": {...}}``.
+``HINT``
+    What to do instead of a key that is refused; may be "".
+``complete(name, study, plan)``
+    Fixes what its studies have no choice in, and checks what is its own. Changes `study`.
+``finish(name, study)``
+    The same once selectors, weightings and methods are spelled out.
+``plan_label(plan, study, at)``, ``plan_select(plan, study, selector, at)``,
+``plan_weigh(plan, study, weighting, at)``, ``plan_train(plan, study, method, at)``,
+``plan_evaluate(plan, study, method, at)``
+    The `counterweight.plan.jobs.Job` of each stage: its inputs (`at` has the paths), what it is
+    told, the components that it looks up. Selectors, weightings and methods are given by id.
+``plan_deliver(plan, study, at)``, ``plan_apply(plan, study, at)``
+    The same for what a study gives away, and for its use on new rows, with their outputs, as many
+    as the kind likes; None where there is nothing.
+``shown(study)``
+    What its pages of the report need to know of a study beyond what all do.
+``PAGE``
+    Its pages in the report: see `counterweight.reporting.page.plan`.
+
+And when a job runs: ``label(job)``, ``select(job)``, ``weigh(job)``, ``train(job)``,
+``evaluate(job)``, ``deliver(job)``, ``apply(job)``: each reads ``job.input``, goes by
+``job.given``, and writes ``job.output`` except for metrics: label, select, weigh and evaluate
+return those as records (see `counterweight.files.tables.metrics_table`). These functions import
+what they need themselves, so that the digest of a job holds that and no more. Work that comes in
+parts (repeats, or partitions of a log) goes side by side by
+`counterweight.files.jobs.over_repeats`, which takes any list of parts; merging them is the
+function's own.
+"""
+
+KINDS = {
+    "classification": "counterweight.kinds.classification",
+    "log": "counterweight.kinds.log",
+    "offers": "counterweight.kinds.offers",
+    "filter": "counterweight.kinds.filter",
+}

@@ -1,0 +1,298 @@
+"""Studies of classifiers: outcomes of which some are missing, or promised rates.
+
+Protocol: see `counterweight.kinds`.
+"""
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.plan import components
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+
+WORDS = "studies of classifiers"
+KEYS = frozenset({"selection", "weighting", "samples", "test_rows", "keep_rate", "paired_with"})
+ITEM_KEYS = {
+    "selection": {"calibration": "isotonic", "folds": 5},
+    "weighting": {"max_weight": 50.0},
+}
+HINT = ""
+#: Metrics that a results table shows unless told otherwise.
+COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
+_HERE = "counterweight.kinds.classification"
+
+
+def complete(name, study, plan):
+    study.setdefault("columns", [metric for metric in COLUMNS if metric in plan["metrics"]])
+    absent = [metric for metric in study["columns"] if metric not in plan["metrics"]]
+    if absent:
+        raise CounterweightError(
+            f"studies.{name}.columns shows {listed(absent)}, which metrics does not list: add it "
+            "to metrics, or leave it out of columns."
+        )
+    protocol = study["evaluation"]["protocol"]
+    if study["keep_rate"] < 1 and not components.declared("protocol", protocol, "WEIGHS", False):
+        raise CounterweightError(
+            f"studies.{name}.keep_rate cannot be combined with the protocol "
+            f"{protocol}, which rejects rows itself: leave one of them out."
+        )
+
+
+def finish(name, study):
+    from counterweight.plan.rates import check_rates
+
+    check_rates(name, study)
+
+
+def plan_label(plan, study, at):
+    parts, uses = labeling_of(study)
+    rule = study["labeling"]["rule"]
+    given = {
+        "repeats": study["repeats"],
+        "test_share": study["test_share"],
+        "targets": study["targets"],
+        "keep_rate": study["keep_rate"],
+        "complete": components.declared("labeling", rule, "COMPLETE", False),
+        "informed": components.declared("labeling", rule, "FEATURES", False),
+        "samples": study["samples"],
+        "test_rows": study["test_rows"],
+    }
+    inputs = {"table": at.table, "known": at.known}
+    return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
+
+
+def label(job):
+    from counterweight.files.seeds import generator
+    from counterweight.files.tables import read_table, write_table
+    from counterweight.labeling.split import describe_labels, label_rows
+
+    given = job.given
+    frame = read_table(job.input.table)
+    known = read_table(job.input.known) if job.input.known else None
+    recipe, outcome, rule = (
+        components.configured(part, given[part]) for part in ("features", "outcome", "labeling")
+    )
+    rng = generator(given["seed"], given["stream"], 0, "noise")
+    features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
+    asked = (
+        "seed",
+        "repeats",
+        "test_share",
+        "targets",
+        "keep_rate",
+        "complete",
+        "informed",
+        "samples",
+        "test_rows",
+    )
+    labels, truth = label_rows(
+        frame,
+        features,
+        known,
+        rule,
+        outcome,
+        study=given["stream"],
+        **{name: given[name] for name in asked},
+    )
+    dropped = len(frame) - len(features)
+    job.log.info("%d rows kept, %d left out by the recipe", len(features), dropped)
+    write_table(job.output.features, features)
+    write_table(job.output.labels, labels)
+    write_table(job.output.truth, truth)
+    return describe_labels(labels, truth, dropped)
+
+
+def plan_select(plan, study, selector, at):
+    spec = study["selectors"][selector]
+    inputs = {
+        "features": at.features,
+        "labels": at.labels,
+        "truth": at.truth if spec["oracle"] else [],
+    }
+    given = {"selector": spec} | draws(plan, study)
+    return Job(f"{_HERE}:select", inputs, given, (("selector", spec["selector"]),))
+
+
+def select(job):
+    import numpy as np
+
+    from counterweight.files import tables
+    from counterweight.files.jobs import over_repeats
+    from counterweight.files.seeds import generator
+    from counterweight.files.study_data import StudyData
+    from counterweight.selection.crossfit import describe_selection, selection_probabilities
+
+    given, spec = job.given, job.given["selector"]
+    data = StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)
+
+    def one(repeat):
+        labels = data.labels[repeat]
+        test = data.role(repeat, "test")
+        p, share, converged = np.empty(len(test)), 0.0, True
+        if spec["oracle"]:
+            p[:] = data.truth[repeat]["p_selected"]
+        else:
+            p[~test], p[test], share, converged = selection_probabilities(
+                components.load("selector", spec["selector"])(**spec["options"]),
+                data.X[data.positions(repeat, ~test)],
+                labels["selected"][~test],
+                data.X[data.positions(repeat, test)],
+                generator(given["seed"], given["stream"], repeat, "selection"),
+                calibration=spec["calibration"],
+                n_folds=spec["folds"],
+            )
+        weight = 1.0 / labels["keep_rate"][test]
+        fit = {"converged": float(converged), "isotonic_share": share}
+        records = describe_selection(p[test], labels["selected"][test], weight)
+        records += [{"metric": metric, "value": value} for metric, value in fit.items()]
+        job.log.info("repeat %d: AUC of s %.3f", repeat, records[0]["value"])
+        table = {name: labels[name] for name in ("repeat", "row", "role")} | {"p": p}
+        model = tables.model_table(fit, repeat, "")
+        return table, model, [record | {"repeat": repeat} for record in records]
+
+    columns, models, records = zip(*over_repeats(one, data.labels, job.threads), strict=True)
+    tables.write_table(job.output.table, tables.joined(columns))
+    tables.write_table(job.output.model, tables.stacked(models), tables.MODEL)
+    return [record for part in records for record in part]
+
+
+def plan_weigh(plan, study, weighting, at):
+    spec = study["weightings"][weighting]
+    inputs = {
+        "features": at.features,
+        "labels": at.labels,
+        "selection": at.selection(spec["selector"]),
+    }
+    return Job(f"{_HERE}:weigh", inputs, {"weighting": spec}, (("weighting", spec["weighting"]),))
+
+
+def weigh(job):
+    from counterweight.files.study_data import StudyData, by_repeat
+    from counterweight.files.tables import joined, read_columns, write_table
+    from counterweight.weighting.diagnostics import cap_weights, describe_weights
+
+    spec = job.given["weighting"]
+    weights_of = components.load("weighting", spec["weighting"])
+    data = StudyData.read(job.input.features, job.input.labels)
+    tables, records = [], []
+    for repeat, part in by_repeat(read_columns(job.input.selection)).items():
+        labeled = data.role(repeat, "labeled")
+        raw = weights_of(part["p"][labeled], data.selected_share(repeat), **spec["options"])
+        weights, capped = cap_weights(raw, spec["max_weight"])
+        job.log.info("repeat %d: %d of %d rows at the cap", repeat, capped, len(weights))
+        own = {name: part[name][labeled] for name in ("repeat", "row")}
+        tables.append(own | {"weight": weights})
+        target = ~data.role(repeat, "test") & ~(labeled & (spec["target"] == "unlabeled"))
+        described = describe_weights(
+            raw,
+            weights,
+            data.X[data.positions(repeat, labeled)],
+            data.X[data.positions(repeat, target)],
+            data.names,
+            capped,
+        )
+        records += [{"repeat": repeat, "target": spec["target"]} | record for record in described]
+    write_table(job.output.table, joined(tables))
+    return records
+
+
+def plan_train(plan, study, method, at):
+    spec = study["methods"][method]
+    inputs = {
+        "features": at.features,
+        "labels": at.labels,
+        "weights": at.weights(spec["weights"]) if spec["weights"] else [],
+        "starts": [at.model(start) for start in spec["starts"].values()],
+        "truth": at.truth if spec["oracle"] else [],
+    }
+    given = {
+        "method": {key: spec[key] for key in ("model", "options", "sweep")},
+        "starts": list(spec["starts"]),
+        "repeats": spec["repeats"],
+        "targets": study["targets"],
+        "measures": study["evaluation"]["options"].get("measures"),
+    }
+    return Job(f"{_HERE}:train", inputs, given | draws(plan, study), (("model", spec["model"]),))
+
+
+def train(job):
+    from counterweight.files.jobs import over_repeats
+    from counterweight.files.study_data import StudyData
+    from counterweight.files.tables import MODEL, model_table, read_models, stacked, write_table
+    from counterweight.models.training import train_repeat
+
+    given = job.given
+    data = StudyData.read(
+        job.input.features, job.input.labels, weights=job.input.weights, truth=job.input.truth
+    )
+    starts = {
+        name: read_models(path)
+        for name, path in zip(given["starts"], job.input.starts, strict=True)
+    }
+
+    def one(repeat):
+        fitted, predictions = train_repeat(
+            data,
+            given["method"],
+            repeat,
+            given["targets"],
+            seed=given["seed"],
+            study=given["stream"],
+            starts=starts,
+            measures=given["measures"],
+        )
+        job.log.info("repeat %d of %d done", repeat + 1, given["repeats"])
+        return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions
+
+    done = over_repeats(one, range(given["repeats"]), job.threads)
+    write_table(job.output.model, stacked([t for models, _ in done for t in models]), MODEL)
+    write_table(job.output.predictions, stacked([t for _, parts in done for t in parts]))
+
+
+def plan_evaluate(plan, study, method, at):
+    parts, uses = protocol_of(study)
+    inputs = {
+        "predictions": at.predictions(method),
+        "model": at.model(method),
+        "truth": at.truth,
+        "rates": at.labels if study["keep_rate"] < 1 else [],
+    }
+    protocol = study["evaluation"]["protocol"]
+    given = {
+        "metrics": plan["metrics"],
+        "informed": components.declared("protocol", protocol, "INFORMED", False),
+    }
+    uses += tuple(("metric", metric) for metric in plan["metrics"])
+    return Job(f"{_HERE}:evaluate", inputs, parts | given | draws(plan, study), uses)
+
+
+def evaluate(job):
+    from counterweight.evaluation.metrics.evaluate import describe_fits
+    from counterweight.files.tables import read_columns, read_models
+
+    given = job.given
+    metrics = {name: components.load("metric", name) for name in given["metrics"]}
+    models = read_models(job.input.model)
+    options = {}
+    if job.input.rates:
+        options["rates"] = read_columns(job.input.rates, ["repeat", "row", "keep_rate"])
+    if given["informed"]:
+        options["models"] = models
+    records = components.configured("protocol", given["protocol"])(
+        read_columns(job.input.predictions, categories=["target", "setting"]),
+        read_columns(job.input.truth),
+        metrics,
+        seed=given["seed"],
+        stream=given["stream"],
+        **options,
+    )
+    return records + describe_fits(models)
+
+
+def plan_deliver(plan, study, at):
+    return None
+
+
+def plan_apply(plan, study, at):
+    return None
+
+
+def shown(study):
+    return {}

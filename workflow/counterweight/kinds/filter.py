@@ -1,0 +1,475 @@
+"""Studies of balanced filters: proxies, acceptance by leaf, the filter to take away.
+
+Protocol: see `counterweight.kinds`. The sensitive groups of the test rows are what is hidden; the
+selection models are proxies, and the weights are the acceptance of their leaves.
+"""
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.plan import components
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.mistakes import nearest
+
+WORDS = "studies of balanced filters"
+KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with"})
+ITEM_KEYS = {"selection": {}, "weighting": {}}
+HINT = ""
+_HERE = "counterweight.kinds.filter"
+
+
+def complete(name, study, plan):
+    study |= {"targets": ["general"], "columns": ["imbalance"]}
+
+
+def finish(name, study):
+    """Check the methods of a study of balanced filters, and find the filter that it gives away.
+
+    Only the weightings that a method uses are kept: a proxy with each way to weigh it would be
+    many more than anybody asked for.
+
+    Parameters
+    ----------
+    name : str
+    study : dict
+        With ``methods``, ``weightings`` and maybe ``filter``; changed in place.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    methods = study["methods"]
+    for identity, method in methods.items():
+        if not method["weights"]:
+            raise CounterweightError(
+                f"studies.{name}.models: {identity} has no weights, and a filter accepts by them: "
+                "add weights, e.g. weights: quadratic, and the selector that it goes by."
+            )
+    used = {method["weights"] for method in methods.values()}
+    study["weightings"] = {key: spec for key, spec in study["weightings"].items() if key in used}
+    kept = {spec["selector"] for spec in study["weightings"].values()}
+    study["selectors"] = {key: spec for key, spec in study["selectors"].items() if key in kept}
+    study.setdefault("target", None)
+    if study["target"]:
+        # YAML reads groups that are numbers as numbers; groups are texts in all files.
+        named = {str(group): share for group, share in study["target"].items()}
+        if len(named) < len(study["target"]):
+            raise CounterweightError(
+                f"studies.{name}.target names a group twice, as a number and as text "
+                f"({listed(study['target'])}): leave one of them out."
+            )
+        study["target"] = named
+    given = study.setdefault("filter", None)
+    if given is None:
+        return
+    if given["method"] not in methods:
+        raise CounterweightError(
+            f"studies.{name}.filter.method is {given['method']!r}, which is none of its methods"
+            f"{nearest(given['method'], methods) or '.'} Methods: {', '.join(methods)}."
+        )
+    if given["repeat"] >= study["repeats"]:
+        raise CounterweightError(
+            f"studies.{name}.filter.repeat is {given['repeat']}, and the study has the repeats 0 "
+            f"to {study['repeats'] - 1}: choose one of them."
+        )
+    weighting = study["weightings"][methods[given["method"]]["weights"]]
+    known = filter_settings(
+        study["selectors"][weighting["selector"]]["options"], weighting["options"]
+    )
+    if given["setting"] not in known:
+        words = listed([repr(setting) for setting in known], 30)
+        raise CounterweightError(
+            f"studies.{name}.filter.setting is {given['setting']!r}, which {given['method']} does "
+            f"not have{nearest(given['setting'], known) or '.'} Its settings: {words}."
+        )
+
+
+def filter_settings(proxy, weighting):
+    """Settings of a method by the options of its proxy and of its weighting.
+
+    A proxy over a grid has one for each alpha; another has one for each eta of the weighting,
+    or the one setting "" without any.
+    """
+    name, values = "alpha", proxy.get("alphas")
+    if values is None:
+        name, values = "eta", weighting.get("etas", ())
+    return [f"{name}={round(float(value), 10):g}" for value in values] or [""]
+
+
+def _proxy(study, method):
+    """Name of the proxy behind a method's filter, and that proxy with its options."""
+    selector = study["weightings"][study["methods"][method]["weights"]]["selector"]
+    spec = study["selectors"][selector]
+    return selector, {key: spec[key] for key in ("selector", "options")}
+
+
+def plan_label(plan, study, at):
+    parts, uses = labeling_of(study)
+    given = {key: study[key] for key in ("target", "repeats", "test_share")}
+    return Job(f"{_HERE}:label", {"table": at.table}, parts | given | draws(plan, study), uses)
+
+
+def label(job):
+    from counterweight.files.seeds import generator
+    from counterweight.files.tables import read_table, write_table
+    from counterweight.labeling.sensitive import describe_groups, label_groups
+
+    given = job.given
+    frame = read_table(job.input.table)
+    recipe, outcome, rule = (
+        components.configured(part, given[part]) for part in ("features", "outcome", "labeling")
+    )
+    rng = generator(given["seed"], given["stream"], 0, "noise")
+    features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
+    labels, truth = label_groups(
+        frame,
+        features,
+        rule,
+        outcome,
+        seed=given["seed"],
+        study=given["stream"],
+        repeats=given["repeats"],
+        test_share=given["test_share"],
+    )
+    dropped = len(frame) - int((labels["repeat"] == 0).sum())
+    job.log.info("%d rows with a group, %d left out", len(frame) - dropped, dropped)
+    write_table(job.output.features, features)
+    write_table(job.output.labels, labels)
+    write_table(job.output.truth, truth)
+    return describe_groups(labels, truth, dropped, given["target"])
+
+
+def plan_select(plan, study, selector, at):
+    spec = study["selectors"][selector]
+    inputs = {"features": at.features, "labels": at.labels}
+    given = {"selector": spec, "target": study["target"]}
+    uses = (("selector", spec["selector"]),)
+    return Job(f"{_HERE}:select", inputs, given | draws(plan, study), uses)
+
+
+def select(job):
+    """Fit a proxy in every repeat; the table is that of its leaves."""
+    import pyarrow as pa
+
+    from counterweight.files import tables
+    from counterweight.files.jobs import over_repeats
+    from counterweight.files.seeds import generator
+    from counterweight.files.study_data import StudyData
+    from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
+    from counterweight.weighting.leaf_tables import leaf_columns, reach_sentence
+
+    given, spec = job.given, job.given["selector"]
+    data = StudyData.read(job.input.features, job.input.labels)
+    classes = data.group_columns
+    seen = {  # Test rows have no group here; every group has training rows in every repeat.
+        repeat: [part[f"group_{name}"][part["role"] == "train"] for name in classes]
+        for repeat, part in data.labels.items()
+    }
+    names, groups = group_names(seen[0], classes)
+    sizes = [len(block) for block in names]
+    target = target_shares(given["target"], groups, sizes)
+
+    def one(repeat):
+        X = data.X[data.positions(repeat, data.role(repeat, "train"))]
+        Z = memberships(seen[repeat], names)
+        rng = generator(given["seed"], given["stream"], repeat, "selection")
+        proxy = components.load("selector", spec["selector"])(**spec["options"])
+        proxy.fit(X, Z, classes=sizes, target=target, rng=rng)
+        leaves = [
+            leaf_columns(repeat, setting, *leaf_table(member, Z), groups, classes, sizes)
+            for setting, member in proxy.leaves(X)
+        ]
+        records = [record | {"repeat": repeat, "rows": len(X)} for record in proxy.describe()]
+        values = {(r["metric"], r["item"]): r["value"] for r in records}
+        reach = [[values[key, s] for s in proxy.settings_] for key in ("distance", "reached")]
+        far = reach_sentence(proxy.settings_, *reach, abs(Z.mean(axis=0) - target).max())
+        job.log.info("repeat %d: %d settings; %s", repeat, len(leaves), far)
+        return tables.model_table(proxy.to_arrays(), repeat, ""), leaves, records
+
+    models, leaves, records = zip(*over_repeats(one, data.labels, job.threads), strict=True)
+    leaves = [pa.table(part) for parts in leaves for part in parts]
+    tables.write_table(job.output.model, tables.stacked(models), tables.MODEL)
+    tables.write_table(job.output.table, tables.stacked(leaves))
+    return [record for part in records for record in part]
+
+
+def plan_weigh(plan, study, weighting, at):
+    spec = study["weightings"][weighting]
+    given = {
+        "weighting": {key: spec[key] for key in ("weighting", "options")},
+        "target": study["target"],
+    }
+    inputs = {"leaves": at.selection(spec["selector"])}
+    return Job(f"{_HERE}:weigh", inputs, given, (("weighting", spec["weighting"]),))
+
+
+def weigh(job):
+    """The probability of acceptance in each leaf of a proxy."""
+    import numpy as np
+
+    from counterweight.files.tables import joined, read_columns, write_table
+    from counterweight.numerics.groups import disclosivity, imbalance, target_shares
+    from counterweight.weighting.acceptance import realised, setting_name
+    from counterweight.weighting.leaf_tables import leaf_tables
+
+    spec = job.given["weighting"]
+    weights_of = components.load("weighting", spec["weighting"])
+    tables, records = [], []
+    for part in leaf_tables(read_columns(job.input.leaves)):
+        target = target_shares(job.given["target"], part.groups, part.sizes)
+        base = part.mass @ part.shares
+        etas = () if part.setting else spec["options"]["etas"]
+        for made in weights_of(part.mass, part.shares, target, etas=etas):
+            setting, leaves = setting_name(part.setting, made.eta), len(made.mass)
+            tables.append(
+                {
+                    "repeat": np.full(leaves, part.repeat, "int16"),
+                    "setting": np.full(leaves, setting, object),
+                    "leaf": np.arange(leaves, dtype="int16"),
+                    "mass": made.mass,
+                    "q": made.q,
+                    "acceptance": made.rho,
+                }
+            )
+            accepted = realised(made.rho, made.mass, made.shares)
+            values = {
+                "acceptance_rate": made.rate,
+                "distance": made.distance,
+                "imbalance_expected": imbalance(accepted, target),
+                "disclosivity_expected": disclosivity(made.mass, made.shares, base),
+            }
+            records += [
+                {"repeat": part.repeat, "item": setting, "metric": metric, "value": value}
+                for metric, value in values.items()
+            ]
+    rates = [record["value"] for record in records if record["metric"] == "acceptance_rate"]
+    job.log.info(
+        "%d settings and repeats: %.2g to %.2g of the rows accepted",
+        len(rates),
+        min(rates),
+        max(rates),
+    )
+    write_table(job.output.table, joined(tables))
+    return records
+
+
+def plan_train(plan, study, method, at):
+    spec = study["methods"][method]
+    name, proxy = _proxy(study, method)
+    inputs = {
+        "features": at.features,
+        "labels": at.labels,
+        "proxy": at.selection_model(name),
+        "weights": at.weights(spec["weights"]),
+    }
+    given = {
+        "method": {key: spec[key] for key in ("model", "options")},
+        "selector": proxy["selector"],
+        "repeats": spec["repeats"],
+    }
+    uses = (("model", spec["model"]), ("selector", proxy["selector"]))
+    return Job(f"{_HERE}:train", inputs, given | draws(plan, study), uses)
+
+
+def train(job):
+    from counterweight.files.jobs import over_repeats
+    from counterweight.files.study_data import StudyData
+    from counterweight.files.tables import (
+        MODEL,
+        model_table,
+        read_columns,
+        read_models,
+        stacked,
+        write_table,
+    )
+    from counterweight.models.filters.training import acceptances, train_filter_repeat
+
+    given = job.given
+    data = StudyData.read(job.input.features, job.input.labels)
+    proxies = read_models(job.input.proxy)
+    accepted = acceptances(read_columns(job.input.weights))
+    proxy = components.load("selector", given["selector"])
+
+    def one(repeat):
+        arrays, predictions = train_filter_repeat(
+            data,
+            given["method"],
+            repeat,
+            proxy=proxy.from_arrays(proxies[repeat, ""], data.names),
+            acceptance=accepted[repeat],
+            seed=given["seed"],
+            study=given["stream"],
+        )
+        job.log.info("repeat %d of %d done", repeat + 1, given["repeats"])
+        return model_table(arrays, repeat, ""), predictions
+
+    done = over_repeats(one, range(given["repeats"]), job.threads)
+    write_table(job.output.model, stacked([table for table, _ in done]), MODEL)
+    write_table(job.output.predictions, stacked([table for _, table in done]))
+
+
+def plan_evaluate(plan, study, method, at):
+    parts, uses = protocol_of(study)
+    name, proxy = _proxy(study, method)
+    inputs = {
+        "features": at.features,
+        "labels": at.labels,
+        "truth": at.truth,
+        "proxy": at.selection_model(name),
+        "weights": at.weights(study["methods"][method]["weights"]),
+        "model": at.model(method),
+        "predictions": at.predictions(method),
+    }
+    given = {"selector": proxy["selector"], "target": study["target"]}
+    uses += (("selector", proxy["selector"]),)
+    return Job(f"{_HERE}:evaluate", inputs, parts | given | draws(plan, study), uses)
+
+
+def evaluate(job):
+    from counterweight.files.jobs import over_repeats
+    from counterweight.files.study_data import StudyData, by_repeat
+    from counterweight.files.tables import read_columns, read_models
+    from counterweight.models.filters.training import acceptances
+
+    given = job.given
+    data = StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)
+    proxy = components.load("selector", given["selector"])
+    fitted = read_models(job.input.proxy)
+    accepted = acceptances(read_columns(job.input.weights))
+    models = read_models(job.input.model)
+    predictions = by_repeat(read_columns(job.input.predictions))
+    protocol = components.configured("protocol", given["protocol"])
+
+    def one(repeat):
+        return protocol(
+            data,
+            lambda number: proxy.from_arrays(fitted[number, ""], data.names),
+            accepted,
+            models,
+            predictions,
+            target=given["target"],
+            seed=given["seed"],
+            stream=given["stream"],
+            repeats=[repeat],
+        )
+
+    done = over_repeats(one, sorted(repeat for repeat, _ in models), job.threads)
+    records = [record for part in done for record in part]
+    job.log.info("%d measurements", len(records))
+    return records
+
+
+def plan_deliver(plan, study, at):
+    given = study["filter"]
+    if not given:
+        return None
+    method = given["method"]
+    name, proxy = _proxy(study, method)
+    inputs = {
+        "table": at.table,
+        "features": at.features,
+        "labels": at.labels,
+        "proxy": at.selection_model(name),
+        "weights": at.weights(study["methods"][method]["weights"]),
+        "metrics": at.metrics(method),
+    }
+    rules, _ = labeling_of(study)
+    told = {
+        "study": study["id"],
+        "title": study["title"],
+        "filter": given,
+        "recipe": rules["features"],
+        "outcome": rules["outcome"],
+        "selector": proxy["selector"],
+        "target": study["target"],
+    }
+    outputs = {"filter": f"{at.folder}/filter.parquet", "card": f"{at.folder}/filter.md"}
+    return Job(f"{_HERE}:deliver", inputs, told, (("selector", proxy["selector"]),), outputs)
+
+
+def deliver(job):
+    import numpy as np
+
+    from counterweight.files.tables import read_columns, read_models, read_table, replacing
+    from counterweight.models.filters.card import card
+    from counterweight.models.filters.table import saved_filter, write_filter
+
+    given, chosen = job.given, job.given["filter"]
+    saved = saved_filter(
+        read_table(job.input.table),
+        read_columns(job.input.features),
+        read_columns(job.input.labels),
+        read_models(job.input.proxy)[chosen["repeat"], ""],
+        read_columns(job.input.weights),
+        read_columns(job.input.metrics),
+        selector=given["selector"],
+        recipe=given["recipe"],
+        outcome=given["outcome"]["options"].get("column"),
+        target=given["target"],
+        facts={"study": given["study"], "title": given["title"]} | chosen,
+    )
+    write_filter(job.output.filter, saved)
+    with replacing(job.output.card) as path:
+        path.write_text(card(saved), encoding="utf-8")
+    job.log.info(
+        "%s at %s: %d leaves, %.3g of the training rows accepted, largest shift %.3f",
+        chosen["method"],
+        chosen["setting"] or "its only setting",
+        len(saved.mass),
+        saved.rate,
+        np.abs(saved.shifts).max(),
+    )
+
+
+def plan_apply(plan, study, at):
+    if not study["filter"]:
+        return None
+    _, proxy = _proxy(study, study["filter"]["method"])
+    inputs = {"filter": f"{at.folder}/filter.parquet", "candidates": plan["candidates"] or []}
+    outputs = {
+        "table": f"{plan['results']}/filtered.parquet",
+        "csv": f"{plan['results']}/filtered.csv",
+    }
+    uses = (("selector", proxy["selector"]),)
+    return Job(f"{_HERE}:apply", inputs, {"seed": plan["seed"]}, uses, outputs)
+
+
+def apply(job):
+    import numpy as np
+
+    from counterweight.files.tables import replacing, write_table
+    from counterweight.models.filters.candidates import read_candidates
+    from counterweight.models.filters.table import apply_filter, read_filter
+
+    if not job.input.candidates:
+        raise CounterweightError(
+            "There is no table of candidates: name one, as in "
+            "snakemake apply --config candidates=people.csv."
+        )
+    saved = read_filter(job.input.filter)
+    decided = apply_filter(read_candidates(str(job.input.candidates)), saved, job.given["seed"])
+    accepted = decided["accepted"]
+    job.log.info(
+        "%d of %d candidates accepted; %.1f were to be expected, and %.3g of all as in training "
+        "would be %.1f",
+        accepted.sum(),
+        len(accepted),
+        decided["probability"].sum(),
+        saved.rate,
+        saved.rate * len(accepted),
+    )
+    write_table(job.output.table, decided)
+    words = np.where(accepted, "yes", "no")
+    lines = zip(decided["row"], words, decided["probability"], decided["leaf"], strict=True)
+    with replacing(job.output.csv) as path, open(path, "w", encoding="utf-8") as file:
+        file.write("row,accepted,probability,leaf\n")
+        file.writelines(f"{row},{word},{p:.9g},{leaf}\n" for row, word, p, leaf in lines)
+
+
+def shown(study):
+    # What is balanced: columns, wanted shares by group (none: equal), and what is given away.
+    return {
+        "filter": {
+            "group": study["labeling"]["options"]["group"],
+            "target": study["target"],
+            "given": study["filter"],
+        }
+    }

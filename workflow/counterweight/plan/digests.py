@@ -1,0 +1,167 @@
+"""The digest of all code that a job may load: what decides whether it runs again.
+
+A job's code is its script, the function of a kind of study that it runs, and the components that
+it looks up by name, each with all that it imports. Library modules count whole. A module of
+`counterweight.kinds` serves every stage of a study, so of it only the function counts, with what
+that function names in its module; otherwise an edit of one stage would re-run all of them.
+
+A look-up by name cannot be seen in the imports. So each job declares its look-ups, and
+`counterweight.plan.components.load` refuses any other inside a job.
+"""
+
+import ast
+import functools
+import hashlib
+from pathlib import Path
+
+from counterweight.plan import components
+
+
+@functools.lru_cache(None)
+def _source(path):
+    return Path(path).read_bytes()
+
+
+@functools.lru_cache(None)
+def _definitions(path):
+    """Top-level statements of a module by the names that they bind; imports apart.
+
+    Returns
+    -------
+    bound : dict of str to list of ast.AST
+    imported : dict of str to list of str
+        Modules behind each imported name.
+    """
+    bound, imported = {}, {}
+    for node in components.tree(path).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            bound.setdefault(node.name, []).append(node)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                name = alias.asname or alias.name.split(".")[0]
+                imported.setdefault(name, []).extend(_modules_of(node, alias))
+        else:
+            for part in ast.walk(node):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    bound.setdefault(part.id, []).append(node)
+    return bound, imported
+
+
+def _modules_of(node, alias):
+    """Modules of this package that one imported name may stand for."""
+    if isinstance(node, ast.Import):
+        names = [alias.name]
+    elif node.module and not node.level:
+        names = [node.module, f"{node.module}.{alias.name}"]
+    else:
+        names = []
+    return [name for name in names if components.is_module(name)]
+
+
+@functools.lru_cache(None)
+def imports(path):
+    """Modules of this package that a source file imports, at any depth of nesting."""
+    names = set()
+    for node in ast.walk(components.tree(path)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                names.update(_modules_of(node, alias))
+    return tuple(sorted(names))
+
+
+@functools.lru_cache(None)
+def closure(modules):
+    """Modules that `modules` (a tuple) import, directly or not, themselves included.
+
+    ``__init__`` files are left out: they hold registries only, and an entry added to
+    a registry must not re-run the methods that stand beside it.
+    """
+    seen, queue = set(), list(modules)
+    while queue:
+        module = queue.pop()
+        if module not in seen:
+            seen.add(module)
+            queue.extend(imports(components.path_of(module)))
+    return tuple(sorted(name for name in seen if components.path_of(name).name != "__init__.py"))
+
+
+@functools.lru_cache(None)
+def part_of(module, attribute):
+    """Source of one definition of a module and of all that it names there, and its imports.
+
+    Parameters
+    ----------
+    module, attribute : str
+
+    Returns
+    -------
+    texts : tuple of bytes
+        In the order of the module.
+    modules : tuple of str
+        Modules of this package that these definitions import.
+    """
+    path = components.path_of(module)
+    bound, imported = _definitions(path)
+    lines = _source(path).splitlines(keepends=True)
+    nodes, modules, names, queue = {}, set(), set(), [attribute]
+    while queue:
+        name = queue.pop()
+        if name in names:
+            continue
+        names.add(name)
+        modules.update(imported.get(name, ()))
+        for node in bound.get(name, ()):
+            nodes[node.lineno] = node
+            for part in ast.walk(node):
+                if isinstance(part, ast.Name):
+                    queue.append(part.id)
+                elif isinstance(part, (ast.Import, ast.ImportFrom)):
+                    for alias in part.names:
+                        modules.update(_modules_of(part, alias))
+    texts = tuple(_text(nodes[line], lines) for line in sorted(nodes))
+    return texts, tuple(sorted(modules))
+
+
+def _text(node, lines):
+    first = min([node.lineno, *(part.lineno for part in getattr(node, "decorator_list", ()))])
+    return b"".join(lines[first - 1 : node.end_lineno])
+
+
+@functools.lru_cache(None)
+def code(script, run="", uses=(), files=()):
+    """SHA-256 (16 hex digits) of everything that a job may load.
+
+    Parameters
+    ----------
+    script : str or Path
+        Counts with its text and its imports.
+    run : str
+        ``module:function`` that the script calls; "" for none.
+    uses : tuple of (str, str)
+        Kind and name of the components that are looked up by name: each counts as where it
+        stands (module and attribute) and with its module.
+    files : tuple of str
+        Other files that count as code, e.g. a template.
+    """
+    sums = hashlib.sha256(Path(script).name.encode() + b"\0" + _source(script) + b"\0")
+    modules = set(imports(script))
+    if run:
+        texts, needed = part_of(*run.split(":"))
+        sums.update(b"\0".join([run.encode(), *texts, b""]))
+        modules.update(needed)
+    for kind, name in uses:
+        module, attribute = components.locate(kind, name)
+        sums.update(f"{kind} {name} {module}:{attribute}".encode() + b"\0")
+        modules.add(module)
+    for module in closure(tuple(sorted(modules))):
+        sums.update(module.encode() + b"\0" + _source(components.path_of(module)) + b"\0")
+    for path in sorted(files):
+        sums.update(Path(path).name.encode() + b"\0" + _source(path) + b"\0")
+    return sums.hexdigest()[:16]
+
+
+def forget():
+    """Read all sources anew: for tests that edit them."""
+    components.forget()
+    for cached in (_source, _definitions, imports, closure, part_of, code):
+        cached.cache_clear()

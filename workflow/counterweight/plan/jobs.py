@@ -1,0 +1,72 @@
+"""What a job is: which function it runs, what it reads, what it is told, what it looks up."""
+
+from dataclasses import dataclass, field
+
+from counterweight.plan import digests
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of a stage, as a kind of study (or a source of data) plans it.
+
+    Attributes
+    ----------
+    run : str
+        ``module:function`` that the script of the stage calls.
+    inputs : dict of str to (str or list of str)
+        Files that it reads by role; an empty list where it needs none of that role.
+    given : dict
+        What it is told, JSON-able and no more than it needs: what stands here decides whether
+        the job runs again.
+    uses : tuple of (str, str)
+        Kind and name of each component that it looks up by name. Any other look-up is refused.
+    outputs : dict of str to str
+        Files that it writes by role, for stages whose files differ by study.
+    files : tuple of str
+        Files that count as its code, e.g. templates.
+    """
+
+    run: str
+    inputs: dict = field(default_factory=dict)
+    given: dict = field(default_factory=dict)
+    uses: tuple = ()
+    outputs: dict = field(default_factory=dict)
+    files: tuple = ()
+
+    def spec(self, script):
+        """The job spec, for params: what it runs, is told and looks up, and its code digest."""
+        return {
+            "run": self.run,
+            "given": self.given,
+            "uses": [list(pair) for pair in self.uses],
+            "code": digests.code(script, self.run, self.uses, self.files),
+        }
+
+
+def chosen(part, key):
+    """A component of a study with its options, for a job spec."""
+    return {"name": part[key], "options": part["options"]}
+
+
+def draws(plan, study):
+    """What every random stream of a study derives from."""
+    return {"seed": plan["seed"], "stream": study["stream"]}
+
+
+def labeling_of(study):
+    """Rules of the labeling stage with their options, and as look-ups.
+
+    Returns
+    -------
+    given : dict
+    uses : tuple
+    """
+    keys = {"features": "recipe", "outcome": "rule", "labeling": "rule"}
+    given = {part: chosen(study[part], key) for part, key in keys.items()}
+    return given, tuple((part, rules["name"]) for part, rules in given.items())
+
+
+def protocol_of(study):
+    """The protocol of a study with its options, and as a look-up."""
+    given = {"protocol": chosen(study["evaluation"], "protocol")}
+    return given, (("protocol", given["protocol"]["name"]),)

@@ -1,0 +1,112 @@
+"""The kind of a study: found by its labeling rule, asked for its jobs."""
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.plan import components
+from counterweight.plan.mistakes import nearest
+
+#: Keys of a study that only some kinds know; each with what it is where it is left out.
+OWN_KEYS = {
+    "selection": [],
+    "weighting": [],
+    "target": None,
+    "filter": None,
+    "samples": {},
+    "test_rows": None,
+    "keep_rate": 1.0,
+    "paired_with": None,
+}
+
+
+def kind_of(kind, name):
+    """Kind of study that a component is made for; the first of the registry by default."""
+    return components.declared(kind, name, "KIND", next(iter(components.registry("kind"))))
+
+
+def module_of(study):
+    """The module of a study's kind, by the protocol in `counterweight.kinds`."""
+    return components.load("kind", study["kind"])
+
+
+def check_parts(name, study):
+    """Refuse components and keys of a study that belong to another kind than its labeling rule.
+
+    Sets ``study["kind"]``.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    rule = study["labeling"]["rule"]
+    study["kind"] = own = kind_of("labeling", rule)
+    kind = module_of(study)
+    parts = [("evaluation.protocol", "protocol", study["evaluation"]["protocol"])]
+    parts += [
+        (f"{key}[{index}].{part}", part, item[part])
+        for key, part in (
+            ("selection", "selector"),
+            ("weighting", "weighting"),
+            ("models", "model"),
+        )
+        for index, item in enumerate(study[key])
+        if key == "models" or key in kind.KEYS
+    ]
+    for where, part, chosen in parts:
+        other = kind_of(part, chosen)
+        if other != own:
+            fitting = [word for word in components.registry(part) if kind_of(part, word) == own]
+            raise CounterweightError(
+                f"studies.{name}.{where} is {chosen!r}, which is for "
+                f"{components.load('kind', other).WORDS}; the labeling rule {rule} makes "
+                f"{kind.WORDS}: choose one of {listed(fitting)}."
+            )
+    _refuse_meaningless(name, study, kind)
+
+
+def _refuse_meaningless(name, study, kind):
+    keys = [
+        key
+        for key, absent in OWN_KEYS.items()
+        if key not in kind.KEYS and study.get(key, absent) != absent
+    ]
+    items = {"selection": ("calibration", "folds"), "weighting": ("max_weight",)}
+    keys += [
+        f"{part}[{index}].{key}"
+        for part in items
+        if part in kind.KEYS
+        for index, item in enumerate(study[part])
+        for key in items[part]
+        if key in item and key not in kind.ITEM_KEYS[part]
+    ]
+    if keys:
+        raise CounterweightError(
+            f"studies.{name}.{keys[0]} has no meaning for {kind.WORDS}: leave it out{kind.HINT}."
+        )
+
+
+def applied(plan, giving):
+    """Study whose gift `snakemake apply` applies: the one that the config names, or the first.
+
+    Parameters
+    ----------
+    plan : dict
+    giving : list of str
+        Studies that give something away that can be applied to new rows.
+
+    Returns
+    -------
+    str or None
+        None where no study gives anything away that can be applied to new rows.
+
+    Raises
+    ------
+    CounterweightError
+        When the study that is named gives nothing of that sort.
+    """
+    chosen = plan["filter_study"]
+    if chosen and chosen not in giving:
+        raise CounterweightError(
+            f"filter_study is {chosen!r}, which is no study that gives a filter away"
+            f"{nearest(chosen, giving) or '.'} Studies with the key filter: "
+            f"{', '.join(giving) or 'none'}."
+        )
+    return chosen or next(iter(giving), None)

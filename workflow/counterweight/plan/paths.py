@@ -1,0 +1,177 @@
+"""Where the files of a plan stand, and how each table of measurements comes about."""
+
+from dataclasses import dataclass
+
+from counterweight.plan import components
+
+
+@dataclass(frozen=True)
+class StudyPaths:
+    """Files of one study.
+
+    Attributes
+    ----------
+    folder : str
+    table : str
+        Prepared table of its data set.
+    known : str or list
+        What is known of a data set whose truth is known; an empty list for real data.
+    """
+
+    folder: str
+    table: str
+    known: str | list
+
+    @property
+    def features(self):
+        return f"{self.folder}/features.parquet"
+
+    @property
+    def labels(self):
+        return f"{self.folder}/labels.parquet"
+
+    @property
+    def truth(self):
+        return f"{self.folder}/truth.parquet"
+
+    def selection(self, selector):
+        return f"{self.folder}/selection/{selector}.parquet"
+
+    def selection_model(self, selector):
+        return f"{self.folder}/selection/{selector}.model.parquet"
+
+    def weights(self, weighting):
+        return f"{self.folder}/weights/{weighting}.parquet"
+
+    def model(self, method):
+        return f"{self.folder}/models/{method}.parquet"
+
+    def predictions(self, method):
+        return f"{self.folder}/predictions/{method}.parquet"
+
+    def metrics(self, source):
+        return f"{self.folder}/metrics/{source}.parquet"
+
+
+class Paths:
+    """Files of a plan.
+
+    Parameters
+    ----------
+    plan : dict
+        From ``counterweight.plan.config.resolve``.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.results, self.data = plan["results"], plan["data"]
+
+    def source(self, dataset):
+        """Where a data set comes from: download, generated, simulated or own."""
+        return self.plan["datasets"][dataset]["source"]
+
+    def raw(self, dataset):
+        """Raw files of a data set, downloaded or generated."""
+        folder = "generated" if self.source(dataset) == "generated" else "raw"
+        names = components.declared("dataset", dataset, "FILES", {})
+        return [f"{self.data}/{folder}/{dataset}/{name}" for name in names]
+
+    def prepared(self, dataset):
+        """The typed table of a data set."""
+        folder = "prepared/generated" if self.source(dataset) == "generated" else "prepared"
+        return f"{self.data}/{folder}/{dataset}.parquet"
+
+    def known(self, dataset):
+        """What is known of a data set whose truth is known; an empty list for real data."""
+        if self.source(dataset) == "generated":
+            return f"{self.data}/generated/{dataset}/truth.parquet"
+        if self.source(dataset) == "simulated":
+            return f"{self.data}/prepared/{dataset}.truth.parquet"
+        return []
+
+    def study(self, name):
+        dataset = self.plan["studies"][name]["dataset"]
+        return StudyPaths(f"{self.results}/{name}", self.prepared(dataset), self.known(dataset))
+
+    def log(self, *parts):
+        return "/".join([self.results, "logs", *parts]) + ".log"
+
+    def figures(self, study):
+        """Every figure of a study."""
+        return [
+            f"{self.results}/{study}/figures/{figure}.svg"
+            for figure in self.plan["studies"][study]["figures"]
+        ]
+
+    def chains(self, studies=None):
+        """How each table of measurements comes about: its steps, their outputs and logs.
+
+        The first output of the last step is the table. What a failed run leaves is told apart
+        by them.
+
+        Parameters
+        ----------
+        studies : sequence of str, optional
+            All studies by default.
+
+        Returns
+        -------
+        list of dict
+            ``study``, ``source`` and ``steps``: each with ``stage``, ``source``, ``outputs`` and
+            ``log``.
+        """
+        names = self.plan["studies"] if studies is None else studies
+        return [chain for name in names for chain in self._chains_of(name)]
+
+    def measurements(self, studies=None):
+        """Every table of measurements of the studies (all of them by default)."""
+        return [chain["steps"][-1]["outputs"][0] for chain in self.chains(studies)]
+
+    def _chains_of(self, name):
+        study, at = self.plan["studies"][name], self.study(name)
+
+        def step(stage, source, *outputs):
+            log = self.log(stage, name, source)
+            return {"stage": stage, "source": source, "outputs": list(outputs), "log": log}
+
+        def chain(source, steps):
+            return {"study": name, "source": source, "steps": steps}
+
+        labeled = self._dataset_steps(study["dataset"]) + [
+            step("label", "labels", at.metrics("labels"), at.labels)
+            | {"log": self.log("label", name)}
+        ]
+        yield chain("labels", labeled)
+        selected, weighted, trained = {}, {}, {}
+        for selector in study["selectors"]:
+            outputs = at.metrics(f"selection_{selector}"), at.selection(selector)
+            selected[selector] = labeled + [step("select", selector, *outputs)]
+            yield chain(selector, selected[selector])
+        for weighting, spec in study["weightings"].items():
+            outputs = at.metrics(f"weights_{weighting}"), at.weights(weighting)
+            weighted[weighting] = selected[spec["selector"]] + [step("weigh", weighting, *outputs)]
+            yield chain(weighting, weighted[weighting])
+        # Models that others begin from come first.
+        for method, spec in sorted(
+            study["methods"].items(), key=lambda part: bool(part[1]["starts"])
+        ):
+            steps = list(weighted.get(spec["weights"], labeled))
+            for begun in spec["starts"].values():
+                steps += [part for part in trained[begun] if part not in steps]
+            trained[method] = steps + [
+                step("train", method, at.predictions(method), at.model(method))
+            ]
+            if spec["reported"]:
+                measured = step("evaluate", method, at.metrics(method))
+                yield chain(method, trained[method] + [measured])
+
+    def _dataset_steps(self, dataset):
+        """Steps from the source of a data set to its typed table."""
+        steps = [("prepare", [self.prepared(dataset)])]
+        if self.raw(dataset):
+            steps.insert(0, ("download", self.raw(dataset)))
+        whose = {"study": "", "source": dataset}
+        return [
+            whose | {"stage": stage, "outputs": outputs, "log": self.log(stage, dataset)}
+            for stage, outputs in steps
+        ]

@@ -1,0 +1,29 @@
+"""What a study gives away: offers, a filter with its card.
+
+Needs: what its method fitted, and the labels. Makes: files of the study's own folder, by its kind.
+"""
+
+for study_name in STUDIES:
+    if job("deliver", study_name):
+
+        rule:
+            name:
+                f"deliver_{study_name}"
+            input:
+                **job("deliver", study_name).inputs,
+            output:
+                **job("deliver", study_name).outputs,
+            log:
+                PATHS.log("deliver", study_name),
+            benchmark:
+                f"{RESULTS}/benchmarks/deliver/{study_name}.tsv"
+            conda:
+                ENVIRONMENT
+            threads: 1
+            resources:
+                mem_mb=1500,
+                runtime=10,
+            params:
+                job=spec("deliver", study_name),
+            script:
+                "../../scripts/deliver.py"

@@ -1,0 +1,38 @@
+"""Stage 7, report assembly: the figures of each study.
+
+Needs: its tables of measurements, features, labels, truth and fitted selection models. Makes: one
+SVG a figure.
+"""
+
+for study_name, study_parts in STUDIES.items():
+    if study_parts["figures"]:
+
+        rule:
+            name:
+                f"draw_{study_name}"
+            input:
+                **job("draw", study_name).inputs,
+            output:
+                [
+                    report(
+                        path,
+                        caption="../report/figure.rst",
+                        category=study_parts["title"],
+                        labels={"study": study_name, "figure": Path(path).stem},
+                    )
+                    for path in PATHS.figures(study_name)
+                ],
+            log:
+                PATHS.log("draw", study_name),
+            benchmark:
+                f"{RESULTS}/benchmarks/draw/{study_name}.tsv"
+            conda:
+                ENVIRONMENT
+            threads: 1
+            resources:
+                mem_mb=1000,
+                runtime=10,
+            params:
+                job=spec("draw", study_name),
+            script:
+                "../../scripts/draw.py"

@@ -23,12 +23,13 @@ demo: env
 
 env: $(VENV)/ready
 
-$(VENV)/ready: requirements.txt requirements-dev.txt constraints.txt
+$(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Counterweight needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  -r requirements.txt -r requirements-dev.txt -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  --no-build-isolation --editable '.[workflow,slurm,dev]'
 	@touch $@
 
 lint: env
@@ -49,4 +50,4 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_constraints.py
 
 clean:
-	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache
+	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache build workflow/*.egg-info

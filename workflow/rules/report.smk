@@ -57,7 +57,7 @@ rule report:
         measurements(),
         drawn(),
         claims=CLAIMS,
-        schema=os.path.relpath(LIBRARY / "schemas" / "claims.schema.yaml"),
+        schema=os.path.relpath(components.schema_path("claims.schema.yaml")),
     output:
         html=report(
             f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from counterweight.plan.reading import with_listed_studies
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = Path(__file__).with_name("small.yaml")
-PARTS = ("Snakefile", "workflow", "scripts", "envs", "profiles")
+PARTS = ("Snakefile", "config.yaml", "workflow", "scripts", "envs", "profiles")
 # What would let the surroundings of the tests reach into a run.
 FOREIGN = re.compile(r"COUNTERWEIGHT_|SNAKEMAKE_|PYTHONPATH$|.*_proxy$", re.IGNORECASE)
 
@@ -108,8 +109,9 @@ def small():
 
 @pytest.fixture(scope="session")
 def shipped():
-    """The config that users get."""
-    return yaml.safe_load((ROOT / "config.yaml").read_text())
+    """The config that users get, the listed studies under it."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    return with_listed_studies(config, {}, ROOT / "workflow" / "studies")
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +120,7 @@ def tree(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tree")
     for part in PARTS:
         if (ROOT / part).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
             shutil.copytree(ROOT / part, folder / part, ignore=ignored)
         else:
             shutil.copy2(ROOT / part, folder / part)
@@ -127,12 +129,13 @@ def tree(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def copied(tree, tmp_path_factory):
-    """Makes a fresh copy of the workflow with a given config."""
+    """Makes a fresh copy of the workflow, with the shipped config or a given one."""
 
-    def make(config):
+    def make(config=None):
         copy = Copy(tmp_path_factory.mktemp("copies") / "copy")
         shutil.copytree(tree, copy.folder)
-        copy.config = config
+        if config is not None:
+            copy.config = config
         return copy
 
     return make

@@ -18,13 +18,15 @@ os.environ.update(
 from counterweight.plan import components
 from counterweight.plan.config import check_folders, resolve
 from counterweight.plan.filters import filter_to_apply
+from counterweight.plan.reading import with_listed_studies
 from counterweight.errors import CounterweightError
 from counterweight.reporting.page.plan import report_plan
 
 from snakemake.exceptions import WorkflowError
 
 try:
-    PLAN = resolve(config)
+    GIVEN = workflow.config_settings.overwrite_config
+    PLAN = resolve(with_listed_studies(config, GIVEN, LIBRARY / "studies"))
     check_folders(PLAN)
     FILTER_STUDY = filter_to_apply(PLAN)
 except CounterweightError as error:

@@ -1,8 +1,9 @@
 """The config as people write it: the files of studies that it lists are read and put under it.
 
-Snakemake merges ``config.yaml`` with what ``--configfile`` and ``--config`` give. What comes out lists
-files of studies under ``studies_of``, and has studies, or changes to listed ones, under ``studies``.
-`with_listed_studies` makes one config of it, which `counterweight.plan.config.resolve` checks.
+Snakemake merges ``config.yaml`` with what ``--configfile`` and ``--config`` give. What comes out
+lists files of studies under ``studies_of``, and has studies, or changes to listed ones, under
+``studies``. `with_listed_studies` makes one config of it, which
+`counterweight.plan.config.resolve` checks.
 """
 
 import copy
@@ -56,11 +57,11 @@ def with_listed_studies(config, given, folder):
     Returns
     -------
     dict
-        Without ``studies_of``. The listed files' studies come in the order of the list; those under
-        ``studies`` of the config come before them where they are others, and change them key by key
-        where they have the same name. Where what is given brings a study that neither a listed file
-        nor ``config.yaml`` has, and says neither ``studies_of`` nor ``only``, then ``only`` names the
-        studies that are given and those that they are paired with.
+        Without ``studies_of``. The listed files' studies come in the order of the list; those
+        under ``studies`` of the config come before them where they are others, and change them
+        key by key where they have the same name. Where what is given brings a study that neither
+        a listed file nor ``config.yaml`` has, and says neither ``studies_of`` nor ``only``, then
+        ``only`` names the studies that are given and those that they are paired with.
 
     Raises
     ------
@@ -149,8 +150,8 @@ def _studies_in(path):
         ) from error
     if not isinstance(content, dict) or list(content) != ["studies"]:
         raise CounterweightError(
-            f"The file of studies {path} must have one key, studies, with the studies by name under "
-            "it; other settings belong in the config."
+            f"The file of studies {path} must have one key, studies, with the studies by name "
+            "under it; other settings belong in the config."
         )
     if not isinstance(content["studies"], dict) or not content["studies"]:
         raise CounterweightError(f"The file of studies {path} has no study by name under studies.")

@@ -8,6 +8,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 CORES ?= all
+TESTERS ?= logical
 BIN := $(VENV)/bin
 PYSOURCES := workflow/counterweight scripts tests
 SMKSOURCES := Snakefile workflow/rules
@@ -38,10 +39,13 @@ lint: env
 	$(BIN)/snakefmt --check $(SMKSOURCES)
 	COUNTERWEIGHT_MIRROR= $(BIN)/snakemake --lint
 
+# Side by side, a file of tests at a time; each process computes on one thread.
 test: lint
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest \
+	  --numprocesses $(TESTERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 bench: env
+	$(BIN)/python tests/benchmarks/bench_reading.py
 	$(BIN)/python tests/benchmarks/bench_mixture.py
 	$(BIN)/python tests/benchmarks/bench_auc.py
 	$(BIN)/python tests/benchmarks/bench_value.py

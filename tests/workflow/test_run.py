@@ -192,8 +192,8 @@ def test_a_run_leaves_no_temporary_files(finished):
     assert not [path for path in files if path.name.startswith(".")]
 
 
-def test_a_second_run_has_nothing_to_do(finished):
-    run = finished.run()
+def test_a_second_run_has_nothing_to_do(again):
+    run = again.run()
     assert run.status == 0
     assert "Nothing to be done" in run.output
     assert not run.jobs

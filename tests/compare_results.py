@@ -127,7 +127,7 @@ def _differences(old, new, rtol, found):
             worst = wrong[np.argmax(apart[wrong])]
             yield (
                 f"{column} differs in {len(wrong)} of {len(apart)} rows, by up to "
-                f"{apart[worst]:.3g}: {first.iloc[worst]!r} is now {second.iloc[worst]!r} "
+                f"{apart[worst]:.3g}: {first.iloc[worst]} is now {second.iloc[worst]} "
                 f"({_shown(both.index[worst], keys)})"
             )
 
@@ -143,9 +143,9 @@ def _by_key(table, keys):
 
 
 def _shown(key, keys):
-    return " ".join(
-        f"{name}={value}" for name, value in zip(keys, key, strict=False) if value != ""
-    )
+    """What a row is about, for a sentence; the last part of the key is the row's number."""
+    named = zip(keys, key[:-1], strict=True)
+    return " ".join(f"{name}={value}" for name, value in named if value != "")
 
 
 def _apart(first, second):

@@ -65,7 +65,7 @@ class Copy:
             command,
             cwd=self.folder,
             env=kept | (environment or {}),
-            timeout=600,
+            timeout=1800,  # against a run that hangs; how long it takes is not tested
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -8,6 +8,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 CORES ?= all
+TESTERS ?= logical
 BIN := $(VENV)/bin
 PYSOURCES := workflow/counterweight scripts tests
 SMKSOURCES := Snakefile workflow/rules
@@ -23,12 +24,13 @@ demo: env
 
 env: $(VENV)/ready
 
-$(VENV)/ready: requirements.txt requirements-dev.txt constraints.txt
+$(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Counterweight needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=python3.12 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  -r requirements.txt -r requirements-dev.txt -c constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  --no-build-isolation --editable '.[workflow,slurm,dev]'
 	@touch $@
 
 lint: env
@@ -37,10 +39,13 @@ lint: env
 	$(BIN)/snakefmt --check $(SMKSOURCES)
 	COUNTERWEIGHT_MIRROR= $(BIN)/snakemake --lint
 
+# Side by side, a file of tests at a time; each process computes on one thread.
 test: lint
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest \
+	  --numprocesses $(TESTERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 bench: env
+	$(BIN)/python tests/benchmarks/bench_reading.py
 	$(BIN)/python tests/benchmarks/bench_mixture.py
 	$(BIN)/python tests/benchmarks/bench_auc.py
 	$(BIN)/python tests/benchmarks/bench_value.py
@@ -49,4 +54,4 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_constraints.py
 
 clean:
-	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache
+	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache build workflow/*.egg-info

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from counterweight.datasets import bank_marketing as bank
 from counterweight.datasets.bank_marketing import COLUMNS, FILES, BankMarketing
 from counterweight.errors import CounterweightError
-from counterweight.files.reading import read_fields
 from scipy.stats import lognorm
 
 ROWS = 30000
@@ -209,23 +207,6 @@ def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
     frame = BankMarketing.read(tmp_path)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert BankMarketing.read(tmp_path).equals(frame)
-
-
-def test_reading_costs_little_more_than_the_parser_alone(twin):
-    """Checks of header, quotes and fields are vectorised: no loop over rows."""
-    path = twin[0] / "bank-full.csv"
-
-    def seconds(read):
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            read()
-            times.append(time.perf_counter() - start)
-        return min(times)
-
-    alone = seconds(lambda: pd.read_csv(path, sep=";"))
-    options = {"separator": ";", "header": True, "quotes": True}
-    assert seconds(lambda: read_fields(path, COLUMNS, **options)) < 10 * alone + 0.2
 
 
 def test_twin_has_the_upstream_format(twin):

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
+from counterweight.plan.reading import with_listed_studies
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -109,11 +110,11 @@ def test_model_defaults_reach_every_use():
 def test_shipped_configs_are_valid(overlay):
     from snakemake.utils import update_config
 
-    made = yaml.safe_load((ROOT / "config.yaml").read_text())
+    made, given = yaml.safe_load((ROOT / "config.yaml").read_text()), {}
     if overlay:
-        path = ROOT / "workflow" / "overlays" / overlay
-        update_config(made, yaml.safe_load(path.read_text()))
-    plan = config.resolve(made)
+        given = yaml.safe_load((ROOT / "workflow" / "overlays" / overlay).read_text())
+        update_config(made, given)
+    plan = config.resolve(with_listed_studies(made, given, ROOT / "workflow" / "studies"))
     assert "adult_married" in plan["studies"]
 
 

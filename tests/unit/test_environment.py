@@ -1,12 +1,19 @@
-"""Pinned versions say the same everywhere."""
+"""The dependencies are said once; what is pinned elsewhere agrees with them."""
 
+import ast
 import re
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
+PYPROJECT = (ROOT / "pyproject.toml").read_text()
+PROJECT = tomllib.loads(PYPROJECT)["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 #: Names that conda-forge gives to packages of the Python index.
 CONDA_NAMES = {"matplotlib-base": "matplotlib"}
 
@@ -15,43 +22,67 @@ def normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def pins(file):
-    """Version by normalised name, and the explanation of each line."""
-    versions, reasons = {}, {}
-    for line in (ROOT / file).read_text().splitlines():
-        if not line.strip() or line.startswith("#"):
-            continue
-        requirement, _, reason = line.partition("#")
-        name, separator, version = requirement.strip().partition("==")
-        assert separator, f"{file}: {line!r} pins no version"
-        versions[normal(name)], reasons[normal(name)] = version, reason.strip()
-    return versions, reasons
+def names(requirements):
+    return {normal(Requirement(text).name) for text in requirements}
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in (ROOT / "envs").glob("*.yaml")))
-def test_conda_versions_equal_the_pinned_ones(file):
-    pinned, _ = pins("requirements.txt")
-    listed = yaml.safe_load((ROOT / "envs" / file).read_text())["dependencies"]
-    found = dict(item.split("=", 1) for item in listed)
-    assert found.pop("python") >= "3.11"
-    found = {normal(CONDA_NAMES.get(name, name)): version for name, version in found.items()}
-    assert found == {name: pinned.get(name) for name in found}
+def constraints():
+    """Pinned version by normalised name."""
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = [line.partition("==") for line in lines if line and not line.startswith("#")]
+    assert all(separator for _, separator, _ in pinned), "a line of constraints.txt pins no version"
+    return {normal(name): version for name, _, version in pinned}
 
 
-def test_conda_environments_cover_the_requirements():
-    listed = [
-        item.split("=")[0]
-        for path in (ROOT / "envs").glob("*.yaml")
-        for item in yaml.safe_load(path.read_text())["dependencies"]
-    ]
-    names = {normal(CONDA_NAMES.get(name, name)) for name in listed}
-    assert set(pins("requirements.txt")[0]) <= names
+def in_conda(path):
+    """Version by normalised name in an environment file for conda."""
+    listed = dict(item.split("=", 1) for item in yaml.safe_load(path.read_text())["dependencies"])
+    return {normal(CONDA_NAMES.get(name, name)): version for name, version in listed.items()}
 
 
-@pytest.mark.parametrize("file", ["requirements.txt", "requirements-dev.txt"])
-def test_each_requirement_is_explained_and_constrained(file):
-    versions, reasons = pins(file)
-    constraints, _ = pins("constraints.txt")
-    assert versions
-    assert not [name for name, reason in reasons.items() if len(reason) < 5]
-    assert versions == {name: constraints.get(name) for name in versions}
+ENVIRONMENTS = sorted((ROOT / "envs").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.stem)
+def test_conda_versions_equal_the_pinned_ones(path):
+    versions, pinned = in_conda(path), constraints()
+    assert versions.pop("python") >= "3.11"
+    assert versions == {name: pinned.get(name) for name in versions}
+
+
+def test_conda_environments_cover_the_dependencies():
+    installed = set().union(*map(in_conda, ENVIRONMENTS))
+    used = names(PROJECT["dependencies"] + EXTRAS["workflow"] + EXTRAS["slurm"])
+    assert used <= installed
+
+
+REQUIREMENTS = [*PROJECT["dependencies"], *(item for extra in EXTRAS.values() for item in extra)]
+
+
+@pytest.mark.parametrize("text", REQUIREMENTS)
+def test_each_dependency_is_a_range_that_is_explained_and_holds_the_pinned_version(text):
+    requirement = Requirement(text)
+    operators = {part.operator for part in requirement.specifier}
+    assert ">=" in operators and "==" not in operators
+    pinned = constraints().get(normal(requirement.name))
+    assert pinned and requirement.specifier.contains(pinned)
+    reason = re.search(rf'"{re.escape(text)}", +# (.+)', PYPROJECT)
+    assert reason and len(reason.group(1)) >= 5
+
+
+#: Names that packages have in Python, where they are others.
+IMPORTED = {"scikit-learn": "sklearn", "pyyaml": "yaml"}
+
+
+def test_what_the_library_imports_is_a_dependency_and_nothing_else_is():
+    imported = set()
+    for path in (ROOT / "workflow" / "counterweight").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                imported.add(node.module.partition(".")[0])
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_imported":
+                imported.add(node.args[0].value.partition(".")[0])
+    needed = imported - set(sys.stdlib_module_names) - {"counterweight"}
+    assert needed == {IMPORTED.get(name, name) for name in names(PROJECT["dependencies"])}

@@ -14,7 +14,7 @@ from counterweight.evaluation.offers.regressions import (
     regression_records,
 )
 
-pytest.importorskip("statsmodels", reason="statsmodels is installed with requirements.txt")
+pytest.importorskip("statsmodels")
 
 
 @pytest.mark.parametrize("model", PRINTED_REGRESSIONS)

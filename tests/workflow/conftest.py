@@ -1,6 +1,8 @@
 """Real runs of the workflow, each in a copy of the tree of its own."""
 
+import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -10,10 +12,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from counterweight.plan.reading import with_listed_studies
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = Path(__file__).with_name("small.yaml")
-PARTS = ("Snakefile", "workflow", "scripts", "envs", "profiles")
+PARTS = ("Snakefile", "config.yaml", "workflow", "scripts", "envs", "profiles")
 # What would let the surroundings of the tests reach into a run.
 FOREIGN = re.compile(r"COUNTERWEIGHT_|SNAKEMAKE_|PYTHONPATH$|.*_proxy$", re.IGNORECASE)
 
@@ -21,9 +24,9 @@ FOREIGN = re.compile(r"COUNTERWEIGHT_|SNAKEMAKE_|PYTHONPATH$|.*_proxy$", re.IGNO
 class Run:
     """What one call of Snakemake printed, and how it ended."""
 
-    def __init__(self, done):
-        self.output = done.stdout
-        self.status = done.returncode
+    def __init__(self, output, status):
+        self.output = output
+        self.status = status
 
     @property
     def jobs(self):
@@ -58,17 +61,16 @@ class Copy:
         """Call Snakemake as a user would in this folder."""
         kept = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
         command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments]
-        return Run(
-            subprocess.run(
-                command,
-                cwd=self.folder,
-                env=kept | (environment or {}),
-                timeout=600,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=kept | (environment or {}),
+            timeout=1800,  # against a run that hangs; how long it takes is not tested
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
+        return Run(done.stdout, done.returncode)
 
     def plan(self, *arguments):
         """Jobs that the next run would do."""
@@ -108,41 +110,76 @@ def small():
 
 @pytest.fixture(scope="session")
 def shipped():
-    """The config that users get."""
-    return yaml.safe_load((ROOT / "config.yaml").read_text())
+    """The config that users get, the listed studies under it."""
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    return with_listed_studies(config, {}, ROOT / "workflow" / "studies")
 
 
 @pytest.fixture(scope="session")
-def tree(tmp_path_factory):
+def once(tmp_path_factory):
+    """Makes something once for all processes that run the tests side by side.
+
+    What is made leaves a note, which later processes get instead of making it again.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        shared = shared.parent
+
+    def made(name, make):
+        folder, note = shared / name, shared / f"{name}.json"
+        with open(shared / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not note.exists():
+                note.write_text(json.dumps(make(folder)))
+        return folder, json.loads(note.read_text())
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def tree(once):
     """The workflow as it is now: all copies are of this one, even if files change meanwhile."""
-    folder = tmp_path_factory.mktemp("tree")
-    for part in PARTS:
-        if (ROOT / part).is_dir():
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / part, folder / part, ignore=ignored)
-        else:
-            shutil.copy2(ROOT / part, folder / part)
-    return folder
+
+    def make(folder):
+        folder.mkdir()
+        for part in PARTS:
+            if (ROOT / part).is_dir():
+                ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+                shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+            else:
+                shutil.copy2(ROOT / part, folder / part)
+
+    return once("tree", make)[0]
 
 
 @pytest.fixture(scope="session")
 def copied(tree, tmp_path_factory):
-    """Makes a fresh copy of the workflow with a given config."""
+    """Makes a fresh copy of the workflow, with the shipped config or a given one."""
 
-    def make(config):
+    def make(config=None):
         copy = Copy(tmp_path_factory.mktemp("copies") / "copy")
         shutil.copytree(tree, copy.folder)
-        copy.config = config
+        if config is not None:
+            copy.config = config
         return copy
 
     return make
 
 
 @pytest.fixture(scope="session")
-def finished(copied, small):
+def finished(once, tree, small):
     """The small run, made once; tests look at it and leave it as it is."""
-    copy = copied(small)
-    copy.first = copy.run()
+
+    def make(folder):
+        shutil.copytree(tree, folder)
+        copy = Copy(folder)
+        copy.config = small
+        first = copy.run()
+        return {"output": first.output, "status": first.status}
+
+    folder, first = once("finished", make)
+    copy = Copy(folder)
+    copy.first = Run(**first)
     return copy
 
 

@@ -192,8 +192,8 @@ def test_a_run_leaves_no_temporary_files(finished):
     assert not [path for path in files if path.name.startswith(".")]
 
 
-def test_a_second_run_has_nothing_to_do(finished):
-    run = finished.run()
+def test_a_second_run_has_nothing_to_do(again):
+    run = again.run()
     assert run.status == 0
     assert "Nothing to be done" in run.output
     assert not run.jobs
@@ -207,7 +207,7 @@ def test_a_moved_folder_has_nothing_to_do(again):
     "overlay", [None, "workflow/overlays/paper.yaml", "workflow/overlays/demo.yaml"]
 )
 def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
-    copy = copied(shipped)
+    copy = copied()
     jobs = copy.plan(*(["--configfile", overlay] if overlay else []))
     settings = yaml.safe_load((copy.folder / overlay).read_text()) if overlay else {}
     chosen = settings.get("only") or list(shipped["studies"])
@@ -217,6 +217,18 @@ def test_each_shipped_config_makes_a_plan(copied, shipped, overlay):
     real = ("adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu", "a9a")
     expected |= {f"download_{name}" for name in real}
     assert expected <= jobs
+
+
+def test_a_study_of_ones_own_brings_no_other_along(copied, small):
+    copy = copied()
+    own = small["studies"]["curved"] | {"models": [{"model": "logistic"}]}
+    (copy.folder / "own.yaml").write_text(yaml.safe_dump({"studies": {"mine": own}}))
+    listed = ("--config", "studies_of=[noor_2014]")
+    jobs = copy.plan("--configfile", "own.yaml")
+    assert "label mine" in jobs and "simulate_curved" in jobs
+    assert {job.split()[1] for job in jobs if " " in job} == {"mine"}
+    jobs = copy.plan("--configfile", "own.yaml", *listed)
+    assert {"label mine", "label_offers kakadu"} <= jobs and "label ca_coastal" not in jobs
 
 
 def test_the_bytes_do_not_depend_on_cores(finished, copied, small):

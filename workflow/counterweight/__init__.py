@@ -1,8 +1,82 @@
 """Counterweight: learn, decide, collect and evaluate from biased samples.
 
+The public names are those of ``__all__``, at the top of the package: ``from counterweight import
+ConstrainedClassifier``. A name is imported when it is first asked for, so that ``import
+counterweight`` itself loads neither numpy nor scikit-learn. Everything else is internal: modules
+and what they hold may change or move in any version.
+
 One subpackage a stage of the workflow, in the order of the flow: ``datasets``,
 ``labeling``, ``selection``, ``weighting``, ``models``, ``evaluation``,
-``reporting``. Nothing in here knows Snakemake.
+``reporting``. Nothing in here knows Snakemake, and nothing in here or in the workflow's scripts
+imports from the top: the digest of a job covers the modules that it names.
 """
 
+import importlib
+
 __version__ = "0.3.0"
+
+#: Public names and the modules that hold them.
+PUBLIC = {
+    "CounterweightError": "errors",
+    # Who is labeled, and the weights that make up for it.
+    "selection_probabilities": "selection.crossfit",
+    "LogisticSelector": "selection.logistic",
+    "GradientBoostingSelector": "selection.gradient_boosting",
+    "GaussianMixtureSelector": "selection.gaussian_mixture",
+    "general_weights": "weighting.lemmas",
+    "unlabeled_weights": "weighting.lemmas",
+    "cap_weights": "weighting.diagnostics",
+    "effective_sample_size": "weighting.diagnostics",
+    # Classifiers.
+    "LogisticModel": "models.logistic",
+    "GenerativeClassifier": "models.mixtures.generative",
+    "ShiftedMixtureClassifier": "models.mixtures.shifted_mixture",
+    # Rows that lost zeros: rejection, calibration, metrics, values of policies.
+    "kept_rows": "numerics.zero_rejection",
+    "keep_weights": "numerics.zero_rejection",
+    "rate_for_share": "numerics.zero_rejection",
+    "SubsampledClassifier": "models.subsampling.subsampled",
+    "BudgetedClassifier": "models.subsampling.budgeted",
+    "CalibratedSubsampleClassifier": "models.subsampling.calibrated_subsample",
+    "CalibratedSubsampleRegressor": "models.subsampling.calibrated_subsample",
+    "Estimate": "numerics.estimate",
+    "metric_estimate": "evaluation.metrics.metrics",
+    "ips": "evaluation.values.value",
+    "snips": "evaluation.values.value",
+    "doubly_robust": "evaluation.values.value",
+    "value_from_parquet": "evaluation.values.value",
+    # Offers and answers.
+    "PredictiveChoiceModel": "models.choice.predictive_choice",
+    "OfferLogistic": "models.choice.offer_logistic",
+    "LogitBoost": "models.choice.logitboost",
+    "LogisticTree": "models.choice.logistic_tree",
+    "offer_value": "evaluation.offers.value",
+    # Balanced filters.
+    "SplitTreeProxy": "selection.proxies.split_tree",
+    "RegressionProxy": "selection.proxies.attributes",
+    "TreeProxy": "selection.proxies.attributes",
+    "SavedFilter": "models.filters.table",
+    "read_filter": "models.filters.table",
+    "apply_filter": "models.filters.table",
+    # Constraints on rates.
+    "ConstrainedClassifier": "models.constraints.constrained",
+    "CovarianceConstraint": "models.constraints.covariance_constraint",
+    "GroupThresholds": "models.constraints.group_thresholds",
+    "ShiftedThreshold": "models.constraints.shifted_threshold",
+    "ExponentiatedGradientModel": "models.constraints.fairlearn_models",
+    "ThresholdOptimizerModel": "models.constraints.fairlearn_models",
+}
+
+__all__ = list(PUBLIC)
+
+
+def __getattr__(name):
+    """Import a public name when it is first asked for."""
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{PUBLIC[name]}"), name)
+    return value
+
+
+def __dir__():
+    return sorted(set(globals()) | set(PUBLIC))

@@ -17,12 +17,14 @@ os.environ.update(
 
 from counterweight.errors import CounterweightError
 from counterweight.plan.config import check_folders, resolve
+from counterweight.plan.reading import with_listed_studies
 from counterweight.plan.stages import Stages
 
 from snakemake.exceptions import WorkflowError
 
 try:
-    PLAN = resolve(config)
+    GIVEN = workflow.config_settings.overwrite_config
+    PLAN = resolve(with_listed_studies(config, GIVEN, LIBRARY / "studies"))
     check_folders(PLAN)
     STAGES = Stages(PLAN, Path(workflow.basedir) / "scripts")
     APPLIED = STAGES.applied()

@@ -35,9 +35,8 @@ STAGES = {
 
 
 def schema_path(name):
-    """A JSON schema: in the checkout beside the package, installed inside it."""
-    beside = PACKAGE.parent / "schemas" / name
-    return beside if beside.exists() else PACKAGE / "schemas" / name
+    """A JSON schema of this package."""
+    return PACKAGE / "plan" / "schemas" / name
 
 
 @functools.lru_cache(None)

@@ -1,0 +1,180 @@
+"""The config as people write it: the files of studies that it lists are read and put under it.
+
+Snakemake merges ``config.yaml`` with what ``--configfile`` and ``--config`` give. What comes out
+lists files of studies under ``studies_of``, and has studies, or changes to listed ones, under
+``studies``. `with_listed_studies` makes one config of it, which
+`counterweight.plan.config.resolve` checks.
+"""
+
+import copy
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from counterweight.errors import CounterweightError
+from counterweight.plan.mistakes import nearest
+
+
+class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """Reads YAML and refuses a key that stands twice in one mapping."""
+
+    def construct_document(self, node):
+        seen, queue = set(), [node]
+        while queue:
+            part = queue.pop()
+            if id(part) in seen or isinstance(part, yaml.ScalarNode):
+                continue
+            seen.add(id(part))
+            if isinstance(part, yaml.SequenceNode):
+                queue += part.value
+                continue
+            keys = set()
+            for key, value in part.value:
+                if isinstance(key.value, str) and key.value in keys:
+                    raise yaml.constructor.ConstructorError(
+                        problem=f"the key {key.value} stands there a second time",
+                        problem_mark=key.start_mark,
+                    )
+                keys.add(key.value if isinstance(key.value, str) else id(key))
+                queue.append(value)
+        return super().construct_document(node)
+
+
+def with_listed_studies(config, given, folder):
+    """A config whose studies all stand under ``studies``.
+
+    Parameters
+    ----------
+    config : mapping
+        As Snakemake merged it: ``config.yaml`` below, what was given on the command line on top.
+    given : mapping
+        What was given on the command line alone (``--configfile``, ``--config``).
+    folder : Path
+        Where the files are that ``studies_of`` names without a path.
+
+    Returns
+    -------
+    dict
+        Without ``studies_of``. The listed files' studies come in the order of the list; those
+        under ``studies`` of the config come before them where they are others, and change them
+        key by key where they have the same name. Where what is given brings a study that neither
+        a listed file nor ``config.yaml`` has, and says neither ``studies_of`` nor ``only``, then
+        ``only`` names the studies that are given and those that they are paired with.
+
+    Raises
+    ------
+    CounterweightError
+        For a file that is not there or holds something else, a study that is defined twice, or no
+        study at all.
+    """
+    config = dict(config)
+    entries = config.pop("studies_of", [])
+    inline = config.get("studies", {})
+    if not isinstance(inline, Mapping):
+        return config  # not what the schema asks for, which says so
+    listed = _listed_studies(entries, Path(folder))
+    # As Snakemake merges files: what is on top decides the order, too.
+    studies = updated(updated(copy.deepcopy(dict(inline)), listed), inline)
+    if not studies:
+        raise CounterweightError(
+            "The config has no studies: list files of them under studies_of, or define some under "
+            "studies."
+        )
+    config["studies"] = studies
+    named = given.get("studies")
+    if isinstance(named, Mapping) and not {"studies_of", "only"} & given.keys():
+        # A study that config.yaml has too would have keys besides the given ones.
+        own = [name for name in named if name not in listed and inline[name] == named[name]]
+        if own:
+            parts = [studies[name] for name in named if isinstance(studies[name], Mapping)]
+            wanted = {*named, *(part.get("paired_with") for part in parts)}
+            config["only"] = [name for name in studies if name in wanted]
+    return config
+
+
+def _listed_studies(entries, folder):
+    """Studies of all listed files, by name, in the order of the list."""
+    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+        raise CounterweightError(
+            f"studies_of must be a list of names or paths of files of studies, not {entries!r}."
+        )
+    studies, files = {}, {}
+    for entry in entries:
+        path = _path(entry, folder)
+        for name, study in _studies_in(path).items():
+            if name in studies:
+                where = f"both in {files[name]} and in {path}"
+                if files[name] == path:
+                    where = f"in {path}, which studies_of lists twice"
+                raise CounterweightError(
+                    f"The study {name!r} is defined {where}: give one of the two another name, or "
+                    "list one file."
+                )
+            studies[name], files[name] = study, path
+    return studies
+
+
+def _path(entry, folder):
+    """File that an entry of ``studies_of`` names."""
+    if re.fullmatch(r"[A-Za-z0-9_-]+", entry):
+        path = folder / f"{entry}.yaml"
+        if not path.is_file():
+            names = sorted(other.stem for other in folder.glob("*.yaml"))
+            raise CounterweightError(
+                f"studies_of lists {entry!r}, but there is no file {entry}.yaml in {folder}"
+                f"{nearest(entry, names) or '.'} Files there: {', '.join(names)}."
+            )
+        return path
+    path = Path(entry)
+    if not path.is_file():
+        raise CounterweightError(
+            f"studies_of lists {entry!r}, which is no file (looked for at {path.absolute()}): "
+            "correct the path."
+        )
+    return path
+
+
+def _studies_in(path):
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # a safe loader
+    except (OSError, UnicodeDecodeError) as error:
+        raise CounterweightError(f"The file of studies {path} cannot be read: {error}.") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" near line {mark.line + 1}" if mark else ""
+        raise CounterweightError(
+            f"The file of studies {path} is not valid YAML{where}: "
+            f"{getattr(error, 'problem', None) or error}."
+        ) from error
+    if not isinstance(content, dict) or list(content) != ["studies"]:
+        raise CounterweightError(
+            f"The file of studies {path} must have one key, studies, with the studies by name "
+            "under it; other settings belong in the config."
+        )
+    if not isinstance(content["studies"], dict) or not content["studies"]:
+        raise CounterweightError(f"The file of studies {path} has no study by name under studies.")
+    return content["studies"]
+
+
+def updated(config, changes):
+    """Put changes into a config, key by key: what is no mapping is replaced.
+
+    Parameters
+    ----------
+    config : dict
+        Changed in place.
+    changes : mapping
+        Not kept: mappings are copied.
+
+    Returns
+    -------
+    dict
+        `config`, or a new one where it was no mapping.
+    """
+    if not isinstance(config, dict):
+        config = {}
+    for key, value in changes.items():
+        config[key] = updated(config.get(key, {}), value) if isinstance(value, Mapping) else value
+    return config

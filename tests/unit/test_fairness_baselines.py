@@ -488,7 +488,8 @@ def test_sparse_rows_give_the_same_answer(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_baseline_is_cloned_and_predicts_by_its_probabilities(name):
-    from sklearn.base import clone
+    from sklearn.base import BaseEstimator, clone, is_classifier
+    from sklearn.utils import get_tags
 
     data = world(300)
     model = NAMES[name](**NEEDED.get(name, {}))
@@ -496,6 +497,10 @@ def test_a_baseline_is_cloned_and_predicts_by_its_probabilities(name):
     with pytest.raises(CounterweightError, match="not fitted yet"):
         model.predict(data.X, **sets)
     copy = clone(model).fit(samples=data)
+    assert isinstance(copy, BaseEstimator) and is_classifier(copy)
+    assert get_tags(copy).input_tags.sparse
+    with pytest.raises(CounterweightError, match="no option 'lambda'"):
+        copy.set_params(**{"lambda": 1})
     p = copy.predict_proba(data.X, **sets)[:, 1]
     assert np.array_equal(copy.predict(data.X, **sets), p > 0.5)
     assert copy.get_params() == model.get_params()

@@ -10,7 +10,7 @@ from counterweight.numerics.rates import DataSets, measure
 
 
 def test_a9a_has_the_known_objective_and_the_bound_is_met():
-    """lambda = 2/n, bias as a penalised constant: .175574. How fast: bench_constraints.py."""
+    """lambda = 2/n, bias as a penalised constant: .175574."""
     folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "a9a")
     if not os.environ.get("COUNTERWEIGHT_MIRROR") or not (folder / "a9a").is_file():
         pytest.skip("needs the real files: COUNTERWEIGHT_MIRROR names no folder that has them")

@@ -14,7 +14,7 @@ from counterweight.models.constraints.group_thresholds import GroupThresholds, _
 from counterweight.models.constraints.linear_svm import HingeRows
 from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
 from counterweight.models.constraints.svm_baseline import cuts, shift_of, threshold_within
-from counterweight.numerics.rates import DataSets, measure
+from counterweight.numerics.rates import DataSets, measure, parse_constraint
 from counterweight.plan.components import declared, options
 from scipy import sparse
 from scipy.optimize import linprog
@@ -146,9 +146,7 @@ def test_a_tighter_bound_never_costs_less_and_weights_count():
     assert all(np.diff(found) <= 2e-6)
     assert found[0] > found[-1] + 1e-3
     weight = np.where(data.members["male"], 3.0, 1.0)
-    weighted = CovarianceConstraint(c=0.1).fit(
-        data.X, data.y, weight, datasets={name: mask for name, mask in data.members.items()}
-    )
+    weighted = CovarianceConstraint(c=0.1).fit(data.X, data.y, weight, datasets=data.members)
     rows = np.repeat(np.arange(len(data)), weight.astype(int))
     assert weighted.objective_ != found[1]
     plain = HingeRows(data.X[rows], data.y[rows], np.ones(len(rows)), weighted.penalty_)
@@ -194,8 +192,6 @@ def test_the_shift_is_the_least_that_meets_the_constraint(text):
     scores = model.decision_function(data.X)
 
     def kept(p):
-        from counterweight.numerics.rates import parse_constraint
-
         for plain in parse_constraint(text):
             left, right = plain.text.split(plain.sign)
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -322,10 +318,7 @@ def test_mixture_keeps_its_bound_on_the_labeled_rows():
 
 
 def test_a_constant_classifier_in_the_mixture_is_a_number():
-    data = world(60)
-    y = np.zeros(60, dtype=int)
-    y[:2] = 1
-    data = DataSets(np.zeros((60, 1)) + [[1.0]], y, None, data.members)
+    data = DataSets(np.ones((60, 1)), np.arange(60) < 2, None, world(60).members)
     model = ExponentiatedGradientModel(ratio=1.0, max_iter=5).fit(samples=data)
     np.testing.assert_allclose(
         model.predict_proba(data.X), model.fairlearn_._pmf_predict(data.X), atol=1e-12
@@ -382,7 +375,7 @@ def test_options_are_those_of_the_constructor_and_hidden_labels_do_not_matter(na
     assert declared("model", name, "FEATURES") is None
     data = world(300, hidden=0.2)
     shown = data.y >= 0
-    given = {"male": data.members["male"][shown], "female": data.members["female"][shown]}
+    given = {group: mask[shown] for group, mask in data.members.items()}
     if name in ("exponentiated_gradient", "threshold_optimizer"):
         whole = NAMES[name]().fit(samples=data)
         part = NAMES[name]().fit(data.X[shown], data.y[shown], datasets=given)
@@ -488,7 +481,8 @@ def test_sparse_rows_give_the_same_answer(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_baseline_is_cloned_and_predicts_by_its_probabilities(name):
-    from sklearn.base import clone
+    from sklearn.base import BaseEstimator, clone, is_classifier
+    from sklearn.utils import get_tags
 
     data = world(300)
     model = NAMES[name](**NEEDED.get(name, {}))
@@ -496,6 +490,10 @@ def test_a_baseline_is_cloned_and_predicts_by_its_probabilities(name):
     with pytest.raises(CounterweightError, match="not fitted yet"):
         model.predict(data.X, **sets)
     copy = clone(model).fit(samples=data)
+    assert isinstance(copy, BaseEstimator) and is_classifier(copy)
+    assert get_tags(copy).input_tags.sparse
+    with pytest.raises(CounterweightError, match="no option 'lambda'"):
+        copy.set_params(**{"lambda": 1})
     p = copy.predict_proba(data.X, **sets)[:, 1]
     assert np.array_equal(copy.predict(data.X, **sets), p > 0.5)
     assert copy.get_params() == model.get_params()

@@ -1,5 +1,9 @@
 """The language of rates: texts, data sets, coefficients and measures."""
 
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
@@ -7,6 +11,7 @@ from counterweight.numerics.rates import DataSets, measure, parse_constraint, pa
 from counterweight.numerics.rates import compile as compile_rates
 from counterweight.numerics.rates.language import RATES
 from counterweight.numerics.rates.texts import check_text
+from counterweight.plan import components
 
 
 def world(n=400, seed=0, weighted=True):
@@ -16,6 +21,24 @@ def world(n=400, seed=0, weighted=True):
     weight = rng.uniform(0.2, 3, n) if weighted else None
     data = DataSets(rng.normal(size=(n, 3)), y, weight, members, rng.normal(size=n))
     return data, rng.random(n), rng
+
+
+def test_modules_import_in_one_direction_and_nothing_above_numerics():
+    folder = components.PACKAGE / "numerics" / "rates"
+    graph = {
+        f"counterweight.numerics.rates.{path.stem}": components.imports(path)
+        for path in folder.glob("[!_]*.py")
+    }
+    assert list(TopologicalSorter(graph).static_order())
+    above = {name for names in graph.values() for name in names if ".numerics" not in name}
+    assert above <= {"counterweight.errors"}
+
+
+def test_texts_are_checked_without_numpy():
+    code = "import sys, counterweight.numerics.rates.texts; sys.exit('numpy' in sys.modules)"
+    assert (
+        subprocess.run([sys.executable, "-c", code], cwd=components.PACKAGE.parent).returncode == 0
+    )
 
 
 def counts(data, p, mask, weight):

@@ -1,5 +1,7 @@
 """The data set a9a of LIBSVM (Adult, made binary): files, typed table, twin."""
 
+import io
+import re
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
@@ -38,13 +40,8 @@ OPTIONAL = ("workclass", "occupation", "native-country")
 # by sex and years of education; class of worker by occupation. Very rare categories are raised
 # to some in a thousand, so that small twins have every feature.
 MALE = 0.6685
-AGE = (
-    0.197, 0.179, 0.21, 0.195, 0.219,
-)  # fmt: skip
-RACE = (
-    (0.805, 0.032, 0.011, 0.01, 0.143),
-    (0.88, 0.031, 0.009, 0.008, 0.073),
-)  # fmt: skip
+AGE = (0.197, 0.179, 0.21, 0.195, 0.219)
+RACE = ((0.805, 0.032, 0.011, 0.01, 0.143), (0.88, 0.031, 0.009, 0.008, 0.073))
 EDUCATION = (
     (0.107, 0.345, 0.084, 0.295, 0.001, 0.025, 0.025, 0.017, 0.009, 0.03, 0.007, 0.002, 0.043,
      0.001, 0.008, 0.002),
@@ -142,12 +139,8 @@ COUNTRY = (
     0.0021, 0.001, 0.001, 0.0013, 0.0015, 0.0017, 0.001, 0.0018, 0.001, 0.001, 0.001, 0.001,
     0.0032, 0.001, 0.001, 0.001, 0.001, 0.0175,
 )  # fmt: skip
-GAIN = (
-    0.047, 0.065, 0.064, 0.088, 0.139,
-)  # fmt: skip
-LOSS = (
-    0.027, 0.037, 0.04, 0.044, 0.076,
-)  # fmt: skip
+GAIN = (0.047, 0.065, 0.064, 0.088, 0.139)
+LOSS = (0.027, 0.037, 0.04, 0.044, 0.076)
 EFFECTS = (
     -1.35, -0.37, 0.2, 0.5, 0.49, 0.31, -0.13, 0.53, 0.72, 0.1, -0.04, -0.13, -0.02, -0.27,
     -0.09, -0.08, -0.05, -0.03, -0.28, -0.05, 0.05, -0.23, 0.6, 0.06, -0.03, -0.29, -0.42, 0.42,
@@ -259,7 +252,21 @@ class A9a:
 def _read(path):
     """Labels (n,) and features (n, 123) of one file as int8, checked."""
     import numpy as np
+    from sklearn.datasets import load_svmlight_file
 
+    content = _content(path)
+    lines = content.split(b"\n")
+    _check_words(path, lines)
+    features, labels = load_svmlight_file(
+        io.BytesIO(content), n_features=FEATURES, zero_based=False
+    )
+    features = features.toarray().astype(np.int8)
+    _check_blocks(path, features, [at for at, line in enumerate(lines, 1) if line.strip()])
+    return (labels > 0).astype(np.int8), features
+
+
+def _content(path):
+    """Bytes of a file, whole text of whole lines."""
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
@@ -270,56 +277,44 @@ def _read(path):
         raise CounterweightError(f"{path} cannot be read ({error.strerror}).") from error
     if not content.strip():
         raise CounterweightError(f"{path} is empty: delete it and fetch it anew.")
-    codes = np.frombuffer(content, dtype=np.uint8)
-    odd = ((codes < 32) & ~np.isin(codes, [9, 10, 13])) | (codes > 126)
-    if odd.any():
-        at = int(np.argmax(odd))
+    if odd := re.search(rb"[^\t\n\r -~]", content):
+        line = content.count(b"\n", 0, odd.start()) + 1
         raise CounterweightError(
-            f"{path} is not text (byte {codes[at]:#04x} in line {content.count(10, 0, at) + 1}): "
-            "it may be packed or damaged; fetch it anew."
+            f"{path} is not text (byte {odd[0][0]:#04x} in line {line}): it may be packed or "
+            "damaged; fetch it anew."
         )
-    if codes[-1] != 10:
+    if not content.endswith(b"\n"):
+        line = content.count(b"\n") + 1
         raise CounterweightError(
-            f"{path}, line {content.count(10) + 1} has no line end, so the file is cut short: "
-            "fetch it anew."
+            f"{path}, line {line} has no line end, so the file is cut short: fetch it anew."
         )
-    blank = np.isin(codes, [9, 10, 13, 32])
-    begins = np.flatnonzero(~blank & np.append(True, blank[:-1]))
-    ends = np.flatnonzero(blank & np.append(False, ~blank[:-1]))
-    lines = np.searchsorted(np.flatnonzero(codes == 10), begins)
+    return content
 
-    def refuse(wrong, expected):
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            text = content[begins[at] : min(ends[at], begins[at] + 40)].decode("ascii")
-            more = int(wrong.sum()) - 1
-            raise CounterweightError(
-                f"{path}, line {lines[at] + 1}: {text!r} where {expected} is expected"
-                + (f" (and {more} more such places)" if more else "")
-                + "; fetch the file anew."
-            )
 
-    first = np.append(True, lines[1:] > lines[:-1])
-    sign = codes[begins]
-    length = ends - begins
-    labelled = (length == 2) & (codes[begins + 1] == ord("1")) & np.isin(sign, [43, 45])
-    refuse(first & ~labelled, "a label, +1 or -1,")
-    number, fine = np.zeros(len(begins), dtype=np.int64), (length >= 3) & (length <= 5)
-    fine &= (codes[ends - 1] == ord("1")) & (codes[ends - 2] == ord(":")) & (sign != ord("0"))
-    for place in range(3):
-        used = fine & (length - 2 > place)
-        digit = codes[np.minimum(begins + place, len(codes) - 1)].astype(np.int64) - 48
-        fine &= ~used | ((digit >= 0) & (digit <= 9))
-        number = np.where(used, 10 * number + digit, number)
-    expected = f"a feature as number:1, numbered from 1 to {FEATURES},"
-    refuse(~first & ~(fine & (number <= FEATURES)), expected)
-    number[first] = 0
-    refuse(~first & (number <= np.append(0, number[:-1])), "a number above the one before it")
-    row = np.cumsum(first) - 1
-    features = np.zeros((row[-1] + 1, FEATURES), dtype=np.int8)
-    features[row[~first], number[~first] - 1] = 1
-    _check_blocks(path, features, lines[first] + 1)
-    return (sign[first] == ord("+")).astype(np.int8), features
+def _check_words(path, lines):
+    """Refuse words that are not what their place in the line asks for, which the parser takes."""
+    numbers = {b"%d:1" % number: number for number in range(1, FEATURES + 1)}
+    wrong = []
+    for at, line in enumerate(lines, 1):
+        label, *words = line.split() or [b"+1"]
+        if label not in (b"+1", b"-1"):
+            wrong.append((at, label, "a label, +1 or -1,"))
+        last = 0
+        for word in words:
+            number = numbers.get(word)
+            if number is None:
+                asked = f"a feature as number:1, numbered from 1 to {FEATURES},"
+                wrong.append((at, word, asked))
+            elif number <= last:
+                wrong.append((at, word, "a number above the one before it"))
+            last = number or last
+    if wrong:
+        at, word, asked = wrong[0]
+        more = f" (and {len(wrong) - 1} more such places)" if len(wrong) > 1 else ""
+        raise CounterweightError(
+            f"{path}, line {at}: {word[:40].decode()!r} where {asked} is expected{more}; fetch "
+            "the file anew."
+        )
 
 
 def _check_blocks(path, features, lines):
@@ -378,9 +373,21 @@ def _draw(rows, rng):
     once = rng.permutation(rows)[:41]
     country[once] = np.arange(len(once))
     drawn = [
-        age, workclass, weight, education, years, marital, occupation, relationship, race, male,
-        gain, loss, hours, country,
-    ]  # fmt: skip
+        age,
+        workclass,
+        weight,
+        education,
+        years,
+        marital,
+        occupation,
+        relationship,
+        race,
+        male,
+        gain,
+        loss,
+        hours,
+        country,
+    ]
     bounds = np.array(list(BLOCKS.values()))
     numbers = np.column_stack(drawn) + bounds[:, 0]
     return np.where(numbers <= bounds[:, 1], numbers, 0)

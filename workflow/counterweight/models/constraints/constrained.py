@@ -1,14 +1,16 @@
 """Linear classifier trained under constraints on the rates of named data sets."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.constraints.estimator import RateEstimator, check_options
-from counterweight.models.constraints.feature_maps import KINDS, FeatureMap, deviations, means
+from counterweight.models.constraints.estimator import LinearScore
+from counterweight.models.constraints.feature_maps import FeatureMap
+from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.solver.convex import ramp
 from counterweight.models.constraints.start import imitation_costs, nearest_feasible
 from counterweight.numerics.rates.coefficients import compile as compile_rates
-from counterweight.numerics.rates.datasets import DataSets, checked_features, is_sparse
 
 OPTIONS = {
     "objective": {
@@ -22,17 +24,9 @@ OPTIONS = {
         "default": [],
         "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
     },
-    "kappa": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "Value of the parameter kappa in the expressions.",
-    },
-    "target": {
-        "type": ["number", "null"],
-        "default": None,
-        "description": "Value of the parameter target in the expressions.",
-    },
+    **PARAMETER_OPTIONS,
+    **SVM_OPTIONS,
+    **MAP_OPTIONS,
     "penalty": {
         "type": ["number", "null"],
         "exclusiveMinimum": 0,
@@ -52,12 +46,6 @@ OPTIONS = {
         "default": 8,
         "description": "Steps of majorisation-minimisation, each a convex problem; with hinge "
         "one does.",
-    },
-    "bias": {
-        "enum": ["regularised", "free", "none"],
-        "default": "regularised",
-        "description": "regularised: a constant feature 1, penalised as the others; free: not "
-        "penalised; none: through the origin.",
     },
     "method": {
         "enum": ["newton", "cutting_plane", "bisection"],
@@ -93,34 +81,10 @@ OPTIONS = {
         "feasible classifier is known; null: ten times the total cost of the objective for that "
         "of a constraint.",
     },
-    "features": {
-        "enum": ["none", "fourier", "nystroem"],
-        "default": "none",
-        "description": "Fixed map of the features that makes a kernel classifier.",
-    },
     "linear_part": {
         "type": "boolean",
         "default": False,
         "description": "Whether the features themselves stand beside those of the map.",
-    },
-    "feature_count": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 300,
-        "description": "Features of the map.",
-    },
-    "feature_scale": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "Scale of the map's Gaussian kernel in standard deviations of the "
-        "features; null: the median distance of 1,000 rows.",
-    },
-    "standardise": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether features are brought to mean 0 and standard deviation 1 before "
-        "the penalty counts (sparse ones are scaled only).",
     },
     "held_out": {
         "type": "number",
@@ -137,12 +101,20 @@ OPTIONS = {
         "least violation reached, or keep the classifier that has it.",
     },
 }
+#: Fitted numbers, whose arrays have one entry; the others are arrays.
+_NUMBERS = {
+    "intercept": float,
+    "least_violation": float,
+    "feasible": bool,
+    "penalty": float,
+    "evaluations": int,
+    "coefficient_norm": float,
+    "features": int,
+}
 
-#: Rows denser than this stay dense in the solver.
-SPARSE_SHARE = 0.25
 
-
-class ConstrainedClassifier(RateEstimator):
+@dataclass(eq=False, repr=False)
+class ConstrainedClassifier(LinearScore):
     """Minimise rates on data sets, subject to bounds on rates on data sets.
 
     Problem 2 of Goh, Cotter, Gupta & Friedlander (2016): f(x) = <w, x> + intercept; the
@@ -188,119 +160,53 @@ class ConstrainedClassifier(RateEstimator):
         is a proof that the constraints contradict each other.
     """
 
-    SAMPLED = DataSets
-    KEPT = (
-        "coefficient",
-        "intercept",
-        "objective",
-        "multipliers",
-        "violations",
-        "excess",
-        "gap",
-        "feasible",
-        "least_violation",
-        "penalty",
-        "evaluations",
-        "coefficient_norm",
-    )
+    objective: str = "error(labeled)"
+    constraints: tuple = ()
+    kappa: float | None = None
+    target: float | None = None
+    penalty: float | None = None
+    loss: str = "ramp"
+    steps: int = 8
+    bias: str = "regularised"
+    method: str = "newton"
+    chooser: str = "centre"
+    tolerance: float = 1e-5
+    start: str = "zero"
+    elastic: float | None = None
+    features: str = "none"
+    linear_part: bool = False
+    feature_count: int = 300
+    feature_scale: float | None = None
+    standardise: bool = False
+    held_out: float = 0.0
+    on_infeasible: str = "raise"
 
-    def __init__(
-        self,
-        objective="error(labeled)",
-        constraints=(),
-        kappa=None,
-        target=None,
-        penalty=None,
-        loss="ramp",
-        steps=8,
-        bias="regularised",
-        method="newton",
-        chooser="centre",
-        tolerance=1e-5,
-        start="zero",
-        elastic=None,
-        features="none",
-        linear_part=False,
-        feature_count=300,
-        feature_scale=None,
-        standardise=False,
-        held_out=0.0,
-        on_infeasible="raise",
-    ):
-        self.objective = objective
-        self.constraints = constraints
-        self.kappa = kappa
-        self.target = target
-        self.penalty = penalty
-        self.loss = loss
-        self.steps = steps
-        self.bias = bias
-        self.method = method
-        self.chooser = chooser
-        self.tolerance = tolerance
-        self.start = start
-        self.elastic = elastic
-        self.features = features
-        self.linear_part = linear_part
-        self.feature_count = feature_count
-        self.feature_scale = feature_scale
-        self.standardise = standardise
-        self.held_out = held_out
-        self.on_infeasible = on_infeasible
+    FITTED = {
+        "coefficient": "coef_",
+        "intercept": "intercept_",
+        "objective": "objective_",
+        "multipliers": "multipliers_",
+        "violations": "violations_",
+        "excess": "excess_",
+        "least_violation": "least_violation_",
+        "gap": "gap_",
+        "feasible": "feasible_",
+        "penalty": "penalty_",
+        "evaluations": "evaluations_",
+        "coefficient_norm": "norm_",
+        "features": "n_features_in_",
+        "map": "map_",
+    }
+    KEPT = tuple(name for name in FITTED if name not in ("features", "map"))
+    _options = OPTIONS
 
-    def fit(
-        self,
-        X=None,
-        y=None,
-        sample_weight=None,
-        *,
-        datasets=None,
-        deployed=None,
-        rng=None,
-        samples=None,
-    ):
-        """Fit the classifier.
-
-        Parameters
-        ----------
-        X : array or scipy.sparse matrix (n, d)
-            Rows of ``everyone``. Not looked at where `samples` are given.
-        y : array (n,) of 0 and 1
-            -1 where the label is hidden; such rows are in ``unlabeled``.
-        sample_weight : array (n,), optional
-            Weights of the labeled rows, e.g. of Lemma 1 or 2.
-        datasets : dict of str to bool array (n,) or to tuple, optional
-            The named data sets: masks over the rows of `X`, or tables ``(X2, y2)`` or
-            ``(X2, y2, weight2)`` of their own, with None for `y2` where there are no labels.
-        deployed : array (n,) or callable, optional
-            Scores of the deployed model (positive iff above 0), or a function of features.
-        rng : numpy.random.Generator, optional
-            For the feature map and the held-out rows; a fixed one by default.
-        samples : DataSets, optional
-            All of the above in one.
-
-        Returns
-        -------
-        ConstrainedClassifier
-
-        Raises
-        ------
-        CounterweightError
-            For data or texts that cannot be used, and when no feasible classifier is found.
-        """
+    def _fit(self, data, rng):
+        """Refuses constraints that no classifier is found to meet, unless told to keep it."""
         from counterweight.models.constraints.solver.solver import minimise_rates
 
-        check_options(self, OPTIONS)
-        data = self._data(X, y, sample_weight, datasets, deployed) if samples is None else samples
-        rng = np.random.default_rng(0) if rng is None else rng
-        self.n_features_in_ = data.X.shape[1]
         problem = self._problem(data, rng)
         self.constraints_ = problem.names
-        self.map_ = None
-        if self.features != "none":
-            self.map_ = FeatureMap(self.features, self.feature_count, self.feature_scale)
-            self.map_.fit(data.X, rng)
-
+        self._draw_map(data.X, rng)
         cost = problem.positive[0] + problem.negative[0]
         self.penalty_ = self.penalty
         if self.penalty is None:
@@ -313,9 +219,9 @@ class ConstrainedClassifier(RateEstimator):
         imitated = imitation_costs(data) if self.start == "deployed" else None
         if imitated is not None:
             used |= imitated.any(axis=0)
-        rows, centre, scale = self._rows(data.X, used)
+        rows, scale, centre = self._solver_rows(data.X, used)
         positive, negative = problem.positive[:, used], problem.negative[:, used]
-        shared = {"penalty": self.penalty_, "bias": self.bias, "tolerance": self.tolerance}
+        shared = {"bias": self.bias, "tolerance": self.tolerance}
         start = None
         if self.start == "svm":
             start = (positive[:1], negative[:1], self.penalty_)
@@ -325,32 +231,25 @@ class ConstrainedClassifier(RateEstimator):
         if start is not None:
             first = minimise_rates(
                 rows,
-                start[0],
-                start[1],
+                *start[:2],
                 np.empty(0),
-                **shared | {"penalty": start[2]},
+                **shared,
+                penalty=start[2],
                 loss="hinge",
                 steps=1,
                 svm_gap=None,
             )
             start = nearest_feasible(
-                rows,
-                first.coefficient,
-                first.intercept,
-                positive,
-                negative,
-                problem.constants,
-                problem.bounds,
-                self.penalty_,
-                self.bias,
+                rows, first, positive, negative, problem, self.penalty_, self.bias
             )
-        found = minimise_rates(
+        fit = minimise_rates(
             rows,
             positive,
             negative,
             problem.bounds,
             constants=problem.constants,
             **shared,
+            penalty=self.penalty_,
             start=start,
             steps=self.steps if self.loss == "ramp" else 1,
             loss=self.loss,
@@ -358,19 +257,17 @@ class ConstrainedClassifier(RateEstimator):
             chooser=self.chooser,
             elastic=self.elastic,
         )
-        p = ramp(rows @ found.coefficient + found.intercept)
+        p = ramp(rows @ fit.coefficient + fit.intercept)
         self.excess_ = positive[1:] @ p + negative[1:] @ (1 - p) + problem.constants[1:]
         self.excess_ -= problem.bounds
-        self._keep(found, centre, scale)
+        self._keep_score(fit.coefficient, fit.intercept, scale, centre)
+        self.objective_, self.multipliers_ = fit.objective, fit.multipliers
+        self.violations_, self.gap_ = fit.violations, fit.gap
+        self.feasible_, self.evaluations_ = fit.feasible, int(np.sum(fit.evaluations))
+        self.status_, self.proof_ = fit.status, fit.proof
+        self.least_violation_ = float(fit.least_violation)
         if not self.feasible_ and self.on_infeasible == "raise":
             raise CounterweightError(self.infeasibility_)
-        return self
-
-    @staticmethod
-    def _data(X, y, sample_weight, datasets, deployed):
-        if X is None or y is None:
-            raise CounterweightError("fit needs X and y, or samples.")
-        return DataSets.stack(X, y, sample_weight, datasets, deployed)
 
     def _problem(self, data, rng):
         """Coefficients; with held-out rows the constraints' come from these rows."""
@@ -391,53 +288,6 @@ class ConstrainedClassifier(RateEstimator):
             negative=np.concatenate([free.negative, tied.negative[1:]]),
             constants=np.concatenate([free.constants, tied.constants[1:]]),
         )
-
-    def _mapped(self, X):
-        """Rows as the linear classifier sees them."""
-        if self.map_ is None:
-            return X
-        mapped = self.map_.transform(X)
-        if not self.linear_part:
-            return mapped
-        return np.hstack([X.toarray() if is_sparse(X) else X, mapped])
-
-    def _rows(self, X, used):
-        """Rows for the solver, and the centre and scale that they were given."""
-        rows = X if used.all() else X[used]
-        rows = self._mapped(rows)
-        centre, scale = None, None
-        if self.standardise and self.map_ is None:
-            scale = deviations(X)
-            if is_sparse(rows):
-                from scipy import sparse
-
-                return rows @ sparse.diags(1 / scale), centre, scale
-            centre = means(X)
-            rows = (rows - centre) / scale
-        if not is_sparse(rows) and np.count_nonzero(rows) < SPARSE_SHARE * rows.size:
-            from scipy import sparse
-
-            rows = sparse.csr_matrix(rows)
-        return rows, centre, scale
-
-    def _keep(self, found, centre, scale):
-        coefficient, intercept = np.asarray(found.coefficient, float), float(found.intercept)
-        penalised = intercept if self.bias == "regularised" else 0.0
-        self.norm_ = float(np.sqrt(coefficient @ coefficient + penalised**2))
-        if scale is not None:
-            coefficient = coefficient / scale
-            if centre is not None:
-                intercept -= float(centre @ coefficient)
-        self.coef_, self.intercept_ = coefficient, intercept
-        self.objective_ = np.asarray(found.objective, dtype=float)
-        self.multipliers_ = np.asarray(found.multipliers, dtype=float)
-        self.violations_ = np.asarray(found.violations, dtype=float)
-        self.gap_ = np.asarray(found.gap, dtype=float)
-        self.feasible_ = bool(found.feasible)
-        self.evaluations_ = int(np.sum(found.evaluations))
-        self.status_ = str(found.status)
-        self.least_violation_ = float(found.least_violation)
-        self.proof_ = np.asarray(found.proof, dtype=float)
 
     @property
     def infeasibility_(self):
@@ -466,66 +316,20 @@ class ConstrainedClassifier(RateEstimator):
             f"one of them, or try another start, a smaller penalty{scaled} or a feature map."
         )
 
-    def decision_function(self, X):
-        """f(x) of rows, dense or sparse; (n,)."""
-        self._check_fitted()
-        X = checked_features(X)
-        if X.shape[1] != self.n_features_in_:
-            raise CounterweightError(
-                f"The model has {self.n_features_in_} features, the rows to predict {X.shape[1]}."
-            )
-        X = self._mapped(X)
-        return np.asarray(X @ self.coef_).ravel() + self.intercept_
-
     def predict(self, X):
         """The deterministic classifier: 1 where f > 0, else 0."""
         return (self.decision_function(X) > 0).astype(int)
-
-    def predict_proba(self, X):
-        """The randomised classifier: probabilities (n, 2) of a negative and positive prediction.
-
-        Column 1 is max(0, min(1, 1/2 + f)). It is no estimate of p(y | x).
-        """
-        positive = ramp(self.decision_function(X))
-        return np.column_stack([1 - positive, positive])
-
-    def to_arrays(self):
-        """Everything fitted, as arrays by name."""
-        self._check_fitted()
-        arrays = {
-            "coefficient": self.coef_,
-            "intercept": np.array([self.intercept_]),
-            "objective": self.objective_,
-            "multipliers": self.multipliers_,
-            "violations": self.violations_,
-            "excess": self.excess_,
-            "least_violation": np.array([self.least_violation_]),
-            "gap": self.gap_,
-            "feasible": np.array([float(self.feasible_)]),
-            "penalty": np.array([self.penalty_]),
-            "evaluations": np.array([float(self.evaluations_)]),
-            "coefficient_norm": np.array([self.norm_]),
-            "features": np.array([float(self.n_features_in_)]),
-        }
-        return arrays | (self.map_.to_arrays() if self.map_ is not None else {})
 
     @classmethod
     def from_arrays(cls, arrays):
         """A fitted model from what `to_arrays` gave; it can predict."""
         model = cls()
-        model.coef_ = np.asarray(arrays["coefficient"], dtype=float)
-        model.intercept_ = float(np.ravel(arrays["intercept"])[0])
-        model.n_features_in_ = int(np.ravel(arrays["features"])[0])
+        for name, attribute in cls.FITTED.items():
+            # Arrays without any entry, such as the multipliers of no constraint, are not kept.
+            values, number = np.asarray(arrays.get(name, ()), dtype=float), _NUMBERS.get(name)
+            setattr(model, attribute, number(values.item()) if number else values)
         model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
         if model.map_ is not None:
-            model.features = KINDS[int(np.ravel(arrays["map_kind"])[0])]
+            model.features = model.map_.kind
             model.linear_part = len(model.coef_) > model.map_.projection_.shape[1]
-        for name in ("objective", "multipliers", "violations", "excess", "gap"):
-            # Arrays without any entry, such as the multipliers of no constraint, are not kept.
-            setattr(model, f"{name}_", np.asarray(arrays.get(name, ()), dtype=float))
-        model.least_violation_ = float(np.ravel(arrays["least_violation"])[0])
-        model.feasible_ = bool(np.ravel(arrays["feasible"])[0])
-        model.penalty_ = float(np.ravel(arrays["penalty"])[0])
-        model.evaluations_ = int(np.ravel(arrays["evaluations"])[0])
-        model.norm_ = float(np.ravel(arrays["coefficient_norm"])[0])
         return model

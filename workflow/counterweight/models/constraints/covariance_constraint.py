@@ -1,9 +1,11 @@
 """SVM whose mean scores in two groups may not differ by more than a bound."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from counterweight.models.constraints.estimator import check_options
-from counterweight.models.constraints.svm_baseline import SvmBaseline, group_masks, training_sets
+from counterweight.models.constraints.options import GROUP_OPTIONS, MAP_OPTIONS, SVM_OPTIONS
+from counterweight.models.constraints.svm_baseline import MappedSvm, group_masks, labeled_rows
 
 OPTIONS = {
     "c": {
@@ -11,55 +13,14 @@ OPTIONS = {
         "minimum": 0,
         "description": "Largest difference of the mean scores of the two groups.",
     },
-    "groups": {
-        "type": "array",
-        "items": {"type": "string"},
-        "minItems": 2,
-        "maxItems": 2,
-        "default": ["male", "female"],
-        "description": "Names of the two data sets.",
-    },
-    "penalty": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
-        "(LIBLINEAR's C = 1).",
-    },
-    "bias": {
-        "enum": ["regularised", "free", "none"],
-        "default": "regularised",
-        "description": "regularised: a constant feature 1, penalised as the others; free: not "
-        "penalised; none: through the origin.",
-    },
-    "features": {
-        "enum": ["none", "fourier", "nystroem"],
-        "default": "none",
-        "description": "Fixed map of the features that makes a kernel classifier.",
-    },
-    "feature_count": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 300,
-        "description": "Features of the map.",
-    },
-    "feature_scale": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "Scale of the map's Gaussian kernel in standard deviations of the "
-        "features; null: the median distance of 1,000 rows.",
-    },
-    "standardise": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether features are brought to mean 0 and standard deviation 1 before "
-        "the penalty counts (sparse ones are scaled only).",
-    },
+    **GROUP_OPTIONS,
+    **SVM_OPTIONS,
+    **MAP_OPTIONS,
 }
 
 
-class CovarianceConstraint(SvmBaseline):
+@dataclass(eq=False, repr=False)
+class CovarianceConstraint(MappedSvm):
     """Least hinge loss subject to |<w, mean of A - mean of B>| <= c.
 
     Zafar, Valera, Gomez Rodriguez & Gummadi (2015) as Goh et al. (2016) compare with it,
@@ -85,60 +46,15 @@ class CovarianceConstraint(SvmBaseline):
         Mean score of the first group minus that of the second.
     """
 
-    def __init__(
-        self,
-        c,
-        groups=("male", "female"),
-        penalty=None,
-        bias="regularised",
-        features="none",
-        feature_count=300,
-        feature_scale=None,
-        standardise=False,
-    ):
-        self.c = c
-        self.groups = groups
-        self.penalty = penalty
-        self.bias = bias
-        self.features = features
-        self.feature_count = feature_count
-        self.feature_scale = feature_scale
-        self.standardise = standardise
+    c: float
+    groups: tuple = ("male", "female")
 
-    def fit(
-        self,
-        X=None,
-        y=None,
-        sample_weight=None,
-        *,
-        samples=None,
-        datasets=None,
-        deployed=None,
-        rng=None,
-    ):
-        """Fit.
+    FITTED = MappedSvm.FITTED | {"difference": "difference_"}
+    _options = OPTIONS
 
-        Parameters
-        ----------
-        X : array or scipy.sparse matrix (n, d), optional
-        y : array (n,) of 1 and 0, or -1 where the label is hidden, optional
-        sample_weight : array (n,), optional
-        samples : DataSets, optional
-            The training rows with their labels, weights and data sets; nothing else is looked
-            at then.
-        datasets, deployed
-            Named data sets and scores of a deployed model, as `ConstrainedClassifier.fit` takes
-            them.
-        rng : numpy.random.Generator, optional
-            Draws the random features, if there are any.
-
-        Raises
-        ------
-        CounterweightError
-            For a negative bound, unusable data, and groups that are unknown or overlap.
-        """
-        check_options(self, OPTIONS)
-        samples, seen = training_sets(X, y, sample_weight, samples, datasets, deployed)
+    def _fit(self, samples, rng):
+        """Refuses groups that are unknown, empty or overlap."""
+        seen = labeled_rows(samples)
         first, second = group_masks(samples, self.groups, exactly=2)
 
         def direction(rows):
@@ -148,12 +64,3 @@ class CovarianceConstraint(SvmBaseline):
         self._learn(samples, seen, rng, direction)
         scores = self.decision_function(samples.X)
         self.difference_ = float(scores[first].mean() - scores[second].mean())
-        return self
-
-    def predict_proba(self, X):
-        """Probabilities (n, 2) of the randomised rule: max(0, min(1, 1/2 + f)) of positive."""
-        return self._probabilities(self.decision_function(X))
-
-    def to_arrays(self):
-        """Everything fitted, as arrays by name."""
-        return super().to_arrays() | {"difference": np.array([self.difference_])}

@@ -1,10 +1,11 @@
-"""scikit-learn's habits for classifiers that are trained on rates, without importing it."""
-
-import inspect
+"""What the classifiers that are trained on rates of data sets share."""
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.models.constraints.feature_maps import FeatureMap, dense, standardised, thinned
+from counterweight.numerics.rates.datasets import DataSets, checked_features
 
 _KINDS = {
     "number": ("a number", lambda v: isinstance(v, (int, float, np.integer, np.floating))),
@@ -76,26 +77,75 @@ def _asked(node):
     return " ".join([_KINDS[_kinds(node)[0]][0], " and ".join(bounds)]).strip()
 
 
-class RateEstimator:
-    """Parameters by name, the score, and the tags that scikit-learn's tools ask for.
+class RateEstimator(ClassifierMixin, BaseEstimator):
+    """scikit-learn's habits, for classifiers that go by named data sets.
 
-    Subclasses set `coef_` in ``fit`` and have ``predict_proba``.
+    Subclasses have `_fit`, which sets `coef_`, and ``predict_proba``; `_options`, the `OPTIONS`
+    of their module; and `FITTED`, the attribute behind each array of `to_arrays`, in order
+    (``map`` stands for the arrays of a `FeatureMap`, if there is one).
     """
 
-    _estimator_type = "classifier"
+    SAMPLED = DataSets
+    FITTED = {}
     classes_ = np.array([0, 1])
-
-    def get_params(self, deep=True):
-        """Constructor arguments by name, as scikit-learn asks for them."""
-        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+    _options = {}
 
     def set_params(self, **options):
         """Set constructor arguments by name."""
         known = self.get_params()
-        for name, value in options.items():
+        for name in options:
             if name not in known:
                 raise CounterweightError(f"There is no option {name!r}: {listed(known, 30)}.")
-            setattr(self, name, value)
+        return super().set_params(**options)
+
+    def fit(
+        self,
+        X=None,
+        y=None,
+        sample_weight=None,
+        *,
+        datasets=None,
+        deployed=None,
+        rng=None,
+        samples=None,
+    ):
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array or scipy.sparse matrix (n, d), optional
+            Rows of ``everyone``. Not looked at where `samples` are given.
+        y : array (n,) of 0 and 1, optional
+            -1 where the label is hidden; such rows are in ``unlabeled``.
+        sample_weight : array (n,), optional
+            Weights of the labeled rows, e.g. of Lemma 1 or 2.
+        datasets : dict of str to bool array (n,) or to tuple, optional
+            The named data sets: masks over the rows of `X`, or tables ``(X2, y2)`` or
+            ``(X2, y2, weight2)`` of their own, with None for `y2` where there are no labels.
+        deployed : array (n,) or callable, optional
+            Scores of the deployed model (positive iff above 0), or a function of features.
+        rng : numpy.random.Generator, optional
+            For what the class draws, such as the feature map; a fixed one by default.
+        samples : DataSets, optional
+            All of the above in one.
+
+        Returns
+        -------
+        RateEstimator
+            Itself.
+
+        Raises
+        ------
+        CounterweightError
+            For options, data, groups or texts that cannot be used, and where the class says so.
+        """
+        check_options(self, self._options)
+        if samples is None:
+            if X is None or y is None:
+                raise CounterweightError("fit needs X and y, or samples.")
+            samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
+        self.n_features_in_ = samples.X.shape[1]
+        self._fit(samples, np.random.default_rng(0) if rng is None else rng)
         return self
 
     def predict(self, X, **sets):
@@ -105,32 +155,110 @@ class RateEstimator:
         """
         return (self.predict_proba(X, **sets)[:, 1] > 0.5).astype(int)
 
-    def score(self, X, y, sample_weight=None):
-        """Share of rows that the deterministic classifier gets right, weighted if asked."""
-        return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+    def to_arrays(self):
+        """Everything fitted, as arrays by name."""
+        self._check_fitted()
+        arrays = {}
+        for name, attribute in self.FITTED.items():
+            value = getattr(self, attribute)
+            if name != "map":
+                arrays[name] = np.atleast_1d(np.asarray(value, dtype=float))
+            elif value is not None:
+                arrays |= value.to_arrays()
+        return arrays
 
-    def __repr__(self):
-        given = inspect.signature(type(self)).parameters
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if repr(value) != repr(given[name].default)
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+    def _checked(self, X):
+        """Rows to predict, dense or csr, with the features of the training rows."""
+        self._check_fitted()
+        X = checked_features(X)
+        if X.shape[1] != self.n_features_in_:
+            raise CounterweightError(
+                f"The model has {self.n_features_in_} features, the rows to predict {X.shape[1]}."
+            )
+        return X
+
+    def _check_fitted(self):
+        if not hasattr(self, "coef_"):
+            raise CounterweightError(f"This {type(self).__name__} is not fitted yet: call fit.")
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "coef_")
 
     def __sklearn_tags__(self):
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
 
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=False),
-            input_tags=InputTags(sparse=True),
-        )
 
-    def _check_fitted(self):
-        if not hasattr(self, "coef_"):
-            raise CounterweightError(f"This {type(self).__name__} is not fitted yet: call fit.")
+class LinearScore(RateEstimator):
+    """A linear score of the features, or of a fixed map of them, and its randomised rule.
+
+    Subclasses have the options `bias` and `standardise`, and may have those of the map.
+
+    Attributes
+    ----------
+    coef_ : ndarray (d,)
+        For features in their own units (of the map's features, if there is a map).
+    intercept_ : float
+    norm_ : float
+        Length of w, the bias included where it is penalised, in the solver's units.
+    map_ : FeatureMap or None
+    """
+
+    features, linear_part = "none", False
+
+    def _draw_map(self, X, rng):
+        """Draw the feature map, if there is one."""
+        self.map_ = None
+        if self.features != "none":
+            self.map_ = FeatureMap(self.features, self.feature_count, self.feature_scale)
+            self.map_.fit(X, rng)
+
+    def _mapped(self, X):
+        """Rows as the linear classifier sees them."""
+        if self.map_ is None:
+            return X
+        mapped = self.map_.transform(X)
+        if not self.linear_part:
+            return mapped
+        return np.hstack([dense(X), mapped])
+
+    def _solver_rows(self, X, used=None):
+        """Rows `used` for the solver, and the scale and centre that they were given, or None."""
+        rows, scale, centre = X if used is None or used.all() else X[used], None, None
+        if self.map_ is not None:
+            rows = self._mapped(rows)
+        elif self.standardise:
+            rows, scale, centre = standardised(rows, X)
+        return thinned(rows), scale, centre
+
+    def _keep_score(self, coefficient, intercept, scale, centre):
+        """Keep the solver's classifier, for features in their own units."""
+        penalised = intercept if self.bias == "regularised" else 0.0
+        self.norm_ = float(np.sqrt(coefficient @ coefficient + penalised**2))
+        self.coef_ = coefficient if scale is None else coefficient / scale
+        self.intercept_ = intercept
+        if centre is not None:
+            self.intercept_ -= float(centre @ self.coef_)
+
+    def decision_function(self, X):
+        """f(x) of rows, dense or sparse, before any threshold; (n,)."""
+        X = self._mapped(self._checked(X))
+        return np.asarray(X @ self.coef_).ravel() + self.intercept_
+
+    def predict_proba(self, X):
+        """The randomised classifier: probabilities (n, 2) of a negative and positive prediction.
+
+        Column 1 is max(0, min(1, 1/2 + f)). It is no estimate of p(y | x).
+        """
+        return self._randomised(self.decision_function(X))
+
+    @staticmethod
+    def _randomised(scores):
+        return two_columns(np.clip(0.5 + scores, 0.0, 1.0))
+
+
+def two_columns(positive):
+    """Probabilities (n, 2) of a negative and a positive prediction."""
+    return np.column_stack([1 - positive, positive])

@@ -3,27 +3,39 @@
 import contextlib
 import importlib
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.constraints.estimator import RateEstimator, check_options
+from counterweight.models.constraints.estimator import RateEstimator, two_columns
+from counterweight.models.constraints.feature_maps import dense, standardised
+from counterweight.models.constraints.options import SVM_OPTIONS
 from counterweight.models.constraints.svm_baseline import (
+    GroupedRule,
     SvmBaseline,
     group_masks,
-    standardised,
-    training_sets,
+    labeled_rows,
 )
-from counterweight.numerics.rates.datasets import DataSets, checked_features, is_sparse
 
+FAIR_OPTIONS = {
+    "rate": {
+        "enum": ["demographic_parity", "equal_opportunity", "equalised_odds"],
+        "default": "demographic_parity",
+        "description": "Rates that are to agree: positive predictions; those among the "
+        "positives; those among the positives and among the negatives.",
+    },
+    "groups": {
+        "type": "array",
+        "items": {"type": "string"},
+        "minItems": 2,
+        "default": ["male", "female"],
+        "description": "Names of the data sets that are compared.",
+    },
+}
 OPTIONS_BY_NAME = {
     "exponentiated_gradient": {
-        "rate": {
-            "enum": ["demographic_parity", "equal_opportunity", "equalised_odds"],
-            "default": "demographic_parity",
-            "description": "Rates that are to agree: positive predictions; those among the "
-            "positives; those among the positives and among the negatives.",
-        },
+        **FAIR_OPTIONS,
         "ratio": {
             "type": "number",
             "exclusiveMinimum": 0,
@@ -31,13 +43,6 @@ OPTIONS_BY_NAME = {
             "default": 0.8,
             "description": "Least ratio of a group's rate to the rate of all rows, and of the "
             "rate of all rows to a group's.",
-        },
-        "groups": {
-            "type": "array",
-            "items": {"type": "string"},
-            "minItems": 2,
-            "default": ["male", "female"],
-            "description": "Names of the data sets that are compared.",
         },
         "base": {
             "enum": ["logistic", "svm"],
@@ -71,44 +76,14 @@ OPTIONS_BY_NAME = {
         },
     },
     "threshold_optimizer": {
-        "rate": {
-            "enum": ["demographic_parity", "equal_opportunity", "equalised_odds"],
-            "default": "demographic_parity",
-            "description": "Rates that are to agree: positive predictions; those among the "
-            "positives; those among the positives and among the negatives.",
-        },
-        "groups": {
-            "type": "array",
-            "items": {"type": "string"},
-            "minItems": 2,
-            "default": ["male", "female"],
-            "description": "Names of the data sets that are compared.",
-        },
+        **FAIR_OPTIONS,
         "grid_size": {
             "type": "integer",
             "minimum": 2,
             "default": 1000,
             "description": "Points of the grid of rates that is searched.",
         },
-        "penalty": {
-            "type": ["number", "null"],
-            "exclusiveMinimum": 0,
-            "default": None,
-            "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled "
-            "rows (LIBLINEAR's C = 1).",
-        },
-        "bias": {
-            "enum": ["regularised", "free", "none"],
-            "default": "regularised",
-            "description": "regularised: a constant feature 1, penalised as the others; free: "
-            "not penalised; none: through the origin.",
-        },
-        "standardise": {
-            "type": "boolean",
-            "default": False,
-            "description": "Whether features are brought to mean 0 and standard deviation 1 "
-            "before the penalty counts.",
-        },
+        **SVM_OPTIONS,
     },
 }
 #: fairlearn's name of each rate, for its threshold optimiser.
@@ -140,8 +115,9 @@ def _quiet():
         yield
 
 
-def _labeled_groups(samples, seen, groups, what):
-    """Labels and groups of the labeled rows; weights are refused."""
+def _labeled_groups(samples, groups, what):
+    """The labeled rows, with their labels and the numbers of their groups; weights are refused."""
+    seen = labeled_rows(samples)
     weight = samples.weight[seen]
     if np.ptp(weight) > 1e-12 * weight.max():
         raise CounterweightError(
@@ -149,11 +125,11 @@ def _labeled_groups(samples, seen, groups, what):
             f"from {weight.min():.4g} to {weight.max():.4g}: leave this method out of weighted "
             "studies."
         )
-    found = _group_numbers(group_masks(samples, groups))
-    missing = [name for g, name in enumerate(groups) if not (found[seen] == g).any()]
+    numbers = _group_numbers(group_masks(samples, groups))[seen]
+    missing = [name for g, name in enumerate(groups) if not (numbers == g).any()]
     if missing:
         raise CounterweightError(f"The group {listed(missing)} has no labeled row to learn from.")
-    return samples.y[seen].astype(int), found[seen]
+    return seen, samples.y[seen].astype(int), numbers
 
 
 def _group_numbers(masks):
@@ -161,6 +137,7 @@ def _group_numbers(masks):
     return np.where(masks.any(axis=0), masks.argmax(axis=0), NEITHER)
 
 
+@dataclass(eq=False, repr=False)
 class ExponentiatedGradientModel(RateEstimator):
     """fairlearn's `ExponentiatedGradient`: a random mixture of reweighted linear classifiers.
 
@@ -189,47 +166,30 @@ class ExponentiatedGradientModel(RateEstimator):
         Classifiers that were fitted.
     """
 
-    SAMPLED = DataSets
-    KEPT = ("weights", "coefficients", "intercepts", "gap", "evaluations")
+    rate: str = "demographic_parity"
+    ratio: float = 0.8
+    groups: tuple = ("male", "female")
+    base: str = "logistic"
+    base_c: float = 1.0
+    eps: float = 0.01
+    max_iter: int = 50
+    standardise: bool = False
 
-    def __init__(
-        self,
-        rate="demographic_parity",
-        ratio=0.8,
-        groups=("male", "female"),
-        base="logistic",
-        base_c=1.0,
-        eps=0.01,
-        max_iter=50,
-        standardise=False,
-    ):
-        self.rate = rate
-        self.ratio = ratio
-        self.groups = groups
-        self.base = base
-        self.base_c = base_c
-        self.eps = eps
-        self.max_iter = max_iter
-        self.standardise = standardise
+    FITTED = {
+        "weights": "weights_",
+        "coefficients": "coef_",
+        "intercepts": "intercept_",
+        "gap": "gap_",
+        "evaluations": "evaluations_",
+    }
+    KEPT = tuple(FITTED)
+    _options = OPTIONS_BY_NAME["exponentiated_gradient"]
 
-    def fit(self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, rng=None):
-        """Fit; `rng` is accepted and not needed.
-
-        Parameters
-        ----------
-        X, y, sample_weight, samples, datasets
-            As `CovarianceConstraint.fit` takes them.
-
-        Raises
-        ------
-        CounterweightError
-            For weights that differ, a ratio outside (0, 1], unusable data or groups.
-        """
+    def _fit(self, samples, rng):
+        """Refuses weights that differ, and groups that are unknown, overlap or have no label."""
         reductions = _imported("fairlearn.reductions")
-        check_options(self, OPTIONS_BY_NAME["exponentiated_gradient"])
-        samples, seen = training_sets(X, y, sample_weight, samples, datasets)
-        labels, groups = _labeled_groups(samples, seen, self.groups, "ExponentiatedGradient")
-        rows, scale, centre = _dense(samples.X[seen]), None, None
+        seen, labels, groups = _labeled_groups(samples, self.groups, "ExponentiatedGradient")
+        rows, scale, centre = np.ascontiguousarray(dense(samples.X[seen])), None, None
         if self.standardise:
             rows, scale, centre = standardised(rows)
         moments = {
@@ -237,27 +197,25 @@ class ExponentiatedGradientModel(RateEstimator):
             "equal_opportunity": reductions.TruePositiveRateParity,
             "equalised_odds": reductions.EqualizedOdds,
         }
-        found = reductions.ExponentiatedGradient(
+        mixture = reductions.ExponentiatedGradient(
             self._base(),
             moments[self.rate](ratio_bound=self.ratio, ratio_bound_slack=0.0),
             eps=self.eps,
             max_iter=self.max_iter,
         )
         with _quiet():
-            found.fit(rows, labels, sensitive_features=groups)
-        used = [k for k in sorted(found.weights_.index) if found.weights_[k] > 0]
-        linear = [_linear(found.predictors_[k], rows.shape[1]) for k in used]
-        self.weights_ = np.array([found.weights_[k] for k in used], dtype=float)
+            mixture.fit(rows, labels, sensitive_features=groups)
+        used = [k for k in sorted(mixture.weights_.index) if mixture.weights_[k] > 0]
+        linear = [_linear(mixture.predictors_[k], rows.shape[1]) for k in used]
+        self.weights_ = np.array([mixture.weights_[k] for k in used], dtype=float)
         self.coef_ = np.array([coefficient for coefficient, _ in linear])
         self.intercept_ = np.array([intercept for _, intercept in linear])
         if self.standardise:
             self.coef_ = self.coef_ / scale
             self.intercept_ = self.intercept_ - self.coef_ @ centre
-        self.gap_ = float(found.best_gap_)
-        self.evaluations_ = int(found.n_oracle_calls_)
-        self.n_features_in_ = rows.shape[1]
-        self.fairlearn_ = found
-        return self
+        self.gap_ = float(mixture.best_gap_)
+        self.evaluations_ = int(mixture.n_oracle_calls_)
+        self.fairlearn_ = mixture
 
     def _base(self):
         if self.base == "logistic":
@@ -270,34 +228,14 @@ class ExponentiatedGradientModel(RateEstimator):
 
     def predict_proba(self, X):
         """Probabilities (n, 2) of the mixture's negative and positive predictions."""
-        self._check_fitted()
-        X = checked_features(X)
-        if X.shape[1] != self.n_features_in_:
-            raise CounterweightError(
-                f"The model has {self.n_features_in_} features, the rows to predict {X.shape[1]}."
-            )
+        X = self._checked(X)
         positive = np.zeros(X.shape[0])
         for weight, coefficient, intercept in zip(
             self.weights_, self.coef_, self.intercept_, strict=True
         ):
             positive += weight * (np.asarray(X @ coefficient).ravel() + intercept > 0)
         # The weights sum to 1 up to rounding.
-        positive = np.clip(positive / self.weights_.sum(), 0.0, 1.0)
-        return np.column_stack([1 - positive, positive])
-
-    def to_arrays(self):
-        """Everything fitted, as arrays by name."""
-        return {
-            "weights": self.weights_,
-            "coefficients": self.coef_,
-            "intercepts": self.intercept_,
-            "gap": np.array([self.gap_]),
-            "evaluations": np.array([float(self.evaluations_)]),
-        }
-
-
-def _dense(X):
-    return np.ascontiguousarray(X.toarray() if is_sparse(X) else X)
+        return two_columns(np.clip(positive / self.weights_.sum(), 0.0, 1.0))
 
 
 def _linear(predictor, features):
@@ -311,13 +249,14 @@ def _scorer():
     """What fairlearn takes for a fitted classifier whose score is its only feature."""
     from sklearn.svm import LinearSVC
 
-    found = LinearSVC()
-    found.coef_, found.intercept_ = np.ones((1, 1)), np.zeros(1)
-    found.classes_, found.n_features_in_ = np.array([0, 1]), 1
-    return found
+    svm = LinearSVC()
+    svm.coef_, svm.intercept_ = np.ones((1, 1)), np.zeros(1)
+    svm.classes_, svm.n_features_in_ = np.array([0, 1]), 1
+    return svm
 
 
-class ThresholdOptimizerModel(SvmBaseline):
+@dataclass(eq=False, repr=False)
+class ThresholdOptimizerModel(GroupedRule, SvmBaseline):
     """fairlearn's `ThresholdOptimizer` on an unconstrained SVM: randomised group thresholds.
 
     After Hardt, Price & Srebro (2016): a group's prediction is a random choice between two
@@ -343,44 +282,18 @@ class ThresholdOptimizerModel(SvmBaseline):
         and 1 (positive above the threshold) or -1 (below).
     """
 
-    GROUPED = True
+    rate: str = "demographic_parity"
+    groups: tuple = ("male", "female")
+    grid_size: int = 1000
+
+    FITTED = SvmBaseline.FITTED | {"rules": "rules_"}
     KEPT = ("rules",)
+    _options = OPTIONS_BY_NAME["threshold_optimizer"]
 
-    def __init__(
-        self,
-        rate="demographic_parity",
-        groups=("male", "female"),
-        grid_size=1000,
-        penalty=None,
-        bias="regularised",
-        standardise=False,
-    ):
-        self.rate = rate
-        self.groups = groups
-        self.grid_size = grid_size
-        self.penalty = penalty
-        self.bias = bias
-        self.standardise = standardise
-
-    features, feature_count, feature_scale = "none", None, None
-
-    def fit(self, X=None, y=None, sample_weight=None, *, samples=None, datasets=None, rng=None):
-        """Fit the SVM and the rules; `rng` is accepted and not needed.
-
-        Parameters
-        ----------
-        X, y, sample_weight, samples, datasets
-            As `CovarianceConstraint.fit` takes them.
-
-        Raises
-        ------
-        CounterweightError
-            For weights that differ, unusable data or groups, and a group with one class.
-        """
+    def _fit(self, samples, rng):
+        """Refuses weights that differ, and groups that are unknown, overlap or have one class."""
         postprocessing = _imported("fairlearn.postprocessing")
-        check_options(self, OPTIONS_BY_NAME["threshold_optimizer"])
-        samples, seen = training_sets(X, y, sample_weight, samples, datasets)
-        labels, groups = _labeled_groups(samples, seen, self.groups, "ThresholdOptimizer")
+        seen, labels, groups = _labeled_groups(samples, self.groups, "ThresholdOptimizer")
         for number in np.unique(groups):
             if np.ptp(labels[groups == number]) == 0:
                 name = "no group" if number == NEITHER else self.groups[number]
@@ -389,7 +302,7 @@ class ThresholdOptimizerModel(SvmBaseline):
                     "choose from: merge groups or label more rows."
                 )
         self._learn(samples, seen, rng)
-        found = postprocessing.ThresholdOptimizer(
+        optimizer = postprocessing.ThresholdOptimizer(
             estimator=_scorer(),
             constraints=THRESHOLD_NAMES[self.rate],
             prefit=True,
@@ -398,10 +311,10 @@ class ThresholdOptimizerModel(SvmBaseline):
         )
         scores = self.decision_function(samples.X[seen])
         with _quiet():
-            found.fit(scores[:, None], labels, sensitive_features=groups)
-        self.fairlearn_ = found
+            optimizer.fit(scores[:, None], labels, sensitive_features=groups)
+        self.fairlearn_ = optimizer
         rules = []
-        for number, choice in found.interpolated_thresholder_.interpolation_dict.items():
+        for number, choice in optimizer.interpolated_thresholder_.interpolation_dict.items():
             line = [number, choice.get("p_ignore", 0.0), choice.get("prediction_constant", 0.0)]
             for share, operation in (
                 (choice.p0, choice.operation0),
@@ -411,30 +324,10 @@ class ThresholdOptimizerModel(SvmBaseline):
                 line += [share, operation._threshold, sign]
             rules.append(line)
         self.rules_ = np.array(sorted(rules), dtype=float)
-        return self
 
-    def predict_proba(self, X, samples=None):
-        """Probabilities (n, 2) of a negative and a positive prediction.
-
-        Parameters
-        ----------
-        X : array (n, d)
-        samples : DataSets
-            Says which rows are in which group.
-        """
-        if samples is None or len(samples) != X.shape[0]:
-            raise CounterweightError(
-                "Group thresholds need the group of each row to predict: give samples, with the "
-                f"data sets {listed(self.groups)} over these {X.shape[0]} rows."
-            )
-        missing = [name for name in self.groups if name not in samples.members]
-        if missing:
-            raise CounterweightError(
-                f"The rows to predict have no data set {listed(missing)}; they have "
-                f"{listed(samples.members) or 'none'}."
-            )
-        groups = _group_numbers(np.array([samples.members[name] for name in self.groups]))
-        scores, positive = self.decision_function(X), np.full(X.shape[0], np.nan)
+    def _positive(self, scores, masks):
+        """Refuses rows in no group, where no training row was in none."""
+        groups, positive = _group_numbers(masks), np.full(len(scores), np.nan)
         for number, ignored, constant, *rules in self.rules_:
             rows = groups == number
             mixed = np.zeros(int(rows.sum()))
@@ -448,9 +341,4 @@ class ThresholdOptimizerModel(SvmBaseline):
                 f"in none of the groups {listed(self.groups)}, and no training row was: name "
                 "groups that hold every row."
             )
-        positive = np.clip(positive, 0.0, 1.0)
-        return np.column_stack([1 - positive, positive])
-
-    def to_arrays(self):
-        """Everything fitted, as arrays by name."""
-        return super().to_arrays() | {"rules": self.rules_}
+        return np.clip(positive, 0.0, 1.0)

@@ -7,6 +7,8 @@ from counterweight.numerics.rates.datasets import is_sparse
 
 KINDS = ("fourier", "nystroem")
 SCALE_ROWS = 1000
+#: Rows denser than this stay dense in the solvers.
+SPARSE_SHARE = 0.25
 
 
 class FeatureMap:
@@ -58,7 +60,7 @@ class FeatureMap:
             raise CounterweightError("feature_count must be at least 1 and feature_scale above 0.")
         n, d = X.shape
         self.deviation_ = deviations(X)
-        drawn = _dense(X[np.sort(rng.permutation(n)[:SCALE_ROWS])]) / self.deviation_
+        drawn = dense(X[np.sort(rng.permutation(n)[:SCALE_ROWS])]) / self.deviation_
         self.scale_ = self.scale
         if self.scale is None:
             distances = _squared_distances(drawn, drawn)[np.triu_indices(len(drawn), 1)]
@@ -70,7 +72,7 @@ class FeatureMap:
             self.offset_ = rng.uniform(0, 2 * np.pi, self.count)
             return self
         chosen = np.sort(rng.permutation(n)[: self.count])
-        self.projection_ = (_dense(X[chosen]) / self.deviation_).T.copy()
+        self.projection_ = (dense(X[chosen]) / self.deviation_).T.copy()
         value, vector = np.linalg.eigh(self._kernel(self.projection_.T))
         # Directions that the drawn rows hardly span would only magnify rounding.
         keep = value > 1e-10 * value[-1]
@@ -89,11 +91,11 @@ class FeatureMap:
             np.cos(angles, out=angles)
             angles *= np.sqrt(2 / len(self.offset_))
             return angles
-        found = np.empty((X.shape[0], self.projection_.shape[1]))
-        for start in range(0, len(found), 1 << 14):
+        features = np.empty((X.shape[0], self.projection_.shape[1]))
+        for start in range(0, len(features), 1 << 14):
             part = slice(start, start + (1 << 14))
-            found[part] = self._kernel(_dense(X[part]) / self.deviation_) @ self.normalisation_
-        return found
+            features[part] = self._kernel(dense(X[part]) / self.deviation_) @ self.normalisation_
+        return features
 
     def to_arrays(self):
         """The map as arrays, by name."""
@@ -110,16 +112,14 @@ class FeatureMap:
     @classmethod
     def from_arrays(cls, arrays):
         """A map from what `to_arrays` gave."""
-        found = cls(KINDS[int(np.ravel(arrays["map_kind"])[0])])
-        found.projection_ = np.asarray(arrays["map_projection"], dtype=float)
-        found.deviation_ = np.asarray(arrays["map_deviation"], dtype=float)
-        found.scale_ = found.scale = float(np.ravel(arrays["map_scale"])[0])
-        found.count = found.projection_.shape[1]
-        if found.kind == "fourier":
-            found.offset_ = np.asarray(arrays["map_offset"], dtype=float)
-        else:
-            found.normalisation_ = np.asarray(arrays["map_normalisation"], dtype=float)
-        return found
+        drawn = cls(KINDS[int(np.ravel(arrays["map_kind"])[0])])
+        drawn.projection_ = np.asarray(arrays["map_projection"], dtype=float)
+        drawn.deviation_ = np.asarray(arrays["map_deviation"], dtype=float)
+        drawn.scale_ = drawn.scale = float(np.ravel(arrays["map_scale"])[0])
+        drawn.count = drawn.projection_.shape[1]
+        part = "offset" if drawn.kind == "fourier" else "normalisation"
+        setattr(drawn, f"{part}_", np.asarray(arrays[f"map_{part}"], dtype=float))
+        return drawn
 
 
 def means(X):
@@ -131,13 +131,48 @@ def deviations(X):
     """Standard deviation of each feature, dense or sparse; 1 for a constant one."""
     if is_sparse(X):
         squares = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-        found = np.sqrt(np.maximum(squares - means(X) ** 2, 0))
+        deviation = np.sqrt(np.maximum(squares - means(X) ** 2, 0))
     else:
-        found = X.std(axis=0)
-    return np.where(found > 1e-12 * np.maximum(1, np.abs(means(X))), found, 1.0)
+        deviation = X.std(axis=0)
+    return np.where(deviation > 1e-12 * np.maximum(1, np.abs(means(X))), deviation, 1.0)
 
 
-def _dense(X):
+def standardised(rows, like=None):
+    """Rows with features of standard deviation 1, and mean 0 unless sparse.
+
+    Parameters
+    ----------
+    rows : array or csr_matrix (n, d)
+    like : array or csr_matrix (m, d), optional
+        Rows whose means and deviations are taken; `rows` themselves by default.
+
+    Returns
+    -------
+    rows : array or csr_matrix (n, d)
+    scale : array (d,)
+    centre : array (d,) or None
+    """
+    like = rows if like is None else like
+    scale = deviations(like)
+    if is_sparse(rows):
+        from scipy import sparse
+
+        return (rows @ sparse.diags(1 / scale)).tocsr(), scale, None
+    centre = means(like)
+    return (rows - centre) / scale, scale, centre
+
+
+def thinned(rows):
+    """Rows as csr_matrix where few of their values are not 0, else as they are."""
+    if is_sparse(rows) or np.count_nonzero(rows) >= SPARSE_SHARE * rows.size:
+        return rows
+    from scipy import sparse
+
+    return sparse.csr_matrix(rows)
+
+
+def dense(X):
+    """Rows as an array, sparse ones too."""
     return X.toarray() if is_sparse(X) else np.asarray(X)
 
 

@@ -1,16 +1,19 @@
 """SVM with a threshold of its own for each of two groups."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from counterweight.errors import CounterweightError, listed
-from counterweight.models.constraints.estimator import check_options
+from counterweight.errors import CounterweightError
+from counterweight.models.constraints.options import GROUP_OPTIONS, MAP_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.svm_baseline import (
-    SvmBaseline,
+    GroupedRule,
+    MappedSvm,
     cuts,
     group_masks,
+    labeled_rows,
     shift_of,
     threshold_within,
-    training_sets,
 )
 from counterweight.numerics.rates.coefficients import rate_parts
 
@@ -21,14 +24,7 @@ OPTIONS = {
         "default": 1.0,
         "description": "The first group's rate is at most the second's divided by kappa.",
     },
-    "groups": {
-        "type": "array",
-        "items": {"type": "string"},
-        "minItems": 2,
-        "maxItems": 2,
-        "default": ["male", "female"],
-        "description": "Names of the two data sets.",
-    },
+    **GROUP_OPTIONS,
     "rate": {
         "enum": ["coverage", "recall", "false_positive_rate"],
         "default": "coverage",
@@ -40,47 +36,13 @@ OPTIONS = {
         "default": False,
         "description": "Whether the second group's rate is bounded by the first's likewise.",
     },
-    "penalty": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
-        "(LIBLINEAR's C = 1).",
-    },
-    "bias": {
-        "enum": ["regularised", "free", "none"],
-        "default": "regularised",
-        "description": "regularised: a constant feature 1, penalised as the others; free: not "
-        "penalised; none: through the origin.",
-    },
-    "features": {
-        "enum": ["none", "fourier", "nystroem"],
-        "default": "none",
-        "description": "Fixed map of the features that makes a kernel classifier.",
-    },
-    "feature_count": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 300,
-        "description": "Features of the map.",
-    },
-    "feature_scale": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "Scale of the map's Gaussian kernel in standard deviations of the "
-        "features; null: the median distance of 1,000 rows.",
-    },
-    "standardise": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether features are brought to mean 0 and standard deviation 1 before "
-        "the penalty counts (sparse ones are scaled only).",
-    },
+    **SVM_OPTIONS,
+    **MAP_OPTIONS,
 }
 
 
-class GroupThresholds(SvmBaseline):
+@dataclass(eq=False, repr=False)
+class GroupThresholds(GroupedRule, MappedSvm):
     """An unconstrained SVM with the two thresholds of least training error under a constraint.
 
     After Hardt, Price & Srebro (2016), without randomisation: rate(A) <= rate(B) / kappa for
@@ -105,70 +67,21 @@ class GroupThresholds(SvmBaseline):
     thresholds_ : numpy.ndarray, shape (2,)
     """
 
-    GROUPED = True
+    kappa: float = 1.0
+    groups: tuple = ("male", "female")
+    rate: str = "coverage"
+    both: bool = False
 
-    def __init__(
-        self,
-        kappa=1.0,
-        groups=("male", "female"),
-        rate="coverage",
-        both=False,
-        penalty=None,
-        bias="regularised",
-        features="none",
-        feature_count=300,
-        feature_scale=None,
-        standardise=False,
-    ):
-        self.kappa = kappa
-        self.groups = groups
-        self.rate = rate
-        self.both = both
-        self.penalty = penalty
-        self.bias = bias
-        self.features = features
-        self.feature_count = feature_count
-        self.feature_scale = feature_scale
-        self.standardise = standardise
+    FITTED = MappedSvm.FITTED | {"thresholds": "thresholds_"}
+    _options = OPTIONS
 
-    def fit(
-        self,
-        X=None,
-        y=None,
-        sample_weight=None,
-        *,
-        samples=None,
-        datasets=None,
-        deployed=None,
-        rng=None,
-    ):
-        """Fit, and choose the thresholds.
-
-        Parameters
-        ----------
-        X : array or scipy.sparse matrix (n, d), optional
-        y : array (n,) of 1 and 0, or -1 where the label is hidden, optional
-        sample_weight : array (n,), optional
-        samples : DataSets, optional
-            The training rows with their labels, weights and data sets; nothing else is looked
-            at then.
-        datasets, deployed
-            Named data sets and scores of a deployed model, as `ConstrainedClassifier.fit` takes
-            them.
-        rng : numpy.random.Generator, optional
-            Draws the random features, if there are any.
-
-        Raises
-        ------
-        CounterweightError
-            For unusable data, groups that are unknown or overlap or lack what the rate needs.
-        """
-        check_options(self, OPTIONS)
+    def _fit(self, samples, rng):
+        """Refuses groups that are unknown, overlap or lack what the rate needs."""
         if self.both and self.kappa > 1:
             raise CounterweightError(
                 f"kappa is {self.kappa}; it must be at most 1 where both groups are bounded."
             )
-        samples, seen = training_sets(X, y, sample_weight, samples, datasets, deployed)
+        seen = labeled_rows(samples)
         masks = group_masks(samples, self.groups, exactly=2)
         self._learn(samples, seen, rng)
         scores = self.decision_function(samples.X)
@@ -191,7 +104,6 @@ class GroupThresholds(SvmBaseline):
         self.thresholds_ = np.array(
             [threshold_within(sides[0][2][first]), threshold_within(sides[1][2][second])]
         )
-        return self
 
     def _best(self, rate, error, other_rate, other_error):
         """Positions of the best pair; rates ascend along their arrays."""
@@ -205,39 +117,17 @@ class GroupThresholds(SvmBaseline):
         best = int(np.argmin(sums))
         return int(np.flatnonzero(possible)[best]), int(at[best])
 
-    def predict_proba(self, X, samples=None):
-        """Probabilities (n, 2): max(0, min(1, 1/2 + f - threshold of the group)) of positive.
-
-        Parameters
-        ----------
-        X : array (n, d)
-        samples : DataSets
-            Says which rows are in which group.
-        """
-        if samples is None or len(samples) != X.shape[0]:
-            raise CounterweightError(
-                "Group thresholds need the group of each row to predict: give samples, with the "
-                f"data sets {listed(self.groups)} over these {X.shape[0]} rows."
-            )
-        scores = self.decision_function(X)
-        for name, threshold in zip(self.groups, self.thresholds_, strict=True):
-            if name not in samples.members:
-                raise CounterweightError(
-                    f"The rows to predict have no data set {name}; they have "
-                    f"{listed(samples.members) or 'none'}."
-                )
-            scores = scores - threshold * samples.members[name]
-        return self._probabilities(scores)
-
-    def to_arrays(self):
-        """Everything fitted, as arrays by name."""
-        return super().to_arrays() | {"thresholds": self.thresholds_}
+    def _positive(self, scores, masks):
+        """max(0, min(1, 1/2 + f - threshold of the group)) of each row."""
+        for mask, threshold in zip(masks, self.thresholds_, strict=True):
+            scores = scores - threshold * mask
+        return np.clip(0.5 + scores, 0.0, 1.0)
 
 
 def _interval_minima(values, low, high):
     """Least of values[low:high] of each (nonempty) interval, and the first place of it.
 
-    Minima over all runs of 2^k values are kept; two runs, which may overlap, make up any
+    Minima over all runs of 2^k values are held; two runs, which may overlap, make up any
     interval.
     """
     places = [np.arange(len(values))]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.solver.rows import DistinctRows
+from counterweight.models.constraints.solver.rows import DistinctRows, balanced
 
 #: Most proximal steps, and most Newton steps of each.
 OUTER, INNER = 40, 50
@@ -102,9 +102,9 @@ class HingeRows:
             accuracy = max(min(1e-4, 0.02 * (upper - lower)), 0.02 * tolerance)
             w, f, slopes, count = self._smooth_minimum(w, f, slopes, sharpness, line, accuracy)
             steps += count
-            found = self._objective(w, f)
-            if found < upper:
-                best, upper = w, found
+            objective = self._objective(w, f)
+            if objective < upper:
+                best, upper = w, objective
             lower = max(lower, self._dual(slopes, line, value))
             if upper - lower <= tolerance:
                 break
@@ -122,18 +122,14 @@ class HingeRows:
         free = self.regularisation <= 0
         if free.any():
             # With a bias without penalty the bound is finite only where both sides balance.
-            total, other = up.sum(), down.sum()
-            if total > other:
-                up = up * (other / total)
-            elif other > total:
-                down = down * (total / other)
+            up, down = balanced(up, down)
         pull = -self.rows.combine(up - down)[~free]
         extra = 0.0
         if line is not None:
             # The bias is never part of the line, so all of its coordinates are penalised.
-            kept = line[~free]
-            multiplier = (kept @ pull - self.penalty * value) / (kept @ kept)
-            pull = pull - multiplier * kept
+            line = line[~free]
+            multiplier = (line @ pull - self.penalty * value) / (line @ line)
+            pull = pull - multiplier * line
             extra = multiplier * value
         return 0.5 * (up.sum() + down.sum()) - pull @ pull / (2 * self.penalty) - extra
 

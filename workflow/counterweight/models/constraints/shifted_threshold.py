@@ -1,15 +1,17 @@
 """SVM whose threshold is shifted until a constraint on rates holds."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.estimator import check_options
+from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.svm_baseline import (
-    SvmBaseline,
+    MappedSvm,
     cuts,
+    labeled_rows,
     shift_of,
     threshold_within,
-    training_sets,
 )
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 
@@ -18,61 +20,17 @@ OPTIONS = {
         "type": "string",
         "description": "What has to hold on the training rows, e.g. recall(d2) >= 0.9.",
     },
-    "kappa": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "Value of the parameter kappa in the constraint.",
-    },
-    "target": {
-        "type": ["number", "null"],
-        "default": None,
-        "description": "Value of the parameter target in the constraint.",
-    },
-    "penalty": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
-        "(LIBLINEAR's C = 1).",
-    },
-    "bias": {
-        "enum": ["regularised", "free", "none"],
-        "default": "regularised",
-        "description": "regularised: a constant feature 1, penalised as the others; free: not "
-        "penalised; none: through the origin.",
-    },
-    "features": {
-        "enum": ["none", "fourier", "nystroem"],
-        "default": "none",
-        "description": "Fixed map of the features that makes a kernel classifier.",
-    },
-    "feature_count": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 300,
-        "description": "Features of the map.",
-    },
-    "feature_scale": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "Scale of the map's Gaussian kernel in standard deviations of the "
-        "features; null: the median distance of 1,000 rows.",
-    },
-    "standardise": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether features are brought to mean 0 and standard deviation 1 before "
-        "the penalty counts (sparse ones are scaled only).",
-    },
+    **PARAMETER_OPTIONS,
+    **SVM_OPTIONS,
+    **MAP_OPTIONS,
 }
 
 #: Rounding that a sum of shares may have.
 ROUNDING = 1e-12
 
 
-class ShiftedThreshold(SvmBaseline):
+@dataclass(eq=False, repr=False)
+class ShiftedThreshold(MappedSvm):
     """An unconstrained SVM, its bias then shifted as little as the constraint allows.
 
     The baseline of section 4.2 of Goh et al. (2016). A row is predicted positive iff its score
@@ -96,63 +54,16 @@ class ShiftedThreshold(SvmBaseline):
         0 where the SVM meets the constraint as it is.
     """
 
-    def __init__(
-        self,
-        constraint,
-        kappa=None,
-        target=None,
-        penalty=None,
-        bias="regularised",
-        features="none",
-        feature_count=300,
-        feature_scale=None,
-        standardise=False,
-    ):
-        self.constraint = constraint
-        self.kappa = kappa
-        self.target = target
-        self.penalty = penalty
-        self.bias = bias
-        self.features = features
-        self.feature_count = feature_count
-        self.feature_scale = feature_scale
-        self.standardise = standardise
+    constraint: str
+    kappa: float | None = None
+    target: float | None = None
 
-    def fit(
-        self,
-        X=None,
-        y=None,
-        sample_weight=None,
-        *,
-        samples=None,
-        datasets=None,
-        deployed=None,
-        rng=None,
-    ):
-        """Fit, and shift.
+    FITTED = MappedSvm.FITTED | {"thresholds": "threshold_"}
+    _options = OPTIONS
 
-        Parameters
-        ----------
-        X : array or scipy.sparse matrix (n, d), optional
-        y : array (n,) of 1 and 0, or -1 where the label is hidden, optional
-        sample_weight : array (n,), optional
-        samples : DataSets, optional
-            The training rows with their labels, weights and data sets; nothing else is looked
-            at then.
-        datasets, deployed
-            Named data sets and scores of a deployed model, as `ConstrainedClassifier.fit` takes
-            them.
-        rng : numpy.random.Generator, optional
-            Draws the random features, if there are any.
-
-        Raises
-        ------
-        CounterweightError
-            For unusable data, a constraint that cannot be read, and one that holds at no
-            threshold (with the least violation).
-        """
-        check_options(self, OPTIONS)
-        samples, seen = training_sets(X, y, sample_weight, samples, datasets, deployed)
+    def _fit(self, samples, rng):
+        """Refuses a constraint that holds at no threshold, with the least violation."""
+        seen = labeled_rows(samples)
         parameters = {"kappa": self.kappa, "target": self.target}
         problem = compile_rates("coverage(everyone)", [self.constraint], samples, parameters)
         self._learn(samples, seen, rng)
@@ -162,9 +73,9 @@ class ShiftedThreshold(SvmBaseline):
             # Moving a row from negative to positive changes the rate by P - N.
             change = problem.positive[j] - problem.negative[j]
             totals = np.concatenate([[0.0], np.cumsum(change[order])])[above]
-            found = totals + problem.negative[j].sum() + problem.constants[j] - bound
+            value = totals + problem.negative[j].sum() + problem.constants[j] - bound
             size = problem.positive[j].sum() + problem.negative[j].sum() + abs(bound)
-            excess = np.maximum(excess, found - ROUNDING * (1 + size))
+            excess = np.maximum(excess, value - ROUNDING * (1 + size))
         shift = np.where(excess <= 0, shift_of(edges), np.inf)
         best = int(np.argmin(shift))
         if not np.isfinite(shift[best]):
@@ -173,12 +84,7 @@ class ShiftedThreshold(SvmBaseline):
                 f"rows; the least violation is {excess.min():.4g}: loosen the constraint."
             )
         self.threshold_ = threshold_within(edges[best])
-        return self
 
     def predict_proba(self, X):
         """Probabilities (n, 2): max(0, min(1, 1/2 + f - threshold)) of a positive prediction."""
-        return self._probabilities(self.decision_function(X) - self.threshold_)
-
-    def to_arrays(self):
-        """Everything fitted, as arrays by name."""
-        return super().to_arrays() | {"thresholds": np.array([self.threshold_])}
+        return self._randomised(self.decision_function(X) - self.threshold_)

@@ -2,32 +2,25 @@
 
 import hashlib
 import weakref
+from dataclasses import dataclass
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.constraints.estimator import RateEstimator
-from counterweight.models.constraints.feature_maps import FeatureMap, deviations, means
+from counterweight.models.constraints.estimator import LinearScore, two_columns
 from counterweight.models.constraints.linear_svm import HingeRows
-from counterweight.numerics.rates.datasets import DataSets, checked_features, is_sparse
 
-#: Rows denser than this stay dense in the solver.
-SPARSE_SHARE = 0.25
 _FITS = weakref.WeakKeyDictionary()
 
 
-def training_sets(X, y, sample_weight, samples, datasets=None, deployed=None):
-    """Data sets of the training rows: those given, or made from the arguments of `fit`.
+def labeled_rows(samples):
+    """Rows to learn from, bool (n,): those with a label and a weight above 0.
 
     Raises
     ------
     CounterweightError
-        When there is neither, and when the labeled rows do not hold both classes.
+        When they do not hold both classes.
     """
-    if samples is None:
-        if X is None or y is None:
-            raise CounterweightError("fit needs X and y, or samples.")
-        samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
     seen = samples.mask((("labeled",),)) & (samples.weight > 0)
     for label in (0, 1):
         if not (samples.y[seen] == label).any():
@@ -35,7 +28,7 @@ def training_sets(X, y, sample_weight, samples, datasets=None, deployed=None):
                 f"No labeled row with a positive weight has the label {label}: a classifier needs "
                 "both classes."
             )
-    return samples, seen
+    return seen
 
 
 def group_masks(samples, groups, exactly=None):
@@ -111,29 +104,14 @@ def shift_of(edges):
     return np.where((low <= 0) & (high > 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
 
 
-def standardised(X):
-    """Rows with features of standard deviation 1, and mean 0 unless sparse.
-
-    Returns
-    -------
-    rows : array or csr_matrix
-    scale : array (d,)
-    centre : array (d,) or None
-    """
-    scale = deviations(X)
-    if is_sparse(X):
-        from scipy import sparse
-
-        return (X @ sparse.diags(1 / scale)).tocsr(), scale, None
-    centre = means(X)
-    return (X - centre) / scale, scale, centre
-
-
-class SvmBaseline(RateEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SvmBaseline(LinearScore):
     """A linear SVM, and what is needed to predict with it.
 
-    Subclasses have the options `penalty`, `bias`, `features`, `feature_count`,
-    `feature_scale` and `standardise` of `ConstrainedClassifier`.
+    Parameters
+    ----------
+    penalty, bias, standardise
+        See `options.SVM_OPTIONS`.
 
     Attributes
     ----------
@@ -144,96 +122,101 @@ class SvmBaseline(RateEstimator):
     map_ : FeatureMap or None
     """
 
-    SAMPLED = DataSets
-    KEPT = (
-        "coefficient",
-        "intercept",
-        "objective",
-        "gap",
-        "feasible",
-        "penalty",
-        "evaluations",
-        "coefficient_norm",
-        "thresholds",
-    )
+    penalty: float | None = None
+    bias: str = "regularised"
+    standardise: bool = False
+
+    FITTED = {
+        "coefficient": "coef_",
+        "intercept": "intercept_",
+        "objective": "objective_",
+        "gap": "gap_",
+        "feasible": "feasible_",
+        "penalty": "penalty_",
+        "evaluations": "evaluations_",
+        "coefficient_norm": "norm_",
+        "map": "map_",
+    }
+    KEPT = (*(name for name in FITTED if name != "map"), "thresholds")
+    feasible_ = True
 
     def _learn(self, samples, seen, rng, direction=None):
-        """Fit the SVM to the labeled rows.
+        """Fit the SVM to the rows `seen`.
 
         `direction`, if given, is a function from the solver's rows of all training rows to
-        ``line, bound``: |line @ w| <= bound is then kept.
+        ``line, bound``: |line @ w| <= bound then holds.
         """
-        self.n_features_in_ = samples.X.shape[1]
+        self._draw_map(samples.X, rng)
         # The settings of a sweep share the training rows, and what follows from them alone.
         fits, key = {}, None
-        if self.features == "none":
+        if self.map_ is None:
             fits = _FITS.setdefault(samples, {})
             sums = (hashlib.sha256(v.tobytes()).digest() for v in (samples.y, samples.weight, seen))
             key = (id(samples.X), self.penalty, self.bias, self.standardise, *sums)
         if key not in fits:
-            fits[key] = self._unconstrained(samples, seen, rng)
-        self.map_, rows, scale, centre, hinges, found = fits[key]
+            rows, scale, centre = self._solver_rows(samples.X)
+            hinges = HingeRows(
+                rows[seen], samples.y[seen], samples.weight[seen], self.penalty, self.bias
+            )
+            fits[key] = rows, scale, centre, hinges, hinges.solve()
+        rows, scale, centre, hinges, svm = fits[key]
         if direction is not None:
             line, bound = direction(rows)
-            value = line @ found.coefficient
+            value = line @ svm.coefficient
             if abs(value) > bound and line.any():
                 # The problem is convex, so the constraint that is broken holds with equality.
-                found = hinges.solve(line, np.copysign(bound, value), start=found)
-        self.penalty_, self.gap_, self.objective_ = hinges.penalty, found.gap, found.objective
-        self.evaluations_ = found.evaluations
-        penalised = found.intercept if self.bias == "regularised" else 0.0
-        self.norm_ = float(np.sqrt(found.coefficient @ found.coefficient + penalised**2))
-        self.coef_ = found.coefficient if scale is None else found.coefficient / scale
-        self.intercept_ = found.intercept
-        if centre is not None:
-            self.intercept_ -= float(centre @ self.coef_)
+                svm = hinges.solve(line, np.copysign(bound, value), start=svm)
+        self.penalty_, self.gap_, self.objective_ = hinges.penalty, svm.gap, svm.objective
+        self.evaluations_ = svm.evaluations
+        self._keep_score(svm.coefficient, svm.intercept, scale, centre)
 
-    def _unconstrained(self, samples, seen, rng):
-        """The map, the solver's rows with their scale and centre, and the SVM."""
-        found_map, rows = None, samples.X
-        if self.features != "none":
-            found_map = FeatureMap(self.features, self.feature_count, self.feature_scale)
-            found_map.fit(rows, np.random.default_rng(0) if rng is None else rng)
-            rows = found_map.transform(rows)
-        scale = centre = None
-        if self.standardise and found_map is None:
-            rows, scale, centre = standardised(rows)
-        if not is_sparse(rows) and np.count_nonzero(rows) < SPARSE_SHARE * rows.size:
-            from scipy import sparse
 
-            rows = sparse.csr_matrix(rows)
-        hinges = HingeRows(
-            rows[seen], samples.y[seen], samples.weight[seen], self.penalty, self.bias
-        )
-        return found_map, rows, scale, centre, hinges, hinges.solve()
+@dataclass(eq=False, repr=False, kw_only=True)
+class MappedSvm(SvmBaseline):
+    """The same, of a fixed map of the features if asked.
 
-    def decision_function(self, X):
-        """Scores of rows, dense or sparse, before any threshold; (n,)."""
-        self._check_fitted()
-        X = checked_features(X)
-        if X.shape[1] != self.n_features_in_:
+    Parameters
+    ----------
+    penalty, bias, standardise
+        See `options.SVM_OPTIONS`.
+    features, feature_count, feature_scale
+        See `options.MAP_OPTIONS`.
+    """
+
+    features: str = "none"
+    feature_count: int = 300
+    feature_scale: float | None = None
+
+
+class GroupedRule:
+    """Predictions by the score of a row and its group; subclasses have `_positive`."""
+
+    GROUPED = True
+
+    def predict_proba(self, X, samples=None):
+        """Probabilities (n, 2) of a negative and a positive prediction.
+
+        Parameters
+        ----------
+        X : array (n, d)
+        samples : DataSets
+            Says which rows are in which group.
+
+        Raises
+        ------
+        CounterweightError
+            When `samples` are not given, are not of these rows, or lack a group.
+        """
+        if samples is None or len(samples) != X.shape[0]:
             raise CounterweightError(
-                f"The model has {self.n_features_in_} features, the rows to predict {X.shape[1]}."
+                "Group thresholds need the group of each row to predict: give samples, with the "
+                f"data sets {listed(self.groups)} over these {X.shape[0]} rows."
             )
-        if self.map_ is not None:
-            X = self.map_.transform(X)
-        return np.asarray(X @ self.coef_).ravel() + self.intercept_
-
-    def _probabilities(self, scores):
-        positive = np.clip(0.5 + scores, 0.0, 1.0)
-        return np.column_stack([1 - positive, positive])
-
-    def to_arrays(self):
-        """Everything fitted, as arrays by name."""
-        self._check_fitted()
-        arrays = {
-            "coefficient": self.coef_,
-            "intercept": np.array([self.intercept_]),
-            "objective": np.array([self.objective_]),
-            "gap": np.array([self.gap_]),
-            "feasible": np.array([1.0]),
-            "penalty": np.array([self.penalty_]),
-            "evaluations": np.array([float(self.evaluations_)]),
-            "coefficient_norm": np.array([self.norm_]),
-        }
-        return arrays | (self.map_.to_arrays() if self.map_ is not None else {})
+        missing = [name for name in self.groups if name not in samples.members]
+        if missing:
+            raise CounterweightError(
+                f"The rows to predict have no data set {listed(missing)}; they have "
+                f"{listed(samples.members) or 'none'}."
+            )
+        masks = np.array([samples.members[name] for name in self.groups])
+        return two_columns(self._positive(self.decision_function(X), masks))

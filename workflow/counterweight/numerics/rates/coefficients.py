@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.rates.datasets import UndefinedRate
 from counterweight.numerics.rates.language import (
     LEVELS,
     RATES,
@@ -14,6 +13,7 @@ from counterweight.numerics.rates.language import (
     Operation,
     Parameter,
     Rate,
+    UndefinedRate,
     check_parameter,
     parse_constraint,
     parse_expression,
@@ -144,17 +144,17 @@ def deployed_positive(data, rows, where):
 def deployed_value(rate, data):
     """A rate of the deployed model: a number."""
     names = ("true_positives", "false_positives") if rate.name == "precision" else (rate.name,)
-    found = []
+    values = []
     for name in names:
         parts = rate_parts(name, rate.sets, data)
         predicted = deployed_positive(data, parts.rows, str(rate))
         total = np.where(predicted, parts.positive, parts.negative).sum()
-        found.append(total if parts.mass is None else total / parts.mass.sum())
+        values.append(total if parts.mass is None else total / parts.mass.sum())
     if rate.name != "precision":
-        return float(found[0])
-    if not sum(found):
+        return float(values[0])
+    if not sum(values):
         raise UndefinedRate(f"{rate}: the deployed model has no positive prediction there.")
-    return float(found[0] / sum(found))
+    return float(values[0] / sum(values))
 
 
 def affine(tree, data, parameters):
@@ -193,8 +193,8 @@ def affine(tree, data, parameters):
         return constant / other, {rate: value / other for rate, value in terms.items()}
     if terms and more:
         raise product_refused(next(iter(terms)), next(iter(more)))
-    factor, kept = (constant, more) if more else (other, terms)
-    return constant * other, {rate: value * factor for rate, value in kept.items()}
+    factor, scaled = (constant, more) if more else (other, terms)
+    return constant * other, {rate: value * factor for rate, value in scaled.items()}
 
 
 def _row(terms, data, precision=None):

@@ -4,11 +4,18 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import checked_weights
-from counterweight.numerics.rates.language import BUILTIN_SETS, check_set, is_name, set_text
+from counterweight.numerics.rates.language import (
+    BUILTIN_SETS,
+    UndefinedRate,
+    check_set,
+    is_name,
+    set_text,
+)
+from counterweight.numerics.rates.measures import measure
 
 
 def is_sparse(X):
-    """Whether `X` is a scipy sparse matrix, told without importing scipy."""
+    """Whether `X` is a scipy sparse matrix, asked without importing scipy."""
     return hasattr(X, "tocsr")
 
 
@@ -91,10 +98,6 @@ def _numbers(values, what):
         return np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise CounterweightError(f"The {what} must be numbers: {error}.") from error
-
-
-class UndefinedRate(CounterweightError):
-    """A data set lacks the rows, labels or scores that a rate needs."""
 
 
 class DataSets:
@@ -182,18 +185,18 @@ class DataSets:
         CounterweightError
             When a name is unknown, or no row is in the set.
         """
-        found = np.zeros(len(self), bool)
+        rows = np.zeros(len(self), bool)
         for part in sets:
             both = np.ones(len(self), bool)
             for name in part:
                 both &= self._named(name)
-            found |= both
-        if not found.any():
+            rows |= both
+        if not rows.any():
             raise UndefinedRate(
                 f"The data set {set_text(sets)} has no rows among the {len(self)} here: drop "
                 "what is asked of it, or give it rows."
             )
-        return found
+        return rows
 
     def _named(self, name):
         if name == "everyone":
@@ -236,8 +239,6 @@ class DataSets:
         Of `options`, the numbers are parameters. What cannot be known here, such as the error
         on rows whose labels are hidden, is NaN.
         """
-        from counterweight.numerics.rates.measures import measure
-
         numbers = {
             name: value
             for name, value in (options or {}).items()

@@ -24,6 +24,10 @@ from typing import NamedTuple
 from counterweight.errors import CounterweightError
 
 
+class UndefinedRate(CounterweightError):
+    """A data set lacks the rows, labels or scores that a rate needs."""
+
+
 class Kind(NamedTuple):
     """What a rate needs of the rows of its data set."""
 
@@ -203,11 +207,11 @@ class _Reader:
 
     def take(self, *signs):
         """The next sign if it is one of these, else None."""
-        found = self.peek()
-        if found not in signs:
+        sign = self.peek()
+        if sign not in signs:
             return None
         self.at += 1
-        return found
+        return sign
 
     def need(self, sign, where):
         if not self.take(sign):

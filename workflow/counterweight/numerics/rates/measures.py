@@ -8,11 +8,11 @@ from counterweight.numerics.rates.coefficients import (
     deployed_positive,
     rate_parts,
 )
-from counterweight.numerics.rates.datasets import UndefinedRate
 from counterweight.numerics.rates.language import (
     Number,
     Parameter,
     Rate,
+    UndefinedRate,
     check_parameter,
     parse_expression,
 )
@@ -59,20 +59,20 @@ def measure(p, data, expressions, parameters=None, *, errors=False, undefined="r
             f"{int(np.argmax(bad))}): they must be between 0 and 1."
         )
     meter = _Meter(np.array([p > 0.5, p]), data, checked_parameters(parameters), errors, undefined)
-    found = {}
+    values = {}
     for name, text in expressions.items():
         tree = parse_expression(text)
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
-                value, change = meter.value(tree)
+                both, change = meter.value(tree)
                 spread = np.sqrt((np.broadcast_to(change, (2, len(p))) ** 2).sum(1))
         except CounterweightError as error:
             raise CounterweightError(f"Measure {name} ({text}): {error}") from error
-        found[name] = (float(value[0]), float(value[1]))
+        values[name] = (float(both[0]), float(both[1]))
         if errors:
             meter.known.clear()  # influences are 2n numbers for each rate
-            found[name] += (float(spread[0]), float(spread[1]))
-    return found
+            values[name] += (float(spread[0]), float(spread[1]))
+    return values
 
 
 class _Meter:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from counterweight.models.constraints.solver.rows import balanced
+
 # Constraint values up to this, of costs that sum to one, are rounding.
 ROUNDING = 1e-10
 # Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
@@ -67,8 +69,8 @@ class ConvexStep:
 
     def value(self, f, w):
         """Objective and constraints (<= 0 is kept) at w with scores f."""
-        found = self.rates(f)
-        return found[0] + 0.5 * self.regularisation @ (w * w), found[1:]
+        rates = self.rates(f)
+        return rates[0] + 0.5 * self.regularisation @ (w * w), rates[1:]
 
     def costs(self, v):
         """Costs of both hinges of each row in the Lagrangian."""
@@ -86,11 +88,7 @@ class ConvexStep:
         up, down = p * above, q * below
         free = self.regularisation <= 0
         if free.any():
-            total, other = up.sum(), down.sum()
-            if total > other:
-                up = up * (other / total)
-            elif other > total:
-                down = down * (total / other)
+            up, down = balanced(up, down)
         slope = self.rows.combine(up - down)[~free]
         quadratic = 0.5 * np.sum(slope * slope / self.regularisation[~free])
         return 0.5 * (up.sum() + down.sum()) - quadratic + self.constant[0] + v @ self.constant[1:]

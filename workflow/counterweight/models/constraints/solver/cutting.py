@@ -42,17 +42,20 @@ class CutModel:
 
         slopes, offsets = np.array(self.slopes), np.array(self.offsets)
         m = slopes.shape[1]
-        found = linprog(
+        highest = linprog(
             np.append(np.zeros(m), -1.0),
             A_ub=np.column_stack([-slopes, np.ones(len(offsets))]),
             b_ub=offsets,
             bounds=[(0, high) for high in self.width] + [(None, None)],
             method="highs-ds",
         )
-        if not found.success:
-            raise CounterweightError(f"The cuts' linear programme was not solved: {found.message}")
-        weights = np.maximum(-found.ineqlin.marginals, 0.0)
-        return np.clip(found.x[:m], 0.0, self.width), -float(found.fun), weights / weights.sum()
+        if not highest.success:
+            raise CounterweightError(
+                f"The cuts' linear programme was not solved: {highest.message}"
+            )
+        weights = np.maximum(-highest.ineqlin.marginals, 0.0)
+        v = np.clip(highest.x[:m], 0.0, self.width)
+        return v, -float(highest.fun), weights / weights.sum()
 
     def centre(self, floor):
         """Centre of mass of {(v, z): floor <= z <= h(v)}, its v part.
@@ -122,13 +125,13 @@ class CutModel:
         from scipy.optimize import linprog
 
         norms = np.linalg.norm(A, axis=1)
-        found = linprog(
+        ball = linprog(
             np.append(np.zeros(A.shape[1]), -1.0),
             A_ub=np.column_stack([A, norms]),
             b_ub=b,
             bounds=[(None, None)] * A.shape[1] + [(0, None)],
         )
-        return found.x[:-1] if found.success and found.x[-1] > 1e-13 else None
+        return ball.x[:-1] if ball.success and ball.x[-1] > 1e-13 else None
 
 
 class _Bisection:
@@ -175,7 +178,7 @@ def cutting_plane(
     tolerance : float
         Certified gap at which to stop.
     margin, limit, anchor
-        As for `rate_convex.solve_whole`.
+        As for `convex.solve_whole`.
     chooser : {"maximum", "centre", "bisection"}
         Next multipliers: where the cuts' model is highest; the centre of mass of what lies
         between the lower bound and the model; with one constraint, halving.
@@ -255,14 +258,13 @@ def cutting_plane(
         accuracy = max(min(accuracy, 1e-3), 0.2 * tolerance)
         if halving is not None:
             accuracy = 0.05 * tolerance
-        found = SOLVERS[inner](
+        svm = SOLVERS[inner](
             with_multipliers(step, v), ConvexState(svm.w, svm.above, svm.below, v[:0]), accuracy
         )
-        svm = found
-        if found.lower > best.lower:
-            best.lower, best.multipliers = found.lower, v
-            best.above, best.below = found.above, found.below
-        g = look(found.w)
+        if svm.lower > best.lower:
+            best.lower, best.multipliers = svm.lower, v
+            best.above, best.below = svm.above, svm.below
+        g = look(svm.w)
         if halving is not None:
             halving.saw(v, g)
     return best

@@ -57,13 +57,13 @@ def prove_infeasible(positive, negative, constant, most=200):
         slopes.append(slope)
         # q is homogeneous, so each cut goes through the origin: q(v) <= slope'v.
         cuts = np.column_stack([-np.array(slopes), np.ones(len(slopes))])
-        found = linprog(
+        highest = linprog(
             np.append(np.zeros(m), -1.0),
             A_ub=cuts,
             b_ub=np.zeros(len(slopes)),
             bounds=[(0, 1)] * m + [(None, None)],
         )
-        if not found.success or -found.fun - best.least_violation <= 1e-9:
+        if not highest.success or -highest.fun - best.least_violation <= 1e-9:
             break
-        v = np.clip(found.x[:m], 0.0, 1.0)
+        v = np.clip(highest.x[:m], 0.0, 1.0)
     return best

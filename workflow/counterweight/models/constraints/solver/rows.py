@@ -19,10 +19,10 @@ def _hashes(X):
     rng = np.random.default_rng(20160)
     mixed = rng.integers(1, 2**63, size=X.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     if isinstance(X, np.ndarray):
-        found = np.empty(len(X), dtype=np.uint64)
+        hashes = np.empty(len(X), dtype=np.uint64)
         for start in range(0, len(X), 8192):
-            found[start : start + 8192] = _scrambled(X[start : start + 8192]) @ mixed
-        return found
+            hashes[start : start + 8192] = _scrambled(X[start : start + 8192]) @ mixed
+        return hashes
     from scipy.sparse import csr_matrix
 
     stored = csr_matrix((_scrambled(X.data) * mixed[X.indices], X.indices, X.indptr), shape=X.shape)
@@ -52,6 +52,19 @@ def _same_as_previous(X, order, hashes):
     wrong = np.bincount(np.repeat(np.arange(len(pairs)), count)[differs], minlength=len(pairs))
     same[pairs] = wrong == 0
     return same
+
+
+def balanced(up, down):
+    """Slopes of both sides, those of the larger side scaled down to the sum of the smaller.
+
+    A lower bound with a bias that is not penalised is finite only where both sums agree.
+    """
+    total, other = up.sum(), down.sum()
+    if total > other:
+        up = up * (other / total)
+    elif other > total:
+        down = down * (total / other)
+    return up, down
 
 
 class DistinctRows:
@@ -143,10 +156,10 @@ class DistinctRows:
 
     def regularisation(self, penalty):
         """Penalty of each coordinate of w, the bias last."""
-        found = np.full(self.shape[1], float(penalty))
+        ridge = np.full(self.shape[1], float(penalty))
         if self.bias == "free":
-            found[-1] = 0.0
-        return found
+            ridge[-1] = 0.0
+        return ridge
 
     def merge(self, costs):
         """Sum costs, shape (k, n), over equal rows: shape (k, distinct rows)."""

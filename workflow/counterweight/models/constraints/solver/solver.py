@@ -6,6 +6,7 @@ rates. Algorithm 1 replaces the ramps by convex bounds that are tight at the cur
 and solves the convex step again and again.
 """
 
+import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -94,8 +95,8 @@ class _Problem:
     def ramp_values(self, f, w):
         """Scaled value of Problem 2 and of its constraints."""
         s = ramp(f)
-        found = self.positive @ s + self.negative @ (1.0 - s) + self.constant
-        return found[0] + 0.5 * self.regularisation @ (w * w), found[1:]
+        rates = self.positive @ s + self.negative @ (1.0 - s) + self.constant
+        return rates[0] + 0.5 * self.regularisation @ (w * w), rates[1:]
 
     def step(self, tangent):
         return ConvexStep.of_ramps(
@@ -153,34 +154,18 @@ def _first_w(rows, start):
 def _solve(step, state, anchor, limit, method, chooser, inner, tolerance, relative=None):
     """One convex step by the chosen method."""
     margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
+    shared = {"tolerance": tolerance, "margin": margin, "limit": limit, "anchor": anchor}
     if method == "newton" or len(step.constant) == 1:
-        return solve_whole(
-            step,
-            state,
-            tolerance=tolerance,
-            margin=margin,
-            limit=limit,
-            anchor=anchor,
-            relative=relative,
-        )
+        return solve_whole(step, state, **shared, relative=relative)
     from counterweight.models.constraints.solver.cutting import cutting_plane
 
-    return cutting_plane(
-        step,
-        state,
-        tolerance=tolerance,
-        margin=margin,
-        limit=limit,
-        anchor=anchor,
-        chooser="bisection" if method == "bisection" else chooser,
-        inner=inner,
-    )
+    chooser = "bisection" if method == "bisection" else chooser
+    return cutting_plane(step, state, **shared, chooser=chooser, inner=inner)
 
 
 def _search(problem, w, steps, tolerance):
     """A point with smaller violations: elastic steps without the objective."""
-    quiet = _Problem.__new__(_Problem)
-    quiet.__dict__ = dict(problem.__dict__)
+    quiet = copy.copy(problem)
     quiet.positive, quiet.negative = problem.positive.copy(), problem.negative.copy()
     quiet.positive[0] = quiet.negative[0] = 0.0
     quiet.regularisation = problem.regularisation * 1e-2
@@ -188,18 +173,18 @@ def _search(problem, w, steps, tolerance):
     least = np.maximum(problem.ramp_values(f, w)[1], 0.0).sum()
     for _ in range(steps):
         step = quiet.step(f)
-        found = solve_whole(
+        solved = solve_whole(
             step,
             start_state(step, w),
             tolerance=0.1 * tolerance,
             margin=np.full(len(step.constant) - 1, tolerance),
             limit=1.0,
         )
-        f_new = problem.rows.scores(found.w)
-        over = np.maximum(problem.ramp_values(f_new, found.w)[1], 0.0).sum()
+        f_new = problem.rows.scores(solved.w)
+        over = np.maximum(problem.ramp_values(f_new, solved.w)[1], 0.0).sum()
         if over >= least - 1e-9:
             break
-        w, f, least = found.w, f_new, over
+        w, f, least = solved.w, f_new, over
         if over == 0:
             break
     return w
@@ -320,7 +305,7 @@ def minimise_rates(
             gone.append(gone[-1])
             continue
         step = problem.step(f if loss == "ramp" else np.zeros_like(f))
-        kept = step.rates(f)[1:].max(initial=-np.inf) <= ROUNDING
+        within = step.rates(f)[1:].max(initial=-np.inf) <= ROUNDING
         if warm is not None and t < len(warm.states):
             near = warm.states[t]
             state = ConvexState(near.w, near.above, near.below, near.multipliers)
@@ -328,31 +313,31 @@ def minimise_rates(
             state = start_state(step, w)
         else:
             # Multipliers of elastic bounds may stand at their price.
-            near = np.minimum(state.multipliers, 1.0) if kept else state.multipliers
+            near = np.minimum(state.multipliers, 1.0) if within else state.multipliers
             state = ConvexState(w, state.above, state.below, near)
-        found = _solve(
+        state = _solve(
             step,
             state,
-            (w, f) if kept else None,
-            limit if kept else np.minimum(limit, price),
+            (w, f) if within else None,
+            limit if within else np.minimum(limit, price),
             method,
             chooser,
             inner,
-            tolerance if kept else tolerance * max(1.0, price.max()),
+            tolerance if within else tolerance * max(1.0, price.max()),
             svm_gap if m == 0 and t == 0 else None,
         )
-        settled = kept and np.array_equal(found.w, w)
-        state, w = found, found.w
+        settled = within and np.array_equal(state.w, w)
+        w = state.w
         f = rows.scores(w)
         values, excess = problem.ramp_values(f, w)
-        states.append(found)
+        states.append(state)
         iterates.append(w)
-        multipliers.append(found.multipliers * unit)
-        gaps.append(max(found.gap, 0.0) * problem.scale[0])
-        evaluations.append(found.evaluations)
+        multipliers.append(state.multipliers * unit)
+        gaps.append(max(state.gap, 0.0) * problem.scale[0])
+        evaluations.append(state.evaluations)
         path.append(values)
         gone.append(excess)
-        if not kept and excess.max(initial=0.0) > ROUNDING:
+        if not within and excess.max(initial=0.0) > ROUNDING:
             price = np.minimum(price * 10.0, highest)
             if proof is None:
                 proof = _proof(problem)

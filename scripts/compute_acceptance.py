@@ -2,9 +2,10 @@ import numpy as np
 from counterweight.files import jobs
 from counterweight.files.tables import METRICS, metrics_table, read_columns, write_table
 from counterweight.numerics.groups import disclosivity, imbalance, target_shares
+from counterweight.numerics.leaves import realised
 from counterweight.plan.components import configured
-from counterweight.weighting.acceptance import realised, setting_name
-from counterweight.weighting.leaf_tables import leaf_tables
+from counterweight.selection.proxies.leaf_tables import leaf_tables
+from counterweight.weighting.acceptance import setting_name
 
 
 def main(job):

@@ -4,7 +4,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.study_data import StudyData
 from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
 from counterweight.plan.components import load
-from counterweight.weighting.leaf_tables import leaf_columns, reach_sentence
+from counterweight.selection.proxies.leaf_tables import leaf_columns, reach_sentence
 
 
 def main(job):

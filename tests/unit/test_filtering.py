@@ -18,7 +18,7 @@ from counterweight.evaluation.filters.evaluate import (
 )
 from counterweight.models.filters.training import FilterData, coins
 from counterweight.numerics.groups import leaf_table, memberships
-from counterweight.weighting.acceptance import interpolated, interpolated_rows
+from counterweight.numerics.leaves import interpolated, interpolated_rows
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 #: Groups a and b on the left and on the right, in training and in test rows.

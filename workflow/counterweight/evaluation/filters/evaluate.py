@@ -13,7 +13,7 @@ import numpy as np
 from counterweight.evaluation.filters.classifiers import classifier_records
 from counterweight.models.filters.training import accept_probability, coins, filtered
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
-from counterweight.weighting.acceptance import imbalance_floor
+from counterweight.numerics.leaves import imbalance_floor
 
 log = logging.getLogger("counterweight")
 

@@ -29,10 +29,10 @@ from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_arrow, write_table
 from counterweight.models.filters.candidates import Feature, encoded, learned_features
 from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
+from counterweight.numerics.leaves import interpolated_rows
 from counterweight.numerics.zero_rejection import row_uniforms
 from counterweight.plan.components import load
 from counterweight.selection.proxies import split_rules
-from counterweight.weighting.acceptance import interpolated_rows
 
 FILTER = (
     ("part", "string"),

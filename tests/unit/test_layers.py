@@ -54,7 +54,9 @@ def misplaced(module, names):
     """The imports of a module that its room does not allow."""
     allowed = ALLOWED.get(room(module))
     return sorted(
-        name for name in names if allowed is not None and room(name) not in {room(module), *allowed}
+        name
+        for name in names
+        if allowed is not None and room(name) not in {"", room(module), *allowed}
     )
 
 

@@ -5,46 +5,21 @@ they learned is written down as plain facts, one for each feature, and applied t
 the recipe never saw.
 """
 
-import csv
 import logging
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.reading import SEPARATORS
+from counterweight.files.people import MISSING, check_header, read_people
 
 log = logging.getLogger("counterweight")
 
 #: Recipes whose features can be made for new rows.
 RECIPES = ("one_hot", "as_is")
-#: Words of a CSV file that stand for a missing value, unless a column has them as a category.
-BLANKS = frozenset(
-    {
-        "",
-        "?",
-        "NA",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "#N/A N/A",
-        "#NA",
-        "<NA>",
-        "NaN",
-        "nan",
-        "-NaN",
-        "-nan",
-        "1.#IND",
-        "1.#QNAN",
-        "-1.#IND",
-        "-1.#QNAN",
-        "NULL",
-        "null",
-        "None",
-    }
-)
+#: Words that stand for a missing value, unless a column has them as a category.
+BLANKS = MISSING | {"?"}
 #: Words for yes and no in columns that were prepared as 1 and 0.
 TRUTHS = {"true": "1", "false": "0"}
 
@@ -201,7 +176,7 @@ def encoded(frame, features, told=True):
             f"{listed(frame.columns, 30)}: name the columns as in the table that the filter was "
             "fitted on."
         )
-    _check_header("The table of candidates", [name for name in frame.columns if name in columns])
+    check_header("The table of candidates", [name for name in frame.columns if name in columns])
     kinds = {}
     for feature in features:
         kinds.setdefault(feature.column, {})[feature.kind] = feature
@@ -315,86 +290,6 @@ def _codes(values, column, words, pooled, marked, told):
 
 
 def read_candidates(path):
-    """A table of candidates from a CSV or Parquet file.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file that ends in ``.parquet``, or text in UTF-8 with a header, whose fields are
-        separated by commas, semicolons, tabs or bars (the most frequent in the header).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of a CSV file as text.
-
-    Raises
-    ------
-    CounterweightError
-        One sentence: no such file, not readable, a column twice, a line with another number
-        of fields than the header.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise CounterweightError(
-            f"{path} is not there, or is no file: give the table of candidates as "
-            "--config candidates=people.csv."
-        )
-    if path.suffix.lower() in (".parquet", ".pq"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            table = pq.ParquetFile(path).read(use_threads=False)
-        except (pa.ArrowException, OSError) as error:
-            raise CounterweightError(
-                f"{path} is not a readable Parquet file: write it anew, or give a CSV file."
-            ) from error
-        _check_header(path, table.column_names)
-        return table.to_pandas(ignore_metadata=True)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            separator = max(SEPARATORS, key=file.readline().count)
-            file.seek(0)
-            reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
-            names = [name.strip() for name in next(reader, [])]
-            _check_header(path, names)
-            lines = 0
-            for fields in reader:
-                lines += 1
-                if fields and len(fields) != len(names):
-                    raise CounterweightError(
-                        f"{path}, line {reader.line_num} has {len(fields)} fields where the header "
-                        f"has {len(names)}: repair the line."
-                    )
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            skipinitialspace=True,
-            encoding="utf-8-sig",
-            index_col=False,
-            dtype="str",
-            keep_default_na=False,
-        )
-    except UnicodeDecodeError as error:
-        raise CounterweightError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from error
-    except (csv.Error, pd.errors.ParserError) as error:
-        raise CounterweightError(f"{path} cannot be read as CSV: {error}.") from error
-    if len(frame) < lines:
-        log.warning(
-            "%s: %d blank lines are passed over; they are no candidates and have no number.",
-            path,
-            lines - len(frame),
-        )
-    frame.columns = names
-    return frame
-
-
-def _check_header(path, names):
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice or not names:
-        raise CounterweightError(
-            f"{path} has the column {listed(twice)} more than once: remove the others."
-            if twice
-            else f"{path} is empty: put a table with a header there."
-        )
+    """A table of candidates from a CSV or Parquet file: see `read_people`."""
+    advice = "give the table of candidates as --config candidates=people.csv"
+    return read_people(path, absent=advice, nameless=True)

@@ -28,14 +28,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
 from counterweight.labeling.features.one_hot import one_hot  # noqa: E402
 from counterweight.numerics.groups import disclosivity, imbalance, leaf_table  # noqa: E402
+from counterweight.numerics.hulls import closest_in_hull  # noqa: E402
+from counterweight.numerics.leaves import imbalance_floor, realised  # noqa: E402
 from counterweight.plan.components import load  # noqa: E402
 from counterweight.selection.proxies.split_tree import SplitTreeProxy  # noqa: E402
-from counterweight.weighting.acceptance import (  # noqa: E402
-    acceptance,
-    closest_in_hull,
-    imbalance_floor,
-    realised,
-)
+from counterweight.weighting.acceptance import acceptance  # noqa: E402
 
 SECONDS = 20.0
 #: Data set: rows, sensitive column, columns that become no feature, alphas to print, and the

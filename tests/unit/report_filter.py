@@ -5,8 +5,8 @@ import pandas as pd
 import report_example as example
 from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.numerics.groups import memberships
+from counterweight.numerics.leaves import imbalance_floor
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
-from counterweight.weighting.acceptance import imbalance_floor
 
 FAMILY = "balanced_filtering"
 SELECTORS = {

@@ -14,8 +14,8 @@ from counterweight.models.filters.training import (
     filtered,
     train_filter_repeat,
 )
+from counterweight.numerics.leaves import interpolated_rows
 from counterweight.numerics.linear import fit_logistic
-from counterweight.weighting.acceptance import interpolated_rows
 
 
 class TwoLeaves:

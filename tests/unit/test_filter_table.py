@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.features.as_is import as_is
+from counterweight.labeling.features.encoder import Encoder
 from counterweight.labeling.features.one_hot import one_hot
 from counterweight.models.filters import table as ft
-from counterweight.models.filters.candidates import encoded, learned_features, read_candidates
+from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
 from counterweight.models.filters.card import card
 from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
@@ -225,9 +226,9 @@ def test_learned_features_repeat_the_recipe_on_every_row():
     frame = people()
     features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
     names = [name for name in features if name != "row"]
-    known = learned_features(frame, names, RECIPE)
+    known = learned_encoder(frame, names, RECIPE)
     np.testing.assert_array_equal(encoded(frame, known), features[names].to_numpy())
-    assert [feature.kind for feature in known] == [
+    assert [feature.kind for feature in known.features_] == [
         "number",
         "blank",
         "category",
@@ -241,7 +242,7 @@ def test_learned_features_repeat_the_recipe_on_every_row():
     ]
     plain = as_is(frame, np.random.default_rng(0), columns=["income", "flat"])
     recipe = {"name": "as_is", "options": {"columns": ["income", "flat"], "noise": 0.0}}
-    known = learned_features(frame, ["income", "flat"], recipe)
+    known = learned_encoder(frame, ["income", "flat"], recipe)
     np.testing.assert_array_equal(encoded(frame, known), plain[["income", "flat"]].to_numpy())
 
 
@@ -252,14 +253,14 @@ def test_names_that_clash_are_made_as_the_recipe_makes_them():
     frame["town=A"] = np.arange(len(frame)) % 7
     features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
     names = [name for name in features if name != "row"]
-    made = encoded(frame, learned_features(frame, names, RECIPE))
+    made = encoded(frame, learned_encoder(frame, names, RECIPE))
     np.testing.assert_array_equal(made, features[names].to_numpy())
 
 
 def known_features(drop=()):
     frame = people().drop(columns=list(drop))
     features = one_hot(frame, np.random.default_rng(0), **RECIPE["options"])
-    return learned_features(frame, [name for name in features if name != "row"], RECIPE)
+    return learned_encoder(frame, [name for name in features if name != "row"], RECIPE)
 
 
 def test_new_categories_and_holes_are_counted_and_told(caplog):
@@ -274,7 +275,7 @@ def test_new_categories_and_holes_are_counted_and_told(caplog):
     assert "town: 2 of 6 rows have a category that counts as other" in told
     assert "home: 1 of 6 rows have a category that the filter never saw (boat)" in told
     assert "income: missing in 1 of 6 rows" in told and "town: missing in 1 of 6" in told
-    at = {feature.name: i for i, feature in enumerate(known)}
+    at = {feature.name: i for i, feature in enumerate(known.features_)}
     assert X[2, at["town=other"]] == X[3, at["town=other"]] == 1
     assert X[1, [at["home=own"], at["home=rent"], at["home=missing"]]].sum() == 0
     assert X[3, at["home=missing"]] == 1
@@ -334,7 +335,7 @@ def test_columns_of_yes_and_no_are_read_as_the_prepared_table_reads_them(tmp_pat
     prepared = OwnTable.read(tmp_path / "own.csv")
     recipe = {"name": "one_hot", "options": {}}
     names = ["yes", "maybe", "maybe_missing", "x"]
-    known = learned_features(prepared, names, recipe)
+    known = learned_encoder(prepared, names, recipe)
     told = encoded(prepared, known)
     assert set(told[:, 0]) == {0, 1} and told[:, 2].sum() == 2
     for name in ("own.csv", "own.parquet"):
@@ -343,9 +344,9 @@ def test_columns_of_yes_and_no_are_read_as_the_prepared_table_reads_them(tmp_pat
 
 def test_recipes_that_new_rows_cannot_repeat_are_refused():
     with pytest.raises(CounterweightError, match="recipe adult_binary"):
-        learned_features(people(), [], {"name": "adult_binary", "options": {}})
+        learned_encoder(people(), [], {"name": "adult_binary", "options": {}})
     with pytest.raises(CounterweightError, match="noise"):
-        learned_features(people(), [], {"name": "as_is", "options": {"noise": 0.1}})
+        learned_encoder(people(), [], {"name": "as_is", "options": {"noise": 0.1}})
 
 
 def test_features_that_the_prepared_table_does_not_give_are_refused():
@@ -356,7 +357,7 @@ def test_features_that_the_prepared_table_does_not_give_are_refused():
 
 
 def test_a_table_that_is_no_filter_is_refused(tmp_path, made):
-    half = SimpleNamespace(**vars(ft.read_filter(made.path)) | {"features": []})
+    half = SimpleNamespace(**vars(ft.read_filter(made.path)) | {"encoder": Encoder.of([])})
     ft.write_filter(tmp_path / "half.parquet", half)
     with pytest.raises(CounterweightError, match="is no filter"):
         ft.read_filter(tmp_path / "half.parquet")

@@ -16,7 +16,7 @@ from counterweight.evaluation.filters.evaluate import (
 from counterweight.files.study_data import StudyData
 from counterweight.models.filters.training import coins
 from counterweight.numerics.groups import leaf_table, memberships
-from counterweight.weighting.acceptance import interpolated, interpolated_rows
+from counterweight.numerics.leaves import interpolated, interpolated_rows
 from stage_jobs import run_script
 
 #: Groups a and b on the left and on the right, in training and in test rows.

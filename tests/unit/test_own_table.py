@@ -46,6 +46,22 @@ def test_byte_order_mark_quotes_and_true_false(tmp_path):
     assert str(frame["a"].dtype) == "Int64"
 
 
+def test_blanks_before_values_line_breaks_in_quotes_and_words_for_missing_values(tmp_path):
+    text = 'a, b , c\n 1, " x, y" ,2.5\n   \n3,"z\n\nz", NA\n\n5 ,"", 6 \n'
+    frame = OwnTable.read(write(tmp_path, text))
+    assert list(frame) == ["row", "a", "b", "c"]
+    assert frame["a"].tolist() == [1, 3, 5] and str(frame["a"].dtype) == "Int64"
+    assert frame["b"].tolist()[:2] == [" x, y ", "z\n\nz"] and pd.isna(frame["b"][2])
+    assert frame["c"].tolist()[::2] == [2.5, 6] and np.isnan(frame["c"][1])
+
+
+def test_numbers_are_read_as_they_were_written(tmp_path):
+    rng = np.random.default_rng(0)
+    given = pd.DataFrame({"x": rng.normal(size=999), "y": rng.lognormal(0, 30, 999)})
+    given.to_csv(tmp_path / "mine.csv", index=False)
+    pd.testing.assert_frame_equal(OwnTable.read(tmp_path / "mine.csv")[["x", "y"]], given)
+
+
 def test_parquet_is_the_same_table(tmp_path):
     frame = OwnTable.read(write(tmp_path))
     path = tmp_path / "mine.parquet"
@@ -71,6 +87,8 @@ def test_parquet_is_the_same_table(tmp_path):
         ("a,b\n1,12345678901234567\n2,3\n", "the column 'b' has numbers of more than 15 digits"),
         ("a,b\n1,\0\n", "line 2 holds a byte 0"),
         (b"a,b\n1,\xe9\n", "is not UTF-8 text (byte 0xe9)"),
+        ('a,b\n1,"x\n2,y\n', "cannot be read as CSV: a quote that opens a field does not close"),
+        ('a,b\n1,"x\n\ny"\n\n2,3,4\n', "line 6 has 3 fields where the header has 2"),
     ],
 )
 def test_what_is_wrong_is_told(tmp_path, text, told):

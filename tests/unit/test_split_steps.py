@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from counterweight.numerics.hulls import closest_in_hull
 from counterweight.selection.proxies.split_rules import ROOT, Split
 from counterweight.selection.proxies.split_steps import lemma3, step_records, steps
-from counterweight.weighting.acceptance import closest_in_hull
 
 
 def split(place):

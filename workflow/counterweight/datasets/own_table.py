@@ -1,10 +1,9 @@
 """A table of the user's own: CSV or Parquet, any columns."""
 
-import csv
-from pathlib import Path
+from contextlib import suppress
 
-from counterweight.errors import CounterweightError, listed
-from counterweight.files.reading import SEPARATORS
+from counterweight.errors import CounterweightError
+from counterweight.files.people import MISSING, is_parquet, read_people
 
 TITLE = "Own table"
 LICENCE = "the user's own"
@@ -45,104 +44,34 @@ class OwnTable:
         """
         import numpy as np
 
-        path = Path(path)
-        if not path.is_file():
+        frame = read_people(path, absent="correct the path of the table in the config")
+        if "row" in frame:
             raise CounterweightError(
-                f"{path} is not there, or is no file: correct the path of the table in the config."
+                f"{path} has a column row, the name of the row number here: rename it."
             )
-        packed = path.suffix.lower() in (".parquet", ".pq")
-        frame = _parquet(path) if packed else _text(path)
-        _check_names(path, list(frame.columns))
         if not len(frame):
             raise CounterweightError(f"{path} has a header but no row: there is nothing to learn.")
-        frame = frame.copy()
+        typed = is_parquet(path)
         for name in frame.columns:
-            frame[name] = _typed(path, name, frame[name])
+            values = frame[name] if typed else _read(frame[name])
+            frame[name] = _typed(path, name, values)
         frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
         return frame
 
 
-def _check_names(path, names):
-    blank = [str(at + 1) for at, name in enumerate(names) if not str(name).strip()]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    problem = ""
-    if blank:
-        problem = f"has no name for the column number {listed(blank)}: give each column a name"
-    elif twice:
-        problem = f"has the column {listed(twice)} more than once: rename or remove the others"
-    elif "row" in names:
-        problem = "has a column row, the name of the row number here: rename it"
-    if problem:
-        raise CounterweightError(f"{path} {problem}.")
-
-
-def _parquet(path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.ParquetFile(path).read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise CounterweightError(
-            f"{path} is not a readable Parquet file: write it anew, or give a CSV file."
-        ) from error
-    _check_names(path, table.column_names)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_decimal(column.type):
-            table = table.set_column(
-                table.column_names.index(name), name, column.cast(pa.float64())
-            )
-    return table.to_pandas(ignore_metadata=True)
-
-
-def _text(path):
+def _read(texts):
+    """A column of a CSV file as numbers, as true and false, or as text, by all its fields."""
     import pandas as pd
 
-    try:
-        header = None
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            for line, text in enumerate(file, 1):
-                if "\0" in text:
-                    raise CounterweightError(
-                        f"{path}, line {line} holds a byte 0, so this is not text: save the table "
-                        "as CSV in UTF-8."
-                    )
-                if line == 1:
-                    header = text
-        if header is None:
-            raise CounterweightError(f"{path} is empty: put a table there.")
-        if not header.strip():
-            raise CounterweightError(f"{path}, line 1 is blank where the header is expected.")
-        separator = max(SEPARATORS, key=header.count)
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            names = None
-            reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
-            for fields in reader:
-                if names is None:
-                    names = fields
-                    _check_names(path, [name.strip() for name in names])
-                elif fields and len(fields) != len(names):
-                    raise CounterweightError(
-                        f"{path}, line {reader.line_num} has {len(fields)} fields where the header "
-                        f"has {len(names)} ({SEPARATORS[separator]} between them): repair the line."
-                    )
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            skipinitialspace=True,
-            encoding="utf-8-sig",
-            low_memory=False,
-            index_col=False,
-        )
-    except UnicodeDecodeError as error:
-        raise CounterweightError(
-            f"{path} is not UTF-8 text (byte {error.object[error.start]:#04x}): save the table as "
-            "CSV in UTF-8."
-        ) from error
-    except (csv.Error, pd.errors.ParserError, OverflowError) as error:
-        raise CounterweightError(f"{path} cannot be read as CSV: {error}.") from error
-    frame.columns = [name.strip() for name in frame.columns]
-    return frame
+    which, words = pd.factorize(texts)
+    words = pd.Series(words)
+    words = words.mask(words.isin(MISSING))
+    if words.dropna().isin(["true", "True", "TRUE", "false", "False", "FALSE"]).all():
+        words = (words.str.lower() == "true").astype("boolean").mask(words.isna())
+    else:
+        with suppress(ValueError):
+            words = pd.to_numeric(words)
+    return words.take(which).reset_index(drop=True)
 
 
 def _typed(path, name, values):

@@ -154,7 +154,7 @@ def select(job):
     from counterweight.files.seeds import generator
     from counterweight.files.study_data import StudyData
     from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
-    from counterweight.weighting.leaf_tables import leaf_columns, reach_sentence
+    from counterweight.selection.proxies.leaf_tables import leaf_columns, reach_sentence
 
     given, spec = job.given, job.given["selector"]
     data = StudyData.read(job.input.features, job.input.labels)
@@ -207,8 +207,9 @@ def weigh(job):
 
     from counterweight.files.tables import joined, read_columns, write_table
     from counterweight.numerics.groups import disclosivity, imbalance, target_shares
-    from counterweight.weighting.acceptance import realised, setting_name
-    from counterweight.weighting.leaf_tables import leaf_tables
+    from counterweight.numerics.leaves import realised
+    from counterweight.weighting.acceptance import setting_name
+    from counterweight.selection.proxies.leaf_tables import leaf_tables
 
     spec = job.given["weighting"]
     weights_of = components.load("weighting", spec["weighting"])

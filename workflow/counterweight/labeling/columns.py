@@ -4,6 +4,16 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 
+#: Option of recipes that take any table.
+NOISE = {
+    "noise": {
+        "type": "number",
+        "minimum": 0,
+        "default": 0.0,
+        "description": "Half-width of the uniform noise on every feature; 0 for none.",
+    }
+}
+
 
 def require(frame, columns, what):
     """Refuse a table that lacks columns.
@@ -59,3 +69,10 @@ def add_noise(features, width, columns, rng):
     if width:
         features[columns] = features[columns].to_numpy() + width * draws
     return features
+
+
+def free_name(name, taken):
+    """A name with as many ``_`` behind it as make it none of those taken."""
+    while name in taken:
+        name += "_"
+    return name

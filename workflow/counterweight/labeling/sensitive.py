@@ -9,6 +9,7 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
+from counterweight.labeling.columns import free_name
 from counterweight.labeling.split import check_features
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
@@ -88,7 +89,7 @@ def sensitive(frame, *, group, missing="refuse"):
                 "rows out, or to own_group to make them a group."
             )
         if missing == "own_group":
-            values[gone] = _free("missing", set(values[~gone]))
+            values[gone] = free_name("missing", set(values[~gone]))
         else:
             kept &= ~gone
         groups[column] = values
@@ -127,12 +128,6 @@ def _texts(column):
             str(int(value)) if float(value).is_integer() else repr(float(value)) for value in there
         ]
     return values, blank
-
-
-def _free(name, taken):
-    while name in taken:
-        name += "_"
-    return name
 
 
 def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_share):

@@ -19,7 +19,7 @@ from counterweight.models.filters.training import (
     true_groups,
 )
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
-from counterweight.weighting.acceptance import imbalance_floor
+from counterweight.numerics.leaves import imbalance_floor
 
 log = logging.getLogger("counterweight")
 

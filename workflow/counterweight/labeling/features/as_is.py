@@ -1,7 +1,7 @@
 """The numeric columns of a table, unchanged."""
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import add_noise, require
+from counterweight.labeling.columns import NOISE, add_noise, require
 
 OPTIONS = {
     "columns": {
@@ -10,12 +10,7 @@ OPTIONS = {
         "default": [],
         "description": "Columns to use; empty for every numeric column but the outcome.",
     },
-    "noise": {
-        "type": "number",
-        "minimum": 0,
-        "default": 0.0,
-        "description": "Half-width of the uniform noise on every feature; 0 for none.",
-    },
+    **NOISE,
 }
 
 

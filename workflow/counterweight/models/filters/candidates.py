@@ -1,80 +1,36 @@
 """Tables of new candidates as the features that a filter was fitted on.
 
-The recipes of features learn from the whole prepared table (medians, categories), so what
-they learned is written down as plain facts, one for each feature, and applied to rows that
-the recipe never saw.
+The recipes of features learn from the whole prepared table (medians, categories). What they
+learned is saved with the filter, and candidates are encoded by it.
 """
 
-import csv
 import logging
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.reading import SEPARATORS
+from counterweight.files.people import MISSING, check_header, read_people
+from counterweight.labeling.features.encoder import Encoder, Feature
 
 log = logging.getLogger("counterweight")
 
 #: Recipes whose features can be made for new rows.
 RECIPES = ("one_hot", "as_is")
-#: Words of a CSV file that stand for a missing value, unless a column has them as a category.
-BLANKS = frozenset(
-    {
-        "",
-        "?",
-        "NA",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "#N/A N/A",
-        "#NA",
-        "<NA>",
-        "NaN",
-        "nan",
-        "-NaN",
-        "-nan",
-        "1.#IND",
-        "1.#QNAN",
-        "-1.#IND",
-        "-1.#QNAN",
-        "NULL",
-        "null",
-        "None",
-    }
-)
+#: Words that stand for a missing value, unless a column has them as a category.
+BLANKS = MISSING | {"?"}
 #: Words for yes and no in columns that were prepared as 1 and 0.
 TRUTHS = {"true": "1", "false": "0"}
 
 
-class Feature(NamedTuple):
-    """How one feature is made.
-
-    Attributes
-    ----------
-    name : str
-    column : str
-        Of the table of candidates.
-    kind : str
-        ``number``: the value, `fill` where it is missing. ``blank``: 1 where it is missing.
-        ``category``: 1 where the text is `category`. ``other``: 1 where it is a text without
-        a feature of its own.
-    category : str
-    fill : float
-        Of a number; NaN else.
-    """
-
-    name: str
-    column: str
-    kind: str
-    category: str
-    fill: float
+def read_candidates(path):
+    """A table of candidates from a CSV or Parquet file: see `read_people`."""
+    advice = "give the table of candidates as --config candidates=people.csv"
+    return read_people(path, absent=advice, nameless=True)
 
 
-def learned_features(frame, names, recipe, outcome=None):
-    """What a recipe learned from a prepared table, as one fact for each feature.
+def learned_encoder(frame, names, recipe, outcome=None):
+    """What a recipe learned from a prepared table.
 
     Parameters
     ----------
@@ -89,84 +45,45 @@ def learned_features(frame, names, recipe, outcome=None):
 
     Returns
     -------
-    list of Feature
+    Encoder
+        Of the features `names`.
 
     Raises
     ------
     CounterweightError
         When the recipe is another one, or adds noise, which no new row could repeat.
     """
+    options = recipe["options"]
     if recipe["name"] not in RECIPES:
         raise CounterweightError(
             f"A filter cannot be given away with the features of the recipe {recipe['name']}: "
             f"choose {listed(RECIPES)}, which can be repeated on new rows."
         )
-    if recipe["options"].get("noise"):
+    if options.get("noise"):
         raise CounterweightError(
             "A filter cannot be given away with noise on its features, since new rows would get "
             "other noise: set features.noise to 0."
         )
-    dropped = {"row", outcome, *recipe["options"].get("drop", ())}
-    most = recipe["options"].get("max_categories", 50)
-    found = {}
-    for column in frame.columns:
-        if column in dropped:
-            continue
-        if pd.api.types.is_numeric_dtype(frame[column]):
-            made = _number_features(column, frame[column], set(frame.columns) | set(found))
-        elif recipe["name"] == "one_hot":
-            made = _text_features(column, frame[column], most, set(frame.columns) | set(found))
-        else:
-            made = []
-        found |= {feature.name: feature for feature in made if feature.name in names}
-    absent = [name for name in names if name not in found]
+    if recipe["name"] == "one_hot":
+        drop = ("row", outcome, *options.get("drop", ()))
+        features = Encoder(drop, options.get("max_categories", 50)).fit(frame).features_
+    else:
+        features = [
+            Feature.number(name, frame[name].to_numpy(dtype=float, na_value=np.nan))
+            for name in names
+            if name in frame and pd.api.types.is_numeric_dtype(frame[name])
+        ]
+    features = {feature.name: feature for feature in features}
+    absent = [name for name in names if name not in features]
     if absent:
         raise CounterweightError(
             f"Features {listed(absent)} cannot be traced to a column of the prepared table: "
             "delete the features of the study and run again."
         )
-    return [found[name] for name in names]
+    return Encoder.of([features[name] for name in names])
 
 
-def _free(name, taken):
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _number_features(column, values, taken):
-    numbers = values.to_numpy(dtype=float, na_value=np.nan)
-    there = numbers[~np.isnan(numbers)]
-    fill = float(np.median(there)) if len(there) else 0.0
-    return [
-        Feature(column, column, "number", "", fill),
-        Feature(_free(f"{column}_missing", taken), column, "blank", "", np.nan),
-    ]
-
-
-def _text_features(column, values, most, taken):
-    counts = values.dropna().astype(str).value_counts(sort=False).sort_index()
-    kept = list(counts.index)
-    kinds = []
-    if len(kept) > most:
-        # The most frequent, the first by name among equals.
-        kept = sorted(counts.sort_values(ascending=False, kind="stable").index[:most])
-    words = list(kept)
-    if len(counts) > most:
-        words.append(_free("other", words))
-        kinds.append("other")
-    if values.isna().any():
-        words.append(_free("missing", words))
-        kinds.append("blank")
-    kinds = ["category"] * len(kept) + kinds
-    made = []
-    for word, kind in zip(words, kinds, strict=True):
-        name = _free(f"{column}={word}", taken | {feature.name for feature in made})
-        made.append(Feature(name, column, kind, word if kind == "category" else "", np.nan))
-    return made
-
-
-def encoded(frame, features, told=True):
+def encoded(frame, encoder):
     """Features of candidates.
 
     What is filled, or is a category that the filter never saw, is counted in the log.
@@ -175,9 +92,7 @@ def encoded(frame, features, told=True):
     ----------
     frame : pandas.DataFrame
         Columns that no feature needs are passed over.
-    features : sequence of Feature
-    told : bool
-        Whether to log what was filled or pooled.
+    encoder : Encoder
 
     Returns
     -------
@@ -193,7 +108,7 @@ def encoded(frame, features, told=True):
         raise CounterweightError(
             "The table of candidates has no row: there is nobody to accept or to reject."
         )
-    columns = {feature.column: feature for feature in features}
+    columns = encoder.columns_
     absent = [name for name in columns if name not in frame.columns]
     if absent:
         raise CounterweightError(
@@ -201,38 +116,23 @@ def encoded(frame, features, told=True):
             f"{listed(frame.columns, 30)}: name the columns as in the table that the filter was "
             "fitted on."
         )
-    _check_header("The table of candidates", [name for name in frame.columns if name in columns])
-    kinds = {}
-    for feature in features:
-        kinds.setdefault(feature.column, {})[feature.kind] = feature
-    X = np.empty((len(frame), len(features)))
-    values = {}
-    for column, own in kinds.items():
-        if "number" in own:
-            values[column] = _numbers(frame[column], column, own["number"].fill, told)
-        else:
-            words = [f.category for f in features if f.column == column and f.kind == "category"]
-            values[column] = _codes(
-                frame[column], column, words, "other" in own, "blank" in own, told
-            )
-    for at, feature in enumerate(features):
-        given = values[feature.column]
-        if isinstance(given, dict):
-            X[:, at] = given["codes"] == given["place"][feature.kind, feature.category]
-        elif feature.kind == "number":
-            X[:, at] = np.where(np.isnan(given), feature.fill, given)
-        else:
-            X[:, at] = np.isnan(given)
-    return X
+    check_header("The table of candidates", [name for name in frame.columns if name in columns])
+    typed = {
+        column: _numbers(frame[column], column, encoder)
+        if kind == "number"
+        else _texts(frame[column], column, encoder)
+        for column, kind in columns.items()
+    }
+    return encoder.transform(pd.DataFrame(typed))
 
 
-def _numbers(values, column, fill, told):
+def _numbers(values, column, encoder):
     """A column as floats, NaN where it is missing."""
     if pd.api.types.is_numeric_dtype(values):
         numbers = values.to_numpy(dtype=float, na_value=np.nan)
     else:
-        which, found = _factorized(values, column)
-        texts = [str(value).strip() for value in found]
+        which, distinct = _factorized(values, column)
+        texts = [str(value).strip() for value in distinct]
         words = [TRUTHS.get(text.lower(), text) for text in texts]
         numbers = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").to_numpy(float)
         bad = np.isnan(numbers) & ~np.isin(texts, list(BLANKS))
@@ -252,7 +152,8 @@ def _numbers(values, column, fill, told):
             f"{infinite[0]}, counted from 0): correct these rows."
         )
     missing = int(np.isnan(numbers).sum())
-    if missing and told:
+    if missing:
+        fill = next(f.fill for f in encoder.features_ if (f.column, f.kind) == (column, "number"))
         log.info(
             "%s: missing in %d of %d rows, filled with %g as in training",
             column,
@@ -273,128 +174,40 @@ def _factorized(values, column):
         ) from error
 
 
-def _codes(values, column, words, pooled, marked, told):
-    """A column as codes of its categories; other, missing and none come after them."""
-    which, found = _factorized(values, column)
-    whole = pd.api.types.is_float_dtype(values) and all(value % 1 == 0 for value in found)
-    texts = [str(int(value)) if whole else str(value) for value in found]
+def _texts(values, column, encoder):
+    """A column as texts, None where it is missing."""
+    words = encoder.categories(column)
+    which, distinct = _factorized(values, column)
+    whole = pd.api.types.is_float_dtype(values) and all(value % 1 == 0 for value in distinct)
+    texts = [str(int(value)) if whole else str(value) for value in distinct]
     texts = [text if text in words else text.strip() for text in texts]
-    empty = [text in BLANKS and text not in words for text in texts]
-    blank = np.array([*empty, True])[which]
-    codes = np.append(pd.Index(words).get_indexer(texts), -1)[which]
-    unseen = (codes < 0) & ~blank
-    many = len(words)
-    codes = np.where(blank, many + 1, np.where(unseen, many, codes))
-    if told and unseen.any() and pooled:
+    texts = [None if text in BLANKS and text not in words else text for text in texts]
+    # Code -1, a missing value, points to the last place.
+    rows = np.array([*texts, None], dtype=object)[which]
+    blank = np.array([*(text is None for text in texts), True])[which]
+    unseen = np.array([*(text not in (None, *words) for text in texts), False])[which]
+    if unseen.any() and encoder.has(column, "other"):
         log.info(
             "%s: %d of %d rows have a category that counts as other",
             column,
             unseen.sum(),
-            len(codes),
+            len(rows),
         )
-    elif told and unseen.any():
+    elif unseen.any():
         log.warning(
             "%s: %d of %d rows have a category that the filter never saw (%s); it counts as none "
             "of the known ones.",
             column,
             unseen.sum(),
-            len(codes),
-            listed(sorted({texts[at] for at in which[unseen]}), 5),
+            len(rows),
+            listed(sorted(set(rows[unseen])), 5),
         )
-    if told and blank.any() and not marked:
+    if blank.any() and not encoder.has(column, "blank"):
         log.warning(
             "%s: missing in %d of %d rows, and it never was in training; these rows count as none "
             "of the known categories.",
             column,
             blank.sum(),
-            len(codes),
+            len(rows),
         )
-    place = {("category", word): at for at, word in enumerate(words)}
-    place |= {("other", ""): many, ("blank", ""): many + 1}
-    return {"codes": codes, "place": place}
-
-
-def read_candidates(path):
-    """A table of candidates from a CSV or Parquet file.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file that ends in ``.parquet``, or text in UTF-8 with a header, whose fields are
-        separated by commas, semicolons, tabs or bars (the most frequent in the header).
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of a CSV file as text.
-
-    Raises
-    ------
-    CounterweightError
-        One sentence: no such file, not readable, a column twice, a line with another number
-        of fields than the header.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise CounterweightError(
-            f"{path} is not there, or is no file: give the table of candidates as "
-            "--config candidates=people.csv."
-        )
-    if path.suffix.lower() in (".parquet", ".pq"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        try:
-            table = pq.ParquetFile(path).read(use_threads=False)
-        except (pa.ArrowException, OSError) as error:
-            raise CounterweightError(
-                f"{path} is not a readable Parquet file: write it anew, or give a CSV file."
-            ) from error
-        _check_header(path, table.column_names)
-        return table.to_pandas(ignore_metadata=True)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            separator = max(SEPARATORS, key=file.readline().count)
-            file.seek(0)
-            reader = csv.reader(file, delimiter=separator, skipinitialspace=True)
-            names = [name.strip() for name in next(reader, [])]
-            _check_header(path, names)
-            lines = 0
-            for fields in reader:
-                lines += 1
-                if fields and len(fields) != len(names):
-                    raise CounterweightError(
-                        f"{path}, line {reader.line_num} has {len(fields)} fields where the header "
-                        f"has {len(names)}: repair the line."
-                    )
-        frame = pd.read_csv(
-            path,
-            sep=separator,
-            skipinitialspace=True,
-            encoding="utf-8-sig",
-            index_col=False,
-            dtype="str",
-            keep_default_na=False,
-        )
-    except UnicodeDecodeError as error:
-        raise CounterweightError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from error
-    except (csv.Error, pd.errors.ParserError) as error:
-        raise CounterweightError(f"{path} cannot be read as CSV: {error}.") from error
-    if len(frame) < lines:
-        log.warning(
-            "%s: %d blank lines are passed over; they are no candidates and have no number.",
-            path,
-            lines - len(frame),
-        )
-    frame.columns = names
-    return frame
-
-
-def _check_header(path, names):
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice or not names:
-        raise CounterweightError(
-            f"{path} has the column {listed(twice)} more than once: remove the others."
-            if twice
-            else f"{path} is empty: put a table with a header there."
-        )
+    return rows

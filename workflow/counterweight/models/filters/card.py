@@ -158,7 +158,7 @@ def _limits(saved):
 
 
 def _columns(saved):
-    return ", ".join(f"`{name}`" for name in dict.fromkeys(f.column for f in saved.features))
+    return ", ".join(f"`{name}`" for name in saved.encoder.columns_)
 
 
 def _names(saved):

@@ -6,7 +6,7 @@ The table (Parquet) has one row for each fact, in the layout `FILTER`:
   selector (the class of the proxy), eta, rows (that it was fitted on).
 - ``column``: ``name`` of a column that candidates must have, ``kind`` number or text.
 - ``feature``: feature number ``i``, its ``name``, the column it is made ``of``, its ``kind``
-  (number, blank, category, other: see `candidates.Feature`), the category as ``text``, the
+  (number, blank, category, other: see `encoder.Feature`), the category as ``text``, the
   fill as ``value``.
 - ``array``: an array of the fitted proxy by ``name`` and indices ``i, j, k``; coefficients are
   in units of the raw features.
@@ -27,12 +27,13 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_arrow, write_table
-from counterweight.models.filters.candidates import Feature, encoded, learned_features
+from counterweight.labeling.features.encoder import Encoder, Feature
+from counterweight.models.filters.candidates import encoded, learned_encoder
 from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
+from counterweight.numerics.leaves import interpolated_rows
 from counterweight.numerics.zero_rejection import row_uniforms
 from counterweight.plan.components import load
 from counterweight.selection.proxies import split_rules
-from counterweight.weighting.acceptance import interpolated_rows
 
 FILTER = (
     ("part", "string"),
@@ -62,7 +63,8 @@ class SavedFilter:
     ----------
     facts : dict of str to str or float
         See the module; ``selector``, ``setting`` and ``eta`` are needed.
-    features : list of Feature
+    encoder : counterweight.labeling.features.encoder.Encoder
+        How the features of a candidate are made.
     arrays : dict of str to array
         The fitted proxy.
     groups, classes : list of str, (K,)
@@ -75,7 +77,7 @@ class SavedFilter:
     """
 
     facts: dict
-    features: list
+    encoder: Encoder
     arrays: dict
     groups: list
     classes: list
@@ -88,7 +90,8 @@ class SavedFilter:
 
     def __post_init__(self):
         kind = load("selector", self.facts["selector"])
-        self.proxy = kind.from_arrays(self.arrays, [feature.name for feature in self.features])
+        names = [feature.name for feature in self.encoder.features_]
+        self.proxy = kind.from_arrays(self.arrays, names)
 
     @property
     def rate(self):
@@ -169,8 +172,8 @@ def saved_filter(
         When the setting does not exist, or the features cannot be made for new rows.
     """
     data, repeat, setting = StudyData(features, labels), facts["repeat"], facts["setting"]
-    known = learned_features(frame, data.names, recipe, outcome)
-    again = encoded(frame[np.isin(frame["row"], data.rows)], known, told=False)
+    encoder = learned_encoder(frame, data.names, recipe, outcome)
+    again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
     if not np.array_equal(again, data.X):
         wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
         raise CounterweightError(
@@ -191,7 +194,7 @@ def saved_filter(
     saved = SavedFilter(
         facts=dict(facts)
         | {"selector": selector, "eta": float(setting[4:]) if noise else 0.0, "rows": len(Z)},
-        features=known,
+        encoder=encoder,
         arrays=one.to_arrays(),
         groups=groups,
         classes=np.repeat(classes, sizes).tolist(),
@@ -260,11 +263,9 @@ def write_filter(path, saved):
             add("fact", name, text=given, kind="text")
         else:
             add("fact", name, value=given, kind="number")
-    texts = {feature.column: "text" for feature in saved.features if feature.kind != "number"}
-    texts |= {feature.column: "number" for feature in saved.features if feature.kind == "number"}
-    for column in dict.fromkeys(feature.column for feature in saved.features):
-        add("column", column, kind=texts[column])
-    for i, feature in enumerate(saved.features):
+    for column, kind in saved.encoder.columns_.items():
+        add("column", column, kind=kind)
+    for i, feature in enumerate(saved.encoder.features_):
         add(
             "feature",
             feature.name,
@@ -326,10 +327,10 @@ def read_filter(path):
     groups = [row for row in parts["group"] if row["kind"] == "base"]
     return SavedFilter(
         facts=facts,
-        features=[
+        encoder=Encoder.of(
             Feature(row["name"], row["of"], row["kind"], row["text"], row["value"])
             for row in parts["feature"]
-        ],
+        ),
         arrays={name: _array(found) for name, found in arrays.items()},
         groups=[row["name"] for row in groups],
         classes=[row["of"] for row in groups],
@@ -376,7 +377,7 @@ def apply_filter(frame, saved, seed):
     CounterweightError
         See `candidates.encoded`.
     """
-    X = encoded(frame, saved.features)
+    X = encoded(frame, saved.encoder)
     rows = np.arange(len(X))
     draw, coin = (row_uniforms(2 * rows + part, seed) for part in (0, 1))
     probability, leaf = np.empty(len(X)), np.empty(len(X), "int16")

@@ -24,8 +24,8 @@ from counterweight.numerics.groups import (
     disclosivity,
     leaf_table,
 )
+from counterweight.numerics.hulls import closest
 from counterweight.selection.proxies.options import check_options
-from counterweight.weighting.acceptance import closest_in_hull
 
 KIND = "filter"
 
@@ -138,10 +138,9 @@ class _AttributeProxy:
         self._learn(X, cells, which)
         mass, A = leaf_table(self._memberships(X), Z)
         U = checked_target(target, classes)
-        q = closest_in_hull(A, U)
         self._records = {
             "leaves": float(len(mass)),
-            "distance": float(np.linalg.norm(q @ A - U)),
+            "distance": closest(A, U)[1],
             "disclosivity": disclosivity(mass, A, Z.mean(axis=0)),
         } | self._records
         self._records["reached"] = float(self._records["distance"] <= REACHED)

@@ -8,7 +8,7 @@ groups on the features and g the coefficients of N. A round of the game is one n
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import linprog, nnls
+from scipy.optimize import linprog
 
 #: Weights of a mixture below this are dropped.
 TINY = 1e-9
@@ -19,36 +19,6 @@ STEP = 8.0
 POOL = 60
 #: Rounds of answers to the multipliers of the linear program, beyond those of the game.
 COLUMNS = 1
-
-
-def closest(A, U, cone=False):
-    """Weights of the leaves whose mixture comes closest to the target.
-
-    Parameters
-    ----------
-    A : numpy.ndarray, (L, K)
-        Shares of the groups in each leaf.
-    U : numpy.ndarray, (K,)
-    cone : bool
-        Drop the condition that the weights sum to 1 (the relaxed variant).
-
-    Returns
-    -------
-    q : numpy.ndarray, (L,)
-    distance : float
-        ||qA - U||.
-    """
-    if cone:
-        q = nnls(A.T, U, maxiter=100 * len(A))[0]
-    else:
-        # Scaling y = sq leaves min over s of s^2 d^2 + (1 - s)^2, which grows with d.
-        y = nnls(
-            np.vstack([(A - U).T, np.ones(len(A))]),
-            np.append(np.zeros(len(U)), 1.0),
-            maxiter=100 * len(A),
-        )[0]
-        q = y / y.sum()
-    return q, float(np.linalg.norm(q @ A - U))
 
 
 class Design:

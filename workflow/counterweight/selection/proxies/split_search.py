@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from counterweight.selection.proxies.split_oracle import Leaf, Limits, closest, proposals
+from counterweight.numerics.hulls import closest
+from counterweight.selection.proxies.split_oracle import Leaf, Limits, proposals
 from counterweight.selection.proxies.split_rules import ROOT, Split
 
 #: By how much the limit is below alpha at the root; it rises to alpha over the levels of a tree.

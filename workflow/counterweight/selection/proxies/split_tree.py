@@ -13,9 +13,10 @@ from counterweight.numerics.groups import (
     disclosivity,
     leaf_table,
 )
+from counterweight.numerics.hulls import closest, closest_in_hull
 from counterweight.selection.proxies import split_rules
 from counterweight.selection.proxies.options import check_options
-from counterweight.selection.proxies.split_oracle import Design, closest
+from counterweight.selection.proxies.split_oracle import Design
 from counterweight.selection.proxies.split_search import Search
 from counterweight.selection.proxies.split_steps import step_records, steps
 
@@ -162,11 +163,6 @@ OPTIONS = {
         "description": "Shares to aim at, in the order of the groups; null for equal shares.",
     },
 }
-
-
-def _nearest(A, target):
-    """Weights of the point of the hull that is closest to the target."""
-    return closest(A, target)[0]
 
 
 class SplitTreeProxy:
@@ -360,7 +356,7 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
                     self.mass_[t],
                     self.shares_[t],
                     self.target_,
-                    _nearest,
+                    closest_in_hull,
                     self.gamma,
                 )
             )

@@ -1,0 +1,112 @@
+"""Who imports whom: stages in the order of the flow, on floors that know nothing of them."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+from counterweight.plan.components import PACKAGE
+
+#: In the order of the flow: a stage may import those before it.
+FLOW = ("datasets", "labeling", "selection", "weighting", "models", "evaluation", "reporting")
+FLOORS = {
+    "errors": set(),
+    "numerics": {"errors"},
+    "files": {"errors", "numerics"},
+    "plan": {"errors", "numerics", "files", "kinds"},
+}
+#: What stands in each package of the top may import: itself, the floors, the stages before it.
+ALLOWED = FLOORS | {stage: {*FLOORS, *FLOW[:at]} for at, stage in enumerate(FLOW)}
+#: Entries of a package, or of the library's top, that a person can hold in mind.
+MOST = 14
+
+
+def module_name(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def imported(source, known):
+    """Modules of the library that a source text imports, wherever in it."""
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports name the whole module"
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            # What is no module is a name in one.
+            names |= inner & known or {node.module}
+    return {name for name in names if name.split(".")[0] == "counterweight"}
+
+
+IMPORTS = {name: imported(path.read_text(), set(MODULES)) for name, path in MODULES.items()}
+
+
+def room(module):
+    """The package of the top that a module is of, "" for the top itself (the version)."""
+    return (*module.split("."), "")[1]
+
+
+def misplaced(module, names):
+    """The imports of a module that its room does not allow."""
+    allowed = ALLOWED.get(room(module))
+    return sorted(
+        name
+        for name in names
+        if allowed is not None and room(name) not in {"", room(module), *allowed}
+    )
+
+
+def cycle(imports):
+    """Modules that import each other in a circle, or none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_nothing_is_imported_from_a_later_stage_or_by_a_floor_from_above(package):
+    wrong = {name: misplaced(name, IMPORTS[name]) for name in MODULES if room(name) == package}
+    assert {name: names for name, names in wrong.items() if names} == {}
+
+
+def test_only_the_plan_imports_the_kinds_of_study():
+    users = {name for name, names in IMPORTS.items() if "kinds" in map(room, names)}
+    assert {name for name in users if room(name) not in ("kinds", "plan")} == set()
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert cycle(IMPORTS) == []
+
+
+def test_a_later_stage_a_floor_from_above_and_a_circle_would_be_found():
+    known = {"counterweight.models.logistic", "counterweight.files.tables"}
+    text = (
+        "def late():\n    from counterweight.models import logistic\n\n"
+        "import counterweight.files.tables\nfrom counterweight.plan.components import load\n"
+    )
+    names = imported(text, known)
+    assert names == known | {"counterweight.plan.components"}
+    assert misplaced("counterweight.selection.late", names) == ["counterweight.models.logistic"]
+    assert misplaced("counterweight.numerics.above", names) == sorted(names)
+    assert misplaced("counterweight.evaluation.fine", names) == []
+    assert cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
+
+
+def test_every_package_can_be_held_in_mind():
+    entries = {}
+    for module, path in MODULES.items():
+        if module != "counterweight":
+            # A registry is no module of its own: it stands in its package's __init__.
+            entries.setdefault(module.rpartition(".")[0], []).append(path)
+    modules = {
+        name: [path for path in paths if path.name != "__init__.py"]
+        for name, paths in entries.items()
+    }
+    assert len(entries["counterweight"]) <= MOST
+    assert {name: len(paths) for name, paths in modules.items() if len(paths) > MOST} == {}

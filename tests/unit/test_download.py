@@ -460,8 +460,8 @@ def test_full_disk_is_told(server, folder, monkeypatch):
 
 def test_every_file_of_every_data_set_has_a_digest_and_a_source():
     for name in registry("dataset"):
-        files = declared("dataset", name, "FILES")
-        sources = declared("dataset", name, "SOURCES")
+        files = declared("dataset", name, "FILES", {})
+        sources = declared("dataset", name, "SOURCES", [])
         if name == "own_table":
             assert not files and not sources, "the user names the file"
             continue

@@ -314,7 +314,7 @@ def test_a_mixture_of_other_components_is_refused():
 
 def test_the_single_best_offer_is_that_of_a_grid_by_hand():
     from counterweight.evaluation.offers.value import single_offer
-    from counterweight.labeling.offered import OfferScale
+    from counterweight.labeling.offer_scale import OfferScale
 
     scale = OfferScale(low=0.0, high=40.0, direction="down")
     own = {"eta": np.array([0.3, 0.3, 0.8, 0.5]), "k": np.array([8.0, 8.0, 12.0, 5.0])}

@@ -8,6 +8,7 @@ from counterweight.models.choice.logitboost import LogitBoost
 from counterweight.models.choice.offer_logistic import OPTIONS, OfferLogistic
 from counterweight.numerics.linear import fit_logistic
 from scipy.special import expit, logit
+from sklearn.base import clone
 
 MODELS = (OfferLogistic, LogitBoost, LogisticTree)
 
@@ -110,14 +111,17 @@ def test_defaults_are_those_of_the_options(model):
         name: parameter.default for name, parameter in inspect.signature(model).parameters.items()
     }
     assert defaults == {name: option["default"] for name, option in options.items()}
+    changed = model(interactions=True)
+    assert clone(changed).get_params() == changed.get_params() == defaults | {"interactions": True}
+    assert repr(changed) == f"{model.__name__}(interactions=True)"
 
 
 def test_bad_input_is_told():
     X, t, y, _, _ = drawn(50)
-    with pytest.raises(CounterweightError, match="not between 0 and 1"):
+    with pytest.raises(CounterweightError, match=r"outside \[0, 1\]"):
         OfferLogistic().fit(X, t + 1, y)
     with pytest.raises(CounterweightError, match="Infinite values in feature number 0"):
         OfferLogistic().fit(np.where(X[0, 0] == X, np.inf, X), t, y)
-    with pytest.raises(CounterweightError, match="fitted with 2"):
+    with pytest.raises(CounterweightError, match="fitted to 2 features"):
         OfferLogistic().fit(X, t, y).predict_acceptance(X[:, :1], t)
     assert OPTIONS["ridge"]["default"] == 1e-6

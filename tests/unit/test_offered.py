@@ -8,13 +8,8 @@ import pytest
 from counterweight.datasets.generated.segments import ThreeSegments
 from counterweight.errors import CounterweightError
 from counterweight.labeling import offered as module
-from counterweight.labeling.offered import (
-    OPTIONS,
-    OfferScale,
-    describe_offers,
-    label_offers,
-    offered,
-)
+from counterweight.labeling.offer_scale import OfferScale
+from counterweight.labeling.offered import OPTIONS, describe_offers, label_offers, offered
 from counterweight.labeling.outcomes.accepts import accepts
 from scipy.special import expit
 from stage_jobs import run_script
@@ -136,7 +131,7 @@ def test_worlds_are_repeats_and_all_their_rows_train():
     assert labels["repeat"].tolist() == frame["world"].tolist()
     assert labels["row"].tolist() == frame["row"].tolist()
     np.testing.assert_array_equal(labels["answer"], frame["answer_biased"])
-    assert list(truth) == [name for name, _ in module.TRUTH]
+    assert list(truth) == ["repeat", "row", "answer", "component", "eta", "k", "p"]
     p = expit(known["k"] * (frame["offer_biased"] - known["eta"]))
     np.testing.assert_allclose(truth["p"], p, rtol=1e-12)
     np.testing.assert_array_equal(truth["component"], known["component"])
@@ -197,9 +192,11 @@ def test_offers_out_of_range_missing_or_text_are_told():
     frame = table()
     frame.loc[[3, 8], "offer"] = [1.5, -0.5]
     text = refusal(frame)
-    assert "outside the declared range from 0 to 1 in 2 of 40 rows (first: 1.5 in row 3)" in text
+    assert "outside the declared range from 0 to 1 in 2 of 40 rows looked at" in text
+    assert "(first: 1.5 in row 3)" in text
     frame.loc[4, "offer"] = np.nan
-    assert "missing or infinite in 1 of 40 rows (first: nan in row 4)" in refusal(frame)
+    text = refusal(frame)
+    assert "missing or infinite in 1 of 40 rows looked at (first: nan in row 4)" in text
     frame["offer"] = ["12 EUR"] * 40
     assert "'offer' holds no numbers (first: '12 EUR')" in refusal(frame)
     text = refusal(frame, offer="price")

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
-from counterweight.errors import CounterweightError
-from counterweight.files.reading import read_fields, refuse
-from counterweight.files.tables import replacing, write_table
+import numpy as np
+from scipy.special import expit
+
+from counterweight.datasets.draws import chosen
+from counterweight.datasets.published import Published, expect, write_fields
+from counterweight.files.reading import read_fields
 
 TITLE = "Adult (census income)"
 LICENCE = "CC BY 4.0 (UCI Machine Learning Repository, DOI 10.24432/C5XW20)"
@@ -185,8 +188,10 @@ RELATIONSHIPS = {
 }
 
 
-class Adult:
+class Adult(Published):
     """The Adult data: who earns more than 50,000 dollars a year."""
+
+    NAME = "Adult"
 
     @staticmethod
     def read(folder):
@@ -209,7 +214,6 @@ class Adult:
         CounterweightError
             When a file is missing or malformed: names file, line and column.
         """
-        import numpy as np
         import pandas as pd
 
         frames = []
@@ -217,7 +221,7 @@ class Adult:
             path = Path(folder) / file
             frame, lines = read_fields(path, COLUMNS, missing="?", comment="|")
             known = frame["income"].isin(["<=50K", ">50K", "<=50K.", ">50K."])
-            refuse(path, "income", ~known, frame["income"], lines, "<=50K or >50K")
+            expect(path, frame, lines, ("income", known, "<=50K or >50K"))
             frame["income"] = frame["income"].str.rstrip(".")
             frames.append(frame.assign(part=part))
         frame = pd.concat(frames, ignore_index=True)
@@ -225,8 +229,8 @@ class Adult:
         return frame
 
     @staticmethod
-    def generate(folder, rows, rng):
-        """Write a twin: both files in the upstream format, and the truth.
+    def twin(folder, rows, rng):
+        """Write both files of a twin, two thirds to ``adult.data``; see `Published.generate`.
 
         The model, in the order in which it draws. Age from a quantile table; sex, race
         and country by their shares; education by its shares (at most some college
@@ -245,64 +249,29 @@ class Adult:
         ``p_positive``, the probability of more than 50K given those columns, marriage
         summed out; and ``p_positive_married``, ``p_positive_unmarried``, given marriage
         as well. A method that sees fewer or noisier columns cannot reach these exactly.
-
-        Parameters
-        ----------
-        folder : str or Path
-        rows : int
-            Rows of both files together; two thirds go to ``adult.data``.
-        rng : numpy.random.Generator
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than 3 or the folder cannot be written.
         """
-        if rows < 3:
-            raise CounterweightError(f"A twin of Adult needs at least 3 rows, not {rows}.")
         columns, truth = _draw(rows, rng)
         train = round(rows * 2 / 3)
-        folder = Path(folder)
-        _write(folder / "adult.data", columns, slice(0, train), "", "")
-        _write(folder / "adult.test", columns, slice(train, rows), "|1x3 Cross validator\n", ".")
-        write_table(folder / "truth.parquet", truth)
-
-
-def _write(path, columns, part, first, period):
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    texts = [pc.cast(pa.array(values[part]), pa.string()) for values in columns.values()]
-    texts[-1] = pc.binary_join_element_wise(texts[-1], period, "")
-    lines = pc.binary_join_element_wise(*texts, ", ")
-    with replacing(path) as temporary, open(temporary, "w", encoding="ascii", newline="") as out:
-        out.write(first)
-        for start in range(0, len(lines), 1 << 16):
-            out.write("\n".join(lines.slice(start, 1 << 16).to_pylist()) + "\n")
-        out.write("\n")
+        *others, income = columns.values()
+        for file, part, period, before in (
+            ("adult.data", slice(0, train), "", ""),
+            ("adult.test", slice(train, rows), ".", "|1x3 Cross validator\n"),
+        ):
+            fields = [values[part] for values in others] + [np.char.add(income[part], period)]
+            write_fields(folder / file, fields, ", ", before, after="\n")
+        return truth
 
 
 def _choose(rng, shares, rows):
     """Category numbers drawn by their shares; shares may be a matrix with one row each."""
-    import numpy as np
-
     cumulated = np.cumsum(np.asarray(shares, dtype=float), axis=-1)
-    draws = rng.random(rows) * cumulated[..., -1]
     if cumulated.ndim == 1:
-        return np.searchsorted(cumulated, draws, side="right")
-    return (draws[:, None] >= cumulated).sum(axis=1)
-
-
-def _logistic(values):
-    from scipy.special import expit
-
-    return expit(values)
+        return np.searchsorted(cumulated, rng.random(rows) * cumulated[-1], side="right")
+    return chosen(cumulated, rng)
 
 
 def _draw(rows, rng):
-    """Columns of a twin as numpy arrays, and its truth."""
-    import numpy as np
-
+    """Columns of a twin as numpy arrays in file order, and its truth."""
     age = np.interp(
         rng.random(rows),
         [0.0, 0.01, 0.05, 0.25, 0.50, 0.75, 0.95, 0.99, 1.0],
@@ -349,12 +318,12 @@ def _draw(rows, rng):
     gain = np.rint(np.exp(rng.normal(8.65, 0.75, rows))).clip(114, 41310).astype(np.int64)
     gain[rng.random(rows) < 0.059] = 99999
     standing = 0.16 * (years - 10) + 0.02 * (age.clip(max=60) - 38)
-    gain[rng.random(rows) >= _logistic(-2.58 + standing)] = 0
+    gain[rng.random(rows) >= expit(-2.58 + standing)] = 0
     loss = np.rint(rng.normal(1871, 377, rows)).clip(155, 4356).astype(np.int64)
-    loss[(rng.random(rows) >= _logistic(-2.98 + 0.6 * standing)) | (gain > 0)] = 0
+    loss[(rng.random(rows) >= expit(-2.98 + 0.6 * standing)) | (gain > 0)] = 0
     weight = np.rint(rng.gamma(3.2, 59300.0, rows)).clip(12285, 1484705).astype(np.int64)
 
-    p_married = _logistic(
+    p_married = expit(
         -1.52
         + 2.35 * male
         + 0.14 * (age.clip(max=45) - 38)
@@ -377,7 +346,7 @@ def _draw(rows, rng):
         + 0.08 * np.log1p(loss)
         - 0.2 * (race == 1)
     )
-    p_if_married, p_if_not = _logistic(score + 2.6), _logistic(score)
+    p_if_married, p_if_not = expit(score + 2.6), expit(score)
     positive = rng.random(rows) < np.where(married, p_if_married, p_if_not)
 
     ages = np.searchsorted([25, 40, 60], age)
@@ -414,7 +383,6 @@ def _draw(rows, rng):
         "income": np.where(positive, ">50K", "<=50K"),
     }
     truth = {
-        "row": np.arange(rows, dtype=np.int32),
         "p_positive": p_married * p_if_married + (1 - p_married) * p_if_not,
         "p_selected": p_married,
         "p_spouse_absent": (1 - p_married) * by_age[ages, states.index("Married-spouse-absent")],

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
-from counterweight.errors import CounterweightError
-from counterweight.files.reading import read_fields, refuse
-from counterweight.files.tables import replacing, write_table
+import numpy as np
+
+from counterweight.datasets.draws import drawn
+from counterweight.datasets.published import Published, expect
+from counterweight.files.reading import read_fields
+from counterweight.files.tables import replacing
 
 TITLE = "Bank Marketing"
 LICENCE = "CC BY 4.0 (UCI Machine Learning Repository, DOI 10.24432/C5K306)"
@@ -101,8 +104,10 @@ INTERCEPT = -1.85
 DURATION = ((5.06, 0.88), (6.04, 0.72))
 
 
-class BankMarketing:
+class BankMarketing(Published):
     """The Bank Marketing data: who subscribes to a term deposit after a phone call."""
+
+    NAME = "Bank Marketing"
 
     @staticmethod
     def read(folder):
@@ -127,8 +132,6 @@ class BankMarketing:
         CounterweightError
             When the file is missing or malformed: names file, line and column.
         """
-        import numpy as np
-
         path = Path(folder) / "bank-full.csv"
         words = [name for name, kind in COLUMNS.items() if kind == "text" and name != "y"]
         frame, lines = read_fields(
@@ -139,16 +142,21 @@ class BankMarketing:
             header=True,
             quotes=True,
         )
-        refuse(path, "y", ~frame["y"].isin(["yes", "no"]), frame["y"], lines, "yes or no")
         days = frame["pdays"]
-        refuse(path, "pdays", days < -1, days, lines, "-1 or a number of days")
+        expect(
+            path,
+            frame,
+            lines,
+            ("y", frame["y"].isin(["yes", "no"]), "yes or no"),
+            ("pdays", days >= -1, "-1 or a number of days"),
+        )
         frame["pdays"] = days.mask(days == -1)
         frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
         return frame
 
     @staticmethod
-    def generate(folder, rows, rng):
-        """Write a twin: the file in the upstream format, and the truth.
+    def twin(folder, rows, rng):
+        """Write the file of a twin; see `Published.generate`.
 
         The model, in the order in which it draws. Month and job by their shares; age
         normal (at least 18) and education by job; marital state by age; credit in default
@@ -167,67 +175,33 @@ class BankMarketing:
         columns but duration; ``p_positive_after``, given duration as well; and
         ``p_selected`` = logistic(0.8 + 0.6 [housing = yes] - 0.04 (age - 40)), a labeling at
         random given the columns, which the published file has no counterpart of.
-
-        Parameters
-        ----------
-        folder : str or Path
-        rows : int
-        rng : numpy.random.Generator
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than 3 or the folder cannot be written.
         """
-        if rows < 3:
-            raise CounterweightError(f"A twin of Bank Marketing needs at least 3 rows, not {rows}.")
+        import pyarrow as pa
+        from pyarrow import csv
+
         columns, truth = _draw(rows, rng)
-        _write(Path(folder) / "bank-full.csv", columns)
-        write_table(Path(folder) / "truth.parquet", truth)
-
-
-def _write(path, columns):
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    fields = []
-    for name, kind in COLUMNS.items():
-        texts = pc.cast(pa.array(columns[name]), pa.string())
-        quote = '"' if kind == "text" else ""
-        fields.append(pc.binary_join_element_wise(quote, texts, quote, ""))
-    lines = pc.binary_join_element_wise(*fields, ";")
-    with replacing(path) as temporary, open(temporary, "w", encoding="ascii", newline="") as out:
-        out.write(";".join(f'"{name}"' for name in COLUMNS) + "\n")
-        for start in range(0, len(lines), 1 << 16):
-            out.write("\n".join(lines.slice(start, 1 << 16).to_pylist()) + "\n")
-
-
-def _categories(rng, shares, group):
-    """Category numbers; row g of `shares` holds the shares in group g."""
-    import numpy as np
-
-    cumulated = np.cumsum(shares, axis=1)
-    cumulated /= cumulated[:, -1:]
-    return (rng.random(len(group))[:, None] >= cumulated[group]).sum(axis=1)
+        with replacing(folder / "bank-full.csv") as temporary:
+            # Text is quoted, and so is the header, as upstream.
+            csv.write_csv(pa.table(columns), temporary, csv.WriteOptions(delimiter=";"))
+        return truth
 
 
 def _draw(rows, rng):
-    """Columns of a twin as numpy arrays, and its truth."""
-    import numpy as np
+    """Columns of a twin as numpy arrays in file order, and its truth."""
     from scipy.special import expit
 
     one = np.zeros(rows, dtype=np.int64)
     months, jobs = np.array(list(MONTHS.values())), np.array(list(JOBS.values()))
     states, outcomes = np.array(list(MARITAL.values())), np.array(list(POUTCOME.values()))
-    month = _categories(rng, months[None, :, 0], one)
-    job = _categories(rng, jobs[None, :, 0], one)
+    month = drawn(months[None, :, 0], one, rng)
+    job = drawn(jobs[None, :, 0], one, rng)
     age = np.rint(rng.normal(jobs[job, 1], jobs[job, 2])).astype(np.int64)
     age = np.where(age < 18, rng.integers(18, 31, rows), np.minimum(age, 95))
-    education = _categories(rng, jobs[:, 3:7], job)
-    marital = _categories(rng, states[:, 1:].T, np.searchsorted(AGES, age))
+    education = drawn(jobs[:, 3:7], job, rng)
+    marital = drawn(states[:, 1:].T, np.searchsorted(AGES, age), rng)
 
     default = rng.random(rows) < 0.018
-    sign = _categories(rng, np.array([[0.075, 0.079, 0.846], [0.540, 0.060, 0.400]]), default * 1)
+    sign = drawn([[0.075, 0.079, 0.846], [0.540, 0.060, 0.400]], default * 1, rng)
     size = np.where(sign == 0, rng.normal(5.13, 1.25, rows), rng.normal(6.40, 1.50, rows))
     size = np.rint(np.exp(size)).clip(1, np.where(sign == 0, 8019, 102127))
     balance = ((sign - 1) * size).astype(np.int64)
@@ -239,14 +213,14 @@ def _draw(rows, rng):
         - 0.10 * (30 - age).clip(min=0)
     )
     loan = rng.random(rows) < np.where(housing, 0.174, 0.143)
-    contact = _categories(rng, months[:, 1:4], month)
+    contact = drawn(months[:, 1:4], month, rng)
     day = 1 + (rng.random(rows) * months[month, 7]).astype(np.int64)
     campaign = rng.geometric(0.39, rows).clip(max=63)
     before = rng.random(rows) < months[month, 4]
     pdays = np.where(before, np.interp(rng.random(rows), *PDAYS).astype(np.int64), -1)
     previous = np.where(before, rng.geometric(0.33, rows), 0)
     unknown = len(POUTCOME) - 1
-    poutcome = np.where(before, _categories(rng, outcomes[None, :, 0], one), unknown)
+    poutcome = np.where(before, drawn(outcomes[None, :, 0], one, rng), unknown)
 
     score = (
         INTERCEPT
@@ -269,7 +243,6 @@ def _draw(rows, rng):
     laws = np.array(DURATION)[positive.astype(int)]
     duration = np.floor(np.exp(rng.normal(laws[:, 0], laws[:, 1]))).astype(np.int64)
     truth = {
-        "row": np.arange(rows, dtype=np.int32),
         "p_positive": expit(score),
         "p_positive_after": expit(score + _log_ratio(duration)),
         "p_selected": expit(0.8 + 0.6 * housing - 0.04 * (age - 40)),
@@ -299,7 +272,6 @@ def _draw(rows, rng):
 
 def _log_ratio(duration):
     """log P(duration | yes) - log P(duration | no), whole seconds."""
-    import numpy as np
     from scipy.special import log_ndtr
 
     with np.errstate(divide="ignore"):

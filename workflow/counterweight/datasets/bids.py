@@ -1,6 +1,9 @@
 """What the surveys of bids and yes/no answers share."""
 
-from counterweight.files.tables import replacing
+import csv
+
+import numpy as np
+from scipy.special import expit
 
 
 def named_index(path, columns):
@@ -18,32 +21,54 @@ def named_index(path, columns):
     -------
     dict of str to str
     """
-    import csv
-
-    kinds = dict(columns)
     try:
         with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
-            found = next(csv.reader([file.readline()]), [])
+            header = next(csv.reader([file.readline()]), [])
     except (OSError, csv.Error):
-        return kinds  # the reader says what is wrong
-    own = list(columns)[0]
-    if found[1:] == list(columns)[1:] and found[0] not in kinds:
-        del kinds[own]
-        kinds = {found[0]: columns[own]} | kinds
-    return kinds
+        return columns  # the reader says what is wrong
+    own, *others = columns
+    if header[1:] == others and header[0] not in columns:
+        return {header[0]: columns[own]} | {name: columns[name] for name in others}
+    return columns
 
 
-def drawn(shares, group, rng):
-    """Category numbers; row g of `shares` holds the shares in group g."""
-    import numpy as np
+def asked_twice(component, eta, k, designs, rng):
+    """Bids and answers of people whose worth of a thing is logistic in their segment.
 
-    cumulated = np.cumsum(shares, axis=1)
-    cumulated /= cumulated[:, -1:]
-    return (rng.random(len(group))[:, None] >= cumulated[group]).sum(axis=1)
+    The first bid is one of the designs with equal probability, the second one the higher of it
+    after yes and the lower after no; somebody says yes to a bid that is not above the worth.
 
+    Parameters
+    ----------
+    component : array (n,) of int
+        Segment of each person.
+    eta, k : array (J,)
+        A person is worth at least d with probability logistic(k (eta - d)).
+    designs : array (G, 3)
+        First bid, bid after yes, bid after no.
+    rng : numpy.random.Generator
 
-def write_fields(path, names, columns):
-    """Write fields with commas between them below a header, without quotes."""
-    with replacing(path) as temporary, open(temporary, "w", encoding="ascii", newline="") as out:
-        out.write(",".join(names) + "\n")
-        out.writelines(",".join(map(str, line)) + "\n" for line in zip(*columns, strict=True))
+    Returns
+    -------
+    bids : ndarray (3, n)
+        As in `designs`.
+    yes, again : ndarray of bool (n,)
+        Both answers.
+    truth : dict of str to ndarray (n,)
+        ``component`` (int16), ``eta`` and ``k`` of the segment, ``first``, the first bid, ``p``,
+        the probability of yes to it, and ``worth``.
+    """
+    eta, k = eta[component], k[component]
+    worth = eta + rng.logistic(size=len(component)) / k
+    bids = np.array(designs)[rng.integers(len(designs), size=len(component))].T
+    first, high, low = bids
+    yes = worth >= first
+    truth = {
+        "component": component.astype(np.int16),
+        "eta": eta,
+        "k": k,
+        "first": first.astype(float),
+        "p": expit(k * (eta - first)),
+        "worth": worth,
+    }
+    return bids, yes, worth >= np.where(yes, high, low), truth

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from counterweight.errors import CounterweightError
+import numpy as np
+
+from counterweight.datasets.published import Published
 from counterweight.files.reading import read_fields
-from counterweight.files.tables import replacing, write_table
+from counterweight.files.tables import replacing
 
 TITLE = "California Housing"
 LICENCE = (
@@ -24,17 +26,13 @@ SOURCES = [
         "members": {"cal_housing.data": "CaliforniaHousing/cal_housing.data"},
     },
 ]
-COLUMNS = {
-    "longitude": "number",
-    "latitude": "number",
-    "housingMedianAge": "number",
-    "totalRooms": "number",
-    "totalBedrooms": "number",
-    "population": "number",
-    "households": "number",
-    "medianIncome": "number",
-    "medianHouseValue": "number",
-}
+COLUMNS = dict.fromkeys(
+    (
+        *("longitude", "latitude", "housingMedianAge", "totalRooms", "totalBedrooms"),
+        *("population", "households", "medianIncome", "medianHouseValue"),
+    ),
+    "number",
+)
 
 # Longitude of the coast and of the eastern border by latitude (degrees).
 COAST = (
@@ -97,8 +95,10 @@ LEVELS = {"north_coast": 11.97, "south_coast": 11.85, "north_inland": 11.67, "so
 VALUE_DEVIATION = 0.36
 
 
-class CaHousing:
+class CaHousing(Published):
     """The California Housing data: house values of block groups, 1990."""
+
+    NAME = "California Housing"
 
     @staticmethod
     def read(folder):
@@ -120,15 +120,13 @@ class CaHousing:
         CounterweightError
             When the file is missing or malformed: names file, line and column.
         """
-        import numpy as np
-
         frame, _ = read_fields(Path(folder) / "cal_housing.data", COLUMNS)
         frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
         return frame
 
     @staticmethod
-    def generate(folder, rows, rng):
-        """Write a twin: the file in the upstream format, and the truth.
+    def twin(folder, rows, rng):
+        """Write the file of a twin; see `Published.generate`.
 
         The model: each row belongs to one of four zones (north or south of latitude 36;
         within `STRIP` degrees of longitude of the coast, or inland). Given the zone, the
@@ -145,35 +143,15 @@ class CaHousing:
         it measures from the westernmost house); and for other thresholds t the mixture
         itself, P(value <= t) = sum over zones z of p_z Phi((log t - m_z)/sd), as columns
         ``p_{zone}``, ``m_{zone}`` and ``sd``.
-
-        Parameters
-        ----------
-        folder : str or Path
-        rows : int
-        rng : numpy.random.Generator
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than 3 or the folder cannot be written.
         """
-        if rows < 3:
-            raise CounterweightError(
-                f"A twin of California Housing needs at least 3 rows, not {rows}."
-            )
         values, truth = _draw(rows, rng)
-        line = ",".join(["%f"] * values.shape[1]) + "\n"
-        path = Path(folder) / "cal_housing.data"
-        with replacing(path) as temporary, open(temporary, "w", encoding="ascii") as out:
-            for start in range(0, rows, 1 << 14):
-                block = values[start : start + (1 << 14)]
-                out.write(line * len(block) % tuple(block.ravel().tolist()))
-        write_table(Path(folder) / "truth.parquet", truth)
+        with replacing(folder / "cal_housing.data") as temporary:
+            np.savetxt(temporary, values, fmt="%f", delimiter=",")
+        return truth
 
 
 def _draw(rows, rng):
     """Values of a twin, shape (rows, 9), and its truth."""
-    import numpy as np
     from scipy.special import ndtr
 
     shares = np.array([share for share, _ in ZONES.values()])
@@ -207,11 +185,7 @@ def _draw(rows, rng):
     posterior /= posterior.sum(axis=1, keepdims=True)
     centres = line[:, None] + levels
     above = ndtr((centres - np.log(np.median(value))) / VALUE_DEVIATION)
-    truth = {
-        "row": np.arange(rows, dtype=np.int32),
-        "p_positive": (posterior * above).sum(axis=1),
-        "p_north_coast": posterior[:, 0],
-    }
+    truth = {"p_positive": (posterior * above).sum(axis=1), "p_north_coast": posterior[:, 0]}
     for z, name in enumerate(ZONES):
         truth[f"p_{name}"] = posterior[:, z]
         truth[f"m_{name}"] = centres[:, z]
@@ -227,8 +201,6 @@ def _draw(rows, rng):
 
 
 def _age_shares(years, mean, deviation, oldest):
-    import numpy as np
-
     shares = np.exp(-(((years - mean) / deviation) ** 2) / 2)
     shares *= (1 - oldest) / shares.sum()
     shares[-1] += oldest
@@ -237,8 +209,6 @@ def _age_shares(years, mean, deviation, oldest):
 
 def _places(zone, rng):
     """Latitude and longitude, to two decimals, on the right side of both bounds."""
-    import numpy as np
-
     levels = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
     draws = rng.random(len(zone))
     latitude = np.empty(len(zone))

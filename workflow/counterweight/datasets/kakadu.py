@@ -3,10 +3,12 @@
 import logging
 from pathlib import Path
 
-from counterweight.datasets.bids import drawn, named_index, write_fields
-from counterweight.errors import CounterweightError
-from counterweight.files.reading import read_fields, refuse
-from counterweight.files.tables import write_table
+import numpy as np
+
+from counterweight.datasets.bids import asked_twice, named_index
+from counterweight.datasets.draws import drawn
+from counterweight.datasets.published import Published, expect, write_fields
+from counterweight.files.reading import read_fields
 
 log = logging.getLogger("counterweight")
 
@@ -20,43 +22,6 @@ SOURCES = [
         "file": "Kakadu.csv",
     }
 ]
-COLUMNS = {
-    "rownames": "integer",
-    "lower": "integer",
-    "upper": "integer",
-    "answer": "text",
-    "recparks": "integer",
-    "jobs": "integer",
-    "lowrisk": "integer",
-    "wildlife": "integer",
-    "future": "integer",
-    "aboriginal": "integer",
-    "finben": "integer",
-    "mineparks": "integer",
-    "moreparks": "integer",
-    "gov": "integer",
-    "envcon": "text",
-    "vparks": "text",
-    "tvenv": "integer",
-    "conservation": "text",
-    "sex": "text",
-    "age": "integer",
-    "schooling": "integer",
-    "income": "integer",
-    "major": "text",
-}
-SCALES = (
-    "recparks",
-    "jobs",
-    "lowrisk",
-    "wildlife",
-    "future",
-    "aboriginal",
-    "finben",
-    "mineparks",
-    "moreparks",
-)
-WORDS = ("envcon", "vparks", "conservation", "major")
 NONE_REFUSED = 999
 #: First bid, bid after yes, bid after no, in dollars a year.
 DESIGNS = ((100, 250, 50), (50, 100, 20), (20, 50, 5), (5, 20, 2))
@@ -83,7 +48,7 @@ YES = {
     "major": (0.42, 0.54, 0.54),
     "sex": (0.40, 0.56, 0.51),
 }
-#: Values, and their shares in each segment.
+#: Values, and their shares in the first segment and in the two others.
 CLASSES = {
     "gov": ((1, 2, 3, 4), ((0.90, 0.09, 0.005, 0.005), (0.93, 0.065, 0.004, 0.001))),
     "tvenv": (
@@ -115,9 +80,27 @@ CLASSES = {
         ),
     ),
 }
+#: Columns of the file, in order.
+WORDS = ("envcon", "vparks", "conservation", "major")
+COLUMNS = {
+    name: "text" if name in ("answer", "sex", *WORDS) else "integer"
+    for name in (
+        *("rownames", "lower", "upper", "answer", *ATTITUDES, "gov", "envcon", "vparks"),
+        *("tvenv", "conservation", "sex", "age", "schooling", "income", "major"),
+    )
+}
+#: Least and largest value of the numbers that people gave.
+LIMITS = dict.fromkeys(ATTITUDES, (1, 5)) | {
+    "future": (1, 9),
+    "gov": (1, 4),
+    "tvenv": (1, 9),
+    "age": (0, 120),
+    "schooling": (0, 99),
+    "income": (0, 999),
+}
 
 
-class Kakadu:
+class Kakadu(Published):
     """Yes/no answers to a yearly payment for keeping Kakadu free of mining.
 
     Each person was asked about a first bid, drawn from the four `DESIGNS`, and then about a
@@ -139,6 +122,8 @@ class Kakadu:
     with one willingness to pay. ``first_known`` is 0 for those people (208 of the 1,827
     published), so that a study can leave them out all the same.
     """
+
+    NAME = "Kakadu"
 
     @staticmethod
     def read(folder):
@@ -165,38 +150,27 @@ class Kakadu:
         CounterweightError
             When the file is missing or malformed: names file, line and column.
         """
-        import numpy as np
         import pandas as pd
 
         path = Path(folder) / "Kakadu.csv"
         frame, lines = read_fields(path, named_index(path, COLUMNS), header=True, quotes=True)
-        answers = frame["answer"]
-        refuse(path, "answer", ~answers.isin(["nn", "ny", "yy"]), answers, lines, "nn, ny or yy")
+        answers, sex = frame["answer"], frame["sex"]
         bounds = list(zip(answers, frame["lower"], frame["upper"], strict=True))
         possible = _first_bids()
-        refuse(
+        among = "with this answer and this lower bound, a bid of the four designs (or 999 after yy)"
+        expect(
             path,
-            "upper",
-            [place not in possible for place in bounds],
-            frame["upper"],
+            frame,
             lines,
-            "with this answer and this lower bound, a bid of the four designs (or 999 after yy)",
+            ("answer", answers.isin(["nn", "ny", "yy"]), "nn, ny or yy"),
+            ("upper", [place in possible for place in bounds], among),
+            *(
+                (name, frame[name].between(*ends), "a number from {} to {}".format(*ends))
+                for name, ends in LIMITS.items()
+            ),
+            *((name, frame[name].isin(["yes", "no"]), "yes or no") for name in WORDS),
+            ("sex", sex.isin(["female", "male"]), "female or male"),
         )
-        limits = dict.fromkeys(SCALES, (1, 5)) | {
-            "future": (1, 9),
-            "gov": (1, 4),
-            "tvenv": (1, 9),
-            "age": (0, 120),
-            "schooling": (0, 99),
-            "income": (0, 999),
-        }
-        for name, (low, high) in limits.items():
-            wrong = ~frame[name].between(low, high)
-            refuse(path, name, wrong, frame[name], lines, f"a number from {low} to {high}")
-        for name in WORDS:
-            refuse(path, name, ~frame[name].isin(["yes", "no"]), frame[name], lines, "yes or no")
-        sex = frame["sex"]
-        refuse(path, "sex", ~sex.isin(["female", "male"]), sex, lines, "female or male")
 
         firsts = [possible[place] for place in bounds]
         known = np.array([len(first) == 1 for first in firsts])
@@ -232,8 +206,8 @@ class Kakadu:
         )
 
     @staticmethod
-    def generate(folder, rows, rng):
-        """Write a twin: the file in the upstream format, and the truth.
+    def twin(folder, rows, rng):
+        """Write the file of a twin; see `Published.generate`.
 
         A person belongs to one of `SEGMENTS`; all else about the person is independent given
         the segment (`ATTITUDES`, `YES`, `CLASSES`; the last two segments share those of
@@ -244,29 +218,10 @@ class Kakadu:
         ``truth.parquet`` has ``row``, ``component`` (from 0), ``eta`` (dollars) and ``k`` (per
         dollar) of the segment, ``first``, the bid that came first, ``p``, the probability of
         yes to it, and ``worth``, what the person would pay.
-
-        Parameters
-        ----------
-        folder : str or Path
-        rows : int
-        rng : numpy.random.Generator
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than 3 or the folder cannot be written.
         """
-        import numpy as np
-        from scipy.special import expit
-
-        if rows < 3:
-            raise CounterweightError(f"A twin of Kakadu needs at least 3 rows, not {rows}.")
         shares, eta, k = np.array(SEGMENTS).T
         component = rng.choice(len(SEGMENTS), rows, p=shares)
-        worth = eta[component] + rng.logistic(size=rows) / k[component]
-        first, high, low = np.array(DESIGNS)[rng.integers(len(DESIGNS), size=rows)].T
-        yes = worth >= first
-        again = worth >= np.where(yes, high, low)
+        (first, high, low), yes, again, truth = asked_twice(component, eta, k, DESIGNS, rng)
         columns = {
             "rownames": np.arange(1, rows + 1),
             "lower": np.select([yes & again, yes, again], [high, first, low], 0),
@@ -279,26 +234,16 @@ class Kakadu:
         for name, share in YES.items():
             words = ("female", "male") if name == "sex" else ("yes", "no")
             columns[name] = np.where(rng.random(rows) < np.array(share)[component], *words)
-        for name, (values, table) in CLASSES.items():
-            codes = drawn(np.array(table), np.minimum(component, 1), rng)
-            columns[name] = np.array(values)[codes]
-        write_fields(Path(folder) / "Kakadu.csv", COLUMNS, [columns[name] for name in COLUMNS])
-        eta, k = eta[component], k[component]
-        truth = {
-            "row": np.arange(rows, dtype=np.int32),
-            "component": component.astype(np.int16),
-            "eta": eta,
-            "k": k,
-            "first": first.astype(float),
-            "p": expit(k * (eta - first)),
-            "worth": worth,
-        }
-        write_table(Path(folder) / "truth.parquet", truth)
+        for name, (values, shares) in CLASSES.items():
+            columns[name] = np.array(values)[drawn(shares, np.minimum(component, 1), rng)]
+        fields = [columns[name] for name in COLUMNS]
+        write_fields(folder / "Kakadu.csv", fields, before=",".join(COLUMNS) + "\n")
+        return truth
 
 
 def _first_bids():
     """First bids and their answers that lead to (answer, lower, upper), lower bid first."""
-    found = {}
+    possible = {}
     for first, high, low in sorted(DESIGNS):
         for place, answer in (
             (("nn", 0, low), 0),
@@ -306,5 +251,5 @@ def _first_bids():
             (("ny", first, high), 1),
             (("yy", high, NONE_REFUSED), 1),
         ):
-            found.setdefault(place, []).append((first, answer))
-    return found
+            possible.setdefault(place, []).append((first, answer))
+    return possible

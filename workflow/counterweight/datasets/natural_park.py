@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
-from counterweight.datasets.bids import drawn, named_index, write_fields
-from counterweight.errors import CounterweightError
-from counterweight.files.reading import read_fields, refuse
-from counterweight.files.tables import write_table
+import numpy as np
+
+from counterweight.datasets.bids import asked_twice, named_index
+from counterweight.datasets.draws import drawn
+from counterweight.datasets.published import Published, expect, write_fields
+from counterweight.files.reading import read_fields
 
 TITLE = "Natural Park survey"
 LICENCE = "GPL-2 or later (R package Ecdat); Nunes (2000)"
@@ -30,37 +32,22 @@ COLUMNS = {
 ANSWERS = ("nn", "ny", "yn", "yy")
 #: First bid, bid after yes, bid after no, in euros.
 DESIGNS = ((6, 18, 3), (12, 24, 6), (24, 48, 12), (48, 120, 24))
-#: Of the twin: share, euros that half of a segment would pay, slope per euro; share of women;
-#: shares of the 6 classes of age and of the 8 classes of income.
-SEGMENTS = (
-    (
-        0.35,
-        2.0,
-        0.22,
-        0.60,
-        (0.10, 0.10, 0.20, 0.25, 0.18, 0.17),
-        (0.34, 0.38, 0.20, 0.05, 0.03, 0.0, 0.0, 0.0),
-    ),
-    (
-        0.30,
-        20.0,
-        0.15,
-        0.55,
-        (0.25, 0.20, 0.25, 0.20, 0.06, 0.04),
-        (0.18, 0.38, 0.30, 0.09, 0.03, 0.01, 0.0, 0.01),
-    ),
-    (
-        0.35,
-        60.0,
-        0.08,
-        0.52,
-        (0.32, 0.22, 0.23, 0.14, 0.05, 0.04),
-        (0.11, 0.32, 0.31, 0.16, 0.04, 0.02, 0.01, 0.03),
-    ),
+#: Of the twin: share, euros that half of a segment would pay, slope per euro; share of women.
+SEGMENTS = ((0.35, 2.0, 0.22, 0.60), (0.30, 20.0, 0.15, 0.55), (0.35, 60.0, 0.08, 0.52))
+#: Shares of the 6 classes of age and of the 8 classes of income in each segment.
+AGES = (
+    (0.10, 0.10, 0.20, 0.25, 0.18, 0.17),
+    (0.25, 0.20, 0.25, 0.20, 0.06, 0.04),
+    (0.32, 0.22, 0.23, 0.14, 0.05, 0.04),
+)
+INCOMES = (
+    (0.34, 0.38, 0.20, 0.05, 0.03, 0.0, 0.0, 0.0),
+    (0.18, 0.38, 0.30, 0.09, 0.03, 0.01, 0.0, 0.01),
+    (0.11, 0.32, 0.31, 0.16, 0.04, 0.02, 0.01, 0.03),
 )
 
 
-class NaturalPark:
+class NaturalPark(Published):
     """Yes/no answers to what somebody would pay to keep the Alentejo natural park.
 
     Each person was asked about a first bid, drawn from `DESIGNS` whoever the person was, and
@@ -69,6 +56,8 @@ class NaturalPark:
     of the person. The second bid depends on the first answer, so it is no offer drawn
     without regard to the person; it and its answer are kept in columns of their own.
     """
+
+    NAME = "Natural Park"
 
     @staticmethod
     def read(folder):
@@ -92,44 +81,32 @@ class NaturalPark:
         CounterweightError
             When the file is missing or malformed: names file, line and column.
         """
-        import numpy as np
         import pandas as pd
 
         path = Path(folder) / "NaturalPark.csv"
         frame, lines = read_fields(path, named_index(path, COLUMNS), header=True, quotes=True)
-        refuse(path, "bidl", frame["bidl"] <= 0, frame["bidl"], lines, "a bid above 0")
-        refuse(
+        low, bid, high = (frame[name] for name in ("bidl", "bid1", "bidh"))
+        expect(
             path,
-            "bid1",
-            frame["bid1"] <= frame["bidl"],
-            frame["bid1"],
+            frame,
             lines,
-            "a first bid above the one after no (bidl)",
+            ("bidl", low > 0, "a bid above 0"),
+            ("bid1", bid > low, "a first bid above the one after no (bidl)"),
+            ("bidh", high > bid, "a bid after yes above the first bid (bid1)"),
+            ("answers", frame["answers"].isin(ANSWERS), "nn, ny, yn or yy"),
+            ("age", frame["age"].between(1, 6), "a class from 1 to 6"),
+            ("sex", frame["sex"].isin(["female", "male"]), "female or male"),
+            ("income", frame["income"].between(1, 8), "a class from 1 to 8"),
         )
-        refuse(
-            path,
-            "bidh",
-            frame["bidh"] <= frame["bid1"],
-            frame["bidh"],
-            lines,
-            "a bid after yes above the first bid (bid1)",
-        )
-        for name, allowed, text in (
-            ("answers", ANSWERS, "nn, ny, yn or yy"),
-            ("age", range(1, 7), "a class from 1 to 6"),
-            ("sex", ("female", "male"), "female or male"),
-            ("income", range(1, 9), "a class from 1 to 8"),
-        ):
-            refuse(path, name, ~frame[name].isin(list(allowed)), frame[name], lines, text)
         first = frame["answers"].str[0] == "y"
-        second = frame["bidl"].where(~first, frame["bidh"])
+        second = low.where(~first, high)
         return pd.DataFrame(
             {
                 "row": np.arange(len(frame), dtype=np.int32),
                 "age": frame["age"],
                 "female": (frame["sex"] == "female").astype("Int64"),
                 "income": frame["income"],
-                "offer": frame["bid1"].astype(float),
+                "offer": bid.astype(float),
                 "answer": first.astype("Int64"),
                 "second_offer": second.astype(float),
                 "second_answer": (frame["answers"].str[1] == "y").astype("Int64"),
@@ -137,8 +114,8 @@ class NaturalPark:
         )
 
     @staticmethod
-    def generate(folder, rows, rng):
-        """Write a twin: the file in the upstream format, and the truth.
+    def twin(folder, rows, rng):
+        """Write the file of a twin; see `Published.generate`.
 
         A person belongs to one of `SEGMENTS`; age, sex and income are independent given the
         segment. What the person would pay is logistic: at least d with probability
@@ -149,44 +126,14 @@ class NaturalPark:
         ``truth.parquet`` has ``row``, ``component`` (from 0), ``eta`` (euros) and ``k`` (per
         euro) of the segment, ``p``, the probability of yes to the first bid, and ``worth``,
         what the person would pay.
-
-        Parameters
-        ----------
-        folder : str or Path
-        rows : int
-        rng : numpy.random.Generator
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than 3 or the folder cannot be written.
         """
-        import numpy as np
-        from scipy.special import expit
-
-        if rows < 3:
-            raise CounterweightError(f"A twin of Natural Park needs at least 3 rows, not {rows}.")
-        shares, eta, k, women = np.array([segment[:4] for segment in SEGMENTS]).T
+        shares, eta, k, women = np.array(SEGMENTS).T
         component = rng.choice(len(SEGMENTS), rows, p=shares)
-        draw = {
-            name: 1 + drawn(np.array([segment[at] for segment in SEGMENTS]), component, rng)
-            for name, at in (("age", 4), ("income", 5))
-        }
+        age, income = (1 + drawn(table, component, rng) for table in (AGES, INCOMES))
         sex = np.where(rng.random(rows) < women[component], "female", "male")
-        worth = eta[component] + rng.logistic(size=rows) / k[component]
-        first, high, low = np.array(DESIGNS)[rng.integers(len(DESIGNS), size=rows)].T
-        yes = worth >= first
-        again = worth >= np.where(yes, high, low)
+        bids, yes, again, truth = asked_twice(component, eta, k, DESIGNS, rng)
         answers = np.array(ANSWERS)[2 * yes + again]
-        fields = [np.arange(1, rows + 1), first, high, low, answers, draw["age"], sex]
-        write_fields(Path(folder) / "NaturalPark.csv", COLUMNS, [*fields, draw["income"]])
-        eta, k = eta[component], k[component]
-        truth = {
-            "row": np.arange(rows, dtype=np.int32),
-            "component": component.astype(np.int16),
-            "eta": eta,
-            "k": k,
-            "p": expit(k * (eta - first)),
-            "worth": worth,
-        }
-        write_table(Path(folder) / "truth.parquet", truth)
+        fields = [np.arange(1, rows + 1), *bids, answers, age, sex, income]
+        write_fields(folder / "NaturalPark.csv", fields, before=",".join(COLUMNS) + "\n")
+        del truth["first"]
+        return truth

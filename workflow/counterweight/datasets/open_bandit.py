@@ -1,10 +1,13 @@
 """Open Bandit (fashion recommendations, 2019): logs of two policies, typed table, twin."""
 
+import hashlib
 from pathlib import Path
 
-from counterweight.errors import CounterweightError
-from counterweight.files.reading import read_fields, refuse
-from counterweight.files.tables import replacing, write_table
+import numpy as np
+
+from counterweight.datasets.draws import chosen
+from counterweight.datasets.published import Published, expect, write_fields
+from counterweight.files.reading import read_fields
 
 TITLE = "Open Bandit, samples of the men and women campaigns"
 LICENCE = "CC BY 4.0 (ZOZO, Inc.); repository of the Open Bandit Pipeline, Apache 2.0"
@@ -87,13 +90,15 @@ START, DAYS = "2019-11-24", 7
 CLICK_LOG_ODDS, POSITION_LOG_ODDS = -5.35, (0.1, 0.0, -0.1)
 
 
-class OpenBandit:
+class OpenBandit(Published):
     """Impressions of a shop's recommendations: which item was shown, and whether it was clicked.
 
     Two policies logged them in the same week of November 2019: one uniform over the items
     (``random``), one Bernoulli Thompson sampling (``bts``), each with the probability of the
     item that it showed (Saito, Aihara, Matsutani & Narita 2020).
     """
+
+    NAME, LEAST = "Open Bandit", 4
 
     @staticmethod
     def read(folder):
@@ -117,7 +122,6 @@ class OpenBandit:
         CounterweightError
             When a file is missing or malformed: names file, line and column.
         """
-        import numpy as np
         import pandas as pd
 
         frames = []
@@ -134,8 +138,8 @@ class OpenBandit:
         return frame
 
     @staticmethod
-    def generate(folder, rows, rng):
-        """Write a twin: the eight files in the upstream format, and the truth.
+    def twin(folder, rows, rng):
+        """Write the eight files of a twin; see `Published.generate`.
 
         The model. The rows are spread evenly over the four logs. Times are uniform over the
         week, in order; positions are uniform; user features are independent with the shares in
@@ -151,75 +155,54 @@ class OpenBandit:
         ``truth.parquet`` has ``row``; ``p_click``, the probability of a click on the item
         shown; ``value_random`` and ``value_bts``, the mean of the same over the items that each
         policy would show at that time and position to that user.
-
-        Parameters
-        ----------
-        folder : str or Path
-        rows : int
-            Rows of the four logs together.
-        rng : numpy.random.Generator
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than 4 or the folder cannot be written.
         """
-        import numpy as np
-
-        if rows < 4:
-            raise CounterweightError(f"A twin of Open Bandit needs at least 4 rows, not {rows}.")
-        folder = Path(folder)
         models = {campaign: _draw_items(count, rng) for campaign, count in ITEMS.items()}
         truths, start = [], 0
         logs = [(policy, campaign) for policy in POLICIES for campaign in ITEMS]
         for number, (policy, campaign) in enumerate(logs):
             stop = rows * (number + 1) // 4
             columns, truth = _draw_log(models[campaign], policy, stop - start, rng)
-            _write_csv(folder / policy / campaign / f"{campaign}.csv", columns)
-            _write_csv(
-                folder / policy / campaign / "item_context.csv",
-                _item_context(models[campaign], policy),
-            )
+            items = _item_context(models[campaign], policy)
+            for file, table in ((f"{campaign}.csv", columns), ("item_context.csv", items)):
+                _write(folder / policy / campaign / file, table)
             truths.append(truth)
             start = stop
-        truth = {name: np.concatenate([part[name] for part in truths]) for name in truths[0]}
-        write_table(folder / "truth.parquet", {"row": np.arange(rows, dtype=np.int32)} | truth)
+        return {name: np.concatenate([part[name] for part in truths]) for name in truths[0]}
 
 
 def _read_items(path):
     """``item_feature_0`` by item, after a check that the items are 0 to K - 1."""
-    import numpy as np
-
     frame, lines = read_fields(path, ITEM_COLUMNS, header=True)
     items = frame["item_id"].to_numpy(int)
-    wrong = (items < 0) | (items >= len(items))
-    refuse(path, "item_id", wrong, frame["item_id"], lines, f"an item from 0 to {len(items) - 1}")
-    again = np.ones(len(items), bool)
-    again[np.unique(items, return_index=True)[1]] = False
-    refuse(path, "item_id", again, frame["item_id"], lines, "an item that does not stand twice")
+    known = (items >= 0) & (items < len(items))
+    expect(
+        path,
+        frame,
+        lines,
+        ("item_id", known, f"an item from 0 to {len(items) - 1}"),
+        ("item_id", ~frame["item_id"].duplicated(), "an item that does not stand twice"),
+    )
     return frame["item_feature_0"].to_numpy()[np.argsort(items)]
 
 
 def _read_log(path, items):
-    import numpy as np
     import pandas as pd
 
     affinities = [f"user-item_affinity_{item}" for item in range(len(items))]
     frame, lines = read_fields(path, LOG_COLUMNS | dict.fromkeys(affinities, "number"), header=True)
     time = pd.to_datetime(frame["timestamp"], format="ISO8601", utc=True, errors="coerce")
     among = f"an item of item_context.csv (0 to {len(items) - 1})"
-    for column, right, expected in (
+    share = frame["propensity_score"].between(0, 1, inclusive="right")
+    expect(
+        path,
+        frame,
+        lines,
         ("timestamp", time.notna(), "a time"),
         ("item_id", frame["item_id"].between(0, len(items) - 1), among),
         ("position", frame["position"].isin(POSITIONS), "1, 2 or 3"),
         ("click", frame["click"].isin((0, 1)), "0 or 1"),
-        (
-            "propensity_score",
-            frame["propensity_score"].between(0, 1, inclusive="right"),
-            "a probability above 0 and at most 1",
-        ),
-    ):
-        refuse(path, column, ~right, frame[column], lines, expected)
+        ("propensity_score", share, "a probability above 0 and at most 1"),
+    )
     item = frame["item_id"].to_numpy("int16")
     columns = {
         "timestamp": time.dt.as_unit("us"),
@@ -236,8 +219,6 @@ def _read_log(path, items):
 
 def _draw_items(count, rng):
     """What both logs of a campaign share: appeal, tastes of the bts policy, drift, a feature."""
-    import numpy as np
-
     return {
         "appeal": 0.6 * rng.standard_normal(count),
         "taste": 0.7 * rng.standard_normal((len(POSITIONS), count)),
@@ -248,7 +229,6 @@ def _draw_items(count, rng):
 
 def _draw_log(model, policy, rows, rng):
     """Columns of one log in the upstream order, and its truth."""
-    import numpy as np
     from scipy.special import expit, softmax
 
     count = len(model["appeal"])
@@ -261,9 +241,7 @@ def _draw_log(model, policy, rows, rng):
         axis=1,
     )
     shown = np.full((rows, count), 1.0 / count) if policy == "random" else bts
-    cumulated = np.cumsum(shown, axis=1)
-    draws = rng.random(rows)[:, None] * cumulated[:, -1:]
-    item = (draws >= cumulated).sum(axis=1)
+    item = chosen(np.cumsum(shown, axis=1), rng)
     affinity = np.where(
         rng.random((rows, count)) < 0.0015, 1.0 + rng.poisson(0.2, (rows, count)), 0.0
     )
@@ -295,8 +273,6 @@ def _draw_log(model, policy, rows, rng):
 
 def _item_context(model, policy):
     """Columns of ``item_context.csv``; features 1 to 3 are hashed anew for each policy."""
-    import numpy as np
-
     count = len(model["feature"])
     columns = {"": np.arange(count), "item_id": np.arange(count)}
     columns["item_feature_0"] = model["feature"]
@@ -307,24 +283,15 @@ def _item_context(model, policy):
 
 
 def _hashed(text):
-    import hashlib
-
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _write_csv(path, columns):
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _write(path, columns):
+    def text(values):
+        if values.dtype.kind != "f":
+            return values
+        # repr, as upstream: the shortest text that reads back, "0.0" for zero.
+        words, codes = np.unique(values, return_inverse=True)
+        return np.array([repr(float(word)) for word in words])[codes]
 
-    texts = []
-    for values in columns.values():
-        if values.dtype.kind == "f":
-            words, codes = np.unique(values, return_inverse=True)
-            # repr, as upstream: the shortest text that reads back, "0.0" for zero.
-            values = np.array([repr(float(word)) for word in words])[codes]
-        texts.append(pc.cast(pa.array(values), pa.string()))
-    lines = pc.binary_join_element_wise(*texts, ",").to_pylist()
-    with replacing(path) as temporary, open(temporary, "w", encoding="ascii", newline="") as out:
-        out.write(",".join(columns) + "\n")
-        out.write("\n".join(lines) + "\n" if lines else "")
+    write_fields(path, map(text, columns.values()), before=",".join(columns) + "\n")

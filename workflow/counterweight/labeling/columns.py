@@ -76,3 +76,42 @@ def free_name(name, taken):
     while name in taken:
         name += "_"
     return name
+
+
+def refuse_outside(values, low, high, *, rows, counted=True, name, where):
+    """Refuse numbers that are missing, infinite, or outside their declared range.
+
+    Parameters
+    ----------
+    values, rows : array (n,)
+        Numbers and row ids.
+    low, high : float
+        Bounds, themselves included.
+    counted : array of bool (n,), optional
+        The rows that are looked at; all by default.
+    name : str
+        What the numbers are and their column, for the message, e.g. ``"offer 'price'"``.
+    where : str
+        The part of a study that declares the range, e.g. ``"labeling"``.
+
+    Raises
+    ------
+    CounterweightError
+        Says how many, the first value and its row.
+    """
+    counted = np.broadcast_to(counted, len(values))
+    for wrong, what, remedy in (
+        (~np.isfinite(values), "is missing or infinite", "fill in or leave out those rows"),
+        (
+            (values < low) | (values > high),
+            f"is outside the declared range from {low:g} to {high:g}",
+            f"correct those rows, or {where}.low and {where}.high",
+        ),
+    ):
+        wrong = wrong & counted
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise CounterweightError(
+                f"The {name} {what} in {int(wrong.sum())} of {int(counted.sum())} rows looked at "
+                f"(first: {values[first]:g} in row {rows[first]}): {remedy}."
+            )

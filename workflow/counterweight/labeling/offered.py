@@ -6,7 +6,8 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
-from counterweight.labeling.columns import require
+from counterweight.labeling.columns import refuse_outside, require
+from counterweight.labeling.offer_scale import OfferScale
 from counterweight.labeling.split import check_features
 
 #: Studies with this labeling rule are about offers, not about classes.
@@ -81,85 +82,6 @@ LABELS = (
     ("t", "float64"),
     ("answer", "int8"),
 )
-#: Those after ``answer`` stand only in tables whose truth is known.
-TRUTH = (
-    ("repeat", "int16"),
-    ("row", "int32"),
-    ("answer", "int8"),
-    ("component", "int16"),
-    ("eta", "float64"),
-    ("k", "float64"),
-    ("p", "float64"),
-)
-
-
-class OfferScale:
-    """Offers between the user's units and [0, 1], where acceptance rises.
-
-    Parameters
-    ----------
-    low, high : float
-        The range of offers, in the user's units.
-    direction : str
-        ``"up"``: t = (d - low) / (high - low). ``"down"``: t = (high - d) / (high - low).
-    revenue : mapping, optional
-        ``intercept`` and ``slope`` of the revenue of an accepted offer, in the user's
-        units. Without it the revenue is 1 - t (up) or d (down).
-
-    Raises
-    ------
-    CounterweightError
-        When low is not below high, or a number is not finite.
-    """
-
-    def __init__(self, low=0.0, high=1.0, direction="up", revenue=None):
-        if direction not in ("up", "down"):
-            raise CounterweightError(
-                f"The direction of offers is {direction!r}: choose up or down."
-            )
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
-            raise CounterweightError(
-                f"The offers are declared to lie from {low:g} to {high:g}: low must be below high, "
-                "both finite; correct labeling.low and labeling.high."
-            )
-        self.low, self.high, self.direction = float(low), float(high), direction
-        self.width = self.high - self.low
-        if revenue is not None:
-            found = [revenue.get("intercept"), revenue.get("slope")]
-        else:
-            found = [self.high / self.width, -1 / self.width] if direction == "up" else [0.0, 1.0]
-        if not all(isinstance(value, (int, float)) and np.isfinite(value) for value in found):
-            raise CounterweightError(
-                f"The revenue is {revenue}: it needs the finite numbers intercept and slope."
-            )
-        self.intercept, self.slope = map(float, found)
-
-    def scaled(self, offers):
-        """Offers t in [0, 1] from offers in the user's units."""
-        offers = np.asarray(offers, dtype=float)
-        above = offers - self.low if self.direction == "up" else self.high - offers
-        return above / self.width
-
-    def offers(self, t):
-        """Offers in the user's units from t in [0, 1]."""
-        t = np.asarray(t, dtype=float)
-        return self.low + t * self.width if self.direction == "up" else self.high - t * self.width
-
-    def revenue(self, offers):
-        """Revenue of accepted offers in the user's units."""
-        return self.intercept + self.slope * np.asarray(offers, dtype=float)
-
-    def scaled_revenue(self):
-        """``(a, b)`` with revenue a + b t of an accepted offer."""
-        at_zero, at_one = self.revenue(self.offers([0.0, 1.0])).tolist()
-        return at_zero, at_one - at_zero
-
-    def scaled_choice(self, eta, k):
-        """Threshold and slope on [0, 1] of acceptance logistic(+-k (d - eta)) in the user's units.
-
-        The sign is + for ``"up"`` and - for ``"down"``, so that k is not negative.
-        """
-        return self.scaled(eta), np.asarray(k, dtype=float) * self.width
 
 
 def offered(
@@ -227,21 +149,9 @@ def offered(
             "labeling.where or the data."
         )
     values = _numbers(frame, offer, "offer")
-    for wrong, text, remedy in (
-        (~np.isfinite(values), "is missing or infinite", "leave those rows out"),
-        (
-            (values < low) | (values > high),
-            f"is outside the declared range from {low:g} to {high:g}",
-            "correct labeling.low and labeling.high, or those rows",
-        ),
-    ):
-        wrong &= kept
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            raise CounterweightError(
-                f"The offer {offer!r} {text} in {int(wrong.sum())} of {int(kept.sum())} rows "
-                f"(first: {values[first]:g} in row {rows[first]}): {remedy}."
-            )
+    refuse_outside(
+        values, low, high, rows=rows, counted=kept, name=f"offer {offer!r}", where="labeling"
+    )
     worlds = tested = None
     if world and world in frame.columns:
         worlds = _numbers(frame, world, "world")
@@ -336,8 +246,8 @@ def label_offers(
     check_features(features)
     check_row_ids(features["row"])
     check_row_ids(frame["row"])
-    found = rule(frame)
-    at = np.flatnonzero(found["kept"] & frame["row"].isin(features["row"]).to_numpy())
+    layout = rule(frame)
+    at = np.flatnonzero(layout["kept"] & frame["row"].isin(features["row"]).to_numpy())
     if not len(at):
         raise CounterweightError(
             "The feature recipe leaves out every row that labeling.where asks for: choose another "
@@ -346,12 +256,12 @@ def label_offers(
     part = frame.iloc[at].reset_index(drop=True)
     rows = part["row"].to_numpy("int32")
     answers = np.asarray(outcome(part, np.ones(len(part), bool)), dtype=np.int8)
-    _check_leaks(features, rows, answers, [*found["columns"].values(), answer])
-    offers, scale = found["offer"][at], found["scale"]
-    truth = _known(known, rows, scale, found["eta"], scale.scaled(offers))
+    _check_leaks(features, rows, answers, [*layout["columns"].values(), answer])
+    offers, scale = layout["offer"][at], layout["scale"]
+    truth = _known(known, rows, scale, layout["eta"], scale.scaled(offers))
     labels, hidden = [], []
     for repeat in range(repeats):
-        mine, test = _roles(found, at, repeat, repeats, test_share, seed, study)
+        mine, test = _roles(layout, at, repeat, repeats, test_share, seed, study)
         _check_training(answers[mine & ~test], offers[mine & ~test], repeat)
         held = {"repeat": np.full(int(mine.sum()), repeat, "int16"), "row": rows[mine]}
         seen = pd.array(answers[mine], dtype="Int8")
@@ -374,10 +284,10 @@ def label_offers(
     return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
 
 
-def _roles(found, at, repeat, repeats, test_share, seed, study):
+def _roles(layout, at, repeat, repeats, test_share, seed, study):
     """Which rows a repeat holds, and which of all rows it tests."""
     mine, test = np.ones(len(at), bool), np.zeros(len(at), bool)
-    worlds, parts = found["world"], found["test"]
+    worlds, parts = layout["world"], layout["test"]
     if worlds is not None:
         mine = worlds[at] == repeat
         if not mine.any():

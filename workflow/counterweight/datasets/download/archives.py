@@ -82,14 +82,14 @@ def _unpack(stream, members, files, folder, scratch, spent):
         raise SourceFailed(f"not a readable archive{page} ({reason})") from error
 
 
-def _sorted_out(members, found):
+def _sorted_out(members, present):
     """Members of this archive, and those of archives in it by the inner archive's path."""
     direct, nested, absent = {}, {}, []
     for file, path in members.items():
         parts = path.split("/")
         around = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-        inner = next((prefix for prefix in around if prefix in found), None)
-        if path in found:
+        inner = next((prefix for prefix in around if prefix in present), None)
+        if path in present:
             direct[file] = path
         elif inner is None:
             absent.append(path)

@@ -115,10 +115,10 @@ def verify(folder, files):
     """
     for file, digest in files.items():
         path = Path(folder) / file
-        found = sha256(path)
-        if found != digest:
+        actual = sha256(path)
+        if actual != digest:
             raise CounterweightError(
-                f"{path} has the SHA-256 digest {found}, not the pinned {digest}: it was changed "
+                f"{path} has the SHA-256 digest {actual}, not the pinned {digest}: it was changed "
                 "or is another version; delete it, then run again to fetch it anew."
             )
 
@@ -156,12 +156,12 @@ def _inplace(path, digest, tried):
         return False
     if not path.is_file():
         raise CounterweightError(f"{path} is not a file: remove it, then run again.")
-    found = sha256(path)
-    if found == digest:
+    actual = sha256(path)
+    if actual == digest:
         log.info("%s is in place", path)
         return True
-    log.warning("%s has the digest %s, not %s: fetching it anew", path, found, digest)
-    tried.append((path, f"in place, but wrong digest: got {found}"))
+    log.warning("%s has the digest %s, not %s: fetching it anew", path, actual, digest)
+    tried.append((path, f"in place, but wrong digest: got {actual}"))
     return False
 
 

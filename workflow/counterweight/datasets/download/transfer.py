@@ -60,10 +60,10 @@ def place(stream, target, digest):
             raise SourceFailed(f"{target.name}: {_wrong_digest(sums.hexdigest(), digest, head)}")
 
 
-def _wrong_digest(found, digest, head):
+def _wrong_digest(actual, digest, head):
     page = b"<html" in head.lower() or head.lstrip().lower().startswith(b"<!doctype html")
     what = " (an HTML page, not the data)" if page else ""
-    return f"wrong digest{what}: got {found}, not {digest}"
+    return f"wrong digest{what}: got {actual}, not {digest}"
 
 
 def retrieve(url, digest, cache, *, timeout=30.0, retries=3, backoff=1.0, progress=True):
@@ -172,19 +172,19 @@ class ResumingDownloader:
         return self.part.stat().st_size if self.part.exists() else 0
 
     def _check(self, encoding):
-        found = sha256(self.part)
-        if found != self.digest and "gzip" in encoding:
+        actual = sha256(self.part)
+        if actual != self.digest and "gzip" in encoding:
             # Some servers compress although they were asked not to; others call a
             # .tgz file gzip-encoded. So the bytes as sent are tried first.
             with contextlib.suppress(EOFError, zlib.error, gzip.BadGzipFile, SourceFailed):
                 with gzip.open(self.part) as stream:
                     place(stream, self.part, self.digest)
                 return
-        if found != self.digest:
+        if actual != self.digest:
             with open(self.part, "rb") as handle:
                 head = handle.read(1024)
             self.part.unlink()
-            raise SourceFailed(_wrong_digest(found, self.digest, head))
+            raise SourceFailed(_wrong_digest(actual, self.digest, head))
 
     def _transfer(self, url):
         """Append to the part until it is complete: (whether resumed, content encoding)."""
@@ -225,7 +225,7 @@ class ResumingDownloader:
         return resumed, encoding
 
     def _receive(self, raw, url, have, total):
-        window, at_window, told = time.monotonic(), have, time.monotonic()
+        window, at_window, last_said = time.monotonic(), have, time.monotonic()
         with open(self.part, "ab" if have else "wb") as out:
             # read1 returns what has arrived; read would wait for a full chunk and so
             # never notice a server that drips.
@@ -243,10 +243,10 @@ class ResumingDownloader:
                             passing=True,
                         )
                     window, at_window = now, have
-                if self.progress and now - told > 5:
+                if self.progress and now - last_said > 5:
                     of = f" of {total / 1e6:.1f}" if total else ""
                     log.info("%s: %.1f%s MB", url, have / 1e6, of)
-                    told = now
+                    last_said = now
         if total is not None and have < total:
             raise SourceFailed(f"truncated: {have} of {total} bytes", passing=True)
         if self.progress:

@@ -1,11 +1,11 @@
 """Simulated admissions with financial aid: the setting of experiment 2 of Noor et al. (2014)."""
 
-from counterweight.datasets.generated.worlds import joined, worlds_in
+import numpy as np
+
+from counterweight.datasets.generated.worlds import Worlds, answered
 
 SIMULATED = True
 ROWS = 29240
-FILES = {}
-SOURCES = []
 TITLE = "Simulated admissions with financial aid"
 LICENCE = "made by this program"
 
@@ -41,7 +41,7 @@ SPREADS = (1.3, 0.13, 0.11, 0.45)
 NOISE = {"noisy": 0.10, "noisier": 0.25}
 
 
-class Admissions:
+class Admissions(Worlds):
     """Applicants of 20 segments who were offered aid and enrolled or did not.
 
     The paper's data are private; these have its attributes (Table 8), numbers of rows,
@@ -59,7 +59,14 @@ class Admissions:
     merit (GPA, IRANK) and need (low GNI). Within a segment it hardly varies, so past answers
     say little of the slope there. ``offer_noisy`` and ``offer_noisier`` are the same policy
     with normal noise of deviation 0.10 and 0.25, folded back into [0, 1].
+
+    A world has 3,655 rows, 2,852 to learn from and 803 to test on. Its columns are ``part``
+    (``train`` or ``test``), ``AGE``, ``GPA``, ``GNI``, ``IRANK``, and by policy
+    ``offer_policy``, ``answer_policy`` (1: enrolled), ``offer_noisy``, ``answer_noisy``,
+    ``offer_noisier``, ``answer_noisier``.
     """
+
+    SIZE, WHAT = TRAIN + TEST, "the simulated admissions"
 
     @staticmethod
     def mixture(world):
@@ -67,8 +74,6 @@ class Admissions:
 
         All worlds have the same one. It is exact but for the bounds of GPA, GNI and IRANK.
         """
-        import numpy as np
-
         table = np.array(SEGMENTS)
         means = table[:, 1:5]
         spread = np.tile(SPREADS, (len(means), 1))
@@ -82,65 +87,21 @@ class Admissions:
         }
 
     @classmethod
-    def simulate(cls, rows, rng):
-        """Draw applicants, offers and answers.
-
-        Parameters
-        ----------
-        rows : int
-            A multiple of 3,655, the rows of a world: 2,852 to learn from and 803 to test on.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            ``row`` (int32), ``world`` (int16), ``part`` (``train`` or ``test``), ``AGE``,
-            ``GPA``, ``GNI``, ``IRANK``, and by policy ``offer_policy``, ``answer_policy`` (1:
-            enrolled), ``offer_noisy``, ``answer_noisy``, ``offer_noisier``,
-            ``answer_noisier``.
-        truth : pandas.DataFrame
-            ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``.
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is not a positive multiple of 3,655.
-        """
-
-        size = TRAIN + TEST
-        worlds = worlds_in(rows, size, "the simulated admissions")
-        parts = [cls._world(world, part) for world, part in enumerate(rng.spawn(worlds))]
-        return joined(parts)
-
-    @classmethod
     def _world(cls, world, rng):
-        import numpy as np
-        from scipy.special import expit
-
-        size, true = TRAIN + TEST, cls.mixture(world)
-        component = rng.choice(len(SEGMENTS), size, p=true["weights"])
-        spread = np.sqrt(np.diagonal(true["covariances"], axis1=1, axis2=2))
-        x = rng.normal(true["means"][component], spread[component])
+        mixture = cls.mixture(world)
+        component = rng.choice(len(SEGMENTS), cls.SIZE, p=mixture["weights"])
+        spread = np.sqrt(np.diagonal(mixture["covariances"], axis1=1, axis2=2))
+        x = rng.normal(mixture["means"][component], spread[component])
         x[:, 1] = x[:, 1].clip(0.0, 4.0)
         x[:, 2] = x[:, 2].clip(min=100.0)
         x[:, 3] = x[:, 3].clip(0.0, 10.0)
         offers = {"policy": aid(x)}
         for kind, width in NOISE.items():
-            offers[kind] = folded(offers["policy"] + rng.normal(0.0, width, size))
-        eta, k = true["eta"][component], true["k"][component]
-        part = np.repeat(np.array(["train", "test"], dtype=object), [TRAIN, TEST])
-        frame = {"world": np.full(size, world, np.int16), "part": part}
-        frame |= dict(zip(FEATURES, x.T, strict=True))
-        truth = {
-            "world": frame["world"],
-            "component": component.astype(np.int16),
-            "eta": eta,
-            "k": k,
-        }
-        for kind, offer in offers.items():
-            accepted = rng.random(size) < expit(k * (offer - eta))
-            frame |= {f"offer_{kind}": offer, f"answer_{kind}": accepted.astype(np.int8)}
-        return frame, truth
+            offers[kind] = folded(offers["policy"] + rng.normal(0.0, width, cls.SIZE))
+        people = {"part": np.repeat(np.array(["train", "test"], dtype=object), [TRAIN, TEST])}
+        people |= dict(zip(FEATURES, x.T, strict=True))
+        frame, truth = answered(mixture, component, offers, rng)
+        return people | frame, truth
 
 
 def aid(x):
@@ -159,8 +120,6 @@ def aid(x):
     numpy.ndarray, shape (n,)
         Within [0.095, 0.595].
     """
-    import numpy as np
-
     merit = (((x[:, 1] - 2.4) / 1.2).clip(0.0, 1.0) + x[:, 3] / 10) / 2
     need = (1 - np.log10(x[:, 2] / 800)).clip(0.0, 1.0)
     return 0.095 + 0.26 * merit + 0.24 * need
@@ -168,7 +127,5 @@ def aid(x):
 
 def folded(offers):
     """Offers beyond 0 or 1 reflected into [0, 1], so that neither bound gathers offers."""
-    import numpy as np
-
     offers = np.abs(offers) % 2
     return np.minimum(offers, 2 - offers)

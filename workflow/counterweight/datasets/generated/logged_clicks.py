@@ -1,12 +1,15 @@
 """A generated log of actions and rare clicks, with the exact value of three policies."""
 
+import numpy as np
+import pandas as pd
+from scipy.special import expit, softmax
+
+from counterweight.datasets.draws import chosen
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import ROW_GROUP
 
 SIMULATED = True
 ROWS = 1000000
-FILES = {}
-SOURCES = []
 TITLE = "Simulated log of actions with known values"
 LICENCE = "made by this program"
 #: Columns of the log and their Arrow types.
@@ -75,8 +78,6 @@ class LoggedClicks:
         truth : pandas.DataFrame
             See `known_values`.
         """
-        import pandas as pd
-
         frame = pd.concat(LoggedClicks.simulate_batches(rows, rng), ignore_index=True)
         return frame, LoggedClicks.known_values()
 
@@ -101,8 +102,6 @@ class LoggedClicks:
         CounterweightError
             When `rows` is less than 1, or more than the row ids can number.
         """
-        import numpy as np
-
         if not 1 <= rows < 2**31:
             raise CounterweightError(
                 f"A log of {rows} rows cannot be drawn: choose a number from 1 to {2**31 - 1}."
@@ -122,8 +121,6 @@ class LoggedClicks:
             logged), ``value``, the mean reward of a row, ``standard_error`` = 0, and
             ``rows`` = 0, since no row is used.
         """
-        import pandas as pd
-
         tables = policy_tables()
         reward = tables["click"] * mean_reward_of_a_click()
         names = ["stochastic", "deterministic", "logging"]
@@ -146,9 +143,6 @@ def policy_tables():
         (60,), and by context and action (60, 10): ``logging``, ``stochastic``,
         ``deterministic`` (probabilities) and ``click`` (rates).
     """
-    import numpy as np
-    from scipy.special import softmax
-
     device, daypart, segment = (
         grid.ravel() for grid in np.indices((len(DEVICES), len(DAYPARTS), len(SEGMENTS[0])))
     )
@@ -175,27 +169,15 @@ def policy_tables():
 
 
 def _click_rates(device, daypart, segment, action):
-    import numpy as np
-    from scipy.special import expit
-
     taste = np.sin(1.9 * action + 0.7 * segment) + 0.5 * np.cos(1.3 * action * (1 + device))
     return expit(-5.15 + 0.7 * taste - 0.3 * device + 0.1 * daypart + 0.1 * segment)
 
 
-def _choose(rng, cumulated):
-    """One action for each row; `cumulated` is (n, K), its last column 1 but for rounding."""
-    draws = rng.random(len(cumulated)) * cumulated[:, -1]
-    return (draws[:, None] >= cumulated).sum(axis=1)
-
-
 def _draw(rows, tables, rng):
-    import numpy as np
-    import pandas as pd
-
     n = len(rows)
     context = rng.choice(len(tables["share"]), n, p=tables["share"])
     cumulated = {name: np.cumsum(tables[name], axis=1) for name in ("logging", "stochastic")}
-    action = _choose(rng, cumulated["logging"][context])
+    action = chosen(cumulated["logging"][context], rng)
     click = rng.random(n) < tables["click"][context, action]
     worth = np.where(rng.random(n) < FULL_REWARD, 1.0, 1.0 - rng.random(n))
     columns = {
@@ -209,7 +191,7 @@ def _draw(rows, tables, rng):
         "click": click,
         "reward": np.where(click, worth, 0.0),
         "stochastic": tables["stochastic"][context, action],
-        "stochastic_action": _choose(rng, cumulated["stochastic"][context]),
+        "stochastic_action": chosen(cumulated["stochastic"][context], rng),
         "deterministic": tables["deterministic"][context, action],
         "deterministic_action": tables["deterministic"].argmax(axis=1)[context],
     }

@@ -1,11 +1,13 @@
 """Points with rare positives and known truth: a click in a hundred views."""
 
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
 SIMULATED = True
 TITLE = "Simulated rare clicks"
 LICENCE = "made by this program"
 ROWS = 200000
-FILES = {}
-SOURCES = []
 
 #: Share of positives in the population, E p(y = 1 | x).
 RATE = 0.01
@@ -44,10 +46,6 @@ class RareClicks:
         truth : pandas.DataFrame
             ``row``, ``p_positive`` = p(click = 1 | x).
         """
-        import numpy as np
-        import pandas as pd
-        from scipy.special import expit
-
         x1, x2, x3, x4 = rng.standard_normal((4, rows))
         x5 = rng.uniform(-1.0, 1.0, rows)
         x6 = (rng.random(rows) < 0.3).astype(float)

@@ -2,11 +2,13 @@
 
 import functools
 
-from counterweight.datasets.generated.worlds import joined, worlds_in
+import numpy as np
+from scipy.special import expit
+
+from counterweight.datasets.generated.worlds import Worlds, answered
+from counterweight.files.seeds import generator
 
 SIMULATED = True
-FILES = {}
-SOURCES = []
 ROWS_BY_NAME = {"three_segments": 15000, "eighteen_segments": 45000}
 TITLE_BY_NAME = {
     "three_segments": "Simulated offers, three segments",
@@ -55,52 +57,52 @@ OVERLAPS = {"VS": (0.0, 0.04), "S": (0.05, 0.15), "M": (0.16, 0.25), "H": (0.31,
 APART = 0.035
 
 
-class _Segments:
-    """Worlds of equally many points of each segment; see `ThreeSegments`."""
+class _Segments(Worlds):
+    """Worlds of equally many points of each segment.
+
+    The columns are the features ``x1`` and ``x2``, and by kind of offer ``offer_{kind}`` in
+    [0, 1] and ``answer_{kind}`` (1 for accepted):
+
+    - ``uniform``: the offer is drawn uniformly, whoever the person is;
+    - ``biased``: density 0.1 + 0.9 Beta(4 m, 4 (1 - m)) at the offer, with
+      m = 0.2 + 0.6 logistic(z), z the features' first principal direction of the true mixture
+      in its standard deviations. The policy sees x alone and may make every offer to
+      everybody: the setting of Theorem 1;
+    - ``segment``: 0.05 + 0.9 eta, the same for all people of a segment. No segment gets two
+      different offers, so the conditions of Theorem 1 do not hold and no data can tell
+      threshold and slope apart.
+
+    ``answer_02``, ``answer_05``, ``answer_10``, ``answer_25``, ``answer_50`` answer
+    ``offer_uniform``, with all thresholds moved by one number so that this percentage of
+    uniform offers is accepted on average; these are ``eta_02`` ... ``eta_50`` of the truth.
+    Components come in the order of the paper's table.
+    """
+
+    WHAT = "these simulated segments"
 
     @classmethod
-    def simulate(cls, rows, rng):
-        """Draw people, offers and answers.
+    def _world(cls, world, rng):
+        mixture = cls.mixture(world)
+        component = rng.permutation(np.repeat(np.arange(len(mixture["eta"])), POINTS))
+        roots = np.linalg.cholesky(mixture["covariances"])
+        noise = rng.standard_normal((cls.SIZE, 2))
+        x = mixture["means"][component] + np.einsum("nij,nj->ni", roots[component], noise)
 
-        Parameters
-        ----------
-        rows : int
-            A multiple of the rows of one world; each world is drawn from a stream of its
-            own, so fewer worlds are the first ones of more.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            ``row`` (int32), ``world`` (int16), the features ``x1`` and ``x2``, and by kind of
-            offer ``offer_{kind}`` in [0, 1] and ``answer_{kind}`` (1 for accepted):
-
-            - ``uniform``: the offer is drawn uniformly, whoever the person is;
-            - ``biased``: density 0.1 + 0.9 Beta(4 m, 4 (1 - m)) at the offer, with
-              m = 0.2 + 0.6 logistic(z), z the features' first principal direction of the
-              true mixture in its standard deviations. The policy sees x alone and may make
-              every offer to everybody: the setting of Theorem 1;
-            - ``segment``: 0.05 + 0.9 eta, the same for all people of a segment. No segment
-              gets two different offers, so the conditions of Theorem 1 do not hold and no
-              data can tell threshold and slope apart.
-
-            ``answer_02``, ``answer_05``, ``answer_10``, ``answer_25``, ``answer_50`` answer
-            ``offer_uniform``, with all thresholds moved by one number so that this percentage
-            of uniform offers is accepted on average.
-        truth : pandas.DataFrame
-            ``row``, ``world``, ``component`` (int16, from 0, in the order of the paper's
-            table), ``eta``, ``k``, and the moved thresholds ``eta_02`` ... ``eta_50``.
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is not a positive multiple of the rows of one world.
-        """
-
-        size = POINTS * len(cls.mixture(0)["eta"])
-        worlds = worlds_in(rows, size, "these simulated segments")
-        parts = [_world(cls.mixture(w), w, part) for w, part in enumerate(rng.spawn(worlds))]
-        return joined(parts)
+        between = np.cov(mixture["means"].T, bias=True) + mixture["covariances"].mean(axis=0)
+        values, directions = np.linalg.eigh(between)
+        direction = directions[:, -1] * np.sign(directions[np.abs(directions[:, -1]).argmax(), -1])
+        score = (x - mixture["means"].mean(axis=0)) @ direction / np.sqrt(values[-1])
+        offers = {
+            "uniform": rng.random(cls.SIZE),
+            "biased": offers_biased_in_x(score, rng),
+            "segment": 0.05 + 0.9 * mixture["eta"][component],
+        }
+        frame, truth = answered(mixture, component, offers, rng)
+        for name, move in shifts(mixture["eta"], mixture["k"]).items():
+            truth[f"eta_{name}"] = truth["eta"] + move
+            acceptance = expit(truth["k"] * (offers["uniform"] - truth["eta"] - move))
+            frame[f"answer_{name}"] = (rng.random(cls.SIZE) < acceptance).astype(np.int8)
+        return {"x1": x[:, 0], "x2": x[:, 1]} | frame, truth
 
 
 class ThreeSegments(_Segments):
@@ -112,6 +114,8 @@ class ThreeSegments(_Segments):
     (31 to 40 %) and the first "very small", as printed. All worlds are draws from the same
     mixture.
     """
+
+    SIZE = POINTS * len(THREE)
 
     @staticmethod
     def mixture(world):
@@ -128,8 +132,6 @@ class ThreeSegments(_Segments):
             ``weights`` (J,), ``means`` (J, M), ``covariances`` (J, M, M), ``eta`` (J,),
             ``k`` (J,), for offers in [0, 1].
         """
-        import numpy as np
-
         m1, m2, s1, s2, r = np.array(THREE_PLACES).T
         covariances = np.array([[s1**2, r * s1 * s2], [r * s1 * s2, s2**2]]).transpose(2, 0, 1)
         eta, k = np.array(THREE).T
@@ -158,14 +160,14 @@ class EighteenSegments(_Segments):
     as a coefficient of at most 0.035 between groups allows.
     """
 
+    SIZE = POINTS * len(EIGHTEEN)
+
     @staticmethod
     def mixture(world):
         """The true mixture and choices of a world; see `ThreeSegments.mixture`.
 
         It depends on the number of the world alone, not on the seed of the config.
         """
-        import numpy as np
-
         means, covariances = _layout(int(world))
         eta, k = np.array([choice[:2] for choice in EIGHTEEN]).T
         return {
@@ -193,8 +195,6 @@ def bhattacharyya(mean, covariance, means, covariances):
     -------
     numpy.ndarray, shape (J,)
     """
-    import numpy as np
-
     middle = (covariance + covariances) / 2
     gap = np.asarray(means) - mean
     distance = np.einsum("ji,ji->j", gap, np.linalg.solve(middle, gap[..., None])[..., 0]) / 8
@@ -214,8 +214,6 @@ def overlaps(means, covariances):
     -------
     numpy.ndarray, shape (J,)
     """
-    import numpy as np
-
     pairs = np.array(
         [bhattacharyya(m, c, means, covariances) for m, c in zip(means, covariances, strict=True)]
     )
@@ -238,8 +236,6 @@ def misclassified(mixture, points, component):
     -------
     numpy.ndarray, shape (J,)
     """
-    import numpy as np
-
     logs = []
     for weight, mean, covariance in zip(
         mixture["weights"], mixture["means"], mixture["covariances"], strict=True
@@ -253,8 +249,6 @@ def misclassified(mixture, points, component):
 
 def mean_acceptance(eta, k):
     """Acceptance of an offer that is uniform on [0, 1], averaged over segments of equal size."""
-    import numpy as np
-
     return np.mean((np.logaddexp(0, k * (1 - eta)) - np.logaddexp(0, -k * eta)) / k)
 
 
@@ -269,7 +263,7 @@ def shifts(eta, k):
 
 
 def offers_biased_in_x(score, rng):
-    """Offers by a policy of x that may make every offer: see `_Segments.simulate`.
+    """Offers by a policy of x that may make every offer: see `_Segments`.
 
     Parameters
     ----------
@@ -277,55 +271,14 @@ def offers_biased_in_x(score, rng):
         The larger, the higher the offers.
     rng : numpy.random.Generator
     """
-    import numpy as np
-    from scipy.special import expit
-
     middle = 0.2 + 0.6 * expit(score)
     uniform = rng.random(len(score))
     return np.where(rng.random(len(score)) < 0.1, uniform, rng.beta(4 * middle, 4 * (1 - middle)))
 
 
-def _world(mixture, world, rng):
-    """Columns of one world, and what is known of them."""
-    import numpy as np
-    from scipy.special import expit
-
-    components = len(mixture["eta"])
-    size = POINTS * components
-    component = rng.permutation(np.repeat(np.arange(components), POINTS))
-    roots = np.linalg.cholesky(mixture["covariances"])
-    noise = rng.standard_normal((size, 2))
-    x = mixture["means"][component] + np.einsum("nij,nj->ni", roots[component], noise)
-    eta, k = mixture["eta"][component], mixture["k"][component]
-
-    between = np.cov(mixture["means"].T, bias=True) + mixture["covariances"].mean(axis=0)
-    values, directions = np.linalg.eigh(between)
-    direction = directions[:, -1] * np.sign(directions[np.abs(directions[:, -1]).argmax(), -1])
-    score = (x - mixture["means"].mean(axis=0)) @ direction / np.sqrt(values[-1])
-    offers = {
-        "uniform": rng.random(size),
-        "biased": offers_biased_in_x(score, rng),
-        "segment": 0.05 + 0.9 * eta,
-    }
-    frame = {"world": np.full(size, world, np.int16), "x1": x[:, 0], "x2": x[:, 1]}
-    truth = {"world": frame["world"], "component": component.astype(np.int16), "eta": eta, "k": k}
-    for kind, offer in offers.items():
-        accepted = rng.random(size) < expit(k * (offer - eta))
-        frame |= {f"offer_{kind}": offer, f"answer_{kind}": accepted.astype(np.int8)}
-    for name, move in shifts(mixture["eta"], mixture["k"]).items():
-        truth[f"eta_{name}"] = eta + move
-        accepted = rng.random(size) < expit(k * (offers["uniform"] - eta - move))
-        frame[f"answer_{name}"] = accepted.astype(np.int8)
-    return frame, truth
-
-
 @functools.lru_cache(None)
 def _layout(world):
     """Means and covariances of the 18 segments of a world, to three decimals."""
-    import numpy as np
-
-    from counterweight.files.seeds import generator
-
     rng = generator(0, "eighteen_segments", world, "layout")
     sizes = np.exp(rng.uniform(np.log(0.6), np.log(1.2), (18, 2)))
     turn = rng.uniform(0, np.pi, 18)
@@ -366,8 +319,6 @@ def _layout(world):
 
 def _distance(first, second, heading, wanted):
     """Step between two Gaussians with the wanted Bhattacharyya coefficient."""
-    import numpy as np
-
     direction = np.array([np.cos(heading), np.sin(heading)])
     middle = (first + second) / 2
     at_zero = bhattacharyya(np.zeros(2), first, np.zeros((1, 2)), second[None])[0]
@@ -377,8 +328,6 @@ def _distance(first, second, heading, wanted):
 
 def _free_place(means, covariances, chain, placed, rng):
     """The place for a group nearest the middle, of 24 directions, that is far enough away."""
-    import numpy as np
-
     angles = rng.uniform(0, 2 * np.pi, 24)
     directions = np.column_stack([np.cos(angles), np.sin(angles)])
     steps = (np.arange(400) * 0.1)[None, :, None] * directions[:, None]

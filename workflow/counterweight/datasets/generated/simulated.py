@@ -1,9 +1,11 @@
 """Points in the plane with known truth: labels missing at random, two shapes of boundary."""
 
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
 SIMULATED = True
 ROWS = 5000
-FILES = {}
-SOURCES = []
 TITLE_BY_NAME = {
     "curved": "Simulated points, curved boundary",
     "straight": "Simulated points, straight boundary",
@@ -57,8 +59,6 @@ class Straight:
     @staticmethod
     def simulate(rows, rng):
         """Draw the points; see `Curved.simulate`."""
-        import numpy as np
-
         x1 = rng.uniform(-2.0, 2.0, rows)
         side = np.where(rng.random(rows) < 0.85, 1.5, -1.5) * np.sign(x1)
         x2 = side + rng.normal(0.0, 0.4, rows)
@@ -66,10 +66,6 @@ class Straight:
 
 
 def _tables(x1, x2, log_odds, rng):
-    import numpy as np
-    import pandas as pd
-    from scipy.special import expit
-
     row = np.arange(len(x1), dtype=np.int32)
     p_positive = expit(log_odds)
     label = (rng.random(len(x1)) < p_positive).astype(np.int8)

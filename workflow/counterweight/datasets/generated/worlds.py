@@ -1,50 +1,96 @@
-"""Simulated data sets that consist of independent worlds of one size."""
+"""Simulated data sets of offers and yes/no answers that consist of independent worlds."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
 
 from counterweight.errors import CounterweightError
 
 
-def worlds_in(rows, size, what):
-    """Number of whole worlds of `size` rows in `rows`.
+class Worlds:
+    """Worlds of one size, each drawn from a stream of its own.
 
-    Parameters
+    A subclass has ``_world(world, rng)``, the columns of a world and what is known of its rows
+    (see `answered`), and describes the columns.
+
+    Attributes
     ----------
-    rows, size : int
-    what : str
-        The data set, for the message, e.g. ``"simulated segments"``.
-
-    Raises
-    ------
-    CounterweightError
-        When `rows` is no whole number of worlds, or none.
+    SIZE : int
+        Rows of a world.
+    WHAT : str
+        The data set, for messages, e.g. ``"these simulated segments"``.
     """
-    worlds, rest = divmod(rows, size)
-    if rest or worlds < 1:
-        raise CounterweightError(
-            f"One world of {what} has {size} rows, so {rows} rows are not a number of whole "
-            f"worlds: choose a multiple of {size}."
+
+    SIZE, WHAT = 0, ""
+
+    @classmethod
+    def simulate(cls, rows, rng):
+        """Draw people, offers and answers.
+
+        Parameters
+        ----------
+        rows : int
+            A multiple of `SIZE`. Fewer worlds are the first ones of more.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            ``row`` (int32 from 0), ``world`` (int16 from 0), and the columns that the class
+            describes.
+        truth : pandas.DataFrame
+            ``row``, ``world``, ``component`` (int16 from 0), ``eta``, ``k``, and what else the
+            class says.
+
+        Raises
+        ------
+        CounterweightError
+            When `rows` is not a positive multiple of `SIZE`.
+        """
+        worlds, rest = divmod(rows, cls.SIZE)
+        if rest or worlds < 1:
+            raise CounterweightError(
+                f"One world of {cls.WHAT} has {cls.SIZE} rows, so {rows} rows are not a number of "
+                f"whole worlds: choose a multiple of {cls.SIZE}."
+            )
+        parts = [cls._world(world, part) for world, part in enumerate(rng.spawn(worlds))]
+        numbers = {
+            "row": np.arange(rows, dtype=np.int32),
+            "world": np.repeat(np.arange(worlds, dtype=np.int16), cls.SIZE),
+        }
+        return tuple(
+            pd.DataFrame(
+                numbers
+                | {name: np.concatenate([part[name] for part in table]) for name in table[0]}
+            )
+            for table in zip(*parts, strict=True)
         )
-    return worlds
 
 
-def joined(parts):
-    """One frame from the columns of all worlds for each table, rows numbered through.
+def answered(mixture, component, offers, rng):
+    """Offers, the answers to them, and what is known of the people.
 
     Parameters
     ----------
-    parts : sequence of sequences of dict of str to array
-        The tables of each world, the same ones in the same order.
+    mixture : dict
+        With ``eta`` and ``k`` (J,): an offer d is accepted with probability
+        logistic(k (d - eta)).
+    component : array (n,) of int
+        Segment of each person.
+    offers : dict of str to array (n,)
+        By kind.
+    rng : numpy.random.Generator
 
     Returns
     -------
-    tuple of pandas.DataFrame
-        With ``row`` (int32 from 0) first.
+    frame : dict of str to ndarray (n,)
+        ``offer_{kind}`` and ``answer_{kind}`` (int8, 1 for accepted), kind by kind.
+    truth : dict of str to ndarray (n,)
+        ``component`` (int16), ``eta``, ``k``.
     """
-    import numpy as np
-    import pandas as pd
-
-    tables = []
-    for pieces in zip(*parts, strict=True):
-        columns = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-        row = np.arange(len(next(iter(columns.values()))), dtype=np.int32)
-        tables.append(pd.DataFrame({"row": row} | columns))
-    return tuple(tables)
+    eta, k = mixture["eta"][component], mixture["k"][component]
+    frame = {}
+    for kind, offer in offers.items():
+        accepted = rng.random(len(component)) < expit(k * (offer - eta))
+        frame |= {f"offer_{kind}": offer, f"answer_{kind}": accepted.astype(np.int8)}
+    return frame, {"component": component.astype(np.int16), "eta": eta, "k": k}

@@ -55,9 +55,9 @@ def accepts(frame, population, *, column="answer"):
         wrong = known.isna().to_numpy()
         answers = known.fillna(0).to_numpy(dtype=float)
     if wrong.any():
-        found = listed(sorted(values[wrong].astype(str).unique()), 5)
+        words = listed(sorted(values[wrong].astype(str).unique()), 5)
         raise CounterweightError(
-            f"The answer {column!r} is {found} in {int(wrong.sum())} of {len(values)} rows (first: "
+            f"The answer {column!r} is {words} in {int(wrong.sum())} of {len(values)} rows (first: "
             f"row {rows[wrong][0]}) where 0 or 1, no or yes is expected: recode these answers or "
             "choose another column."
         )

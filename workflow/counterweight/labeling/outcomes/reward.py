@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.columns import require
+from counterweight.labeling.columns import refuse_outside, require
 
 OPTIONS = {
     "column": {"type": "string", "description": "Column of the prepared table."},
@@ -47,19 +47,7 @@ def reward(frame, population, *, column, low=0.0, high=1.0):
             f"The reward column {column!r} holds text, not numbers: choose another column, or the "
             "outcome rule equals."
         ) from error
-    rows = np.asarray(frame["row"])
-    for wrong, what, remedy in (
-        (~np.isfinite(values), "is missing or infinite", "fill in or leave out these rows"),
-        (
-            (values < low) | (values > high),
-            f"is outside the declared range from {low:g} to {high:g}",
-            "correct the data, or outcome.low and outcome.high",
-        ),
-    ):
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            raise CounterweightError(
-                f"The reward {column!r} {what} in {int(wrong.sum())} of {len(values)} rows looked "
-                f"at (first: {values[first]:g} in row {rows[first]}): {remedy}."
-            )
+    refuse_outside(
+        values, low, high, rows=np.asarray(frame["row"]), name=f"reward {column!r}", where="outcome"
+    )
     return values

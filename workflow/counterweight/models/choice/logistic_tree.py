@@ -1,28 +1,21 @@
 """Logistic model tree: a decision tree with a LogitBoost model in every leaf."""
 
-import numpy as np
+from dataclasses import dataclass
 
+import numpy as np
+from scipy.special import entr, expit
+
+from counterweight.models.choice.baseline import BASELINE_OPTIONS, OfferBaseline
 from counterweight.models.choice.logitboost import (
     boosted,
     cross_validated_iterations,
     fold_numbers,
     loss,
 )
-from counterweight.models.choice.offer_logistic import OfferBaseline
 
 KIND = "offers"
 OPTIONS = {
-    "interactions": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether the products of each feature with the offer are features too.",
-    },
-    "per_component": {
-        "type": "boolean",
-        "default": False,
-        "description": "One tree for each true component (an oracle: it must be told the "
-        "component of the rows that it predicts).",
-    },
+    **BASELINE_OPTIONS,
     "smallest_split": {
         "type": "integer",
         "minimum": 2,
@@ -50,18 +43,25 @@ OPTIONS = {
     "criterion": {
         "enum": ["log_loss", "misclassification"],
         "default": "log_loss",
-        "description": (
-            "Loss of the cross-validation of the steps and of the pruning; misclassification is "
-            "that of Landwehr et al."
-        ),
+        "description": "Loss of the cross-validation of the steps and of the pruning; "
+        "misclassification is that of Landwehr et al.",
     },
+}
+
+
+#: Arrays that a tree is stored in, by node, and their types.
+NODES = {
+    "column": int,
+    "threshold": float,
+    "left": int,
+    "right": int,
+    "coef": float,
+    "intercept": float,
 }
 
 
 def _entropy(positive, count):
     """Bits of a share of positives."""
-    from scipy.special import entr
-
     share = positive / count
     return (entr(share) + entr(1 - share)) / np.log(2)
 
@@ -114,51 +114,38 @@ def best_split(Z, y, smallest_leaf=2):
 class _Tree:
     """Nodes as parallel lists; node 0 is the root."""
 
-    def __init__(self, width):
+    def __init__(self):
         self.column, self.threshold, self.left, self.right = [], [], [], []
         self.coef, self.intercept, self.risk = [], [], []
-        self.width = width
 
     def add(self, coef, intercept, risk):
         """A new leaf; its number."""
-        for name, value in (
-            ("column", -1),
-            ("threshold", 0.0),
-            ("left", -1),
-            ("right", -1),
-            ("coef", coef),
-            ("intercept", intercept),
-            ("risk", risk),
-        ):
+        leaf = {"column": -1, "threshold": 0.0, "left": -1, "right": -1}
+        for name, value in (leaf | {"coef": coef, "intercept": intercept, "risk": risk}).items():
             getattr(self, name).append(value)
         return len(self.column) - 1
 
-    def arrays(self, kept=None):
-        """Arrays of the tree, of the nodes in `kept` (those that are still split) only."""
-        if kept is None:
-            kept = np.array(self.column) >= 0
-        order, number = [0], {0: 0}
+    def arrays(self, split=None):
+        """Arrays of the tree, or of the subtree in which the nodes in `split` are split."""
+        if split is None:
+            split = np.array(self.column) >= 0
+        order = [0]
         for node in order:
-            if kept[node]:
-                for child in (self.left[node], self.right[node]):
-                    number[child] = len(order)
-                    order.append(child)
-        inner = np.array([bool(kept[node]) for node in order])
+            if split[node]:
+                order += [self.left[node], self.right[node]]
+        inner, number = split[order], np.full(len(split), -1)
+        number[order] = np.arange(len(order))
 
         def of_split(values, leaf):
-            return np.where(inner, np.array(values), leaf)
+            return np.where(inner, np.asarray(values)[order], leaf)
 
-        children = [
-            of_split([number.get(side[node], -1) for node in order], -1)
-            for side in (self.left, self.right)
-        ]
         return {
-            "column": of_split([self.column[node] for node in order], -1),
-            "threshold": of_split([self.threshold[node] for node in order], 0.0),
-            "left": children[0],
-            "right": children[1],
-            "coef": np.array([self.coef[node] for node in order]).reshape(-1, self.width),
-            "intercept": np.array([self.intercept[node] for node in order]),
+            "column": of_split(self.column, -1),
+            "threshold": of_split(self.threshold, 0.0),
+            "left": of_split(number[self.left], -1),
+            "right": of_split(number[self.right], -1),
+            "coef": np.array(self.coef)[order],
+            "intercept": np.array(self.intercept)[order],
         }
 
     def weakest_links(self, held=None):
@@ -243,7 +230,7 @@ def grow(Z, y, iterations, *, smallest_split=15, smallest_leaf=2, criterion="log
     -------
     _Tree
     """
-    tree = _Tree(Z.shape[1])
+    tree = _Tree()
 
     def node(rows, coef, intercept):
         coef, intercept, log_odds, _ = boosted(Z[rows], y[rows], iterations, coef, intercept)
@@ -287,6 +274,7 @@ def leaf_log_odds(arrays, Z):
     return np.einsum("np,np->n", Z, arrays["coef"][at]) + arrays["intercept"][at]
 
 
+@dataclass(eq=False, repr=False)
 class LogisticTree(OfferBaseline):
     """Logistic model tree on features and offer.
 
@@ -318,25 +306,11 @@ class LogisticTree(OfferBaseline):
     Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees, chapter 3.
     """
 
-    NODES = ("column", "threshold", "left", "right", "coef", "intercept")
-
-    def __init__(
-        self,
-        interactions=False,
-        per_component=False,
-        smallest_split=15,
-        smallest_leaf=2,
-        most_iterations=200,
-        folds=5,
-        criterion="log_loss",
-    ):
-        self.interactions = interactions
-        self.per_component = per_component
-        self.smallest_split = smallest_split
-        self.smallest_leaf = smallest_leaf
-        self.most_iterations = most_iterations
-        self.folds = folds
-        self.criterion = criterion
+    smallest_split: int = 15
+    smallest_leaf: int = 2
+    most_iterations: int = 200
+    folds: int = 5
+    criterion: str = "log_loss"
 
     def _fit(self, Z, y, rng):
         steps, _ = cross_validated_iterations(
@@ -374,36 +348,22 @@ class LogisticTree(OfferBaseline):
         return len(total) - 1 - int(np.argmin(total[::-1]))
 
     def _constant(self, log_odds, p):
-        return {
-            "column": np.array([-1]),
-            "threshold": np.zeros(1),
-            "left": np.array([-1]),
-            "right": np.array([-1]),
-            "coef": np.zeros((1, p)),
-            "intercept": np.array([log_odds]),
-            "iterations": 0,
-            "leaves": 1,
-        }
+        tree = _Tree()
+        tree.add(np.zeros(p), log_odds, 0.0)
+        return tree.arrays() | {"iterations": 0, "leaves": 1}
 
     def _probability(self, arrays, Z):
-        from scipy.special import expit
-
         return expit(leaf_log_odds(arrays, Z))
 
     def _stacked(self, models):
-        together = {name: np.concatenate([m[name] for m in models]) for name in self.NODES}
-        sizes = [len(m["column"]) for m in models]
-        for name in ("iterations", "leaves"):
-            together[name] = np.array([m[name] for m in models])
-        return together | {"nodes": np.array(sizes)}
+        together = {name: np.concatenate([m[name] for m in models]) for name in NODES}
+        counts = {name: np.array([m[name] for m in models]) for name in ("iterations", "leaves")}
+        return together | counts | {"nodes": np.array([len(m["column"]) for m in models])}
 
     def _unstacked(self, arrays, count):
-        ends = np.cumsum(np.atleast_1d(arrays["nodes"]).astype(int))
-        models = []
-        for m, (start, stop) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
-            part = {name: arrays[name][start:stop] for name in self.NODES}
-            for name in ("column", "left", "right"):
-                part[name] = part[name].astype(int)
-            part |= {name: int(arrays[name][m]) for name in ("iterations", "leaves")}
-            models.append(part)
-        return models[:count]
+        ends = np.cumsum(np.atleast_1d(arrays["nodes"]).astype(int))[:-1]
+        parts = {name: np.split(arrays[name].astype(kind), ends) for name, kind in NODES.items()}
+        counts = {name: np.asarray(arrays[name], int) for name in ("iterations", "leaves")}
+        return [
+            {name: values[m] for name, values in (parts | counts).items()} for m in range(count)
+        ]

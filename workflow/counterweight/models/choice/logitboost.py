@@ -1,8 +1,10 @@
 """LogitBoost with simple linear regressions: logistic regression grown one feature at a time."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from counterweight.models.choice.offer_logistic import OfferBaseline
+from counterweight.models.choice.baseline import BASELINE_OPTIONS, OfferBaseline
 
 #: Largest working response |z|.
 Z_LIMIT = 3.0
@@ -11,17 +13,7 @@ STALLED = 1e-10
 
 KIND = "offers"
 OPTIONS = {
-    "interactions": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether the products of each feature with the offer are features too.",
-    },
-    "per_component": {
-        "type": "boolean",
-        "default": False,
-        "description": "One model for each true component (an oracle: it must be told the "
-        "component of the rows that it predicts).",
-    },
+    **BASELINE_OPTIONS,
     "iterations": {
         "type": "integer",
         "minimum": 0,
@@ -49,11 +41,9 @@ OPTIONS = {
     "criterion": {
         "enum": ["log_loss", "misclassification"],
         "default": "log_loss",
-        "description": (
-            "What cross-validation minimises. misclassification is the default of Weka's "
-            "SimpleLogistic; where nobody is likelier than not to accept, it takes no step: p = "
-            "1/2 for everyone."
-        ),
+        "description": "What cross-validation minimises. misclassification is the default of "
+        "Weka's SimpleLogistic; where nobody is likelier than not to accept, it takes no step: "
+        "p = 1/2 for everyone.",
     },
 }
 
@@ -234,6 +224,7 @@ def boosted(Z, y, iterations, coef=None, intercept=0.0):
     return boost.coef, boost.intercept, boost.log_odds, steps
 
 
+@dataclass(eq=False, repr=False)
 class LogitBoost(OfferBaseline):
     """LogitBoost on features and offer, the number of steps by cross-validation.
 
@@ -265,45 +256,16 @@ class LogitBoost(OfferBaseline):
 
     STORED = ("coef", "intercept", "iterations")
 
-    def __init__(
-        self,
-        interactions=False,
-        per_component=False,
-        iterations=0,
-        most_iterations=500,
-        patience=50,
-        folds=5,
-        criterion="log_loss",
-    ):
-        self.interactions = interactions
-        self.per_component = per_component
-        self.iterations = iterations
-        self.most_iterations = most_iterations
-        self.patience = patience
-        self.folds = folds
-        self.criterion = criterion
+    iterations: int = 0
+    most_iterations: int = 500
+    patience: int = 50
+    folds: int = 5
+    criterion: str = "log_loss"
 
     def _fit(self, Z, y, rng):
-        coef, intercept, _, steps = boosted(Z, y, self._steps(Z, y, rng))
+        steps = self.iterations
+        if not steps:
+            how = {"folds": self.folds, "patience": self.patience, "criterion": self.criterion}
+            steps, _ = cross_validated_iterations(Z, y, rng, most=self.most_iterations, **how)
+        coef, intercept, _, steps = boosted(Z, y, steps)
         return {"coef": coef, "intercept": intercept, "iterations": steps}
-
-    def _steps(self, Z, y, rng):
-        if self.iterations:
-            return self.iterations
-        return cross_validated_iterations(
-            Z,
-            y,
-            rng,
-            folds=self.folds,
-            most=self.most_iterations,
-            patience=self.patience,
-            criterion=self.criterion,
-        )[0]
-
-    def _constant(self, log_odds, p):
-        return {"coef": np.zeros(p), "intercept": log_odds, "iterations": 0}
-
-    def _probability(self, arrays, Z):
-        from scipy.special import expit
-
-        return expit(Z @ arrays["coef"] + arrays["intercept"])

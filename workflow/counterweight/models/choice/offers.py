@@ -5,6 +5,8 @@ Offers t are on the scale of the model: from 0 to 1, and acceptance rises with t
 linear, a + b t; a refused one earns nothing.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import expit, wrightomega
 
@@ -16,6 +18,14 @@ GRID = 257
 MODES = 3
 #: Values (rows x segments x modes) treated at a time.
 CHUNK = 1 << 20
+
+
+class Offers(NamedTuple):
+    """Best offer, its probability of acceptance and its expected revenue, (n,) each."""
+
+    offer: np.ndarray
+    acceptance: np.ndarray
+    revenue: np.ndarray
 
 
 def acceptance(t, eta, k):
@@ -155,11 +165,16 @@ def soft_optimal_offer(
     return result
 
 
-def soft_revenue(weights, t, eta, k, revenue=(1.0, -1.0)):
-    """Expected revenue (n,) of offers t (n,) under a mixture of curves (n, J)."""
-    a, b = checked_revenue(revenue)
+def mixed_acceptance(weights, t, eta, k):
+    """Acceptance (n,) of offers t (n,) under a mixture of curves with weights (n, J)."""
     t = np.asarray(t, dtype=float)
-    return (np.asarray(weights) * acceptance(t[:, None], eta, k)).sum(axis=1) * (a + b * t)
+    return (np.asarray(weights) * acceptance(t[:, None], eta, k)).sum(axis=1)
+
+
+def soft_revenue(weights, t, eta, k, revenue=(1.0, -1.0)):
+    """Expected revenue (n,) of offers t (n,) under a mixture of curves with weights (n, J)."""
+    a, b = checked_revenue(revenue)
+    return mixed_acceptance(weights, t, eta, k) * (a + b * np.asarray(t, dtype=float))
 
 
 def _refined(weights, eta, k, a, b, offers, values):
@@ -184,7 +199,7 @@ def _refined(weights, eta, k, a, b, offers, values):
         second = (first * k * (1 - 2 * f)).sum(-1)
         return (weights * f).sum(-1), first.sum(-1), second
 
-    kept = t
+    grid_points = t
     for _ in range(12):
         f, first, second = parts(t)
         slope = first * (a + b * t) + b * f
@@ -201,9 +216,9 @@ def _refined(weights, eta, k, a, b, offers, values):
             break
         t = after
     # Both the refined points and the grid's own (a bound may be best) are candidates.
-    candidates = np.concatenate([t, kept], axis=1)
-    found = parts(candidates)[0] * (a + b * candidates)
-    return np.take_along_axis(candidates, np.argmax(found, axis=1)[:, None], axis=1)[:, 0]
+    candidates = np.concatenate([t, grid_points], axis=1)
+    earned = parts(candidates)[0] * (a + b * candidates)
+    return np.take_along_axis(candidates, np.argmax(earned, axis=1)[:, None], axis=1)[:, 0]
 
 
 def checked_revenue(revenue):
@@ -251,10 +266,10 @@ def feasible(grid, low, high):
         When none is left or one is not a number.
     """
     grid = np.unique(np.asarray(grid, dtype=float))
-    kept = grid[(grid >= low) & (grid <= high)]
-    if not np.isfinite(grid).all() or not len(kept):
+    possible = grid[(grid >= low) & (grid <= high)]
+    if not np.isfinite(grid).all() or not len(possible):
         raise CounterweightError(
             f"No feasible offer: of {len(grid)} offers in the grid none lies between {low:g} and "
             f"{high:g}, or one is not a number."
         )
-    return kept
+    return possible

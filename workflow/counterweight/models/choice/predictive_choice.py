@@ -1,24 +1,19 @@
 """Predictive choice model: segments of people, and how each answers an offer."""
 
 import logging
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
 
-from counterweight.errors import CounterweightError, listed
-from counterweight.models.choice.data import checked_offers, checked_rows_with_gaps, used_features
-from counterweight.models.choice.offers import checked_revenue, optimal_offer, soft_optimal_offer
-from counterweight.models.choice.parts import (
-    Offers,
-    mixed_acceptance,
-    restored,
-    segment_shares,
-    stored,
-)
+from counterweight.errors import CounterweightError
+from counterweight.models.choice.checks import checked_offers, checked_rows_with_gaps
+from counterweight.models.choice.offers import checked_revenue, mixed_acceptance
+from counterweight.models.choice.scaling import used_features
 from counterweight.models.choice.search import Search
+from counterweight.models.choice.segment_model import SegmentModel, segment_shares
 from counterweight.models.choice.steps import (
     LEAST_SLOPE,
-    MOST_POSITION,
     MOST_SLOPE,
     ChoiceRows,
     Choices,
@@ -28,6 +23,7 @@ from counterweight.models.choice.steps import (
     fit_curves,
 )
 from counterweight.numerics.checks import checked_labels, checked_weights
+from counterweight.numerics.options import check_options
 
 log = logging.getLogger("counterweight")
 
@@ -123,7 +119,8 @@ POLISH = 1e-3
 DRAWN = 4_000_000
 
 
-class PredictiveChoiceModel:
+@dataclass(eq=False, repr=False)
+class PredictiveChoiceModel(SegmentModel):
     """Mixture of Gaussian segments, each with a monotone logistic response to an offer.
 
     p(x, y | t) = sum_j w_j N(x; mu_j, Sigma_j) f_j(t)^y (1 - f_j(t))^(1 - y), with
@@ -139,7 +136,7 @@ class PredictiveChoiceModel:
     if they are missing at random; the rows are counted. Categories have to be coded as
     numbers (0/1 columns). Features without variation, and those that are a linear function of
     one other, are left out and counted. For features with few values the least variance of a
-    segment is larger (`choice_data.least_variance`): otherwise segments would shrink to single
+    segment is larger (`scaling.least_variance`): otherwise segments would shrink to single
     values.
 
     Parameters
@@ -184,35 +181,19 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
     Noor, Dailey & Haddawy (2014), sections 2 and 3.
     """
 
-    def __init__(
-        self,
-        components=None,
-        most_components=10,
-        restarts=10,
-        tolerance=1e-6,
-        iterations=1000,
-        covariance_floor=1e-3,
-        prior="none",
-        prior_slope=None,
-        prior_position_deviation=2.0,
-        prior_slope_deviation=5.0,
-        selection="observed",
-        moves=True,
-        assignment="soft",
-    ):
-        self.components = components
-        self.most_components = most_components
-        self.restarts = restarts
-        self.tolerance = tolerance
-        self.iterations = iterations
-        self.covariance_floor = covariance_floor
-        self.prior = prior
-        self.prior_slope = prior_slope
-        self.prior_position_deviation = prior_position_deviation
-        self.prior_slope_deviation = prior_slope_deviation
-        self.selection = selection
-        self.moves = moves
-        self.assignment = assignment
+    components: int | None = None
+    most_components: int = 10
+    restarts: int = 10
+    tolerance: float = 1e-6
+    iterations: int = 1000
+    covariance_floor: float = 1e-3
+    prior: str = "none"
+    prior_slope: float | None = None
+    prior_position_deviation: float = 2.0
+    prior_slope_deviation: float = 5.0
+    selection: str = "observed"
+    moves: bool = True
+    assignment: str = "soft"
 
     def fit(self, X, t, y, sample_weight=None, *, rng, feature_names=None):
         """Fit the model and choose the number of segments.
@@ -241,14 +222,14 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
             For unusable rows, offers or answers, answers of one kind only, or fewer rows than
             parameters.
         """
-        self._check_options()
+        check_options(self.get_params(), OPTIONS)
         X = checked_rows_with_gaps(X, feature_names)
         n = len(X)
         t = checked_offers(t, n)
         y = checked_labels(y, n, "answer")
         row_weights = checked_weights(sample_weight, n)
-        kept = row_weights > 0
-        X, t, y, row_weights = X[kept], t[kept], y[kept], row_weights[kept]
+        used = row_weights > 0
+        X, t, y, row_weights = X[used], t[used], y[used], row_weights[used]
         if (y == y[0]).all():
             raise CounterweightError(
                 f"All {len(y)} answers are {y[0]}, so no response to an offer can be learned: "
@@ -261,12 +242,7 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         data = ChoiceRows(self._scaled(X), t, y, row_weights)
         self.rows_missing_ = int(np.isnan(data.rows).any(axis=1).sum())
         most = self._most_components(data)
-        prior = self._prior(data)
-        self._rule = {
-            "floor": self.covariance_floor,
-            "minimum_rows": data.rows.shape[1] + 2.0,
-            "prior": prior,
-        }
+        rule = self._rule(data)
         search = Search(
             data,
             rng,
@@ -275,17 +251,17 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
             iterations=self.iterations,
             selection=self.selection,
             moves=self.moves,
-            **self._rule,
+            **rule,
         )
-        found = search.up_to(most)
+        best = search.up_to(most)
         seen = ~np.isnan(data.rows) * row_weights[:, None]
         jacobian = float(seen.sum(axis=0) @ np.log(self.scale_))
         self.sizes_ = np.arange(1, most + 1)
-        self.log_likelihoods_ = np.array([found[j].log_likelihood for j in self.sizes_]) - jacobian
+        self.log_likelihoods_ = np.array([best[j].log_likelihood for j in self.sizes_]) - jacobian
         parameters_used = np.array([self.n_parameters(j) for j in self.sizes_])
         self.mdl_ = -self.log_likelihoods_ + 0.5 * parameters_used * np.log(data.total)
         chosen = int(self.sizes_[self.mdl_.argmin()]) if self.components is None else most
-        self._finish(data, found[chosen], jacobian)
+        self._finish(data, best[chosen], rule, jacobian)
         self._report()
         return self
 
@@ -293,32 +269,6 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         """nu_J: free parameters of a model of J segments."""
         d = len(self.features_used_)
         return (components - 1) + components * (d + d * (d + 1) // 2 + 2)
-
-    def _check_options(self):
-        for name in OPTIONS:
-            value, option = getattr(self, name), OPTIONS[name]
-            counted = option["type"] == "integer" if "type" in option else False
-            counted |= name == "components" and value is not None
-            whole = isinstance(value, int | float | np.integer) and int(value) == value
-            if counted and not (whole and value >= option["minimum"]):
-                raise CounterweightError(
-                    f"{name} must be a whole number from {option['minimum']}, not {value}."
-                )
-            if "enum" in option and value not in option["enum"]:
-                raise CounterweightError(
-                    f"{name} must be one of {listed(option['enum'])}, not {value}."
-                )
-        if not 0 <= self.tolerance < 1 or not 0 < self.covariance_floor < 1:
-            raise CounterweightError(
-                f"tolerance must be from 0 to below 1 and covariance_floor between 0 and 1, not "
-                f"{self.tolerance} and {self.covariance_floor}."
-            )
-        for name in ("prior_slope", "prior_position_deviation", "prior_slope_deviation"):
-            if getattr(self, name) is not None and not getattr(self, name) > 0:
-                raise CounterweightError(f"{name} must be above 0, not {getattr(self, name)}.")
-
-    def _scaled(self, X):
-        return (X[:, self.features_used_] - self.centre_) / self.scale_
 
     def _most_components(self, data):
         rows = float(data.total)
@@ -345,18 +295,21 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
             )
         return min(wanted, largest)
 
-    def _prior(self, data):
-        if self.prior == "none":
-            return None
-        deviations = np.array([self.prior_position_deviation, self.prior_slope_deviation])
-        pooled = fit_curves(data.t, data.y, data.row_weights)[0]
-        if self.prior_slope is not None:
-            pooled[1] = self.prior_slope
-        return Prior(pooled, 1.0 / deviations**2)
+    def _rule(self, data):
+        """What every EM step on the rows goes by."""
+        prior = None
+        if self.prior == "pooled":
+            deviations = np.array([self.prior_position_deviation, self.prior_slope_deviation])
+            pooled = fit_curves(data.t, data.y, data.row_weights)[0]
+            if self.prior_slope is not None:
+                pooled[1] = self.prior_slope
+            prior = Prior(pooled, 1.0 / deviations**2)
+        least = data.rows.shape[1] + 2.0
+        return {"floor": self.covariance_floor, "minimum_rows": least, "prior": prior}
 
-    def _finish(self, data, found, jacobian):
-        rule = self._rule | {"iterations": self.iterations}
-        last = climb(data, found.parameters, tolerance=self.tolerance * POLISH, **rule)
+    def _finish(self, data, best, rule, jacobian):
+        steps = {"tolerance": self.tolerance * POLISH, "iterations": self.iterations}
+        last = climb(data, best.parameters, **steps, **rule)
         parameters = last.parameters
         order = np.lexsort((parameters.means[:, 0, 0], -parameters.weights[:, 0]))
         parameters = Choices(*(values[order] for values in parameters))
@@ -372,17 +325,17 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         self.eta_ = 0.5 - parameters.curves[:, 0, 0] / self.k_
         self.n_components_ = len(self.k_)
         self.log_likelihood_ = float((total[:, 0] * data.row_weights).sum()) - jacobian
-        self.history_ = np.concatenate([found.history, [row[0] for row in last.history[1:]]])
+        self.history_ = np.concatenate([best.history, [row[0] for row in last.history[1:]]])
         self.history_ = self.history_[~np.isnan(self.history_)]
-        self.converged_ = bool(found.converged)
-        self.n_iter_ = int(found.iterations + last.iterations[0])
+        self.converged_ = bool(best.converged)
+        self.n_iter_ = int(best.iterations + last.iterations[0])
         self.slopes_at_bound_ = int((self.k_ >= MOST_SLOPE - 1e-6).sum())
         self.monotone_active_ = int((self.k_ <= LEAST_SLOPE * (1 + 1e-6)).sum())
         yes = gamma @ data.y
         self.one_answer_segments_ = int((np.minimum(yes, mass - yes) < 1.0).sum())
         least = np.linalg.eigvalsh(parameters.covariances[:, 0])[:, 0]
         self.covariances_at_floor_ = int((least <= self.covariance_floor * (1 + 1e-6)).sum())
-        self.updates_held_ = int(found.held + last.held[0])
+        self.updates_held_ = int(best.held + last.held[0])
         mean = gamma @ data.t / mass
         spread = gamma @ np.square(data.t) / mass - mean**2
         self.offer_deviation_ = np.sqrt(np.maximum(spread, 0.0))
@@ -404,72 +357,6 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
                 log.warning("%d of %d segments %s.", count, self.n_components_, what)
         if not self.converged_:
             log.warning("EM did not converge within %d steps: raise iterations.", self.iterations)
-
-    def _parameters(self):
-        curves = np.stack([self.k_ * (0.5 - self.eta_), self.k_], axis=-1)
-        curves[:, 0] = np.clip(curves[:, 0], -MOST_POSITION, MOST_POSITION)
-        return Choices(
-            self.weights_[:, None],
-            ((self.means_ - self.centre_) / self.scale_)[:, None],
-            (self.covariances_ / np.outer(self.scale_, self.scale_))[:, None],
-            curves[:, None],
-        )
-
-    def _new_rows(self, X):
-        X = checked_rows_with_gaps(X, empty=True)
-        if X.shape[1] != self.n_features_in_:
-            raise CounterweightError(
-                f"The model was fitted to {self.n_features_in_} features, but the rows have "
-                f"{X.shape[1]}."
-            )
-        return ChoiceRows(self._scaled(X))
-
-    def predict_segments(self, X):
-        """p(j | x) by the features alone, (n, J); the weights where all are missing."""
-        return segment_shares(self._new_rows(X).log_joint(self._parameters()))
-
-    def predict_acceptance(self, X, t, assignment=None):
-        """Probability that each row accepts its offer t, (n,)."""
-        shares = self.predict_segments(X)
-        t = checked_offers(t, len(shares))
-        return mixed_acceptance(self._assigned(shares, assignment), t, self.eta_, self.k_)
-
-    def optimal_offers(self, X, assignment=None, revenue=(1.0, -1.0), low=0.0, high=1.0, grid=None):
-        """Offer of largest expected revenue for each row, on the scale of t.
-
-        Parameters
-        ----------
-        X : array (n, features)
-        assignment : {"hard", "soft"}, optional
-            The option of the model if not given.
-        revenue : tuple (a, b)
-            Revenue a + b t of an accepted offer.
-        low, high : float
-            Bounds of the offer.
-        grid : array, optional
-            The only offers that can be made.
-
-        Returns
-        -------
-        Offers
-        """
-        a, b = checked_revenue(revenue)
-        shares = self._assigned(self.predict_segments(X), assignment)
-        if (assignment or self.assignment) == "hard":
-            best = optimal_offer(self.eta_, self.k_, low, high, revenue, grid)
-            offers = best[shares.argmax(axis=1)]
-        else:
-            offers = soft_optimal_offer(shares, self.eta_, self.k_, low, high, revenue, grid)
-        p = mixed_acceptance(shares, offers, self.eta_, self.k_)
-        return Offers(offers, p, p * (a + b * offers))
-
-    def _assigned(self, shares, assignment):
-        assignment = assignment or self.assignment
-        if assignment not in ("hard", "soft"):
-            raise CounterweightError(f"assignment must be hard or soft, not {assignment}.")
-        if assignment == "soft":
-            return shares
-        return np.eye(shares.shape[1])[shares.argmax(axis=1)]
 
     def bootstrap_totals(
         self,
@@ -518,11 +405,7 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         data = ChoiceRows(self._scaled(X), t, y, row_weights)
         new = self._new_rows(new_X)
         new_t = checked_offers(new_t, len(new.rows))
-        rule = {
-            "floor": self.covariance_floor,
-            "minimum_rows": data.rows.shape[1] + 2.0,
-            "prior": self._prior(data),
-        }
+        rule = self._rule(data)
         totals = np.empty((2, draws))
         step = max(min(DRAWN // n, draws), 1)
         for first in range(0, draws, step):
@@ -535,16 +418,7 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
             for number in range(size):
                 one = refitted.restarts([number])
                 position, k = one.curves[:, 0].T
-                shares = self._assigned(segment_shares(new.log_joint(one)), assignment)
+                shares = self._assigned(segment_shares(new, one), assignment)
                 p = mixed_acceptance(shares, new_t, 0.5 - position / k, k)
                 totals[:, first + number] = p.sum(), p @ (a + b * new_t)
         return totals[0], totals[1]
-
-    def to_arrays(self):
-        """Fitted numbers by name."""
-        return stored(self)
-
-    @classmethod
-    def from_arrays(cls, arrays, **options):
-        """Fitted model from `to_arrays`."""
-        return restored(cls(**options), arrays)

@@ -38,7 +38,7 @@ MOVES = 30
 GAIN = 0.5
 
 
-class Found(NamedTuple):
+class Best(NamedTuple):
     """The best model of J segments: a batch of one, and how it came to be."""
 
     parameters: Choices
@@ -62,7 +62,7 @@ class Search:
     restarts : int
         Random starts for each J.
     tolerance, iterations, floor, minimum_rows, prior
-        See `choice_steps.climb`.
+        See `steps.climb`.
     selection : {"observed", "complete"}
         What decides between finished models of the same J: the observed log-likelihood or,
         as in the paper's Algorithm 1, the expected one of the completed data.
@@ -99,7 +99,7 @@ class Search:
         self.points = np.nan_to_num(data.rows[chosen])
         self.point_weights = data.row_weights[chosen]
         self.pooled = fit_curves(data.t, data.y, data.row_weights)[0]
-        self.found = {}
+        self.best = {}
 
     def one(self, j):
         """Best model of exactly j segments, by random starts and a chain of splits."""
@@ -121,7 +121,7 @@ class Search:
             for j in range(2, most + 1):
                 if j - 1 in changed and self.improve(j, self.splits(j - 1), None, "split"):
                     changed.add(j)
-        return self.found
+        return self.best
 
     def improve(self, j, starts, origin, name=None):
         """Run starts of j segments; True when one beats the best so far by `GAIN`."""
@@ -146,7 +146,7 @@ class Search:
         run = climb(
             self.data, starts, iterations=self.iterations, **self.rule, tolerance=self.tolerance
         )
-        before = self.found[j].score if j in self.found else -np.inf
+        before = self.best[j].score if j in self.best else -np.inf
         statistics = self.data.expectation(run.parameters, entropy=True)
         prior = self.rule["prior"]
         penalty = 0.0 if prior is None else prior.log_density(run.parameters.curves)
@@ -155,10 +155,10 @@ class Search:
             scores = scores - statistics.entropy
         for index in range(len(origin)):
             score = float(scores[index])
-            if j in self.found and score <= self.found[j].score + 1e-6 * abs(score) / 1e3:
+            if j in self.best and score <= self.best[j].score + 1e-6 * abs(score) / 1e3:
                 continue
             path = np.concatenate([paths[:, index], [row[index] for row in run.history]])
-            self.found[j] = Found(
+            self.best[j] = Best(
                 run.parameters.restarts([index]),
                 float(run.last[index]),
                 float(statistics.log_likelihood[index]),
@@ -169,7 +169,7 @@ class Search:
                 int(run.held[index]),
                 str(origin[index]),
             )
-        return self.found[j].score > before + GAIN
+        return self.best[j].score > before + GAIN
 
     @staticmethod
     def _with(starts, origin, more, name):
@@ -230,7 +230,7 @@ class Search:
 
     def splits(self, j):
         """Starts of j + 1 segments: the best of j with one split along a main axis."""
-        best = self.found[j].parameters
+        best = self.best[j].parameters
         values, vectors = np.linalg.eigh(best.covariances[:, 0])
         axes = [(c, -1) for c in np.argsort(-best.weights[:, 0], kind="stable")]
         if self.width > 1 and 2 * j <= MOVES:
@@ -258,7 +258,7 @@ class Search:
 
     def merges(self, j):
         """Starts of j - 1 segments: the best of j with two merged, or one left out."""
-        best = self.found[j].parameters
+        best = self.best[j].parameters
         w, means, covariances, curves = (values[:, 0] for values in best)
         starts = []
         for first, second in self._near_pairs(w, means, covariances, curves)[: MOVES // 2]:

@@ -196,9 +196,9 @@ class ChoiceRows:
                 log_likelihood += ((np.log(total) + top) * weights).sum(axis=-1)
                 sums += joint @ features.T
                 # In place: gamma (1 - p), then gamma p (1 - p).
-                joint -= np.multiply(joint, chance, out=(kept := np.empty_like(joint)))
+                joint -= (agreeing := joint * chance)
                 gradient += joint @ answers.T
-                np.multiply(kept, 1.0 - chance, out=joint)
+                np.multiply(agreeing, 1.0 - chance, out=joint)
                 curvature += joint @ group.offers[:, at].T
             moments += self._completed(sums.reshape(k, r, -1), parameters, group.observed)
         return Statistics(

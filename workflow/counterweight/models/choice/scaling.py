@@ -1,55 +1,13 @@
-"""Rows, offers and features of a predictive choice model: what is used, and how scaled."""
+"""Features of a predictive choice model: which are used, and how they are scaled."""
 
 import logging
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.checks import named, number_table
+from counterweight.numerics.checks import named
 
 log = logging.getLogger("counterweight")
-
-
-def checked_offers(t, rows):
-    """Offers as floats within [0, 1]; rounding errors beyond an end go to it.
-
-    Raises
-    ------
-    CounterweightError
-        When an offer is no number or outside, or their number is wrong.
-    """
-    try:
-        t = np.asarray(t, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(f"The offers must be numbers: {error}.") from error
-    if t.shape != (rows,):
-        raise CounterweightError(f"There are {rows} rows but offers of shape {t.shape}.")
-    bad = ~((t >= -1e-9) & (t <= 1 + 1e-9))
-    if bad.any():
-        first = int(np.flatnonzero(bad)[0])
-        raise CounterweightError(
-            f"{int(bad.sum())} of {rows} offers are missing or outside [0, 1] (first: row {first}, "
-            f"{t[first]:g}): scale them by their declared range, or drop these rows."
-        )
-    return np.clip(t, 0.0, 1.0)
-
-
-def checked_rows_with_gaps(X, feature_names=None, empty=False):
-    """Rows as a float matrix in which NaN stands for a missing value.
-
-    Raises
-    ------
-    CounterweightError
-        When `X` is not a matrix of numbers, is empty, or holds infinite values.
-    """
-    X = number_table(X, empty)
-    bad = np.flatnonzero(np.isinf(X).any(axis=0))
-    if len(bad):
-        raise CounterweightError(
-            f"Infinite values in feature {listed(named(bad, feature_names))}: replace them by "
-            "numbers, or leave them empty."
-        )
-    return X
 
 
 def used_features(X, row_weights, floor, feature_names=None):
@@ -105,9 +63,10 @@ def used_features(X, row_weights, floor, feature_names=None):
     twice = same.any(axis=0)
     duplicated = used[twice].tolist()
     used = used[~twice]
-    for found, what in ((constant, "constant"), (duplicated, "duplicated")):
-        if found:
-            log.warning("Left out as %s: feature %s.", what, listed(named(found, feature_names)))
+    for left_out, what in ((constant, "constant"), (duplicated, "duplicated")):
+        if left_out:
+            names = listed(named(left_out, feature_names))
+            log.warning("Left out as %s: feature %s.", what, names)
     scale = deviation[used]
     for place, feature in enumerate(used):
         _, values = np.unique(X[seen[:, feature], feature], return_inverse=True)

@@ -328,7 +328,7 @@ def test_estimators_refuse_what_they_cannot_honour():
     with pytest.raises(CounterweightError, match="LinearRegression has neither predict_proba"):
         CalibratedSubsampleClassifier(LinearRegression(), 0.5).fit(X, y)
     for share in (0, 1, "a", None):
-        with pytest.raises(CounterweightError, match="calibration_share is"):
+        with pytest.raises(CounterweightError, match="calibration_share must be"):
             CalibratedSubsampleClassifier(base, 0.5, calibration_share=share).fit(X, y)
     with pytest.raises(CounterweightError, match="row_keep_rate"):
         CalibratedSubsampleClassifier(base, None).fit(X, y)

@@ -8,7 +8,7 @@ import numpy as np
 from pandas.api.types import is_numeric_dtype
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.zero_rejection import row_uniforms
+from counterweight.numerics.zero_rejection import drawing_order
 
 log = logging.getLogger("counterweight")
 
@@ -163,9 +163,8 @@ def _drawn(frame, mask, most, draw, name, where):
         raise CounterweightError(f"{where}: most draws by row id, but the table has no column row.")
     rows = frame["row"].to_numpy()[where_true]
     seed = draw << 64 | int.from_bytes(name.encode()[:256], "little") << 128
-    order = np.lexsort((rows, row_uniforms(rows, seed)))
     chosen = np.zeros(len(mask), dtype=bool)
-    chosen[where_true[order[:most]]] = True
+    chosen[where_true[drawing_order(rows, seed)[:most]]] = True
     return chosen
 
 

@@ -82,6 +82,31 @@ def test_editing_a_module_changes_the_digest_of_its_users_only(copy):
     assert after["logistic"] != again["logistic"]
 
 
+def test_options_shared_by_import_are_read_from_the_text(copy):
+    """Unpacked, joined, renamed and by name; the module that declares them is in the digest."""
+    shared = copy / "models" / "shared_options.py"
+    shared.write_text('BASE = {"a": {"type": "number", "default": -1.5}}\nWORDS = ["x", "y"]\n')
+    (copy / "models" / "logistic.py").write_text(
+        "from counterweight.models.shared_options import BASE as SHARED\n"
+        "from counterweight.models.shared_options import WORDS\n"
+        'OWN = {"b": {"enum": WORDS}}\n'
+        'OPTIONS = {**SHARED, "c": {"type": "integer"}} | OWN\n'
+    )
+    components._tree.cache_clear()
+    assert components.options("model", "logistic") == {
+        "a": {"type": "number", "default": -1.5},
+        "c": {"type": "integer"},
+        "b": {"enum": ["x", "y"]},
+    }
+    before = model_digests()["logistic"]
+    shared.write_text(shared.read_text() + "# edited\n")
+    assert model_digests()["logistic"] != before
+    (copy / "models" / "logistic.py").write_text("OPTIONS = {**ABSENT}\n")
+    components._tree.cache_clear()
+    with pytest.raises(NameError, match="ABSENT is no constant of counterweight.models.logistic"):
+        components.options("model", "logistic")
+
+
 def test_a_new_registry_entry_changes_no_digest(copy):
     before = model_digests()
     registry = copy / "models" / "__init__.py"

@@ -7,7 +7,8 @@ holds the registry: a plain dict from the name that the config uses to
 a JSON-schema fragment (type, bounds, default, description) for each option.
 
 Registries and options are read from the source text, so the config can be checked
-without importing numpy or scikit-learn.
+without importing numpy or scikit-learn. Options that several components share are a
+constant of a module that these import: ``OPTIONS = {**SHARED, "own": {...}}``.
 """
 
 import ast
@@ -51,10 +52,33 @@ def _tree(path):
 
 
 def _literal(module, name, default=None):
+    """A module's constant, its own or imported from this package; `default` if it has none."""
     for node in _tree(_path(module)).body:
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
-            return ast.literal_eval(node.value)
+            return _value(node.value, module)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("counterweight."):
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _literal(node.module, alias.name, default)
     return default
+
+
+def _value(node, module):
+    """A literal, in which constants may be named, unpacked (``**SHARED``) and joined (``|``)."""
+    if isinstance(node, ast.Name):
+        value = _literal(module, node.id)
+        if value is None:
+            raise NameError(f"{node.id} is no constant of {module}, nor one that it imports")
+        return value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _value(node.left, module) | _value(node.right, module)
+    if isinstance(node, ast.Dict):
+        whole = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            part = _value(value, module)
+            whole |= part if key is None else {ast.literal_eval(key): part}
+        return whole
+    return ast.literal_eval(node)
 
 
 def registry(kind):

@@ -23,6 +23,24 @@ def require(frame, columns, what):
         )
 
 
+def floats(frame, column, what):
+    """A column as floats, NaN where it is missing.
+
+    Raises
+    ------
+    CounterweightError
+        When it is missing from the table, or is text.
+    """
+    require(frame, [column], what)
+    try:
+        return frame[column].to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The {what} needs numbers in the column {column!r}, which holds text: choose another "
+            "column or number its values."
+        ) from error
+
+
 def numbers(frame, column, what):
     """A column as finite numbers.
 
@@ -31,13 +49,7 @@ def numbers(frame, column, what):
     CounterweightError
         When it is missing, is text, or holds missing or infinite values.
     """
-    require(frame, [column], what)
-    try:
-        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(
-            f"The {what} needs numbers in the column {column}: {error}."
-        ) from error
+    values = floats(frame, column, what)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise CounterweightError(

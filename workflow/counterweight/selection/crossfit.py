@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import checked_labels, checked_rows
+from counterweight.numerics.ranking import auc_estimate
 
 CALIBRATIONS = ("isotonic", "isotonic_only", "none")
 
@@ -139,13 +140,16 @@ def describe_selection(p, s, weight=None):
         AUC of s; predicted and observed share in ten bins of equal count; histogram of
         p by s in twenty bins of equal width; share of rows with p below 0.01.
     """
-    from counterweight.evaluation.metrics.metrics import auc
-
     p, s = np.asarray(p, dtype=float), np.asarray(s, dtype=float)
-    value, error = auc(s, p, weight)
+    ranked = auc_estimate(s, p, weight)
     weight = np.ones(len(p)) if weight is None else np.asarray(weight, dtype=float)
     records = [
-        {"metric": "auc", "value": value, "standard_error": error, "rows": len(p)},
+        {
+            "metric": "auc",
+            "value": ranked.value,
+            "standard_error": ranked.standard_error,
+            "rows": len(p),
+        },
         {
             "metric": "share_extreme",
             "value": float(np.average(p < 0.01, weights=weight)),

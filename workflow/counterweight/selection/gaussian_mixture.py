@@ -1,6 +1,8 @@
 """Selection model: one Gaussian mixture for the labeled rows, one for the others."""
 
-from counterweight.models.mixtures.generative import GenerativeClassifier
+from sklearn.base import BaseEstimator
+
+from counterweight.numerics.class_mixtures import ClassMixtures
 from counterweight.numerics.gaussian_mixture import fit_mixture
 
 OPTIONS = {
@@ -25,7 +27,7 @@ OPTIONS = {
 }
 
 
-class GaussianMixtureSelector:
+class GaussianMixtureSelector(BaseEstimator):
     """p(s = 1 | x) by Bayes' rule from two Gaussian mixtures.
 
     Both start from one mixture of p(x). That one never sees s, so all folds of the
@@ -50,15 +52,12 @@ class GaussianMixtureSelector:
 
     def fit(self, X, s, *, rng=None, shared=None):
         """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
-        self.model_ = self._classifier().fit(X, s, rng=rng, base=shared)
+        self.model_ = ClassMixtures(
+            components=self.components, restarts=self.restarts, tolerance=self.tolerance
+        ).fit(X, s, rng=rng, base=shared)
         self.converged_ = bool(self.model_.converged_.all())
         return self
 
     def predict(self, X):
         """Uncalibrated p(s = 1 | x), shape (n,)."""
         return self.model_.predict_proba(X)[:, 1]
-
-    def _classifier(self):
-        return GenerativeClassifier(
-            components=self.components, restarts=self.restarts, tolerance=self.tolerance
-        )

@@ -1,5 +1,7 @@
 """Selection model: gradient-boosted trees."""
 
+from sklearn.base import BaseEstimator
+
 OPTIONS = {
     "trees": {"type": "integer", "minimum": 1, "default": 100, "description": "Number of trees."},
     "learning_rate": {
@@ -18,7 +20,7 @@ OPTIONS = {
 }
 
 
-class GradientBoostingSelector:
+class GradientBoostingSelector(BaseEstimator):
     """p(s = 1 | x) by histogram gradient boosting (scikit-learn).
 
     Parameters

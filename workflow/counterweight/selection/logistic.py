@@ -1,5 +1,7 @@
 """Selection model: logistic regression of s on x."""
 
+from sklearn.base import BaseEstimator
+
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 OPTIONS = {
@@ -12,7 +14,7 @@ OPTIONS = {
 }
 
 
-class LogisticSelector:
+class LogisticSelector(BaseEstimator):
     """p(s = 1 | x) by logistic regression.
 
     Parameters

@@ -8,12 +8,9 @@ import logging
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.mixtures.generative import (
-    GenerativeClassifier,
-    class_log_joint,
-    posterior,
-)
+from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.numerics.checks import checked_new_rows
+from counterweight.numerics.class_mixtures import class_log_joint, posterior
 from counterweight.numerics.gaussian_mixture import Standardised
 from counterweight.numerics.mixture_steps import Parameters, floored, split_moments
 

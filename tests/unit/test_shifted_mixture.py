@@ -200,7 +200,7 @@ def test_stored_model_predicts_the_same(case):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"inertia": 1.2}, "inertia must lie"),
+        ({"inertia": 1.2}, "inertia must be a number at least 0 and at most 1, not 1.2"),
         ({"iterations": -1}, "iterations must be"),
         ({"shifts": "mean"}, "shifts: mean is not a kind"),
         ({"shifts": []}, "shifts: an empty list"),

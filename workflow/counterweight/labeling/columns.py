@@ -59,6 +59,18 @@ def numbers(frame, column, what):
     return values
 
 
+def check_finite(features):
+    """Refuse features that are missing or infinite in some row; `row` is the row's id."""
+    for name in features.columns.drop("row"):
+        bad = ~np.isfinite(features[name].to_numpy(dtype=float))
+        if bad.any():
+            raise CounterweightError(
+                f"Feature {name!r} is not a finite number in {int(bad.sum())} of {len(bad)} rows "
+                f"looked at (first: row {features['row'].to_numpy()[bad][0]}): correct the data or "
+                "leave the feature out."
+            )
+
+
 def add_noise(features, width, columns, rng):
     """Add uniform noise on [-width, width] to some columns, in place.
 

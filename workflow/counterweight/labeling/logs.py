@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import floats, require
+from counterweight.labeling.columns import check_finite, floats, require
 from counterweight.numerics.checks import note_wrong
 from counterweight.numerics.zero_rejection import keep_weights
 
@@ -231,13 +231,7 @@ def _check_features(features, rows):
             "The feature recipe leaves rows of the log out, and a log needs all of its rows: "
             "choose a recipe that keeps every row, e.g. as_is."
         )
-    for name in features.columns.drop("row"):
-        bad = ~np.isfinite(features[name].to_numpy(dtype=float))
-        if bad.any():
-            raise CounterweightError(
-                f"Feature {name!r} is not a finite number in {int(bad.sum())} of {len(rows)} rows "
-                f"looked at (first: row {rows[bad][0]}): correct the data or leave the feature out."
-            )
+    check_finite(features)
 
 
 def _role_names(role):

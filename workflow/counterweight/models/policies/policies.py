@@ -10,6 +10,7 @@ their number.
 import logging
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.policies.cells import Cells, positions
@@ -73,7 +74,7 @@ OPTIONS_BY_NAME = {
 HALVES = 2010
 
 
-class _LogPolicy:
+class _LogPolicy(BaseEstimator):
     """What the policies share: passes over a log, the reward model."""
 
     #: Columns of the prepared table that the policy needs besides features.

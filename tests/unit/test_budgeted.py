@@ -61,9 +61,9 @@ def test_progressive_sampling_never_exceeds_its_budget(monkeypatch):
         rows = Pool.rows
 
         def watched(pool, zeros, ones, looked_at=looked_at, rows=rows):
-            found = rows(pool, zeros, ones)
-            looked_at.update(found.tolist())
-            return found
+            bought = rows(pool, zeros, ones)
+            looked_at.update(bought.tolist())
+            return bought
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Pool, "rows", watched)

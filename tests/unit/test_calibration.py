@@ -74,18 +74,18 @@ def test_control_points_of_a_subsample_are_those_of_all_rows_in_expectation():
     values = np.array([0.05, 0.2, 0.4, 0.7])
     score, reward = _scored(4000, values=values)
     whole = SplineCalibrator(50, UNIT).fit(score, reward).control_rewards_
-    found, uncorrected = [], []
+    rewards, uncorrected = [], []
     for seed in range(300):
         kept = kept_rows(reward, np.arange(len(score)), 0.1, seed)
         part = SplineCalibrator(50, UNIT).fit(score[kept], reward[kept], 0.1)
         assert part.n_bins_ == len(values)
-        found.append(part.control_rewards_)
+        rewards.append(part.control_rewards_)
         uncorrected.append(
             SplineCalibrator(50, UNIT).fit(score[kept], reward[kept]).control_rewards_
         )
-    error = np.std(found, axis=0) / np.sqrt(len(found))
+    error = np.std(rewards, axis=0) / np.sqrt(len(rewards))
     # A ratio estimator: a bias of the order 1/n is left beside the simulation error.
-    assert (np.abs(np.mean(found, axis=0) - whole) <= 4 * error + 2e-3).all()
+    assert (np.abs(np.mean(rewards, axis=0) - whole) <= 4 * error + 2e-3).all()
     assert (np.mean(uncorrected, axis=0)[1:-1] - whole[1:-1] > 0.05).all()
 
 

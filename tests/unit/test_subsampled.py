@@ -173,12 +173,12 @@ def test_learners_do_not_depend_on_threads(learner):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(15_000, 57))
     y = (rng.random(len(X)) < 1 / (1 + np.exp(3 - X[:, 0]))).astype(float)
-    found = []
+    scores = []
     for threads in (1, 2):
         with threadpool_limits(threads):
             model = new_learner(learner).fit(X, y, None, np.random.default_rng(0))
-            found.append(model.score(X))
-    assert np.array_equal(*found)
+            scores.append(model.score(X))
+    assert np.array_equal(*scores)
 
 
 def test_one_class_left_gives_a_constant_that_says_so(caplog):

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.subsampling import budgeted
+from counterweight.models.subsampling import budgeted, classifier
 from counterweight.models.subsampling.budgeted import FACTOR, STEPS, BudgetedClassifier, Pool, beam
 
 
@@ -44,7 +44,7 @@ class _FirstFeature:
 
 def test_progressive_sampling_never_exceeds_its_budget(monkeypatch):
     """And every row it looked at is one it learns from, in 200 pools of any shape."""
-    monkeypatch.setattr(budgeted, "new_learner", lambda name, min_leaf: _FirstFeature())
+    monkeypatch.setattr(classifier, "new_learner", lambda name, min_leaf: _FirstFeature())
     rng = np.random.default_rng(0)
     for trial in range(200):
         n = int(rng.integers(20, 1500))
@@ -61,9 +61,9 @@ def test_progressive_sampling_never_exceeds_its_budget(monkeypatch):
         rows = Pool.rows
 
         def watched(pool, zeros, ones, looked_at=looked_at, rows=rows):
-            found = rows(pool, zeros, ones)
-            looked_at.update(found.tolist())
-            return found
+            bought = rows(pool, zeros, ones)
+            looked_at.update(bought.tolist())
+            return bought
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Pool, "rows", watched)
@@ -218,15 +218,15 @@ def test_swept_numbers_are_stored():
     ("change", "message"),
     [
         ({"y": np.ones(100, int)}, "of class 1"),
-        ({"share": 1.5}, "share is 1.5"),
-        ({"share": "some"}, "share is 'some'"),
-        ({"criterion": "loss"}, "criterion is 'loss'"),
-        ({"correction": "some"}, "choose counts or odds"),
-        ({"budget": 2}, "at least 4"),
-        ({"budget": 10.5}, "budget is 10.5; give a whole number"),
-        ({"budget": "x"}, "budget is 'x'"),
-        ({"folds": 1}, "folds is 1"),
-        ({"min_leaf": 0}, "min_leaf is 0"),
+        ({"share": 1.5}, "above 0 and below 1, or one of natural.*, not 1.5"),
+        ({"share": "some"}, "share must be .*, not 'some'"),
+        ({"criterion": "loss"}, "criterion must be one of auc, error"),
+        ({"correction": "some"}, "correction must be one of counts, odds"),
+        ({"budget": 2}, "budget must be a whole number at least 4"),
+        ({"budget": 10.5}, "budget must be a whole number .*, not 10.5"),
+        ({"budget": "x"}, "budget must be .*, not 'x'"),
+        ({"folds": 1}, "folds must be .*, not 1"),
+        ({"min_leaf": 0}, "min_leaf must be .*, not 0"),
         ({"keys": np.zeros(100, int)}, "more than once"),
     ],
 )

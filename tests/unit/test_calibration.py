@@ -74,18 +74,18 @@ def test_control_points_of_a_subsample_are_those_of_all_rows_in_expectation():
     values = np.array([0.05, 0.2, 0.4, 0.7])
     score, reward = _scored(4000, values=values)
     whole = SplineCalibrator(50, UNIT).fit(score, reward).control_rewards_
-    found, uncorrected = [], []
+    rewards, uncorrected = [], []
     for seed in range(300):
         kept = kept_rows(reward, np.arange(len(score)), 0.1, seed)
         part = SplineCalibrator(50, UNIT).fit(score[kept], reward[kept], 0.1)
         assert part.n_bins_ == len(values)
-        found.append(part.control_rewards_)
+        rewards.append(part.control_rewards_)
         uncorrected.append(
             SplineCalibrator(50, UNIT).fit(score[kept], reward[kept]).control_rewards_
         )
-    error = np.std(found, axis=0) / np.sqrt(len(found))
+    error = np.std(rewards, axis=0) / np.sqrt(len(rewards))
     # A ratio estimator: a bias of the order 1/n is left beside the simulation error.
-    assert (np.abs(np.mean(found, axis=0) - whole) <= 4 * error + 2e-3).all()
+    assert (np.abs(np.mean(rewards, axis=0) - whole) <= 4 * error + 2e-3).all()
     assert (np.mean(uncorrected, axis=0)[1:-1] - whole[1:-1] > 0.05).all()
 
 
@@ -328,7 +328,7 @@ def test_estimators_refuse_what_they_cannot_honour():
     with pytest.raises(CounterweightError, match="LinearRegression has neither predict_proba"):
         CalibratedSubsampleClassifier(LinearRegression(), 0.5).fit(X, y)
     for share in (0, 1, "a", None):
-        with pytest.raises(CounterweightError, match="calibration_share is"):
+        with pytest.raises(CounterweightError, match="calibration_share must be"):
             CalibratedSubsampleClassifier(base, 0.5, calibration_share=share).fit(X, y)
     with pytest.raises(CounterweightError, match="row_keep_rate"):
         CalibratedSubsampleClassifier(base, None).fit(X, y)

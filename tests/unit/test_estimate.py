@@ -14,21 +14,21 @@ def weighted():
 
 def test_without_weights_it_is_the_mean_and_its_usual_error(weighted):
     values, _ = weighted
-    found = ratio_mean(values)
-    assert found.value == pytest.approx(values.mean(), abs=1e-14)
-    assert found.standard_error == pytest.approx(values.std(ddof=1) / 20, abs=1e-14)
-    assert (found.rows, found.effective_rows, found.largest_weight) == (400, 400.0, 1.0)
+    estimate = ratio_mean(values)
+    assert estimate.value == pytest.approx(values.mean(), abs=1e-14)
+    assert estimate.standard_error == pytest.approx(values.std(ddof=1) / 20, abs=1e-14)
+    assert (estimate.rows, estimate.effective_rows, estimate.largest_weight) == (400, 400.0, 1.0)
 
 
 def test_the_error_is_the_linearised_one(weighted):
     values, weights = weighted
-    found = ratio_mean(values, weights)
+    estimate = ratio_mean(values, weights)
     mean = (weights * values).sum() / weights.sum()
     variance = (weights**2 * (values - mean) ** 2).sum() / weights.sum() ** 2 * 400 / 399
-    assert found.value == pytest.approx(mean, abs=1e-14)
-    assert found.standard_error == pytest.approx(np.sqrt(variance), abs=1e-14)
-    assert found.effective_rows == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
-    assert found.largest_weight == 100.0
+    assert estimate.value == pytest.approx(mean, abs=1e-14)
+    assert estimate.standard_error == pytest.approx(np.sqrt(variance), abs=1e-14)
+    assert estimate.effective_rows == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    assert estimate.largest_weight == 100.0
 
 
 def test_only_ratios_of_weights_count_and_rows_of_weight_0_do_not(weighted):
@@ -42,8 +42,8 @@ def test_only_ratios_of_weights_count_and_rows_of_weight_0_do_not(weighted):
 def test_integer_weights_give_the_value_of_repeated_rows(weighted):
     values, _ = weighted
     times = np.arange(400) % 4
-    found = ratio_mean(values, times)
-    assert found.value == pytest.approx(ratio_mean(np.repeat(values, times)).value, abs=1e-13)
+    estimate = ratio_mean(values, times)
+    assert estimate.value == pytest.approx(ratio_mean(np.repeat(values, times)).value, abs=1e-13)
 
 
 def test_sums_gathered_in_one_pass_give_the_same_estimate(weighted):
@@ -53,7 +53,7 @@ def test_sums_gathered_in_one_pass_give_the_same_estimate(weighted):
     shape = shape_of(
         400, weights.sum(), (c**2).sum(), (c**3).sum(), (c**4).sum(), (weights * c).sum()
     )
-    found = from_moments(
+    estimate = from_moments(
         whole.value,
         (c**2).sum(),
         shape,
@@ -63,8 +63,8 @@ def test_sums_gathered_in_one_pass_give_the_same_estimate(weighted):
         largest_weight=100.0,
         bounds=(0.0, None),
     )
-    assert found.low == pytest.approx(whole.low, rel=1e-12)
-    assert found.high == pytest.approx(whole.high, rel=1e-12)
+    assert estimate.low == pytest.approx(whole.low, rel=1e-12)
+    assert estimate.high == pytest.approx(whole.high, rel=1e-12)
 
 
 def test_without_skewness_it_is_the_t_interval_and_mirrors_with_it():
@@ -106,18 +106,18 @@ def test_on_the_root_scale_the_ends_solve_the_cubic_of_the_roots():
 
 
 def test_values_all_alike_get_no_interval_of_width_0():
-    found = ratio_mean(np.zeros(50), bounds=(0.0, 1.0))
-    assert (found.value, found.standard_error, found.low) == (0.0, 0.0, 0.0)
+    estimate = ratio_mean(np.zeros(50), bounds=(0.0, 1.0))
+    assert (estimate.value, estimate.standard_error, estimate.low) == (0.0, 0.0, 0.0)
     # Exactly the upper Clopper-Pearson limit of 0 successes in 50.
-    assert found.high == pytest.approx(1 - 0.025 ** (1 / 50))
+    assert estimate.high == pytest.approx(1 - 0.025 ** (1 / 50))
     assert np.isnan(ratio_mean(np.zeros(50)).high)
     assert np.isnan(ratio_mean([1.0]).standard_error)
 
 
 def test_the_interval_stays_within_its_bounds():
     values = np.r_[np.zeros(98), 1.0, 0.3]
-    found = ratio_mean(values, bounds=(0.0, 1.0))
-    assert 0 <= found.low < found.value < found.high <= 1
+    estimate = ratio_mean(values, bounds=(0.0, 1.0))
+    assert 0 <= estimate.low < estimate.value < estimate.high <= 1
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_the_ratio_estimator_is_biased_like_one_over_n():
         reward = np.where(rng.random((20_000, n)) < 0.2, 2.0, 0.0)
         kept = (reward > 0) | (rng.random(reward.shape) < 0.1)
         weight = np.where(reward > 0, 1.0, 10.0) * kept
-        found = (weight * reward**2).sum(1) / weight.sum(1)
+        estimate = (weight * reward**2).sum(1) / weight.sum(1)
         # The count-known estimate of the same log is unbiased: its error is taken off.
-        bias.append((found - (reward**2).mean(1)).mean() * n)
+        bias.append((estimate - (reward**2).mean(1)).mean() * n)
     assert bias[0] == pytest.approx(bias[1], rel=0.25)
     assert bias[0] > 1
 
@@ -172,18 +172,18 @@ def test_intervals_of_a_policy_value_cover(rate, normalised):
         action, reward = action[kept], reward[kept]
         keep, ratio = np.where(reward > 0, 1.0, 1 / rate), (policy / logging)[action]
         values, weights = (reward, keep * ratio) if normalised else (reward * ratio, keep)
-        found = ratio_mean(values, weights, bounds=(0.0, None))
-        covered += found.low <= truth <= found.high
+        estimate = ratio_mean(values, weights, bounds=(0.0, None))
+        covered += estimate.low <= truth <= estimate.high
     assert 930 <= covered <= 970
 
 
 @pytest.mark.parametrize("factor", [1e-200, 1e200])
 def test_weights_of_any_size_give_the_same_estimate(weighted, factor, recwarn):
     values, weights = weighted
-    found, expected = ratio_mean(values, weights * factor), ratio_mean(values, weights)
+    estimate, expected = ratio_mean(values, weights * factor), ratio_mean(values, weights)
     for name in ("value", "standard_error", "low", "high", "effective_rows"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
-    assert found.largest_weight == pytest.approx(expected.largest_weight * factor)
+        assert getattr(estimate, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+    assert estimate.largest_weight == pytest.approx(expected.largest_weight * factor)
     assert not recwarn.list
 
 

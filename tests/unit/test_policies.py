@@ -97,9 +97,9 @@ def q_by_hand(frame, by, shrinkage=100.0):
 def test_uniform_policy_gives_every_action_the_same(tmp_path):
     frame = table()
     policy = UniformPolicy(reward_by=["x"])
-    found = fitted(policy, labeled(tmp_path, frame, **AB))
-    assert set(found["p"]) == {0.25}
-    assert len(found["p"]) == len(frame)
+    predicted = fitted(policy, labeled(tmp_path, frame, **AB))
+    assert set(predicted["p"]) == {0.25}
+    assert len(predicted["p"]) == len(frame)
     np.testing.assert_allclose(stored(tmp_path, policy)["policy"].sum(axis=1), 1.0, atol=1e-12)
 
 
@@ -110,7 +110,7 @@ def test_reward_model_and_its_mean_over_the_policy_by_direct_sums(tmp_path):
         (UniformPolicy(reward_by=["x"], shrinkage=5.0), None),
         (ImitatedPolicy(by=["z"], reward_by=["x"], shrinkage=5.0), "z"),
     ):
-        found = fitted(policy, rows)
+        predicted = fitted(policy, rows)
         q, logged_action = q_by_hand(frame, ["x"], 5.0)
         own = frame[frame["policy"] == "b"]
         if by:
@@ -119,9 +119,9 @@ def test_reward_model_and_its_mean_over_the_policy_by_direct_sums(tmp_path):
         else:
             pi = np.full(q.shape, 0.25)
         every = np.arange(len(frame))
-        np.testing.assert_allclose(found["p"], pi[every, logged_action], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(found["q"], q[every, logged_action], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(found["v"], (pi * q).sum(axis=1), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(predicted["p"], pi[every, logged_action], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(predicted["q"], q[every, logged_action], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(predicted["v"], (pi * q).sum(axis=1), rtol=0, atol=1e-12)
 
 
 def test_imitated_shares_are_those_before_zeros_were_rejected(tmp_path):
@@ -173,10 +173,10 @@ def test_a_rows_own_reward_is_not_in_its_q(tmp_path):
     for row in np.flatnonzero(frame["policy"] == "a")[:5]:
         other = frame.copy()
         other.loc[row, "reward"] = 1.0 - other.loc[row, "reward"]
-        found = fitted(UniformPolicy(reward_by=["x"]), labeled(tmp_path, other, **AB))
-        assert found["q"][row] == first["q"][row]
-        assert found["v"][row] == first["v"][row]
-        changed_others += (found["q"] != first["q"]).sum()
+        predicted = fitted(UniformPolicy(reward_by=["x"]), labeled(tmp_path, other, **AB))
+        assert predicted["q"][row] == first["q"][row]
+        assert predicted["v"][row] == first["v"][row]
+        changed_others += (predicted["q"] != first["q"]).sum()
     assert changed_others > 0
 
 
@@ -223,11 +223,11 @@ def test_cell_that_the_policy_never_saw_gets_probability_zero(tmp_path, caplog):
     frame.loc[(frame["policy"] == "b") & (frame["x"] == 2), "x"] = 1
     policy = ImitatedPolicy(by=["x"])
     with caplog.at_level(logging.WARNING, logger="counterweight"):
-        found = fitted(policy, labeled(tmp_path, frame, **AB))
+        predicted = fitted(policy, labeled(tmp_path, frame, **AB))
     lost = ((frame["policy"] == "a") & (frame["x"] == 2)).to_numpy()
-    assert (found["p"][lost] == 0).all()
-    assert (found["v"][lost] == 0).all()
-    assert (found["p"][~lost] > 0).all()
+    assert (predicted["p"][lost] == 0).all()
+    assert (predicted["v"][lost] == 0).all()
+    assert (predicted["p"][~lost] > 0).all()
     assert stored(tmp_path, policy)["rows_without_policy"] == lost.sum()
     assert (
         f"{lost.sum()} of {(frame['policy'] == 'a').sum()} rows of the log are in cells of x"
@@ -238,14 +238,14 @@ def test_cell_that_the_policy_never_saw_gets_probability_zero(tmp_path, caplog):
 def test_uniform_policy_may_choose_from_more_actions_than_were_logged(tmp_path):
     frame = table(600)
     policy = UniformPolicy(actions=8, reward_by=["x"])
-    found = fitted(policy, labeled(tmp_path, frame, **AB))
-    assert set(found["p"]) == {1 / 8}
+    predicted = fitted(policy, labeled(tmp_path, frame, **AB))
+    assert set(predicted["p"]) == {1 / 8}
     q, _ = q_by_hand(frame, ["x"])
     from counterweight.models.policies.policies import _half
 
     half = _half(frame["row"].to_numpy())
     wanted = q.sum(axis=1) / 8 + policy.mean_reward_[half] / 2
-    np.testing.assert_allclose(found["v"], wanted, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(predicted["v"], wanted, rtol=0, atol=1e-12)
     with pytest.raises(CounterweightError, match="4 different actions, more than the 3"):
         UniformPolicy(actions=3).fit(labeled(tmp_path, frame)())
 
@@ -256,21 +256,21 @@ def test_column_policy_reads_its_columns_by_row_id(tmp_path):
     frame["row"] = np.arange(2000, dtype="int32") * 5 + 2
     rows = labeled(tmp_path, frame, log={"policy": "a", "x": 1})
     policy = ColumnPolicy(probability="p", action="taken", reward_by=["z"], shrinkage=1.0)
-    found = fitted(policy, rows)
+    predicted = fitted(policy, rows)
     used = frame[(frame["policy"] == "a") & (frame["x"] == 1)].reset_index(drop=True)
-    np.testing.assert_array_equal(found["p"], used["p"])
+    np.testing.assert_array_equal(predicted["p"], used["p"])
     q, logged_action = q_by_hand(used, ["z"], 1.0)
     every, taken = np.arange(len(used)), np.searchsorted(np.unique(used["action"]), used["taken"])
-    np.testing.assert_allclose(found["q"], q[every, logged_action], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(found["v"], q[every, taken], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(predicted["q"], q[every, logged_action], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(predicted["v"], q[every, taken], rtol=0, atol=1e-12)
 
 
 def test_column_policy_without_actions_has_no_reward_model(tmp_path, caplog):
     rows = labeled(tmp_path, table())
     policy = ColumnPolicy(probability="p")
     with caplog.at_level(logging.WARNING, logger="counterweight"):
-        found = fitted(policy, rows)
-    assert list(found) == ["p"]
+        predicted = fitted(policy, rows)
+    assert list(predicted) == ["p"]
     assert [name for name, _ in policy.layout] == ["row", "p"]
     assert "the doubly robust value is left out" in caplog.text
 
@@ -279,8 +279,8 @@ def test_action_that_no_row_has_gets_the_mean_reward(tmp_path, caplog):
     frame = table(600).assign(taken=99)
     policy = ColumnPolicy(probability="p", action="taken", reward_by=["x"])
     with caplog.at_level(logging.WARNING, logger="counterweight"):
-        found = fitted(policy, labeled(tmp_path, frame))
-    assert set(found["v"]) == set(policy.mean_reward_)
+        predicted = fitted(policy, labeled(tmp_path, frame))
+    assert set(predicted["v"]) == set(policy.mean_reward_)
     assert "1 actions of the policy (99) are in no row of the log" in caplog.text
 
 
@@ -393,14 +393,14 @@ def test_doubly_robust_values_of_the_generated_log_hold_the_truth(tmp_path):
             uses=[("model", "column_policy")],
             study="s",
         )
-        found = pd.read_parquet(paths["preds"])
-        np.testing.assert_array_equal(found["row"], frame["row"])
+        predicted = pd.read_parquet(paths["preds"])
+        np.testing.assert_array_equal(predicted["row"], frame["row"])
         known = pd.read_parquet(paths["truth"]).set_index("policy")["value"][name]
-        weight = found["p"] / frame["propensity"]
+        weight = predicted["p"] / frame["propensity"]
         spreads = []
         for terms in (
             weight * frame["reward"],
-            found["v"] + weight * (frame["reward"] - found["q"]),
+            predicted["v"] + weight * (frame["reward"] - predicted["q"]),
         ):
             spreads.append(terms.std() / np.sqrt(len(terms)))
             assert abs(terms.mean() - known) < 4 * spreads[-1]

@@ -40,15 +40,13 @@ def direct(y, score, weight):
 def test_it_equals_the_peer_and_all_pairs(seed, kind):
     y, score, weight = drawn(seed, kind=kind)
     for w in (None, weight, np.where(y == 1, 1.0, 10.0), np.where(y == 1, weight + 1, 3.0)):
-        found = auc_estimate(y, score, w)
-        assert found.value == pytest.approx(
-            peer.roc_auc_score(y, score, sample_weight=w), abs=1e-12
-        )
+        auc = auc_estimate(y, score, w)
+        assert auc.value == pytest.approx(peer.roc_auc_score(y, score, sample_weight=w), abs=1e-12)
         value, error = direct(y, score, np.ones(len(y)) if w is None else w)
-        assert found.value == pytest.approx(value, abs=1e-12)
-        assert found.standard_error == pytest.approx(error, abs=1e-12)
-        assert 0 <= found.low <= found.value <= found.high <= 1
-        assert found.low < found.high
+        assert auc.value == pytest.approx(value, abs=1e-12)
+        assert auc.standard_error == pytest.approx(error, abs=1e-12)
+        assert 0 <= auc.low <= auc.value <= auc.high <= 1
+        assert auc.low < auc.high
 
 
 def test_large_and_unbalanced_equals_the_peer():
@@ -56,10 +54,10 @@ def test_large_and_unbalanced_equals_the_peer():
     y = (rng.random(200_000) < 0.01).astype(int)
     score, weight = (rng.normal(size=len(y)) + y).round(3), rng.random(len(y))
     for w in (None, weight):
-        found, theirs = auc_estimate(y, score, w), peer.roc_auc_score(y, score, sample_weight=w)
-        assert found.value == pytest.approx(theirs, abs=1e-12)
-    assert found.rows == 200_000 and found.largest_weight == weight.max()
-    assert found.effective_rows == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+        auc, theirs = auc_estimate(y, score, w), peer.roc_auc_score(y, score, sample_weight=w)
+        assert auc.value == pytest.approx(theirs, abs=1e-12)
+    assert auc.rows == 200_000 and auc.largest_weight == weight.max()
+    assert auc.effective_rows == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
 
 
 def test_integer_weights_give_the_value_of_repeated_rows():
@@ -92,17 +90,17 @@ def test_large_integer_scores_are_not_rounded():
 
 def test_classes_apart_get_the_exact_interval_of_disjoint_pairs():
     y = np.repeat([0, 1], [200, 10])
-    found = auc_estimate(y, y, np.linspace(0.1, 1, 210))
-    assert (found.value, found.standard_error, found.high) == (1.0, 0.0, 1.0)
-    assert found.low == pytest.approx(0.025 ** (1 / 10))
-    found = auc_estimate(y, -y)
-    assert (found.value, found.low, found.high) == (0, 0, pytest.approx(1 - 0.025 ** (1 / 10)))
+    auc = auc_estimate(y, y, np.linspace(0.1, 1, 210))
+    assert (auc.value, auc.standard_error, auc.high) == (1.0, 0.0, 1.0)
+    assert auc.low == pytest.approx(0.025 ** (1 / 10))
+    auc = auc_estimate(y, -y)
+    assert (auc.value, auc.low, auc.high) == (0, 0, pytest.approx(1 - 0.025 ** (1 / 10)))
 
 
 def test_without_variance_the_interval_is_agarwals():
     y = np.repeat([0, 1], 500)
-    found = auc_estimate(y, np.zeros(1000))
-    assert (found.low, found.high) == pytest.approx((0.5 - 0.0859, 0.5 + 0.0859), abs=1e-4)
+    auc = auc_estimate(y, np.zeros(1000))
+    assert (auc.low, auc.high) == pytest.approx((0.5 - 0.0859, 0.5 + 0.0859), abs=1e-4)
     single = auc_estimate([0, 1, 0], [0.1, 0.5, 0.9])
     assert (single.low, single.high) == (0.0, 1.0)
 
@@ -118,8 +116,8 @@ def test_intervals_cover_under_rejection_of_zeros(rate):
         m = rng.binomial(6000, 0.015)
         n = rng.binomial(6000 - m, rate)
         y = np.arange(m + n) < m
-        found = auc_estimate(y, rng.normal(size=m + n) + 1.2 * y, np.where(y, 1, 1 / rate))
-        covered += found.low <= truth <= found.high
+        auc = auc_estimate(y, rng.normal(size=m + n) + 1.2 * y, np.where(y, 1, 1 / rate))
+        covered += auc.low <= truth <= auc.high
     assert 930 <= covered <= 970
 
 
@@ -175,10 +173,10 @@ def test_a_bound_without_rows_or_probability_is_told():
 def test_weights_of_any_size_have_an_error_and_no_warnings(factor, recwarn):
     rng = np.random.default_rng(3)
     y, score, weight = rng.integers(0, 2, 50), rng.normal(size=50), rng.random(50)
-    found, expected = auc_estimate(y, score, weight * factor), auc_estimate(y, score, weight)
-    assert found.largest_weight == pytest.approx(expected.largest_weight * factor)
+    auc, expected = auc_estimate(y, score, weight * factor), auc_estimate(y, score, weight)
+    assert auc.largest_weight == pytest.approx(expected.largest_weight * factor)
     for name in ("value", "standard_error", "low", "high", "effective_rows"):
-        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+        assert getattr(auc, name) == pytest.approx(getattr(expected, name), rel=1e-9)
     by_class = auc_estimate(y, score, np.where(y == 1, 1 / factor, factor) * weight)
     assert by_class.standard_error == pytest.approx(expected.standard_error, rel=1e-9)
     assert not recwarn.list

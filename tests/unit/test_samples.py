@@ -39,7 +39,7 @@ def refusal(condition, name="d", rng=True):
 def test_conditions_give_the_rows_that_they_say():
     frame = table()
     age, income = frame["age"].astype(float), frame["income"]
-    found = masks(
+    sampled = masks(
         {
             "male": {"column": "x73", "value": 1},
             "text": {"column": "sex", "value": "Male"},
@@ -51,17 +51,17 @@ def test_conditions_give_the_rows_that_they_say():
             "both": {"all": [{"column": "x73", "value": 1}, {"column": "age", "at_least": 60}]},
         }
     )
-    assert list(found) == ["male", "text", "two", "old", "young", "middle", "poor", "both"]
-    assert (found["male"] == (frame["x73"] == 1)).all()
-    assert (found["text"] == (frame["sex"] == "Male")).all()
-    assert (found["two"] == frame["sex"].notna()).all()
-    assert (found["old"] == (age >= 60)).all()
-    assert (found["young"] == (age < 30)).all()
-    assert (found["poor"] == (income < 0.5)).all()
-    three = found["young"].astype(int) + found["middle"] + found["old"]
+    assert list(sampled) == ["male", "text", "two", "old", "young", "middle", "poor", "both"]
+    assert (sampled["male"] == (frame["x73"] == 1)).all()
+    assert (sampled["text"] == (frame["sex"] == "Male")).all()
+    assert (sampled["two"] == frame["sex"].notna()).all()
+    assert (sampled["old"] == (age >= 60)).all()
+    assert (sampled["young"] == (age < 30)).all()
+    assert (sampled["poor"] == (income < 0.5)).all()
+    three = sampled["young"].astype(int) + sampled["middle"] + sampled["old"]
     assert (three == age.notna()).all()
-    assert (found["both"] == (found["male"] & found["old"])).all()
-    assert all(mask.dtype == bool for mask in found.values())
+    assert (sampled["both"] == (sampled["male"] & sampled["old"])).all()
+    assert all(mask.dtype == bool for mask in sampled.values())
 
 
 def test_most_draws_that_many_of_the_rows_and_no_more_than_there_are():

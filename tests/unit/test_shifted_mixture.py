@@ -71,13 +71,13 @@ def test_defaults_are_those_declared():
 
 def test_starts_can_be_read_without_importing():
     tree = ast.parse(inspect.getsource(shifted_mixture))
-    found = {
+    constants = {
         node.targets[0].id: ast.literal_eval(node.value)
         for node in tree.body
         if isinstance(node, ast.Assign) and node.targets[0].id in ("STARTS", "OPTIONS")
     }
-    assert found["STARTS"]["unlabeled"] == {"model": "generative", "weights": "lemma2"}
-    assert set(found["OPTIONS"]) == {"inertia", "iterations", "shifts", "reading"}
+    assert constants["STARTS"]["unlabeled"] == {"model": "generative", "weights": "lemma2"}
+    assert set(constants["OPTIONS"]) == {"inertia", "iterations", "shifts", "reading"}
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_stored_model_predicts_the_same(case):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"inertia": 1.2}, "inertia must lie"),
+        ({"inertia": 1.2}, "inertia must be a number at least 0 and at most 1, not 1.2"),
         ({"iterations": -1}, "iterations must be"),
         ({"shifts": "mean"}, "shifts: mean is not a kind"),
         ({"shifts": []}, "shifts: an empty list"),

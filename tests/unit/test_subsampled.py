@@ -173,12 +173,12 @@ def test_learners_do_not_depend_on_threads(learner):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(15_000, 57))
     y = (rng.random(len(X)) < 1 / (1 + np.exp(3 - X[:, 0]))).astype(float)
-    found = []
+    scores = []
     for threads in (1, 2):
         with threadpool_limits(threads):
             model = new_learner(learner).fit(X, y, None, np.random.default_rng(0))
-            found.append(model.score(X))
-    assert np.array_equal(*found)
+            scores.append(model.score(X))
+    assert np.array_equal(*scores)
 
 
 def test_one_class_left_gives_a_constant_that_says_so(caplog):
@@ -195,13 +195,13 @@ def test_one_class_left_gives_a_constant_that_says_so(caplog):
     ("change", "message"),
     [
         ({"y": np.zeros(100, int)}, "of class 0"),
-        ({"keep_rate": 0.0}, "keep_rate is 0.0"),
-        ({"keep_rate": 1.5}, "keep_rate is 1.5"),
-        ({"keep_rate": "half"}, "or balanced"),
-        ({"correction": "both"}, "correction is 'both'"),
-        ({"learner": "forest"}, "no learner 'forest'"),
-        ({"min_leaf": 0}, "min_leaf is 0"),
-        ({"calibration_share": 1}, "calibration_share is 1"),
+        ({"keep_rate": 0.0}, "above 0 and at most 1, or balanced, not 0.0"),
+        ({"keep_rate": 1.5}, "keep_rate must be .*, not 1.5"),
+        ({"keep_rate": "half"}, "keep_rate must be .* or balanced, not 'half'"),
+        ({"correction": "both"}, "correction must be one of none, weights"),
+        ({"learner": "forest"}, "learner must be one of sgd, .*, not 'forest'"),
+        ({"min_leaf": 0}, "min_leaf must be .*, not 0"),
+        ({"calibration_share": 1}, "calibration_share must be .*, not 1"),
         ({"keys": np.zeros(100, int)}, "99 keys stand more than once"),
         ({"keys": np.arange(99)}, "100 rows but 99 keys"),
         ({"weight": np.zeros(100)}, "weights are 0"),

@@ -24,8 +24,8 @@ def test_the_same_rows_are_kept_in_any_order_and_company():
     order = np.random.default_rng(1).permutation(5000)
     assert set(keys[order][kept_rows(reward[order], keys[order], 0.1, 7)].tolist()) == kept
     part = order[:1000]
-    found = set(part[kept_rows(reward[part], part, 0.1, 7)].tolist())
-    assert found == kept & set(part.tolist())
+    alone = set(part[kept_rows(reward[part], part, 0.1, 7)].tolist())
+    assert alone == kept & set(part.tolist())
     assert set(keys[kept_rows(reward, keys.astype("int32"), 0.1, 7)].tolist()) == kept
 
 

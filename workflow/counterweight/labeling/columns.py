@@ -33,6 +33,24 @@ def require(frame, columns, what):
         )
 
 
+def floats(frame, column, what):
+    """A column as floats, NaN where it is missing.
+
+    Raises
+    ------
+    CounterweightError
+        When it is missing from the table, or is text.
+    """
+    require(frame, [column], what)
+    try:
+        return frame[column].to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The {what} needs numbers in the column {column!r}, which holds text: choose another "
+            "column or number its values."
+        ) from error
+
+
 def numbers(frame, column, what):
     """A column as finite numbers.
 
@@ -41,13 +59,7 @@ def numbers(frame, column, what):
     CounterweightError
         When it is missing, is text, or holds missing or infinite values.
     """
-    require(frame, [column], what)
-    try:
-        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(
-            f"The {what} needs numbers in the column {column}: {error}."
-        ) from error
+    values = floats(frame, column, what)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise CounterweightError(
@@ -55,6 +67,18 @@ def numbers(frame, column, what):
             f"{len(bad)} rows (first: row {bad[0]}): fill it or leave those rows out."
         )
     return values
+
+
+def check_finite(features):
+    """Refuse features that are missing or infinite in some row; `row` is the row's id."""
+    for name in features.columns.drop("row"):
+        bad = ~np.isfinite(features[name].to_numpy(dtype=float))
+        if bad.any():
+            raise CounterweightError(
+                f"Feature {name!r} is not a finite number in {int(bad.sum())} of {len(bad)} rows "
+                f"looked at (first: row {features['row'].to_numpy()[bad][0]}): correct the data or "
+                "leave the feature out."
+            )
 
 
 def add_noise(features, width, columns, rng):

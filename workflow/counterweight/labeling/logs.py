@@ -5,7 +5,9 @@ import contextlib
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import require
+from counterweight.labeling.columns import check_finite, floats, require
+from counterweight.numerics.checks import note_wrong
+from counterweight.numerics.zero_rejection import keep_weights
 
 #: Studies with this labeling rule are about a log, not about classes.
 KIND = "log"
@@ -95,12 +97,12 @@ def logged(
                 "labeling.on_policy exclude each other."
             )
         role[own] = 1
-    columns = {"action": action, "propensity": propensity}
-    if keep_rate:
-        require(frame, [keep_rate], what)
-        columns["keep_rate"] = keep_rate
-    found = {name: _floats(frame, column, what) for name, column in columns.items()}
-    return {"role": role, "keep_rate": np.ones(len(frame))} | found
+    return {
+        "role": role,
+        "keep_rate": floats(frame, keep_rate, what) if keep_rate else np.ones(len(frame)),
+        "action": floats(frame, action, what),
+        "propensity": floats(frame, propensity, what),
+    }
 
 
 def _matches(frame, values):
@@ -108,16 +110,6 @@ def _matches(frame, values):
     for column, value in values.items():
         wanted &= (frame[column] == value).fillna(False).to_numpy(bool)
     return wanted
-
-
-def _floats(frame, column, what):
-    try:
-        return frame[column].to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(
-            f"The {what} needs numbers in the column {column!r}, which holds text: choose another "
-            "column or number its values."
-        ) from error
 
 
 def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None):
@@ -202,7 +194,7 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
                     "The feature recipe makes other features of some rows of the log than of its "
                     f"first ({listed(sorted(changed))}): choose another, e.g. as_is."
                 )
-            if problems.found:
+            if problems.noted:
                 continue  # the rest is only read to count
             out["features"].write({name: features[name].to_numpy() for name in features})
             out["labels"].write(part | {"role": _role_names(part["role"])})
@@ -239,13 +231,7 @@ def _check_features(features, rows):
             "The feature recipe leaves rows of the log out, and a log needs all of its rows: "
             "choose a recipe that keeps every row, e.g. as_is."
         )
-    for name in features.columns.drop("row"):
-        bad = ~np.isfinite(features[name].to_numpy(dtype=float))
-        if bad.any():
-            raise CounterweightError(
-                f"Feature {name!r} is not a finite number in {int(bad.sum())} of {len(rows)} rows "
-                f"looked at (first: row {rows[bad][0]}): correct the data or leave the feature out."
-            )
+    check_finite(features)
 
 
 def _role_names(role):
@@ -289,24 +275,19 @@ class _Problems:
     """Counts what is wrong over all batches, so that the sentence can say how often."""
 
     def __init__(self):
-        self.found = {}
+        self.noted = {}
 
     def look(self, part):
-        logged = part["role"] == 0
         p, rate, action = part["propensity"], part["keep_rate"], part["action"]
         with np.errstate(invalid="ignore"):
-            whole = (action % 1 == 0) & (np.abs(action) < 2**31)
-            self._note("action", ~whole, action, part)
-            self._note("propensity", logged & ~((p > 0) & (p <= 1)), p, part)
             missing = np.isnan(rate)
-            self._note("rate", ~missing & ~((rate > 0) & (rate <= 1)), rate, part)
-            self._note("missing", missing & (part["reward"] == 0), rate, part)
-
-    def _note(self, name, wrong, values, part):
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            count, *where = self.found.get(name, (0, values[first], part["row"][first]))
-            self.found[name] = (count + int(wrong.sum()), *where)
+            for name, wrong, values in (
+                ("action", (action % 1 != 0) | (np.abs(action) >= 2**31), action),
+                ("propensity", (part["role"] == 0) & ~((p > 0) & (p <= 1)), p),
+                ("rate", ~missing & ~((rate > 0) & (rate <= 1)), rate),
+                ("missing", missing & (part["reward"] == 0), rate),
+            ):
+                note_wrong(self.noted, name, wrong, values, part["row"])
 
     def tell(self):
         """Raise for the first kind of problem found."""
@@ -322,8 +303,8 @@ class _Problems:
             "the probability with which these rows were kept.",
         }
         for name, text in texts.items():
-            if name in self.found:
-                count, value, row = self.found[name]
+            if name in self.noted:
+                count, value, row = self.noted[name]
                 rows = "1 row" if count == 1 else f"{count} rows"
                 raise CounterweightError(text.format(rows=rows, value=value, row=row))
 
@@ -337,8 +318,8 @@ class _Sums:
         self.moments = np.zeros(5)
 
     def add(self, part, mask):
-        reward, rate = part["reward"][mask], part["keep_rate"][mask]
-        weight = np.where(reward == 0, 1 / rate, 1.0)
+        reward = part["reward"][mask]
+        weight = keep_weights(reward, part["keep_rate"][mask])
         self.rows += len(reward)
         self.nonzero += int((reward != 0).sum())
         known = part["propensity"][mask]

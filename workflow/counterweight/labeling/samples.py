@@ -8,7 +8,7 @@ import numpy as np
 from pandas.api.types import is_numeric_dtype
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.zero_rejection import row_uniforms
+from counterweight.numerics.zero_rejection import drawing_order
 
 log = logging.getLogger("counterweight")
 
@@ -66,7 +66,7 @@ def sample_masks(frame, spec, rng):
         mask = _mask(frame, condition, where)
         if not mask.any():
             raise CounterweightError(
-                f"{where}: none of {len(frame)} rows meets the condition {_told(condition)}"
+                f"{where}: none of {len(frame)} rows meets the condition {_in_words(condition)}"
                 f"{_seen(frame, condition)}: correct it, or leave the data set out."
             )
         masks[name] = mask if most is None else _drawn(frame, mask, most, draw, name, where)
@@ -130,10 +130,10 @@ def _column_mask(frame, condition, tests, where):
         wanted = condition["values"] if tests[0] == "values" else [condition["value"]]
         if not isinstance(wanted, (list, tuple)) or not wanted:
             raise CounterweightError(f"{where}.values must be a list of one value or more.")
-        found = np.zeros(len(values), dtype=bool)
+        met = np.zeros(len(values), dtype=bool)
         for value in wanted:
-            found |= (values == value).fillna(False).to_numpy(dtype=bool)
-        return found
+            met |= (values == value).fillna(False).to_numpy(dtype=bool)
+        return met
     if not is_numeric_dtype(values):
         raise CounterweightError(
             f"{where}: {listed(tests)} needs numbers, but the column {column} is text: use "
@@ -163,16 +163,15 @@ def _drawn(frame, mask, most, draw, name, where):
         raise CounterweightError(f"{where}: most draws by row id, but the table has no column row.")
     rows = frame["row"].to_numpy()[where_true]
     seed = draw << 64 | int.from_bytes(name.encode()[:256], "little") << 128
-    order = np.lexsort((rows, row_uniforms(rows, seed)))
     chosen = np.zeros(len(mask), dtype=bool)
-    chosen[where_true[order[:most]]] = True
+    chosen[where_true[drawing_order(rows, seed)[:most]]] = True
     return chosen
 
 
-def _told(condition):
+def _in_words(condition):
     """A condition in words."""
     if "all" in condition:
-        return " and ".join(_told(part) for part in condition["all"])
+        return " and ".join(_in_words(part) for part in condition["all"])
     signs = {"value": "=", "values": "in", "at_least": ">=", "below": "<"}
     return " and ".join(
         f"{condition['column']} {signs[test]} {condition[test]}"

@@ -1,11 +1,15 @@
 """Roles of the rows in each repeat: labeled, unlabeled, test."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
+from counterweight.labeling.columns import check_finite
+from counterweight.labeling.samples import sample_masks
 from counterweight.numerics.zero_rejection import kept_rows
 
 TARGETS = ("general", "unlabeled")
@@ -89,37 +93,23 @@ def label_rows(
     fixed = _fixed_test(frame, test_rows)
     labels, hidden = [], []
     for repeat in range(repeats):
-        rng = generator(seed, study, repeat, "labeling")
+        draws = functools.partial(generator, seed, study, repeat)
+        options = {}
         if informed:
-            answer = rule(
-                frame,
-                truth,
-                rng,
-                features=features.drop(columns="row").to_numpy(dtype=float),
-                outcome=outcome(frame, np.ones(rows, bool)),
-            )
-        else:
-            answer = {"selected": rule(frame, truth, rng)}
-        selected = np.asarray(answer["selected"], bool)
-        if selected.shape != (rows,):
-            raise CounterweightError(
-                f"The labeling rule gave {selected.size} answers for {rows} rows: it must say of "
-                "each row whether it is labeled."
-            )
-        if not selected.any():
-            raise CounterweightError(
-                f"No row is labeled (0 of {rows}): loosen the options of the labeling rule."
-            )
-        if selected.all() and not complete:
-            raise CounterweightError(
-                f"All {rows} rows are labeled, so there is nothing to correct: tighten the options "
-                "of the labeling rule."
-            )
+            options = {
+                "features": features.drop(columns="row").to_numpy(dtype=float),
+                "outcome": outcome(frame, np.ones(rows, bool)),
+            }
+        answer = rule(frame, truth, draws("labeling"), **options)
+        answer = answer if informed else {"selected": answer}
+        selected = _checked_selection(answer["selected"], rows, complete)
         taken = ~np.asarray(answer.get("left_out", np.zeros(rows, bool)), bool)
-        test = fixed & taken if test_rows else np.zeros(rows, bool)
-        if not test_rows:
-            order = generator(seed, study, repeat, "split").permutation(rows)
+        if test_rows:
+            test = fixed & taken
+        else:
+            order = draws("split").permutation(rows)
             order = order[taken[order]]
+            test = np.zeros(rows, bool)
             test[order[: int(test_share * len(order))]] = True
         if not 0 < test.sum() < taken.sum():
             raise CounterweightError(
@@ -128,9 +118,7 @@ def label_rows(
                 "rows are left on both sides."
             )
         seen = selected & ~test & taken
-        known = {"repeat": np.full(rows, repeat, "int16"), "row": frame["row"].to_numpy("int32")}
         outcomes = {}
-        zero = test.copy()
         for target in targets:
             population = np.ones(rows, bool) if target == "general" else ~selected
             values = outcome(frame, population)
@@ -141,33 +129,49 @@ def label_rows(
                     f"({', '.join(map(str, classes)) or 'no rows'}): no classifier can be learned; "
                     "loosen the labeling rule or correct the outcome."
                 )
-            outcomes[f"y_{target}"] = pd.array(values, dtype="Int8")
-            zero &= values == 0
+            outcomes[f"y_{target}"] = values
+        zero = np.logical_and.reduce([test, *(values == 0 for values in outcomes.values())])
         rates = np.where(zero, keep_rate, 1.0)
-        draw = int(generator(seed, study, repeat, "test zeros").integers(2**63))
-        kept = kept_rows(~zero, known["row"], rates, draw) & taken
-        role = np.select([test, selected], ["test", "labeled"], "unlabeled")
-        table = pd.DataFrame(
-            known
-            | {"role": role, "selected": selected.astype("int8"), "keep_rate": rates}
-            | {
-                name: pd.Series(values).where(pd.Series(seen), pd.NA)
-                for name, values in outcomes.items()
-            }
-        )
+        ids = {"repeat": np.full(rows, repeat, "int16"), "row": frame["row"].to_numpy("int32")}
+        draw = int(draws("test zeros").integers(2**63))
+        kept = kept_rows(~zero, ids["row"], rates, draw) & taken
+        outcomes = {name: pd.Series(values, dtype="Int8") for name, values in outcomes.items()}
+        visible = {
+            "role": np.select([test, selected], ["test", "labeled"], "unlabeled"),
+            "selected": selected.astype("int8"),
+            "keep_rate": rates,
+        } | {name: values.where(seen, pd.NA) for name, values in outcomes.items()}
         facts = {} if truth is None else {name: truth[name].to_numpy() for name in truth.columns}
-        named = _named_sets(frame, samples, answer, generator(seed, study, repeat, "samples"))
-        labels.append(table.assign(**named)[kept])
-        hidden.append(pd.DataFrame(known | outcomes | facts | named)[kept])
+        named = _named_sets(frame, samples, answer, draws("samples"))
+        labels.append(pd.DataFrame(ids | visible | named)[kept])
+        hidden.append(pd.DataFrame(ids | outcomes | facts | named)[kept])
     return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
+
+
+def _checked_selection(selected, rows, complete):
+    """Mask of the labeled rows: some, and not all unless the rule may label every row."""
+    selected = np.asarray(selected, bool)
+    if selected.shape != (rows,):
+        raise CounterweightError(
+            f"The labeling rule gave {selected.size} answers for {rows} rows: it must say of "
+            "each row whether it is labeled."
+        )
+    if not selected.any():
+        raise CounterweightError(
+            f"No row is labeled (0 of {rows}): loosen the options of the labeling rule."
+        )
+    if selected.all() and not complete:
+        raise CounterweightError(
+            f"All {rows} rows are labeled, so there is nothing to correct: tighten the options "
+            "of the labeling rule."
+        )
+    return selected
 
 
 def _fixed_test(frame, test_rows):
     """Mask of the test rows that a study names; None where they are drawn."""
     if not test_rows:
         return None
-    from counterweight.labeling.samples import sample_masks
-
     try:
         return sample_masks(frame, {"test_rows": test_rows}, None)["test_rows"]
     except CounterweightError as error:
@@ -176,12 +180,7 @@ def _fixed_test(frame, test_rows):
 
 def _named_sets(frame, samples, answer, rng):
     """Columns that say which named data sets a row is in, and a deployed model's score."""
-    masks = {}
-    if samples:
-        from counterweight.labeling.samples import sample_masks
-
-        masks = sample_masks(frame, samples, rng)
-    masks = dict(answer.get("samples", {})) | masks
+    masks = answer.get("samples", {}) | sample_masks(frame, samples or {}, rng)
     named = {f"in_{name}": np.asarray(mask, bool) for name, mask in masks.items()}
     if "deployed" in answer:
         named["deployed"] = np.asarray(answer["deployed"], float)
@@ -190,17 +189,11 @@ def _named_sets(frame, samples, answer, rng):
 
 def check_features(features):
     """Refuse features that no density can be fitted to."""
+    if features.empty:
+        raise CounterweightError("No row is left after the feature recipe: check the raw data.")
+    check_finite(features)
     values = features.drop(columns="row")
     numbers = values.to_numpy(dtype=float)
-    if not len(numbers):
-        raise CounterweightError("No row is left after the feature recipe: check the raw data.")
-    for name, bad in zip(values.columns, ~np.isfinite(numbers).all(axis=0), strict=True):
-        if bad:
-            rows = features["row"].to_numpy()[~np.isfinite(values[name].to_numpy(dtype=float))]
-            raise CounterweightError(
-                f"Feature {name!r} is not a finite number in {len(rows)} rows (first: row "
-                f"{rows[0]}): correct the raw data or leave the feature out."
-            )
     constant = values.columns[np.ptp(numbers, axis=0) == 0]
     if len(constant):
         raise CounterweightError(
@@ -223,19 +216,16 @@ def describe_labels(labels, hidden, dropped):
     targets = [name.removeprefix("y_") for name in labels.columns if name.startswith("y_")]
     for repeat, part in labels.groupby("repeat"):
         truth = hidden.loc[part.index]
-        sizes = part["role"].value_counts()
-        sizes = {
-            f"rows_{role}": int(sizes.get(role, 0)) for role in ("labeled", "unlabeled", "test")
+        groups = {
+            role: (part["role"] == role).to_numpy() for role in ("labeled", "unlabeled", "test")
         }
+        sizes = {f"rows_{role}": int(mask.sum()) for role, mask in groups.items()}
         sizes |= {"rows_all": len(part), "rows_dropped": dropped}
         records += [
             {"repeat": repeat, "metric": metric, "value": value, "rows": len(part)}
             for metric, value in sizes.items()
         ]
         records += _describe_sets(repeat, part, truth)
-        groups = {
-            role: (part["role"] == role).to_numpy() for role in ("labeled", "unlabeled", "test")
-        }
         groups["all"] = np.ones(len(part), bool)
         weight = 1.0 / part["keep_rate"].to_numpy()
         for target in targets:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 OPTIONS = {
@@ -14,7 +15,7 @@ OPTIONS = {
 }
 
 
-class LogisticModel:
+class LogisticModel(BinaryClassifier):
     """Logistic regression with importance weights.
 
     Minimises (1/M) sum_i w_i L(f(x_i), y_i) with the log loss. When the logistic form
@@ -49,10 +50,8 @@ class LogisticModel:
         )
         return self
 
-    def predict_proba(self, X):
-        """Class probabilities, shape (n, 2)."""
-        positive = logistic_probability(X, self.coef_, self.intercept_)
-        return np.column_stack([1 - positive, positive])
+    def _positive(self, X):
+        return logistic_probability(X, self.coef_, self.intercept_)
 
     def to_arrays(self):
         """Fitted numbers by name."""

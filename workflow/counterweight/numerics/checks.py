@@ -126,3 +126,20 @@ def checked_new_rows(X, d):
     if X.shape[1] != d:
         raise CounterweightError(f"The model has {d} features, the rows to predict {X.shape[1]}.")
     return X
+
+
+def note_wrong(noted, name, wrong, values, rows):
+    """Count wrong values over the batches of a table, and remember the first.
+
+    Parameters
+    ----------
+    noted : dict of str to (int, value, row)
+        How many, the first and its row id, by name of what is wrong; changed in place.
+    name : str
+    wrong : bool array (n,)
+    values, rows : array (n,)
+    """
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        count, *seen = noted.get(name, (0, values[first], rows[first]))
+        noted[name] = (count + int(wrong.sum()), *seen)

@@ -108,8 +108,9 @@ def ratio_mean(values, weights=None, *, level=0.95, bounds=None, scale="root"):
         values, weights = values[used], weights[used]
     largest, weights = float(weights.max()), scaled_weights(weights)
     mean = float(np.dot(weights, values) / weights.sum())
-    found = _estimate(mean, weights * (values - mean), weights, len(values), level, bounds, scale)
-    return replace(found, largest_weight=largest)
+    influence = weights * (values - mean)
+    estimate = _estimate(mean, influence, weights, len(values), level, bounds, scale)
+    return replace(estimate, largest_weight=largest)
 
 
 def as_numbers(values, what):

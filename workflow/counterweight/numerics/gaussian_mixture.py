@@ -13,7 +13,15 @@ from counterweight.numerics.mixture_steps import (
     floored,
     maximisation,
 )
+from counterweight.numerics.options import check_options
 
+LIMITS = {
+    "components": {"type": "integer", "minimum": 1},
+    "restarts": {"type": "integer", "minimum": 1},
+    "tolerance": {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+    "max_iter": {"type": "integer", "minimum": 1},
+    "covariance_floor": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+}
 #: Relative change of the log-likelihood at which a restart goes on in double precision;
 #: the corrected log-likelihood in single precision is seldom worse than this.
 DOUBLE_FROM = 1e-7
@@ -245,7 +253,16 @@ def fit_mixture(
     row_weights = checked_weights(sample_weight, n)
     if start is not None:
         n_components = len(start.weights)
-    _check_options(n_components, restarts, tolerance, max_iter, covariance_floor)
+    check_options(
+        {
+            "components": n_components,
+            "restarts": restarts,
+            "tolerance": tolerance,
+            "max_iter": max_iter,
+            "covariance_floor": covariance_floor,
+        },
+        LIMITS,
+    )
     minimum_rows = 2 * d if minimum_rows is None else int(minimum_rows)
     used = int((row_weights > 0).sum())
     needed = n_components * max(minimum_rows, 1)
@@ -290,22 +307,6 @@ def fit_mixture(
         climb = _climb(data, first, np.float64, **rule)
         return _mixture(data, climb, climb, int(np.argmax(climb.last)))
     return _best_of_screened(data, first, rule)
-
-
-def _check_options(n_components, restarts, tolerance, max_iter, covariance_floor):
-    for name, value, least in (
-        ("components", n_components, 1),
-        ("restarts", restarts, 1),
-        ("max_iter", max_iter, 1),
-    ):
-        if int(value) != value or value < least:
-            raise CounterweightError(f"{name} must be a whole number from {least}, not {value}.")
-    if not 0 <= tolerance < 1:
-        raise CounterweightError(f"tolerance must be from 0 to below 1, not {tolerance}.")
-    if not 0 < covariance_floor < 1:
-        raise CounterweightError(
-            f"covariance_floor must lie between 0 and 1, not {covariance_floor}."
-        )
 
 
 @dataclass

@@ -306,8 +306,7 @@ def maximisation(moments, previous, held, floor):
         means = np.where(held[..., None], previous.means, means)
         covariances = np.where(held[..., None, None], previous.covariances, covariances)
         moved = np.where(held, 0.0, total)
-        kept = np.where(held, previous.weights, 0.0)
-        rest = 1.0 - kept.sum(axis=0)
+        rest = 1.0 - np.where(held, previous.weights, 0.0).sum(axis=0)
         shares = moved / np.maximum(moved.sum(axis=0), np.finfo(float).tiny)
         weights = np.where(held, previous.weights, shares * rest)
     else:

@@ -90,9 +90,12 @@ def checked_rates(reward, rate, start=0):
     Raises
     ------
     CounterweightError
-        When a rate is out of range, or missing where the reward is 0.
+        When a rate is no number or out of range, or missing where the reward is 0.
     """
-    rate = np.asarray(rate, dtype=float)
+    try:
+        rate = np.asarray(rate, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The keep rate is {rate!r}; it must be a number.") from error
     if rate.ndim == 0:
         if not 0 < rate <= 1:
             raise CounterweightError(
@@ -253,3 +256,11 @@ def key_order(keys, rows):
             "drawn by key, so each needs its own."
         )
     return order
+
+
+def drawing_order(keys, seed):
+    """Order in which rows are drawn without replacement: by `row_uniforms`, then by key.
+
+    The first rows of a longer draw are those of a shorter one.
+    """
+    return np.lexsort((keys, row_uniforms(keys, seed)))

@@ -2,7 +2,7 @@
 
 from sklearn.base import BaseEstimator
 
-from counterweight.numerics.class_mixtures import ClassMixtures
+from counterweight.numerics.class_mixtures import fit_class_mixtures, posterior
 from counterweight.numerics.gaussian_mixture import fit_mixture
 
 OPTIONS = {
@@ -52,12 +52,13 @@ class GaussianMixtureSelector(BaseEstimator):
 
     def fit(self, X, s, *, rng=None, shared=None):
         """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
-        self.model_ = ClassMixtures(
-            components=self.components, restarts=self.restarts, tolerance=self.tolerance
-        ).fit(X, s, rng=rng, base=shared)
-        self.converged_ = bool(self.model_.converged_.all())
+        options = {"restarts": self.restarts, "tolerance": self.tolerance}
+        self.mixtures_, fitted, _ = fit_class_mixtures(
+            X, s, self.components, rng=rng, base=shared, **options
+        )
+        self.converged_ = all(mixture.converged for mixture in fitted)
         return self
 
     def predict(self, X):
         """Uncalibrated p(s = 1 | x), shape (n,)."""
-        return self.model_.predict_proba(X)[:, 1]
+        return posterior(self.mixtures_.joint_log_density(X))[:, 1]

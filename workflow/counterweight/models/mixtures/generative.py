@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from counterweight.numerics.class_mixtures import ClassMixtures
+from counterweight.models.classifier import BinaryClassifier
+from counterweight.numerics.class_mixtures import ClassMixtures, fit_class_mixtures, posterior
+from counterweight.numerics.options import check_options
 
 OPTIONS = {
     "components": {
@@ -52,9 +54,18 @@ OPTIONS = {
 }
 
 
-class GenerativeClassifier(ClassMixtures):
+class MixtureClassifier(BinaryClassifier):
+    """What classifiers share whose fitted parameters are a `ClassMixtures`."""
+
+    def _take(self, mixtures):
+        self.mixtures_ = mixtures
+        self.prior_, self.weights_, self.means_, self.covariances_ = mixtures
+
+
+class GenerativeClassifier(MixtureClassifier):
     """Bayes' rule with a Gaussian mixture for each class (Smith & Elkan 2007, section 4).
 
+    p(y) is the weighted share of the class, p(x | y) a mixture fitted by weighted EM.
     With the weights of Lemma 1 or 2 the model estimates the general or the unlabeled
     population, given that labels are missing at random and the weights are right; without
     weights it describes the labeled population only.
@@ -66,9 +77,20 @@ class GenerativeClassifier(ClassMixtures):
 
     Attributes
     ----------
-    prior_, weights_, means_, covariances_, log_likelihood_, restart_log_likelihood_, \
-iterations_, converged_, components_held_, base_
-        As of `ClassMixtures`.
+    prior_ : ndarray (2,)
+    weights_ : ndarray (2, K)
+    means_ : ndarray (2, K, d)
+    covariances_ : ndarray (2, K, d, d)
+    mixtures_ : ClassMixtures
+        The four of them.
+    log_likelihood_ : float
+        Sum over rows of row weight times log p(x, y).
+    restart_log_likelihood_ : ndarray
+        Of the mixture of all rows; with separate starts, of class 0 and then of class 1.
+    iterations_, converged_, components_held_ : ndarray
+        One entry for each mixture: all rows (shared start only), class 0, class 1.
+    base_ : Mixture or None
+        The mixture of all rows.
     """
 
     #: Fitted attribute that a later fit to the same rows and weights may be given.
@@ -84,17 +106,68 @@ iterations_, converged_, components_held_, base_
         draw=0,
         covariance_floor=1e-6,
     ):
-        super().__init__(components, restarts, tolerance, max_iter, start, covariance_floor)
+        self.components = components
+        self.restarts = restarts
+        self.tolerance = tolerance
+        self.max_iter = max_iter
+        self.start = start
         self.draw = draw
+        self.covariance_floor = covariance_floor
+
+    def fit(self, X, y, sample_weight=None, *, rng, base=None):
+        """Fit both class mixtures.
+
+        Parameters
+        ----------
+        X : array (n, d)
+        y : array (n,) of 0 and 1
+        sample_weight : array (n,), optional
+        rng : numpy.random.Generator
+        base : Mixture, optional
+            ``base_`` of a model fitted to the same rows and weights with other labels;
+            saves fitting it again. Shared start only.
+
+        Raises
+        ------
+        CounterweightError
+            For one class only, too few rows in a class, or unusable rows or weights.
+        """
+        check_options(vars(self), OPTIONS)
+        mixtures, fitted, self.log_likelihood_ = fit_class_mixtures(
+            X,
+            y,
+            self.components,
+            sample_weight=sample_weight,
+            rng=rng,
+            base=base,
+            separate=self.start == "separate",
+            restarts=self.restarts,
+            tolerance=self.tolerance,
+            max_iter=self.max_iter,
+            covariance_floor=self.covariance_floor,
+        )
+        self._take(mixtures)
+        self.base_ = fitted[0] if self.start == "shared" else None
+        started = fitted[:1] if self.start == "shared" else fitted
+        self.restart_log_likelihood_ = np.concatenate(
+            [mixture.restart_log_likelihood for mixture in started]
+        )
+        self.iterations_ = np.array([mixture.n_iter for mixture in fitted])
+        self.converged_ = np.array([mixture.converged for mixture in fitted])
+        self.components_held_ = np.array([mixture.updates_held for mixture in fitted])
+        return self
+
+    def joint_log_density(self, X):
+        """Log p(y) + log p(x | y), (n, 2)."""
+        return self.mixtures_.joint_log_density(X)
+
+    def predict_proba(self, X):
+        """Class probabilities p(y | x), (n, 2)."""
+        return posterior(self.joint_log_density(X))
 
     def to_arrays(self):
         """Everything fitted, as arrays of at most three dimensions, by name."""
-        d = self.means_.shape[-1]
-        return {
-            "prior": self.prior_,
-            "weights": self.weights_,
-            "means": self.means_,
-            "covariances": self.covariances_.reshape(-1, d, d),
+        return self.mixtures_.to_arrays() | {
             "log_likelihood": np.array([self.log_likelihood_]),
             "restart_log_likelihood": self.restart_log_likelihood_,
             "iterations": self.iterations_,
@@ -105,14 +178,10 @@ iterations_, converged_, components_held_, base_
     @classmethod
     def from_arrays(cls, arrays):
         """A fitted model from what `to_arrays` gave; it can predict, not be fitted further."""
-        means = np.asarray(arrays["means"], dtype=float)
-        _, k, d = means.shape
-        model = cls(components=k)
+        mixtures = ClassMixtures.from_arrays(arrays)
+        model = cls(components=mixtures.means.shape[1])
+        model._take(mixtures)
         model.base_ = None
-        model.prior_ = np.asarray(arrays["prior"], dtype=float)
-        model.weights_ = np.asarray(arrays["weights"], dtype=float)
-        model.means_ = means
-        model.covariances_ = np.asarray(arrays["covariances"], dtype=float).reshape(2, k, d, d)
         model.log_likelihood_ = float(np.ravel(arrays["log_likelihood"])[0])
         model.restart_log_likelihood_ = np.asarray(arrays["restart_log_likelihood"], dtype=float)
         model.iterations_ = np.asarray(arrays["iterations"], dtype=int)

@@ -8,11 +8,12 @@ import logging
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.mixtures.generative import GenerativeClassifier
+from counterweight.models.mixtures.generative import GenerativeClassifier, MixtureClassifier
 from counterweight.numerics.checks import checked_new_rows
-from counterweight.numerics.class_mixtures import class_log_joint, posterior
+from counterweight.numerics.class_mixtures import ClassMixtures, posterior
 from counterweight.numerics.gaussian_mixture import Standardised
 from counterweight.numerics.mixture_steps import Parameters, floored, split_moments
+from counterweight.numerics.options import check_options
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,6 @@ OPTIONS = {
 
 KINDS = ("priors", "weights", "means", "covariances")
 COVARIANCE_FLOOR = 1e-6
-PARAMETERS = ("prior", "weights", "means", "covariances")
 PREDICT_ROWS = 1 << 16
 
 
@@ -83,7 +83,7 @@ def _starting(starts, which):
     return GenerativeClassifier.from_arrays(starts[which])
 
 
-class ShiftedMixtureClassifier:
+class ShiftedMixtureClassifier(MixtureClassifier):
     """Shifted mixture model (Smith & Elkan 2007, section 4).
 
     Two generative classifiers: one of the labeled rows, fitted plainly, and one of the
@@ -118,8 +118,8 @@ class ShiftedMixtureClassifier:
     Attributes
     ----------
     labeled_ : GenerativeClassifier
-    prior_, weights_, means_, covariances_ : ndarray
-        Of the unlabeled population, shapes as in `GenerativeClassifier`.
+    mixtures_, prior_, weights_, means_, covariances_
+        Of the unlabeled population, as in `GenerativeClassifier`.
     selected_share_ : float
         pi, the share of labeled rows.
     unlabeled_log_likelihood_ : ndarray (iterations + 1,)
@@ -210,15 +210,12 @@ class ShiftedMixtureClassifier:
         model : ShiftedMixtureClassifier
             The same as a separate fit with that many iterations.
         """
-        counts = sorted(set(iterations))
-        if not counts or counts[0] < 0 or any(int(count) != count for count in counts):
-            raise CounterweightError(
-                f"iterations must be whole numbers from 0, not {listed(iterations)}."
-            )
-        if not 0 <= inertia <= 1:
-            raise CounterweightError(f"inertia must lie between 0 and 1, not {inertia}.")
-        if reading not in ("keep", "step"):
-            raise CounterweightError(f"reading must be keep or step, not {reading!r}.")
+        options = {"inertia": inertia, "shifts": shifts, "reading": reading}
+        models = [cls(iterations=count, **options) for count in sorted(set(iterations))]
+        if not models:
+            raise CounterweightError("iterations must be one whole number from 0, or more.")
+        for model in models:
+            check_options(vars(model), OPTIONS)
         if not 0 < selected_share < 1:
             raise CounterweightError(
                 f"The share of labeled rows must lie between 0 and 1, not {selected_share}."
@@ -235,41 +232,34 @@ class ShiftedMixtureClassifier:
         X = checked_new_rows(X_unlabeled, d)
         data = Standardised(X, np.ones(len(X)))
         step = 1 - inertia if reading == "keep" else inertia
-        first_decisions = None
+        first_decisions = _decisions(X, start.mixtures_)
         values = []
-        states = _states(data, start, shifting, step)
-        for count in range(counts[-1] + 1):
-            state, value = next(states)
-            values.append(value)
-            if count not in counts:
-                continue
-            model = cls(inertia=inertia, iterations=count, shifts=shifts, reading=reading)
+        states = _states(data, start.mixtures_, shifting, step)
+        for model in models:
+            while len(values) <= model.iterations:
+                mixtures, value = next(states)
+                values.append(value)
             model.labeled_ = labeled
             model.selected_share_ = float(selected_share)
-            for name, array in zip(PARAMETERS, state, strict=True):
-                setattr(model, f"{name}_", array)
+            model._take(mixtures)
             model.unlabeled_log_likelihood_ = np.array(values)
             falls = np.diff(values) < -1e-12 * np.abs(values[:-1])
             model.log_likelihood_falls_ = int(falls.sum())
-            if first_decisions is None:
-                first_decisions = _decisions(X, [getattr(start, f"{n}_") for n in PARAMETERS])
-            moved = _decisions(X, state) != first_decisions
-            model.decisions_moved_ = float(moved.mean())
+            model.decisions_moved_ = float((_decisions(X, mixtures) != first_decisions).mean())
             log.info(
                 "shift of %d iterations: unlabeled log-likelihood per row %.6f -> %.6f "
                 "(%d falls), decisions moved %.2f %%",
-                count,
+                model.iterations,
                 values[0],
                 values[-1],
                 model.log_likelihood_falls_,
                 100 * model.decisions_moved_,
             )
-            yield count, model
+            yield model.iterations, model
 
     def joint_log_density(self, X, target="unlabeled"):
         """Log p(y, x) of the target population, (n, 2)."""
-        X = checked_new_rows(X, self.means_.shape[-1])
-        hidden = class_log_joint(X, *(getattr(self, f"{name}_") for name in PARAMETERS))
+        hidden = self.mixtures_.joint_log_density(X)
         if target == "unlabeled":
             return hidden
         if target != "general":
@@ -292,34 +282,28 @@ class ShiftedMixtureClassifier:
 
     def to_arrays(self):
         """Everything fitted, as arrays of at most three dimensions, by name."""
-        d = self.means_.shape[-1]
-        arrays = {f"labeled_{k}": v for k, v in self.labeled_.to_arrays().items()}
-        return arrays | {
-            "prior": self.prior_,
-            "weights": self.weights_,
-            "means": self.means_,
-            "covariances": self.covariances_.reshape(-1, d, d),
-            "selected_share": np.array([self.selected_share_]),
-            "unlabeled_log_likelihood": self.unlabeled_log_likelihood_,
-            "log_likelihood_falls": np.array([self.log_likelihood_falls_]),
-            "decisions_moved": np.array([self.decisions_moved_]),
-        }
+        arrays = {f"labeled_{name}": part for name, part in self.labeled_.to_arrays().items()}
+        return (
+            arrays
+            | self.mixtures_.to_arrays()
+            | {
+                "selected_share": np.array([self.selected_share_]),
+                "unlabeled_log_likelihood": self.unlabeled_log_likelihood_,
+                "log_likelihood_falls": np.array([self.log_likelihood_falls_]),
+                "decisions_moved": np.array([self.decisions_moved_]),
+            }
+        )
 
     @classmethod
     def from_arrays(cls, arrays):
         """A fitted model from what `to_arrays` gave."""
-        means = np.asarray(arrays["means"], dtype=float)
-        _, k, d = means.shape
         values = np.asarray(arrays["unlabeled_log_likelihood"], dtype=float)
         model = cls(iterations=len(values) - 1)
         prefix = "labeled_"
         model.labeled_ = GenerativeClassifier.from_arrays(
             {n[len(prefix) :]: v for n, v in arrays.items() if n.startswith(prefix)}
         )
-        model.prior_ = np.asarray(arrays["prior"], dtype=float)
-        model.weights_ = np.asarray(arrays["weights"], dtype=float)
-        model.means_ = means
-        model.covariances_ = np.asarray(arrays["covariances"], dtype=float).reshape(2, k, d, d)
+        model._take(ClassMixtures.from_arrays(arrays))
         model.selected_share_ = float(np.ravel(arrays["selected_share"])[0])
         model.unlabeled_log_likelihood_ = values
         model.log_likelihood_falls_ = int(np.ravel(arrays["log_likelihood_falls"])[0])
@@ -327,23 +311,24 @@ class ShiftedMixtureClassifier:
         return model
 
 
-def _decisions(X, state):
-    parts = []
-    for at in range(0, len(X), PREDICT_ROWS):
-        joint = class_log_joint(X[at : at + PREDICT_ROWS], *state)
-        parts.append(joint[:, 1] > joint[:, 0])
-    return np.concatenate(parts)
+def _decisions(X, mixtures):
+    """Whether class 1 is the more probable, for each row."""
+    joints = (
+        mixtures.joint_log_density(X[at : at + PREDICT_ROWS])
+        for at in range(0, len(X), PREDICT_ROWS)
+    )
+    return np.concatenate([joint[:, 1] > joint[:, 0] for joint in joints])
 
 
 def _states(data, start, shifting, step):
-    """Yield (parameters in the units of the rows, log-likelihood per row) of each iteration."""
+    """Yield (mixtures in the units of the rows, log-likelihood per row) of each iteration."""
     n = len(data.features.rows)
-    _, k, d = start.means_.shape
+    _, k, d = start.means.shape
     scale = np.outer(data.scale, data.scale)
-    prior, weights = start.prior_, start.weights_
-    means = (start.means_ - data.mean) / data.scale
-    covariances = start.covariances_ / scale
-    state = (start.prior_, start.weights_, start.means_, start.covariances_)
+    prior, weights = start.prior, start.weights
+    means = (start.means - data.mean) / data.scale
+    covariances = start.covariances / scale
+    outward = start
     while True:
         mixture = Parameters(
             (prior[:, None] * weights).reshape(2 * k, 1),
@@ -351,7 +336,7 @@ def _states(data, start, shifting, step):
             covariances.reshape(2 * k, 1, d, d),
         )
         statistics = data.features.expectation(mixture, count=False)
-        yield state, float((statistics.log_likelihood[0] - data.log_jacobian) / n)
+        yield outward, float((statistics.log_likelihood[0] - data.log_jacobian) / n)
         total, first, second = split_moments(statistics.moments[:, 0].reshape(2, k, -1), d)
         # A component without any mass has no new mean: it stays where it is.
         empty = total <= 1e-10 * n
@@ -377,4 +362,4 @@ def _states(data, start, shifting, step):
             means = means + step * (new_means - means)
         if "covariances" in shifting:
             covariances = covariances + step * (new_covariances - covariances)
-        state = (prior, weights, data.mean + data.scale * means, covariances * scale)
+        outward = ClassMixtures(prior, weights, data.mean + data.scale * means, covariances * scale)

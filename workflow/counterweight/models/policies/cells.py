@@ -63,16 +63,16 @@ class Cells:
     def add(self, at, group, values):
         """Add values to the cells at the positions `at`, in a group for each row."""
         flat = np.ravel_multi_index((group, *at), self.sums.shape)
-        found = np.bincount(flat, values, minlength=self.sums.size)
-        self.sums += found.reshape(self.sums.shape)
+        self.sums += np.bincount(flat, values, minlength=self.sums.size).reshape(self.sums.shape)
 
-    def cell(self, at):
-        """Number of each row's cell without its last column (the action); -1 where unknown."""
+    def find(self, columns):
+        """Each row's cell and its position in the last column (the action); -1 where unknown."""
+        at = [positions(*pair) for pair in zip(self.levels, columns, strict=True)]
         shape = self.sums.shape[1:-1]
         cell = np.zeros(len(at[-1]), int)
         for size, where in zip(shape, at[:-1], strict=True):
             cell = np.where((cell < 0) | (where < 0), -1, cell * size + where)
-        return cell
+        return cell, at[-1]
 
     def table(self):
         """Sums as an array (groups, cells, actions)."""

@@ -59,7 +59,7 @@ class _Lookup:
         self._rest = {"row": np.empty(0, int)}
 
     def get(self, rows):
-        found, done = [], 0
+        parts, done = [], 0
         while done < len(rows):
             if not len(self._rest["row"]):
                 self._rest = next(self._parts, None)
@@ -70,11 +70,11 @@ class _Lookup:
             at = np.searchsorted(ids, rows[done:stop])
             if not np.array_equal(ids[at], rows[done:stop]):
                 raise self._missing(rows[done:stop][ids[at] != rows[done:stop]][0])
-            found.append({name: values[at] for name, values in self._rest.items()})
+            parts.append({name: values[at] for name, values in self._rest.items()})
             used = at[-1] + 1 if stop == len(rows) else len(ids)
             self._rest = {name: values[used:] for name, values in self._rest.items()}
             done = stop
-        return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _missing(self, row):
         return CounterweightError(

@@ -10,15 +10,32 @@ their number.
 import logging
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.policies.cells import Cells, positions
+from counterweight.numerics.checks import note_wrong
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
 log = logging.getLogger("counterweight")
 
 #: These models are for logs of actions.
 KIND = "log"
+#: Options of the reward model that comes with every policy.
+REWARD_MODEL = {
+    "reward_by": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "Features whose values, with the action, are the cells of the reward model.",
+    },
+    "shrinkage": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 100.0,
+        "description": "Rows of mean reward added to each cell of the reward model.",
+    },
+}
 OPTIONS_BY_NAME = {
     "uniform_policy": {
         "actions": {
@@ -27,19 +44,7 @@ OPTIONS_BY_NAME = {
             "default": 0,
             "description": "Actions that it chooses from; 0 for as many as the log shows.",
         },
-        "reward_by": {
-            "type": "array",
-            "items": {"type": "string"},
-            "default": [],
-            "description": "Features whose values, with the action, are the cells of the reward "
-            "model.",
-        },
-        "shrinkage": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 100.0,
-            "description": "Rows of mean reward added to each cell of the reward model.",
-        },
+        **REWARD_MODEL,
     },
     "imitated_policy": {
         "by": {
@@ -49,19 +54,7 @@ OPTIONS_BY_NAME = {
             "description": "Features whose values are the cells in which shares of actions are "
             "counted.",
         },
-        "reward_by": {
-            "type": "array",
-            "items": {"type": "string"},
-            "default": [],
-            "description": "Features whose values, with the action, are the cells of the reward "
-            "model.",
-        },
-        "shrinkage": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 100.0,
-            "description": "Rows of mean reward added to each cell of the reward model.",
-        },
+        **REWARD_MODEL,
     },
     "column_policy": {
         "probability": {
@@ -74,26 +67,14 @@ OPTIONS_BY_NAME = {
             "description": "Column of an action that the policy takes in the row's context, drawn "
             "by it and independent of the logged one; empty for none, and no doubly robust value.",
         },
-        "reward_by": {
-            "type": "array",
-            "items": {"type": "string"},
-            "default": [],
-            "description": "Features whose values, with the action, are the cells of the reward "
-            "model.",
-        },
-        "shrinkage": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 100.0,
-            "description": "Rows of mean reward added to each cell of the reward model.",
-        },
+        **REWARD_MODEL,
     },
 }
 #: Seed of the halves for cross-fitting; no part of the config, so that all methods share them.
 HALVES = 2010
 
 
-class _LogPolicy:
+class _LogPolicy(BaseEstimator):
     """What the policies share: passes over a log, the reward model."""
 
     #: Columns of the prepared table that the policy needs besides features.
@@ -173,12 +154,8 @@ class _LogPolicy:
 
     def _reward_cells(self, part):
         """Half, cell and action position of each row in the reward model."""
-        columns = self._columns(part, self.reward_by, "reward_by")
-        at = [
-            positions(levels, values)
-            for levels, values in zip(self._rewards.levels, columns, strict=True)
-        ]
-        return _half(part["row"]), self._rewards.cell(at), at[-1]
+        cell, action = self._rewards.find(self._columns(part, self.reward_by, "reward_by"))
+        return _half(part["row"]), cell, action
 
     def _start(self):
         """Begin a pass."""
@@ -335,10 +312,7 @@ class ImitatedPolicy(_TablePolicy):
         self._keep(own / np.maximum(self.policy_rows_, 1)[:, None], 0.0)
 
     def _policy_cells(self, part):
-        columns = self._columns(part, self.by, "by")
-        return self._counts.cell(
-            [positions(*pair) for pair in zip(self._counts.levels, columns, strict=True)]
-        )
+        return self._counts.find(self._columns(part, self.by, "by"))[0]
 
     def to_arrays(self):
         """See `_LogPolicy.to_arrays`; ``policy`` is by cell and action, its rows weighted."""
@@ -400,17 +374,11 @@ class ColumnPolicy(_LogPolicy):
                     "column."
                 )
         p = part["table"][self.probability]
-        self._note(self.probability, ~((p >= 0) & (p <= 1)), p, part)
+        note_wrong(self._bad, self.probability, ~((p >= 0) & (p <= 1)), p, part["row"])
         if self.action:
             taken = part["table"][self.action]
-            self._note(self.action, np.isnan(taken), taken, part)
+            note_wrong(self._bad, self.action, np.isnan(taken), taken, part["row"])
             self._taken = np.union1d(self._taken, taken)
-
-    def _note(self, column, wrong, values, part):
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            count, *where = self._bad.get(column, (0, values[first], part["row"][first]))
-            self._bad[column] = (count + int(wrong.sum()), *where)
 
     def _finish(self):
         for column, (count, value, row) in self._bad.items():

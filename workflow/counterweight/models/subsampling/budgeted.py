@@ -6,9 +6,11 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.subsampling.calibration import shifted_odds
-from counterweight.models.subsampling.learners import ConstantModel, Tree, new_learner
-from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
-from counterweight.numerics.zero_rejection import key_order, row_uniforms
+from counterweight.models.subsampling.classifier import KeyedClassifier
+from counterweight.models.subsampling.learners import ConstantModel, Tree
+from counterweight.numerics.checks import checked_new_rows
+from counterweight.numerics.options import check_options
+from counterweight.numerics.zero_rejection import drawing_order
 
 log = logging.getLogger("counterweight")
 
@@ -70,7 +72,7 @@ LEAST_SHARE = 1 / 32
 CANDIDATES = 7
 
 
-class BudgetedClassifier:
+class BudgetedClassifier(KeyedClassifier):
     """p(y = 1 | x) learned from no more rows than a budget, chosen by their class.
 
     The training rows are a pool that is sorted into its classes; a row bought costs the
@@ -129,8 +131,6 @@ class BudgetedClassifier:
     Batista, Prati & Monard (2004) for random oversampling.
     """
 
-    #: The trainer passes row ids.
-    KEYED = True
     SWEPT = (
         "rows_bought",
         "chosen_share",
@@ -182,18 +182,9 @@ class BudgetedClassifier:
                 "Buying rows by class takes no sample weights: use this model in a study without "
                 "weighting."
             )
-        self._check_options()
-        X = checked_rows(X)
-        y = checked_labels(y, len(X))
-        keys = np.arange(len(X)) if keys is None else np.asarray(keys)
-        order = key_order(keys, len(X))
-        X, y, keys = X[order], y[order], keys[order]
+        check_options(vars(self), OPTIONS)
+        X, y, _, keys = self._by_key(X, y, None, keys)
         self.base_rate_ = float(y.mean())
-        if self.base_rate_ in (0.0, 1.0):
-            raise CounterweightError(
-                f"All {len(y)} training rows are of class {int(self.base_rate_)}: a classifier "
-                "needs both classes."
-            )
         draw, learning = (int(seed) for seed in rng.integers(2**62, size=2))
         pool = Pool(y, keys, draw)
         self.steps_ = np.empty((0, 3))
@@ -222,58 +213,25 @@ class BudgetedClassifier:
                 len(rows),
                 self.chosen_share_,
             )
-        self.learner_ = self._learned(X, y, rows, learning)
-        self.constant_ = isinstance(self.learner_, ConstantModel)
-        self.converged_ = bool(self.learner_.converged_)
-        self.predictions_out_of_range_ = self.learner_.out_of_range(X[rows])
-        self.n_features_ = X.shape[1]
+        self._use(self._learned_from(X, y, rows, learning), X[rows])
         return self
 
-    def predict_proba(self, X):
-        """Class probabilities p(y | x) of the pool's population, (n, 2)."""
-        X = checked_new_rows(X, self.n_features_)
-        positive = self._score(self.learner_, self.chosen_share_, X)
-        return np.column_stack([1 - positive, positive])
+    def _positive(self, X):
+        X = checked_new_rows(X, self.n_features_in_)
+        return self._score(self.learner_, self.chosen_share_, X)
 
     def to_arrays(self):
         """What can be told in numbers; the learner itself only where it is linear."""
-        excess = self.budget_excess_
-        return self.learner_.numbers() | {
-            "rows_bought": self.rows_bought_,
-            "chosen_share": self.chosen_share_,
-            "budget_excess": np.empty(0) if excess is None else excess,
-            "base_rate": self.base_rate_,
-            "steps": self.steps_,
-            "predictions_out_of_range": self.predictions_out_of_range_,
-            "constant_model": float(self.constant_),
-            "converged": float(self.converged_),
-        }
-
-    def _check_options(self):
-        share = self.share
-        named = ("natural", "progressive", "oversampled", "all")
-        if share not in named and not (isinstance(share, (int, float)) and 0 < share < 1):
-            raise CounterweightError(
-                f"share is {share!r}; give a number between 0 and 1, or {', '.join(named)}."
-            )
-        if self.criterion not in OPTIONS["criterion"]["enum"]:
-            raise CounterweightError(f"criterion is {self.criterion!r}; choose auc or error.")
-        if self.correction not in OPTIONS["correction"]["enum"]:
-            raise CounterweightError(f"correction is {self.correction!r}; choose counts or odds.")
-        for name in ("budget", "folds", "min_leaf"):
-            value, least = getattr(self, name), OPTIONS[name]["minimum"]
-            if not isinstance(value, (int, np.integer)) or value < least:
-                raise CounterweightError(
-                    f"{name} is {value!r}; give a whole number, at least {least}."
-                )
-
-    def _learned(self, X, y, rows, seed):
-        """The learner on `rows` of the pool; a constant where they are of one class."""
-        if len(np.unique(y[rows])) < 2:
-            return ConstantModel(y[rows], np.ones(len(rows)))
-        return new_learner(self.learner, self.min_leaf).fit(
-            X[rows], y[rows], None, np.random.default_rng(seed)
+        return self._arrays(
+            rows_bought=self.rows_bought_,
+            chosen_share=self.chosen_share_,
+            budget_excess=self.budget_excess_,
+            base_rate=self.base_rate_,
+            steps=self.steps_,
         )
+
+    def _learned_from(self, X, y, rows, seed):
+        return self._learned(X[rows], y[rows], np.ones(len(rows)), seed)
 
     def _score(self, model, share, X):
         if isinstance(model, ConstantModel) or share == self.base_rate_:
@@ -318,7 +276,7 @@ class BudgetedClassifier:
                 if not held.any():
                     continue
                 share = y[rows].sum() / max(len(rows), 1)
-                model = self._learned(X, y, rows, seed)
+                model = self._learned_from(X, y, rows, seed)
                 estimate[k, held] = self._score(model, share, X[owned[held]])
         positive = y[owned] == 1
         if self.criterion == "auc":
@@ -349,9 +307,8 @@ class Pool:
     """
 
     def __init__(self, y, keys, seed):
-        draw = row_uniforms(keys, seed)
         self.queues = [
-            rows[np.lexsort((keys[rows], draw[rows]))]
+            rows[drawing_order(keys[rows], seed)]
             for rows in (np.flatnonzero(y == 0), np.flatnonzero(y == 1))
         ]
         self.available = np.array([len(queue) for queue in self.queues])

@@ -7,16 +7,23 @@ fail.
 """
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from counterweight.errors import CounterweightError
+from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.subsampling.calibration import SplineCalibrator
 from counterweight.numerics.checks import checked_weights
-from counterweight.numerics.zero_rejection import checked_rates, kept_rows, key_order, row_uniforms
+from counterweight.numerics.options import check_options
+from counterweight.numerics.zero_rejection import checked_rates, drawing_order, kept_rows, key_order
 
+#: What `check_options` asks of the options that all share.
+CHECKED = {
+    "keep_rate": {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1},
+    "calibration_share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+}
 #: Arrays go to the estimator as they are; only sparse ones in a form that has rows.
 PASSED_ON = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
 
@@ -63,11 +70,7 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
     def _fitted(self, X, y, reward, keys, row_keep_rate, sample_weight):
         """Reject, train and calibrate; `y` is for the estimator, `reward` for the spline."""
         rows = len(reward)
-        share = self.calibration_share
-        if not isinstance(share, (int, float)) or not 0 < share < 1:
-            raise CounterweightError(
-                f"calibration_share is {share!r}; give a number between 0 and 1."
-            )
+        check_options(vars(self), CHECKED)
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise CounterweightError(
                 f"{type(self.estimator).__name__} takes no sample_weight: wrap another estimator "
@@ -75,38 +78,18 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
             )
         if sample_weight is not None and not np.asarray(sample_weight, dtype=float).any():
             raise CounterweightError("All sample weights are zero, so nothing can be learned.")
-        if isinstance(self.keep_rate, (str, bool)):
-            raise CounterweightError(f"keep_rate is {self.keep_rate!r}; give a number or None.")
         weight = checked_weights(sample_weight, rows)
         keys = np.arange(rows) if keys is None else np.asarray(keys)
         order = key_order(keys, rows)
         y, reward, keys, weight = (part[order] for part in (y, reward, keys, weight))
-        if np.ndim(row_keep_rate):
-            row_keep_rate = np.asarray(row_keep_rate)
-            if len(row_keep_rate) != rows:
-                raise CounterweightError(
-                    f"There are {rows} rows but {len(row_keep_rate)} keep rates."
-                )
-            row_keep_rate = row_keep_rate[order]
         random = check_random_state(self.random_state)
         rejection, held_out = (int(seed) for seed in random.randint(2**31, size=2))
-        if self.keep_rate is None:
-            if row_keep_rate is None:
-                raise CounterweightError(
-                    "keep_rate is None, which means rows that are already subsampled: give fit "
-                    "their rates as row_keep_rate."
-                )
-            rate = np.broadcast_to(checked_rates(reward, row_keep_rate), rows)
-            kept = np.ones(rows, bool)
-        else:
-            if row_keep_rate is not None:
-                raise CounterweightError(
-                    "Give keep_rate (rows are rejected here) or row_keep_rate (rows were rejected "
-                    "before), not both: for the second, set keep_rate to None."
-                )
-            rate = np.broadcast_to(checked_rates(reward, self.keep_rate), rows)
-            kept = kept_rows(reward, keys, self.keep_rate, rejection)
-        kept = kept & (weight > 0)
+        if np.ndim(row_keep_rate) and len(row_keep_rate) == rows:
+            row_keep_rate = np.asarray(row_keep_rate)[order]
+        rate = self._rate(reward, row_keep_rate)
+        kept = weight > 0
+        if self.keep_rate is not None:
+            kept &= kept_rows(reward, keys, rate, rejection)
         aside = _held_out(reward != 0, kept, keys, self.calibration_share, held_out)
         train = kept & ~aside
         if not train.any() or not aside.any():
@@ -127,11 +110,26 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
         self.n_rows_calibrated_ = int(aside.sum())
         return self
 
+    def _rate(self, reward, row_keep_rate):
+        """The rate at which each row was kept, or is to be kept, where its reward is 0."""
+        if self.keep_rate is None and row_keep_rate is None:
+            raise CounterweightError(
+                "keep_rate is None, which means rows that are already subsampled: give fit their "
+                "rates as row_keep_rate."
+            )
+        if self.keep_rate is not None and row_keep_rate is not None:
+            raise CounterweightError(
+                "Give keep_rate (rows are rejected here) or row_keep_rate (rows were rejected "
+                "before), not both: for the second, set keep_rate to None."
+            )
+        given = row_keep_rate if self.keep_rate is None else self.keep_rate
+        return np.broadcast_to(checked_rates(reward, given), len(reward))
+
     def _check_parts(self, y, train, aside):
         """Nothing more to ask of the rows."""
 
 
-class CalibratedSubsampleClassifier(ClassifierMixin, _CalibratedSubsample):
+class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
     """Binary classifier trained on subsampled rows and calibrated for all.
 
     Rows of the first class (``classes_[0]``, e.g. 0 or False) are the zeros: they are kept
@@ -226,22 +224,9 @@ class CalibratedSubsampleClassifier(ClassifierMixin, _CalibratedSubsample):
             )
         return self.estimator_.decision_function(X)
 
-    def predict_proba(self, X):
-        """Class probabilities of the population before rejection, (n, 2)."""
+    def _positive(self, X):
         check_is_fitted(self)
-        X = self._checked_new(X)
-        positive = self.calibrator_.predict(self._raw(X))
-        return np.column_stack([1 - positive, positive])
-
-    def predict(self, X):
-        """The class whose calibrated probability is larger, (n,)."""
-        check_is_fitted(self)
-        return self.classes_[(self.predict_proba(X)[:, 1] >= 0.5).astype(int)]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+        return self.calibrator_.predict(self._raw(self._checked_new(X)))
 
 
 class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
@@ -263,13 +248,8 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
 
     Attributes
     ----------
-    estimator_ : the fitted estimator
-    calibrator_ : SplineCalibrator
-    n_rows_kept_, n_rows_trained_, n_rows_calibrated_, n_features_in_ : int
-
-    References
-    ----------
-    Mineiro (2010), regression section.
+    estimator_, calibrator_, n_rows_kept_, n_rows_trained_, n_rows_calibrated_, n_features_in_
+        As of `CalibratedSubsampleClassifier`, with the reference.
     """
 
     def __init__(
@@ -304,11 +284,10 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
 
 def _held_out(nonzero, kept, keys, share, seed):
     """Kept rows to calibrate on: of each kind the given share, at least one of two."""
-    draw = row_uniforms(keys, seed)
     aside = np.zeros(len(kept), bool)
     for kind in (kept & nonzero, kept & ~nonzero):
         rows = np.flatnonzero(kind)
-        rows = rows[np.lexsort((keys[rows], draw[rows]))]
+        rows = rows[drawing_order(keys[rows], seed)]
         count = int(np.clip(np.floor(share * len(rows) + 0.5), min(1, len(rows) - 1), None))
         aside[rows[: min(count, max(len(rows) - 1, 0))]] = True
     return aside

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import checked_weights
-from counterweight.numerics.zero_rejection import keep_weights
+from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
 
 def shifted_odds(probability, ratio):
@@ -46,12 +46,12 @@ def prior_correction(q, keep_rate):
     CounterweightError
         For probabilities outside [0, 1] or rates outside (0, 1].
     """
-    return shifted_odds(_probabilities(q), _rates(keep_rate))
+    return shifted_odds(_probabilities(q), _zero_rates(keep_rate))
 
 
 def inverse_prior_correction(p, keep_rate):
     """p(y = 1 | x) among kept rows from that of all rows: q = p / (p + l (1 - p))."""
-    return shifted_odds(_probabilities(p), 1.0 / _rates(keep_rate))
+    return shifted_odds(_probabilities(p), 1.0 / _zero_rates(keep_rate))
 
 
 class SplineCalibrator(BaseEstimator):
@@ -247,15 +247,5 @@ def _probabilities(values):
     return values
 
 
-def _rates(keep_rate):
-    try:
-        rate = np.asarray(keep_rate, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(f"keep_rate is {keep_rate!r}; it must be a number.") from error
-    bad = ~((rate > 0) & (rate <= 1))
-    if bad.any():
-        raise CounterweightError(
-            f"{int(bad.sum())} of {rate.size} keep rates are not above 0 and at most 1 (first: "
-            f"{np.ravel(rate)[np.flatnonzero(bad)[0]]}): a rate is the share of zeros kept."
-        )
-    return rate
+def _zero_rates(keep_rate):
+    return checked_rates(np.zeros(np.shape(keep_rate)), keep_rate)

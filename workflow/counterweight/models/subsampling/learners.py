@@ -6,7 +6,6 @@ Each has ``fit(X, y, weight, rng)``, ``score(X)`` in [0, 1], ``converged_`` and
 
 import numpy as np
 
-from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 #: Passes of stochastic gradient descent over the rows.
@@ -25,27 +24,37 @@ def new_learner(name, min_leaf=2):
     min_leaf : int
         Least rows in a leaf of the tree; the others have none.
     """
-    if name == "tree":
-        return Tree(min_leaf)
-    if name not in LEARNERS:
-        raise CounterweightError(
-            f"There is no learner {name!r}; choose one of {listed([*LEARNERS, 'tree'])}."
-        )
-    return LEARNERS[name]()
+    return Tree(min_leaf) if name == "tree" else LEARNERS[name]()
 
 
 def stored_learner(name, number):
     """A linear or constant model from its numbers, flat arrays by name."""
     if "constant" in number:
         model = ConstantModel(np.zeros(1), np.zeros(1))
-        model.probability_ = float(number["constant"][0])
+        model.constant_ = float(number["constant"][0])
         return model
     model = LEARNERS[name]()
     model.coef_, model.intercept_ = number["coef"], float(number["intercept"][0])
     return model
 
 
-class StochasticGradient:
+class _Learner:
+    """What is true of most learners."""
+
+    converged_ = True
+    #: Fitted numbers that say all of the learner; none where numbers cannot.
+    STORED = ()
+
+    def out_of_range(self, X):
+        """Share of the rows whose raw prediction is outside [0, 1]."""
+        return 0.0
+
+    def numbers(self):
+        """What is stored of the fit, by name."""
+        return {name: getattr(self, f"{name}_") for name in self.STORED}
+
+
+class StochasticGradient(_Learner):
     """Linear regression by stochastic gradient descent on the squared loss.
 
     A row of weight w moves the coefficients w times as far. The step is 1 / the largest
@@ -64,6 +73,8 @@ class StochasticGradient:
         False where the descent overflowed; the coefficients are then those of the last
         pass that stayed finite (0 where there was none).
     """
+
+    STORED = ("coef", "intercept")
 
     def fit(self, X, y, weight, rng):
         from sklearn.linear_model import SGDRegressor
@@ -105,19 +116,17 @@ class StochasticGradient:
         return np.clip(self.raw(X), 0.0, 1.0)
 
     def out_of_range(self, X):
-        """Share of the rows whose raw prediction is outside [0, 1]."""
         raw = self.raw(X)
         return float(((raw < 0) | (raw > 1)).mean())
 
-    def numbers(self):
-        return {"coef": self.coef_, "intercept": self.intercept_}
 
-
-class Logistic:
+class Logistic(_Learner):
     """Batch logistic regression (`counterweight.numerics.linear.fit_logistic`), on one thread.
 
     The products of several threads are added in another order.
     """
+
+    STORED = ("coef", "intercept")
 
     def fit(self, X, y, weight, rng):
         with _one_thread():
@@ -128,14 +137,8 @@ class Logistic:
         with _one_thread():
             return logistic_probability(X, self.coef_, self.intercept_)
 
-    def out_of_range(self, X):
-        return 0.0
 
-    def numbers(self):
-        return {"coef": self.coef_, "intercept": self.intercept_}
-
-
-class Boosting:
+class Boosting(_Learner):
     """Histogram gradient boosting: 100 trees of 31 leaves, step 0.1, no early stopping.
 
     On one thread, since the sums of several threads are added in another order. Features
@@ -143,8 +146,6 @@ class Boosting:
     have the same bins, and scikit-learn is spared weighted quantiles, which take longer
     than the fit.
     """
-
-    converged_ = True
 
     def fit(self, X, y, weight, rng):
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -172,14 +173,8 @@ class Boosting:
         ]
         return np.column_stack(codes).astype(float)
 
-    def out_of_range(self, X):
-        return 0.0
 
-    def numbers(self):
-        return {}
-
-
-class Tree:
+class Tree(_Learner):
     """An unpruned decision tree (entropy) with Laplace-smoothed leaves.
 
     A leaf of (weighted) n1 rows of class 1 and n0 of class 0 estimates
@@ -191,8 +186,6 @@ class Tree:
     ----------
     min_leaf : int
     """
-
-    converged_ = True
 
     def __init__(self, min_leaf=2):
         self.min_leaf = min_leaf
@@ -217,32 +210,21 @@ class Tree:
         leaf = (self.ones_ + 1.0) / (self.ones_ + over_sampling * self.zeros_ + 2.0)
         return leaf[self.tree_.apply(np.asarray(X, dtype=np.float32))]
 
-    def out_of_range(self, X):
-        return 0.0
 
-    def numbers(self):
-        return {}
-
-
-class ConstantModel:
+class ConstantModel(_Learner):
     """What is left where the rows kept are of one class: their smoothed share of ones.
 
     (w1 + 1) / (w1 + w0 + 2), with the weights that make up for the rejected rows.
     """
 
     converged_ = False
+    STORED = ("constant",)
 
     def __init__(self, y, weight):
-        self.probability_ = float((weight @ y + 1.0) / (weight.sum() + 2.0))
+        self.constant_ = float((weight @ y + 1.0) / (weight.sum() + 2.0))
 
     def score(self, X):
-        return np.full(len(X), self.probability_)
-
-    def out_of_range(self, X):
-        return 0.0
-
-    def numbers(self):
-        return {"constant": self.probability_}
+        return np.full(len(X), self.constant_)
 
 
 LEARNERS = {"sgd": StochasticGradient, "logistic": Logistic, "boosting": Boosting}

@@ -6,17 +6,13 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
-from counterweight.models.subsampling.learners import ConstantModel, new_learner, stored_learner
-from counterweight.numerics.checks import (
-    checked_labels,
-    checked_new_rows,
-    checked_rows,
-    checked_weights,
-)
+from counterweight.models.subsampling.classifier import KeyedClassifier
+from counterweight.models.subsampling.learners import ConstantModel, stored_learner
+from counterweight.numerics.checks import checked_new_rows
+from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import (
     keep_weights,
     kept_rows,
-    key_order,
     rate_for_share,
     row_uniforms,
 )
@@ -65,9 +61,11 @@ OPTIONS = {
         "description": "Least rows in a leaf; learner tree only.",
     },
 }
+#: Bounds of scores and of rewards that are probabilities.
+UNIT = ((0.0, 1.0), (0.0, 1.0))
 
 
-class SubsampledClassifier:
+class SubsampledClassifier(KeyedClassifier):
     """p(y = 1 | x) learned from all rows of class 1 and a part of those of class 0.
 
     It sees all training rows, but learns from those kept at rate l only. A row's fate is
@@ -107,8 +105,6 @@ class SubsampledClassifier:
     Mineiro (2010), regression section.
     """
 
-    #: The trainer passes row ids.
-    KEYED = True
     SWEPT = (
         "rows_trained",
         "spline_gap",
@@ -154,19 +150,9 @@ class SubsampledClassifier:
         CounterweightError
             For one class only, bad options, rows, weights or keys.
         """
-        self._check_options()
-        X = checked_rows(X)
-        y = checked_labels(y, len(X))
-        outer = checked_weights(sample_weight, len(X))
-        keys = np.arange(len(X)) if keys is None else np.asarray(keys)
-        order = key_order(keys, len(X))
-        X, y, outer, keys = X[order], y[order], outer[order], keys[order]
+        check_options(vars(self), OPTIONS)
+        X, y, outer, keys = self._by_key(X, y, sample_weight, keys)
         ones = int(y.sum())
-        if ones in (0, len(y)):
-            raise CounterweightError(
-                f"All {len(y)} training rows are of class {int(ones > 0)}: a classifier needs both "
-                "classes."
-            )
         rejection, held_out, learning = (int(seed) for seed in rng.integers(2**62, size=3))
         self.keep_rate_ = (
             rate_for_share(0.5, ones, len(y) - ones)
@@ -183,71 +169,39 @@ class SubsampledClassifier:
         self.rows_trained_, self.rows_calibrated_ = int(train.sum()), int(calibrate.sum())
         self.calibrator_, self.spline_gap_ = None, None
         parts = [train, calibrate] if self.correction == "spline" else [train]
-        self.constant_ = any(len(np.unique(y[part])) < 2 for part in parts)
-        if self.constant_:
+        if any(len(np.unique(y[part])) < 2 for part in parts):
             log.warning(
                 "Of %d training rows %d were kept, and those to learn from or to calibrate on are "
                 "of one class: the model is a constant. Raise keep_rate.",
                 len(y),
                 int(kept.sum()),
             )
-            self.learner_ = ConstantModel(y[kept], known[kept])
+            learner = ConstantModel(y[kept], known[kept])
         else:
-            weight = (known if self.correction == "weights" else outer)[train]
-            self.learner_ = new_learner(self.learner, self.min_leaf).fit(
-                X[train],
-                y[train],
-                # Learners are faster without weights, and the fit is the same.
-                None if (weight == 1).all() else weight,
-                np.random.default_rng(learning),
-            )
-            if self.correction == "spline":
-                self._calibrate(X[aside], y[aside], outer[aside], kept[aside])
-        self.predictions_out_of_range_ = self.learner_.out_of_range(X)
-        self.converged_ = bool(self.learner_.converged_)
-        self.n_features_ = X.shape[1]
+            weight = known if self.correction == "weights" else outer
+            learner = self._learned(X[train], y[train], weight[train], learning)
+        self._use(learner, X)
+        if self.correction == "spline" and not self.constant_:
+            self._calibrate(X[aside], y[aside], outer[aside], kept[aside])
         return self
-
-    def _check_options(self):
-        if self.correction not in OPTIONS["correction"]["enum"]:
-            raise CounterweightError(
-                f"correction is {self.correction!r}; choose none, weights, spline or prior."
-            )
-        rate = self.keep_rate
-        if rate != "balanced" and not (
-            isinstance(rate, (int, float)) and not isinstance(rate, bool) and 0 < rate <= 1
-        ):
-            raise CounterweightError(
-                f"keep_rate is {rate!r}; give a number above 0 and at most 1, or balanced."
-            )
-        if not 0 < self.calibration_share < 1:
-            raise CounterweightError(
-                f"calibration_share is {self.calibration_share}; give a number between 0 and 1."
-            )
-
-        if not isinstance(self.min_leaf, (int, np.integer)) or self.min_leaf < 1:
-            raise CounterweightError(f"min_leaf is {self.min_leaf!r}; give a whole number above 0.")
 
     def _calibrate(self, X, y, outer, kept):
         score = self.learner_.score(X)
-        bounds = ((0.0, 1.0), (0.0, 1.0))
-        self.calibrator_ = SplineCalibrator(self.bins, bounds).fit(
+        self.calibrator_ = SplineCalibrator(self.bins, UNIT).fit(
             score[kept], y[kept], self.keep_rate_, outer[kept]
         )
-        whole = SplineCalibrator(self.bins, bounds).fit(score, y, None, outer)
+        whole = SplineCalibrator(self.bins, UNIT).fit(score, y, None, outer)
         gap = np.abs(self.calibrator_.predict(score) - whole.predict(score))
         self.spline_gap_ = float(np.average(gap, weights=outer))
 
-    def predict_proba(self, X):
-        """Class probabilities p(y | x) of the population before rejection, (n, 2)."""
-        X = checked_new_rows(X, self.n_features_)
+    def _positive(self, X):
+        X = checked_new_rows(X, self.n_features_in_)
         positive = self.learner_.score(X)
-        if not self.constant_:
-            if self.correction == "spline":
-                positive = self.calibrator_.predict(positive)
-            elif self.correction == "prior":
-                positive = prior_correction(positive, self.keep_rate_)
-        return np.column_stack([1 - positive, positive])
+        if self.calibrator_ is not None:
+            return self.calibrator_.predict(positive)
+        if self.correction == "prior" and not self.constant_:
+            return prior_correction(positive, self.keep_rate_)
+        return positive
 
     def to_arrays(self):
         """What can be told in numbers of at most three dimensions.
@@ -256,21 +210,17 @@ class SubsampledClassifier:
         boosting are not stored, only what is known of their fit; numbers that a correction
         does not have are empty.
         """
-        spline = self.calibrator_
-        return self.learner_.numbers() | {
-            "learner": OPTIONS["learner"]["enum"].index(self.learner),
-            "correction": OPTIONS["correction"]["enum"].index(self.correction),
-            "features": self.n_features_,
-            "control_scores": np.empty(0) if spline is None else spline.control_scores_,
-            "control_rewards": np.empty(0) if spline is None else spline.control_rewards_,
-            "keep_rate": self.keep_rate_,
-            "rows_trained": self.rows_trained_,
-            "rows_calibrated": self.rows_calibrated_,
-            "spline_gap": np.empty(0) if self.spline_gap_ is None else self.spline_gap_,
-            "predictions_out_of_range": self.predictions_out_of_range_,
-            "constant_model": float(self.constant_),
-            "converged": float(self.converged_),
-        }
+        return self._arrays(
+            learner=OPTIONS["learner"]["enum"].index(self.learner),
+            correction=OPTIONS["correction"]["enum"].index(self.correction),
+            features=self.n_features_in_,
+            control_scores=getattr(self.calibrator_, "control_scores_", None),
+            control_rewards=getattr(self.calibrator_, "control_rewards_", None),
+            keep_rate=self.keep_rate_,
+            rows_trained=self.rows_trained_,
+            rows_calibrated=self.rows_calibrated_,
+            spline_gap=self.spline_gap_,
+        )
 
     @classmethod
     def from_arrays(cls, arrays):
@@ -288,7 +238,7 @@ class SubsampledClassifier:
             keep_rate=float(number["keep_rate"][0]),
         )
         model.keep_rate_ = model.keep_rate
-        model.n_features_ = int(number["features"][0])
+        model.n_features_in_ = int(number["features"][0])
         model.constant_ = "constant" in number
         if not model.constant_ and "coef" not in number:
             raise CounterweightError(
@@ -297,7 +247,7 @@ class SubsampledClassifier:
         model.learner_ = stored_learner(model.learner, number)
         model.calibrator_ = None
         if "control_scores" in number:
-            model.calibrator_ = SplineCalibrator(bounds=((0.0, 1.0), (0.0, 1.0)))
+            model.calibrator_ = SplineCalibrator(bounds=UNIT)
             model.calibrator_.control_scores_ = number["control_scores"]
             model.calibrator_.control_rewards_ = number["control_rewards"]
         return model

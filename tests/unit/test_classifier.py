@@ -1,0 +1,55 @@
+"""Models of 0 and 1 have scikit-learn's habits."""
+
+import numpy as np
+import pytest
+from counterweight.models.logistic import LogisticModel
+from counterweight.models.mixtures.generative import GenerativeClassifier
+from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
+from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
+from counterweight.models.subsampling.budgeted import BudgetedClassifier
+from counterweight.models.subsampling.subsampled import SubsampledClassifier
+from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+FITTED = [
+    LogisticModel(ridge=1e-3),
+    GenerativeClassifier(components=2, restarts=2),
+    SubsampledClassifier(keep_rate=0.5, correction="prior"),
+    BudgetedClassifier(budget=200, min_leaf=5),
+]
+
+
+@pytest.mark.parametrize("model", FITTED, ids=lambda model: type(model).__name__)
+def test_the_class_predicted_is_the_more_probable_one(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = (rng.random(600) < 1 / (1 + np.exp(1 - 2 * X[:, 0]))).astype(int)
+    fitted = clone(model).fit(X, y, rng=np.random.default_rng(1))
+    check_is_fitted(fitted)
+    p = fitted.predict_proba(X)
+    np.testing.assert_array_equal(fitted.predict(X), p[:, 1] >= 0.5)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert fitted.score(X, y) == (fitted.predict(X) == y).mean() > 0.7
+    assert fitted.classes_.tolist() == [0, 1]
+    assert is_classifier(fitted) and not get_tags(fitted).classifier_tags.multi_class
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *FITTED,
+        ShiftedMixtureClassifier(inertia=0.5, shifts=["means"]),
+        UniformPolicy(actions=3),
+        ImitatedPolicy(by=["x"]),
+        ColumnPolicy(probability="p", shrinkage=1.0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_parameters_are_read_set_and_cloned(model):
+    options = model.get_params()
+    assert clone(model).get_params() == options
+    assert type(model)(**options).get_params() == options
+    name, value = next(iter(options.items()))
+    assert getattr(clone(model).set_params(**{name: value}), name) == value
+    assert repr(model).startswith(f"{type(model).__name__}(")

@@ -208,8 +208,8 @@ def weigh(job):
     from counterweight.files.tables import joined, read_columns, write_table
     from counterweight.numerics.groups import disclosivity, imbalance, target_shares
     from counterweight.numerics.leaves import realised
-    from counterweight.weighting.acceptance import setting_name
     from counterweight.selection.proxies.leaf_tables import leaf_tables
+    from counterweight.weighting.acceptance import setting_name
 
     spec = job.given["weighting"]
     weights_of = components.load("weighting", spec["weighting"])

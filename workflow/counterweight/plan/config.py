@@ -202,7 +202,8 @@ def resolve(config):
         if plane and study["source"] != "simulated":
             raise CounterweightError(
                 f"studies.{name}.figures has {plane[0]}, which draws points in a plane with a "
-                f"known boundary, and the data set {study['dataset']} is none: leave the figure out."
+                f"known boundary, and the data set {study['dataset']} is none: leave the figure "
+                "out."
             )
         if needs_truth and study["source"] == "download":
             raise CounterweightError(

@@ -41,7 +41,7 @@ def card(saved):
         "## Limits",
         _limits(saved),
         "## How to apply it",
-        "```\nsnakemake filter --config candidates=people.csv\n```",
+        "```\nsnakemake apply --config candidates=people.csv\n```",
         "The table of candidates (CSV or Parquet) needs these columns, as in the table that the "
         f"filter was fitted on: {_columns(saved)}. Other columns are passed over. The results, "
         "`filtered.parquet` and `filtered.csv`, tell for each candidate, in the order of the table "

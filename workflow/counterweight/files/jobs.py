@@ -134,3 +134,27 @@ def over_repeats(function, repeats, threads=1):
             return list(pool.map(_run, repeats))
     finally:
         _work = None
+
+
+def train_repeats(job, one):
+    """Train every repeat of a job, side by side; write its models and predictions.
+
+    Parameters
+    ----------
+    job : Running
+        With ``repeats`` among what it is told.
+    one : callable
+        ``one(repeat) -> (models, predictions)``: two lists of Arrow tables.
+    """
+    from counterweight.files.tables import MODEL, stacked, write_table
+
+    repeats = job.given["repeats"]
+
+    def trained(repeat):
+        tables = one(repeat)
+        log.info("repeat %d of %d done", repeat + 1, repeats)
+        return tables
+
+    models, predictions = zip(*over_repeats(trained, range(repeats), job.threads), strict=True)
+    write_table(job.output.model, stacked([table for part in models for table in part]), MODEL)
+    write_table(job.output.predictions, stacked([table for part in predictions for table in part]))

@@ -66,9 +66,7 @@ def label(job):
     given = job.given
     frame = read_table(job.input.table)
     known = read_table(job.input.known) if job.input.known else None
-    recipe, outcome, rule = (
-        components.configured(part, given[part]) for part in ("features", "outcome", "labeling")
-    )
+    recipe, outcome, rule = components.labeling_rules(given)
     rng = generator(given["seed"], given["stream"], 0, "noise")
     features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
     asked = (
@@ -213,9 +211,9 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.files.jobs import over_repeats
+    from counterweight.files.jobs import train_repeats
     from counterweight.files.study_data import StudyData
-    from counterweight.files.tables import MODEL, model_table, read_models, stacked, write_table
+    from counterweight.files.tables import model_table, read_models
     from counterweight.models.training import train_repeat
 
     given = job.given
@@ -238,12 +236,9 @@ def train(job):
             starts=starts,
             measures=given["measures"],
         )
-        job.log.info("repeat %d of %d done", repeat + 1, given["repeats"])
         return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions
 
-    done = over_repeats(one, range(given["repeats"]), job.threads)
-    write_table(job.output.model, stacked([t for models, _ in done for t in models]), MODEL)
-    write_table(job.output.predictions, stacked([t for _, parts in done for t in parts]))
+    train_repeats(job, one)
 
 
 def plan_evaluate(plan, study, method, at):

@@ -114,9 +114,7 @@ def label(job):
 
     given = job.given
     frame = read_table(job.input.table)
-    recipe, outcome, rule = (
-        components.configured(part, given[part]) for part in ("features", "outcome", "labeling")
-    )
+    recipe, outcome, rule = components.labeling_rules(given)
     rng = generator(given["seed"], given["stream"], 0, "noise")
     features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
     labels, truth = label_groups(
@@ -271,16 +269,9 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.files.jobs import over_repeats
+    from counterweight.files.jobs import train_repeats
     from counterweight.files.study_data import StudyData
-    from counterweight.files.tables import (
-        MODEL,
-        model_table,
-        read_columns,
-        read_models,
-        stacked,
-        write_table,
-    )
+    from counterweight.files.tables import model_table, read_columns, read_models
     from counterweight.models.filters.training import acceptances, train_filter_repeat
 
     given = job.given
@@ -299,12 +290,9 @@ def train(job):
             seed=given["seed"],
             study=given["stream"],
         )
-        job.log.info("repeat %d of %d done", repeat + 1, given["repeats"])
-        return model_table(arrays, repeat, ""), predictions
+        return [model_table(arrays, repeat, "")], [predictions]
 
-    done = over_repeats(one, range(given["repeats"]), job.threads)
-    write_table(job.output.model, stacked([table for table, _ in done]), MODEL)
-    write_table(job.output.predictions, stacked([table for _, table in done]))
+    train_repeats(job, one)
 
 
 def plan_evaluate(plan, study, method, at):

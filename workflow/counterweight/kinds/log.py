@@ -33,9 +33,7 @@ def label(job):
     from counterweight.labeling.logs import label_log
 
     given = job.given
-    recipe, outcome, rule = (
-        components.configured(part, given[part]) for part in ("features", "outcome", "labeling")
-    )
+    recipe, outcome, rule = components.labeling_rules(given)
     records = label_log(
         job.input.table,
         job.input.known or None,

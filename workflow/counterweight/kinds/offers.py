@@ -39,9 +39,7 @@ def label(job):
     given = job.given
     frame = read_table(job.input.table)
     known = read_table(job.input.known) if job.input.known else None
-    recipe, outcome, rule = (
-        components.configured(part, given[part]) for part in ("features", "outcome", "labeling")
-    )
+    recipe, outcome, rule = components.labeling_rules(given)
     answer = given["outcome"]["options"].get("column")
     features = recipe(frame, generator(given["seed"], given["stream"], 0, "noise"), outcome=answer)
     labels, truth = label_offers(
@@ -81,9 +79,9 @@ def plan_train(plan, study, method, at):
 
 
 def train(job):
-    from counterweight.files.jobs import over_repeats
+    from counterweight.files.jobs import train_repeats
     from counterweight.files.study_data import StudyData
-    from counterweight.files.tables import MODEL, model_table, stacked, write_table
+    from counterweight.files.tables import model_table
     from counterweight.models.choice.training import train_offers_repeat
 
     given = job.given
@@ -99,12 +97,9 @@ def train(job):
             study=given["stream"],
             bootstrap=given["bootstrap"],
         )
-        job.log.info("repeat %d of %d done", repeat + 1, given["repeats"])
-        return model_table(arrays, repeat, "general"), predictions
+        return [model_table(arrays, repeat, "general")], [predictions]
 
-    done = over_repeats(one, range(given["repeats"]), job.threads)
-    write_table(job.output.model, stacked([table for table, _ in done]), MODEL)
-    write_table(job.output.predictions, stacked([table for _, table in done]))
+    train_repeats(job, one)
 
 
 def plan_evaluate(plan, study, method, at):

@@ -171,6 +171,11 @@ def configured(kind, part):
     return functools.partial(load(kind, part["name"]), **part["options"])
 
 
+def labeling_rules(given):
+    """Feature recipe, outcome rule and labeling rule of a job, with their options filled in."""
+    return [configured(part, given[part]) for part in ("features", "outcome", "labeling")]
+
+
 def declared(kind, name, constant, default=None):
     """A literal constant of a component's module, e.g. ``OPTIONS``, without importing it.
 

@@ -5,6 +5,8 @@ from counterweight.files.tables import model_arrays, model_table
 from counterweight.numerics.groups import leaf_table
 from counterweight.plan.components import options
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy, joint_cells
+from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from sklearn.base import clone
 
 PROXIES = [RegressionProxy(), TreeProxy(depth=6), TreeProxy(leaves="nodes", smallest_leaf=0.05)]
 
@@ -144,17 +146,24 @@ def test_bad_input_is_told_in_a_sentence():
 @pytest.mark.parametrize(
     ("proxy", "said"),
     [
-        (RegressionProxy(ridge=-1), "ridge is -1: give a number above 0"),
-        (RegressionProxy(iterations=0), "whole number of at least 1"),
-        (TreeProxy(depth=0), "whole number of at least 1 and of at most 30"),
+        (RegressionProxy(ridge=-1), "ridge must be a number above 0, not -1"),
+        (RegressionProxy(iterations=0), "whole number at least 1"),
+        (TreeProxy(depth=0), "whole number at least 1 and at most 30"),
         (TreeProxy(smallest_leaf=2), "at most 0.5"),
-        (TreeProxy(leaves="ends"), "leaves is 'ends': choose one of predicted, nodes"),
+        (TreeProxy(leaves="ends"), "leaves must be one of predicted, nodes, not 'ends'"),
     ],
 )
 def test_wrong_options_are_told(proxy, said):
     X, Z, _ = world(50)
     with pytest.raises(CounterweightError, match=said):
         proxy.fit(X, Z, classes=[3])
+
+
+def test_a_proxy_is_cloned_with_its_options():
+    for proxy in (RegressionProxy(ridge=0.3), TreeProxy(depth=3, leaves="nodes"), SplitTreeProxy()):
+        again = clone(proxy)
+        assert type(again) is type(proxy) and again.get_params() == proxy.get_params()
+    assert TreeProxy(leaves="nodes").get_params()["leaves"] == "nodes"
 
 
 def test_options_and_constructors_agree():

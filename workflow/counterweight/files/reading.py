@@ -170,16 +170,16 @@ def _check_header(path, content, columns, skip, separator, quotes):
     text = text.strip()
     quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     try:
-        found = next(
+        names = next(
             csv.reader([text], delimiter=separator, quoting=quoting, skipinitialspace=True), []
         )
     except csv.Error:
-        found = []  # no text at all, or old line ends
-    if found == columns:
+        names = []  # no text at all, or old line ends
+    if names == columns:
         return
-    absent = [name for name in columns if name not in found]
-    other = [name for name in found if name not in columns]
-    hint = _other_separator(text, separator, len(found))
+    absent = [name for name in columns if name not in names]
+    other = [name for name in names if name not in columns]
+    hint = _other_separator(text, separator, len(names))
     if not text:
         problem = "is blank where the header is expected"
     elif hint:
@@ -228,24 +228,24 @@ def _data_lines(path, content, columns, skip, separator, quotes):
         blank[at] = not content[starts[at] : ends[at]].strip()
         if not blank[at] and at >= skip:
             break
-    kept = np.flatnonzero(~blank)
-    kept = kept[kept >= skip]
-    if not len(kept):
+    filled = np.flatnonzero(~blank)
+    filled = filled[filled >= skip]
+    if not len(filled):
         below = " below its first line" if skip and content.strip() else ""
         raise CounterweightError(f"{path} is empty{below}: delete it and fetch it anew.")
-    wrong = kept[count[kept] != len(columns) - 1]
+    wrong = filled[count[filled] != len(columns) - 1]
     if len(wrong):
         at = int(wrong[0])
         text = content[starts[at] : ends[at]].decode("utf-8", "replace").strip()
-        found = int(count[at]) + 1
+        given = int(count[at]) + 1
         hint = ""
-        if found < len(columns):
-            hint = _other_separator(text, separator, found)
+        if given < len(columns):
+            hint = _other_separator(text, separator, given)
             hint = f"; {hint or 'a column is missing out of ' + ', '.join(columns)}"
         raise CounterweightError(
-            f"{path}, line {at + 1} has {found} fields where {len(columns)} are expected{hint}."
+            f"{path}, line {at + 1} has {given} fields where {len(columns)} are expected{hint}."
         )
-    return kept + 1
+    return filled + 1
 
 
 def _outside_quotes(path, codes, ends, marks, separator):

@@ -99,17 +99,17 @@ def sensitive(frame, *, group, missing="refuse"):
             "columns, or set labeling.missing to own_group."
         )
     for column, values in groups.items():
-        found = np.unique(values[kept])
-        if len(found) > MOST_GROUPS:
+        names = np.unique(values[kept])
+        if len(names) > MOST_GROUPS:
             raise CounterweightError(
-                f"The sensitive column {column!r} has {len(found)} different values in "
-                f"{int(kept.sum())} rows (such as {listed(found, 3)}), more than {MOST_GROUPS} "
+                f"The sensitive column {column!r} has {len(names)} different values in "
+                f"{int(kept.sum())} rows (such as {listed(names, 3)}), more than {MOST_GROUPS} "
                 "groups: recode it into a few groups (for a number, into ranges), or choose "
                 "another column."
             )
-        if len(found) < 2:
+        if len(names) < 2:
             raise CounterweightError(
-                f"The sensitive column {column!r} has the one group {str(found[0])!r} in all "
+                f"The sensitive column {column!r} has the one group {str(names[0])!r} in all "
                 f"{int(kept.sum())} rows, so there is nothing to balance: choose another column."
             )
     return {"groups": groups, "kept": kept}
@@ -167,9 +167,9 @@ def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_s
     check_features(features)
     check_row_ids(features["row"])
     check_row_ids(frame["row"])
-    found = rule(frame)
-    refuse_group_features(features, list(found["groups"]))
-    at = np.flatnonzero(found["kept"] & frame["row"].isin(features["row"]).to_numpy())
+    grouped = rule(frame)
+    refuse_group_features(features, list(grouped["groups"]))
+    at = np.flatnonzero(grouped["kept"] & frame["row"].isin(features["row"]).to_numpy())
     tested = int(test_share * len(at))
     if not 0 < tested < len(at):
         raise CounterweightError(
@@ -177,7 +177,7 @@ def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_s
             "share that leaves rows on both sides."
         )
     rows = frame["row"].to_numpy("int32")[at]
-    groups = {column: values[at].astype(object) for column, values in found["groups"].items()}
+    groups = {column: values[at].astype(object) for column, values in grouped["groups"].items()}
     for column, values in groups.items():
         if len(set(values)) < 2:
             raise CounterweightError(

@@ -40,16 +40,16 @@ def group_names(columns, class_names):
     names = []
     for column, class_name in zip(columns, class_names, strict=True):
         values = np.asarray(column, dtype=object)
-        found = sorted({str(value) for value in values[~_missing(values)]})
-        if len(found) < 2:
+        groups = sorted({str(value) for value in values[~_missing(values)]})
+        if len(groups) < 2:
             raise CounterweightError(
-                f"Column {class_name!r} has {len(found)} group ({listed(found)}), and balancing "
+                f"Column {class_name!r} has {len(groups)} group ({listed(groups)}), and balancing "
                 "needs at least two: choose another sensitive column."
-                if found
+                if groups
                 else f"Column {class_name!r} holds no group at all in {len(values)} rows: choose "
                 "another sensitive column."
             )
-        names.append(found)
+        names.append(groups)
     if len(names) == 1:
         return names, list(names[0])
     return names, [

@@ -142,10 +142,12 @@ def most_accepted(rho, mass, A):
     from scipy.optimize import linprog
 
     balance = (mass[:, None] * (A - realised(rho, mass, A))).T
-    found = linprog(-mass, A_eq=balance, b_eq=np.zeros(len(balance)), bounds=(0, 1), method="highs")
-    if found.status != 0:
+    program = linprog(
+        -mass, A_eq=balance, b_eq=np.zeros(len(balance)), bounds=(0, 1), method="highs"
+    )
+    if program.status != 0:
         return rho
-    new = np.clip(found.x, 0.0, 1.0)
+    new = np.clip(program.x, 0.0, 1.0)
     new[new < BOUND], new[new > 1 - BOUND] = 0.0, 1.0
     free = (new > 0) & (new < 1)
     if free.any():

@@ -3,9 +3,10 @@
 import logging
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
+from counterweight.numerics.options import check_options
 
 log = logging.getLogger("counterweight")
 
@@ -43,7 +44,7 @@ def setting_name(knob, value):
     return f"{knob}={round(float(value), 10):g}"
 
 
-class BalancedFilter:
+class BalancedFilter(BaseEstimator):
     """Logistic regressions on accepted rows, one for each setting of a filter.
 
     Each minimises mean log loss + ridge/2 |coef|^2, the coefficients in units of the standard
@@ -102,12 +103,7 @@ class BalancedFilter:
         X, y = checked_rows(X), np.asarray(y, dtype=float)
         known = ~np.isnan(y)
         checked_labels(y[known], int(known.sum()), "outcome")
-        if self.classifier not in ("logistic", "none"):
-            raise CounterweightError(
-                f"The classifier {self.classifier!r} is not known: choose logistic or none."
-            )
-        if not (np.isfinite(self.ridge) and self.ridge > 0):
-            raise CounterweightError(f"ridge is {self.ridge}; it must be a number above 0.")
+        check_options(self.get_params(), {name: OPTIONS[name] for name in ("classifier", "ridge")})
         self.coef_, self.intercept_, self.n_iter_, self.converged_ = {}, {}, {}, {}
         self.rows_ = {name: int(np.sum(mask)) for name, mask in accepted.items()}
         self.missing_ = []
@@ -197,19 +193,19 @@ class _Solver:
             return product
 
         start = np.zeros(rows.shape[1]) if self.start is None else self.start
-        found = minimize(
+        search = minimize(
             loss,
             start,
             jac=True,
             method="L-BFGS-B",
             options={"gtol": TOLERANCE, "ftol": 0.0, "maxiter": STEPS, "maxcor": 20},
         )
-        steps = found.nit
-        if np.abs(found.jac).max() > TOLERANCE:
+        steps = search.nit
+        if np.abs(search.jac).max() > TOLERANCE:
             # Few rows, nearly separable: the curvature is far from 1 there, Newton's is exact.
-            found = minimize(
+            search = minimize(
                 loss,
-                found.x,
+                search.x,
                 jac=True,
                 hessp=curved,
                 method="trust-ncg",
@@ -220,10 +216,10 @@ class _Solver:
                     "max_trust_radius": 1e4,
                 },
             )
-            steps += found.nit
+            steps += search.nit
         if self.start is None:
-            self.start = found.x
-        coef = (self.root @ found.x[:-1]) / self.scale
-        intercept = found.x[-1] * rows[0, -1] - coef @ self.center
-        converged = bool(np.abs(found.jac).max() <= TOLERANCE)
+            self.start = search.x
+        coef = (self.root @ search.x[:-1]) / self.scale
+        intercept = search.x[-1] * rows[0, -1] - coef @ self.center
+        converged = bool(np.abs(search.jac).max() <= TOLERANCE)
         return coef, float(intercept), int(steps), converged

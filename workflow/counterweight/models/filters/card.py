@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from counterweight.selection.proxies.attributes import OPTIONS_BY_NAME
-
 #: Leaves of which the card shows every group; those of the largest share of the accepted.
 LEAVES = 12
 
@@ -52,12 +50,8 @@ def card(saved):
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _predicts(saved):
-    return saved.facts["selector"] in OPTIONS_BY_NAME
-
-
 def _manner(saved):
-    if not _predicts(saved):
+    if not saved.proxy.predicts_groups:
         return "It does not predict anybody's group."
     noise = saved.facts["eta"]
     drawn = f"; with probability {noise:g} the leaf is drawn at random instead" if noise else ""
@@ -133,15 +127,15 @@ def _leaves(saved):
     ]
     table = _table(("leaf", "rows", "accepted", *_names(saved), "largest shift"), rows)
     left = len(saved.mass) - len(order)
-    told = f"\n\n{left} further leaves, of fewer accepted rows, are in `filter.parquet`."
-    return table + (told if left else "")
+    others = f"\n\n{left} further leaves, of fewer accepted rows, are in `filter.parquet`."
+    return table + (others if left else "")
 
 
 def _limits(saved):
     points = [
         "Nothing bounds what a leaf discloses but the noise: the leaves are predictions of the "
         "group. What is shown was measured."
-        if _predicts(saved)
+        if saved.proxy.predicts_groups
         else "What a leaf discloses is bounded on the training rows only.",
         "On other rows the shares of a leaf differ by chance, most in small leaves, and so does "
         "the balance.",

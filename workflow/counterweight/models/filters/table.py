@@ -105,9 +105,9 @@ class SavedFilter:
 
     def memberships(self, X):
         """Probability of each leaf for rows of features, (n, L)."""
-        for setting, found in self.proxy.leaves(X):
+        for setting, member in self.proxy.leaves(X):
             if setting in ("", self.facts["setting"]):
-                return interpolated_rows(found, self.facts["eta"])
+                return interpolated_rows(member, self.facts["eta"])
         raise CounterweightError(
             f"The filter's proxy has no setting {self.facts['setting']!r}: write the filter anew."
         )
@@ -181,8 +181,8 @@ def saved_filter(
             "the results of the study and run again."
         )
     noise = setting.startswith("eta=")
-    found = load("selector", selector).from_arrays(arrays, data.names)
-    one = only_setting(found, setting)
+    proxy = load("selector", selector).from_arrays(arrays, data.names)
+    one = only_setting(proxy, setting)
     rho = _chosen(weights, repeat, setting)
     part, train = data.labels[repeat], data.role(repeat, "train")
     columns = [name for name in part if name.startswith(PREFIX)]
@@ -225,13 +225,13 @@ def _chosen(weights, repeat, setting):
 
 def _measures(metrics, repeat, setting, groups, target):
     """What was measured of the filter, on training and test rows."""
-    found, shares = {}, {}
+    measured, shares = {}, {}
     own = metrics["repeat"] == repeat
     for at in np.flatnonzero(own):
         name, of, item = (str(metrics[key][at]) for key in ("metric", "target", "item"))
         value = float(metrics["value"][at])
         if item == setting and name in MEASURES:
-            found[name, of] = value
+            measured[name, of] = value
         elif item.startswith(f"{setting}#") and name in ("group_share", "group_gain"):
             shares[name, of, item.removeprefix(f"{setting}#")] = value
     for of in ("train", "test"):
@@ -241,8 +241,8 @@ def _measures(metrics, repeat, setting, groups, target):
         ]
         if all(share is not None and gain for share, gain in pairs):
             base = np.array([share / gain for share, gain in pairs])
-            found["imbalance_before", of] = float(np.linalg.norm(base - target))
-    return found
+            measured["imbalance_before", of] = float(np.linalg.norm(base - target))
+    return measured
 
 
 def write_filter(path, saved):
@@ -331,7 +331,7 @@ def read_filter(path):
             Feature(row["name"], row["of"], row["kind"], row["text"], row["value"])
             for row in parts["feature"]
         ),
-        arrays={name: _array(found) for name, found in arrays.items()},
+        arrays={name: _array(rows) for name, rows in arrays.items()},
         groups=[row["name"] for row in groups],
         classes=[row["of"] for row in groups],
         base=np.array([row["value"] for row in groups]),

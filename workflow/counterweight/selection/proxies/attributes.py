@@ -15,17 +15,10 @@ import logging
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import checked_new_rows, checked_rows
-from counterweight.numerics.groups import (
-    block_starts,
-    checked_memberships,
-    checked_target,
-    disclosivity,
-    leaf_table,
-)
+from counterweight.numerics.checks import checked_new_rows
+from counterweight.numerics.groups import block_starts, checked_target, disclosivity, leaf_table
 from counterweight.numerics.hulls import closest
-from counterweight.selection.proxies.options import check_options
+from counterweight.selection.proxies.proxy import Proxy
 
 KIND = "filter"
 
@@ -102,9 +95,10 @@ def joint_cells(Z, classes):
     return Z[first], which
 
 
-class _AttributeProxy:
+class _AttributeProxy(Proxy):
     """What both proxies share: one setting, deterministic leaves, their description."""
 
+    predicts_groups = True
     settings_ = ("",)
     options_ = {}
 
@@ -129,10 +123,7 @@ class _AttributeProxy:
         CounterweightError
             When an option is not allowed, a feature is not finite, or a group has no row.
         """
-        check_options(vars(self) | {"leaves": getattr(self, "leaves_are", None)}, self.options_)
-        X, Z = checked_rows(X), checked_memberships(Z, classes)
-        if len(X) != len(Z):
-            raise CounterweightError(f"There are {len(X)} rows of features but {len(Z)} of groups.")
+        X, Z = self._checked(X, Z, classes, self.options_)
         self.features_ = X.shape[1]
         cells, which = joint_cells(Z, classes)
         self._learn(X, cells, which)
@@ -300,10 +291,10 @@ def _multinomial(X, which, n_cells, ridge, iterations, tolerance):
         "gtol": 1e-5,
         "maxcor": 20,
     }
-    found = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-    free = unscaled(found.x)
+    fitted = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+    free = unscaled(fitted.x)
     coef = solve_triangular(root, free[:-1], lower=True, trans="T")
-    return coef, free[-1], int(found.nit), bool(found.success)
+    return coef, free[-1], int(fitted.nit), bool(fitted.success)
 
 
 class TreeProxy(_AttributeProxy):
@@ -333,6 +324,10 @@ class TreeProxy(_AttributeProxy):
         self.depth = depth
         self.smallest_leaf = smallest_leaf
         self.leaves_are = leaves
+
+    def get_params(self, deep=True):
+        """Options by name; `leaves` itself is the method of all proxies."""
+        return super().get_params(deep) | {"leaves": self.leaves_are}
 
     def _learn(self, X, cells, which):
         from sklearn.tree import DecisionTreeClassifier
@@ -397,10 +392,10 @@ class TreeProxy(_AttributeProxy):
             ``right`` (numbers of nodes; left where feature <= threshold), ``leaf`` (number, or
             None at a split).
         """
-        found = []
+        every = []
         for node, feature in enumerate(self.nodes_["feature"].tolist()):
             split = feature >= 0
-            found.append(
+            every.append(
                 {
                     "node": node,
                     "feature": feature if split else None,
@@ -410,4 +405,4 @@ class TreeProxy(_AttributeProxy):
                     "leaf": None if split else int(self.nodes_["leaf"][node]),
                 }
             )
-        return found
+        return every

@@ -124,8 +124,8 @@ class Leaf:
     def trim(self, most):
         """Forget the oldest hypotheses beyond `most`, but not the two constants."""
         if len(self.sums) > most:
-            kept = np.r_[0, 1, len(self.sums) - most + 2 : len(self.sums)]
-            self.directions, self.sums = self.directions[kept], self.sums[kept]
+            newest = np.r_[0, 1, len(self.sums) - most + 2 : len(self.sums)]
+            self.directions, self.sums = self.directions[newest], self.sums[newest]
 
 
 class Limits:
@@ -215,7 +215,7 @@ def mixture(leaf, limits, objective):
     best = int(values.argmax())
     if (limits.excess(leaf.sums[best]) <= 0).all():
         return np.eye(len(values))[best], np.zeros(len(limits.bounds)), float(values[best])
-    found = linprog(
+    program = linprog(
         -values,
         A_ub=limits.rows @ leaf.sums.T,
         b_ub=limits.bounds,
@@ -223,10 +223,10 @@ def mixture(leaf, limits, objective):
         b_eq=[1.0],
         method="highs-ds",
     )
-    if found.status != 0:
+    if program.status != 0:
         return None, None, None
-    p = np.where(found.x > TINY, found.x, 0.0)
-    return p / p.sum(), -found.ineqlin.marginals, -float(found.eqlin.marginals[0])
+    p = np.where(program.x > TINY, program.x, 0.0)
+    return p / p.sum(), -program.ineqlin.marginals, -float(program.eqlin.marginals[0])
 
 
 def proposals(leaf, limits, D, *, thresholds, rounds, epsilon):
@@ -257,17 +257,17 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon):
     levels = middle + (top - middle) * np.arange(thresholds) / thresholds
     objectives = D - levels[:, None] * _ones(leaf)
     game(leaf, limits, D, levels, rounds)
-    found = [mixture(leaf, limits, c) for c in objectives]
-    pending = [i for i, (p, _, _) in enumerate(found) if p is not None]
+    mixtures = [mixture(leaf, limits, c) for c in objectives]
+    pending = [i for i, (p, _, _) in enumerate(mixtures) if p is not None]
     for _ in range(COLUMNS):
         if not pending:
             break
-        answers = np.array([objectives[i] - found[i][1] @ limits.rows for i in pending])
-        gains = (leaf.play(answers) * answers).sum(axis=1) - [found[i][2] for i in pending]
+        answers = np.array([objectives[i] - mixtures[i][1] @ limits.rows for i in pending])
+        gains = (leaf.play(answers) * answers).sum(axis=1) - [mixtures[i][2] for i in pending]
         enough = epsilon * np.linalg.norm(D)
         pending = [i for i, gain in zip(pending, gains, strict=True) if gain > enough]
         for i in pending:
             again = mixture(leaf, limits, objectives[i])
-            found[i] = found[i] if again[0] is None else again
+            mixtures[i] = mixtures[i] if again[0] is None else again
     size = len(leaf.sums)
-    return [np.pad(p, (0, size - len(p))) for p, _, _ in found if p is not None]
+    return [np.pad(p, (0, size - len(p))) for p, _, _ in mixtures if p is not None]

@@ -95,22 +95,22 @@ def _weight(weights, place, rows):
 
 def ancestors(splits, leaves):
     """Splits that lead to some leaves."""
-    found = set()
+    leading = set()
     for s, _ in leaves:
-        while s >= 0 and s not in found:
-            found.add(s)
+        while s >= 0 and s not in leading:
+            leading.add(s)
             s = splits[s].place[0]
-    return found
+    return leading
 
 
 def pruned(splits, trees):
     """Only the splits that some tree uses, renumbered in their order."""
     used = sorted(set().union(*(ancestors(splits, leaves) for leaves in trees)))
     number = {old: new for new, old in enumerate(used)} | {-1: -1}
-    kept = [
+    renumbered = [
         splits[s]._replace(place=(number[splits[s].place[0]], splits[s].place[1])) for s in used
     ]
-    return kept, [[(number[s], side) for s, side in leaves] for leaves in trees]
+    return renumbered, [[(number[s], side) for s, side in leaves] for leaves in trees]
 
 
 def depth(splits, place):

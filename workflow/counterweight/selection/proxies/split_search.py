@@ -97,10 +97,10 @@ class Search:
         leaves = list(leaves)
         q, distance = self._closest(leaves)
         while distance > max(self.stop, 1e-9) and len(leaves) < self.most_leaves:
-            found = self._split(leaves, q, distance, alpha)
-            if found is None:
+            made = self._split(leaves, q, distance, alpha)
+            if made is None:
                 break
-            j, children = found
+            j, children = made
             leaves[j : j + 1] = children
             q, distance = self._closest(leaves)
         return leaves, distance
@@ -124,10 +124,10 @@ class Search:
             for part in (active, others)
         ]
         for part in (splittable[0], *([j] for j in splittable[1][:OTHERS])):
-            found = []
+            candidates = []
             for j in part:
-                found += [(*tried, j) for tried in self._tried(leaves[j], A, j, D, alpha)]
-            for _, p, cut, j in self._ordered(found, distance, bound)[:5]:
+                candidates += [(*tried, j) for tried in self._tried(leaves[j], A, j, D, alpha)]
+            for _, p, cut, j in self._ordered(candidates, distance, bound)[:5]:
                 children = self._children(leaves[j], p, cut, alpha)
                 if children is None:
                     continue
@@ -137,17 +137,17 @@ class Search:
                     return j, children[0]
         return None
 
-    def _ordered(self, found, distance, bound):
+    def _ordered(self, candidates, distance, bound):
         """Splits that shrink the distance enough, the best first.
 
         Of those whose drop is nearly the largest, the one with the heaviest smaller child:
         heavy leaves can be split again, and their shares are known better.
         """
-        found = sorted((one for one in found if one[0][0] < bound), key=lambda one: one[0][0])
-        if not found:
-            return found
-        enough = distance - (1.0 - NEARLY) * (distance - found[0][0][0])
-        return sorted(found, key=lambda one: (one[0][0] > enough, -one[0][1], one[0][0]))
+        near = [one for one in candidates if one[0][0] < bound]
+        if not near:
+            return near
+        enough = distance - (1.0 - NEARLY) * (distance - min(one[0][0] for one in near))
+        return sorted(near, key=lambda one: (one[0][0] > enough, -one[0][1], one[0][0]))
 
     def _limits(self, leaf, alpha, part=1.0):
         left = 1.0 - (leaf.depth + part) / (self.height + 1)
@@ -162,14 +162,14 @@ class Search:
             tried = self._deterministic(leaf, mixtures, D, self._limits(leaf, alpha))
         else:
             tried = [(p @ leaf.sums, p, np.nan) for p in mixtures]
-        found = []
+        outcomes = []
         for N, p, cut in tried:
             inside = float(N[: self.design.first].sum())
             if 1e-9 < inside < 1 - 1e-9:
                 both = np.vstack([rest, N / inside, (leaf.shares - N) / (1 - inside)])
                 reached = closest(both, self.U, self.cone)[1]
-                found.append(((reached, min(inside, 1 - inside) * leaf.mass), p, cut))
-        return found
+                outcomes.append(((reached, min(inside, 1 - inside) * leaf.mass), p, cut))
+        return outcomes
 
     def _deterministic(self, leaf, mixtures, D, limits):
         """Splits without chance: single hypotheses, and majorities of the mixtures.
@@ -224,15 +224,15 @@ class Search:
             if self.deterministic or (middle[over] >= 0).any():
                 return None
             # An even coin keeps to every limit, so a mixture with it does, too.
-            kept = float((-middle[over] / (excess[over] - middle[over])).min()) * (1 - 1e-12)
+            share = float((-middle[over] / (excess[over] - middle[over])).min()) * (1 - 1e-12)
             split = Split(
                 leaf.place,
-                np.append(kept * split.p, (1 - kept) / 2),
+                np.append(share * split.p, (1 - share) / 2),
                 np.vstack([b, np.zeros(b.shape[1])]),
                 np.append(intercepts, 1.0),
                 cut,
             )
-            side = kept * side + (1 - kept) / 2
+            side = share * side + (1 - share) / 2
         whole = np.zeros(len(leaf.weight))
         whole[slice(None) if leaf.rows is None else leaf.rows] = side
         number = len(self.splits)

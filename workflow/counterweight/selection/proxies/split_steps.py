@@ -88,7 +88,7 @@ def steps(splits, leaves, mass, shares, target, nearest, gamma=0.1):
         A = np.array([rows[place] for place in places])
         return nearest(A, target) @ A
 
-    held, found = [ROOT], []
+    held, taken = [ROOT], []
     point = closest(held)
     for s in order:
         place, before = splits[s].place, np.linalg.norm(target - point)
@@ -98,12 +98,12 @@ def steps(splits, leaves, mass, shares, target, nearest, gamma=0.1):
         qualified = lemma3(rows[place], rows[towards], point, target, gamma)
         held = [one for one in held if one != place] + [(s, 1), (s, 0)]
         point = closest(held)
-        found.append(Step(float(before), float(np.linalg.norm(target - point)), qualified))
-    return found
+        taken.append(Step(float(before), float(np.linalg.norm(target - point)), qualified))
+    return taken
 
 
-def step_records(found):
-    """What `steps` found, as metrics by name.
+def step_records(taken):
+    """The splits that `steps` lists, as metrics by name.
 
     Returns
     -------
@@ -112,8 +112,8 @@ def step_records(found):
         with splits); ``lemma3_splits``, how many splits met the conditions of Lemma 3, and
         ``lemma3_shrink``, the largest remaining share after one of these (where there is one).
     """
-    shrunk = [step.after / step.before for step in found if step.before > 0]
-    qualified = [step.after / step.before for step in found if step.qualified]
+    shrunk = [step.after / step.before for step in taken if step.before > 0]
+    qualified = [step.after / step.before for step in taken if step.qualified]
     records = {"lemma3_splits": float(len(qualified))}
     if shrunk:
         records["split_shrink"] = max(shrunk)

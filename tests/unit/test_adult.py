@@ -1,12 +1,10 @@
 """The Adult table: types, nulls, and errors that name the place."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
-from counterweight.datasets.adult import COLUMNS, FILES, Adult
+from counterweight.datasets.adult import COLUMNS, Adult
 from counterweight.errors import CounterweightError
+from twin_checks import mirror
 
 LINE = (
     "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, "
@@ -122,10 +120,7 @@ def test_bytes_that_are_no_text_are_told(tmp_path):
 
 
 def test_real_files_have_the_published_counts():
-    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "adult")
-    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not all((folder / f).is_file() for f in FILES):
-        pytest.skip("needs the real files: COUNTERWEIGHT_MIRROR names no folder that has them")
-    frame = Adult.read(folder)
+    frame = Adult.read(mirror("adult"))
     parts = frame.groupby("part")
     assert parts.size().to_dict() == {"train": 32561, "test": 16281}
     nulls = parts[["workclass", "occupation", "native-country"]].agg(lambda c: c.isna().sum())

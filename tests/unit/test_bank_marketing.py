@@ -1,17 +1,15 @@
 """The Bank Marketing table and its twin: types, nulls, places of errors, a truth that is true."""
 
-import hashlib
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight.datasets import bank_marketing as bank
-from counterweight.datasets.bank_marketing import COLUMNS, FILES, BankMarketing
+from counterweight.datasets.bank_marketing import COLUMNS, BankMarketing
 from counterweight.errors import CounterweightError
 from scipy.stats import lognorm
+from twin_checks import assert_probability, generated, mirror
 
 ROWS = 30000
 HEADER = ";".join(f'"{name}"' for name in COLUMNS)
@@ -38,27 +36,9 @@ def refusal(folder):
     return str(caught.value)
 
 
-def mirror():
-    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "bank_marketing")
-    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not all((folder / f).is_file() for f in FILES):
-        pytest.skip("needs the real file: COUNTERWEIGHT_MIRROR names no folder that has it")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bank")
-    BankMarketing.generate(folder, ROWS, np.random.default_rng(5))
-    return folder, BankMarketing.read(folder), pd.read_parquet(folder / "truth.parquet")
-
-
-def assert_probability(p, outcome):
-    """The outcome's share equals the mean of p within 4 sd, overall and in tenths of p."""
-    p, outcome = np.asarray(p, dtype=float), np.asarray(outcome, dtype=float)
-    tenths = np.searchsorted(np.quantile(p, np.linspace(0.1, 0.9, 9)), p)
-    for group in [np.ones(len(p), dtype=bool), *(tenths == tenth for tenth in range(10))]:
-        spread = np.sqrt((p * (1 - p))[group].sum())
-        assert abs((outcome - p)[group].sum()) < 4 * spread + 1e-9
+    return generated(BankMarketing, tmp_path_factory.mktemp("bank"), ROWS)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -221,20 +201,6 @@ def test_twin_has_the_upstream_format(twin):
     assert all(shape.fullmatch(line) for line in lines)
 
 
-def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path):
-    def digests(folder, rows, seed):
-        BankMarketing.generate(folder, rows, np.random.default_rng(seed))
-        assert len(BankMarketing.read(folder)) == rows
-        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())]
-
-    first = digests(tmp_path / "a", 301, 1)
-    assert first == digests(tmp_path / "b", 301, 1)
-    assert first != digests(tmp_path / "c", 301, 2)
-    digests(tmp_path / "d", 3, 1)
-    with pytest.raises(CounterweightError, match="at least 3 rows"):
-        BankMarketing.generate(tmp_path / "e", 2, np.random.default_rng(1))
-
-
 def test_truth_is_the_probability_of_yes_before_and_after_the_call(twin):
     _, frame, truth = twin
     positive = frame["y"] == "yes"
@@ -324,7 +290,7 @@ def test_twin_is_near_the_published_shares(twin):
 
 
 def test_twin_uses_only_words_of_the_real_file(twin):
-    real, frame = BankMarketing.read(mirror()), twin[1]
+    real, frame = BankMarketing.read(mirror("bank_marketing")), twin[1]
     for name, kind in COLUMNS.items():
         if kind == "text":
             assert set(frame[name].dropna()) == set(real[name].dropna())
@@ -333,7 +299,7 @@ def test_twin_uses_only_words_of_the_real_file(twin):
 
 
 def test_real_file_has_the_published_counts():
-    frame = BankMarketing.read(mirror())
+    frame = BankMarketing.read(mirror("bank_marketing"))
     assert len(frame) == 45211
     assert (frame["y"] == "yes").sum() == 5289
     nulls = frame.isna().sum()

@@ -1,12 +1,10 @@
 """The California Housing table: types, and errors that name the place."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from counterweight.datasets.ca_housing import COLUMNS, CaHousing
 from counterweight.errors import CounterweightError
+from twin_checks import mirror
 
 LINE = (
     "-122.230000,37.880000,41.000000,880.000000,129.000000,322.000000,126.000000,8.325200,"
@@ -57,10 +55,7 @@ def test_empty_file_is_told(tmp_path):
 
 
 def test_real_file_has_the_published_counts():
-    mirror = os.environ.get("COUNTERWEIGHT_MIRROR")
-    if not mirror or not Path(mirror, "ca_housing", "cal_housing.data").is_file():
-        pytest.skip("needs the real file: COUNTERWEIGHT_MIRROR names no folder that has it")
-    frame = CaHousing.read(Path(mirror, "ca_housing"))
+    frame = CaHousing.read(mirror("ca_housing"))
     assert len(frame) == 20640
     assert not frame.isna().any(axis=None)
     assert (frame["medianHouseValue"] == 500001).sum() == 965

@@ -1,15 +1,13 @@
 """The Kakadu table and its twin: first bids that are known, inferred, or halved."""
 
 import hashlib
-import os
 import re
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from counterweight.datasets.kakadu import COLUMNS, DESIGNS, FILES, Kakadu
 from counterweight.errors import CounterweightError
+from twin_checks import generated, mirror
 
 HEADER = ",".join(COLUMNS)
 REST = "3,1,5,5,1,1,1,4,5,1,yes,no,1,no,male,27,3,25,no"
@@ -32,18 +30,9 @@ def refusal(folder):
     return str(caught.value)
 
 
-def mirror():
-    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "kakadu")
-    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not all((folder / f).is_file() for f in FILES):
-        pytest.skip("needs the real file: COUNTERWEIGHT_MIRROR names no folder that has it")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("kakadu")
-    Kakadu.generate(folder, ROWS, np.random.default_rng(5))
-    return folder, Kakadu.read(folder), pd.read_parquet(folder / "truth.parquet")
+    return generated(Kakadu, tmp_path_factory.mktemp("kakadu"), ROWS)
 
 
 @pytest.mark.parametrize(
@@ -175,21 +164,8 @@ def test_halving_keeps_the_shares_of_yes_and_leaving_out_bends_them(twin):
     assert abs(len(halved) / ROWS - 0.19) < 0.02
 
 
-def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path):
-    def digests(folder, rows, seed):
-        Kakadu.generate(folder, rows, np.random.default_rng(seed))
-        assert len(Kakadu.read(folder)) == rows
-        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())]
-
-    assert digests(tmp_path / "a", 301, 1) == digests(tmp_path / "b", 301, 1)
-    assert digests(tmp_path / "c", 301, 2) != digests(tmp_path / "a", 301, 1)
-    digests(tmp_path / "d", 3, 1)
-    with pytest.raises(CounterweightError, match="at least 3 rows"):
-        Kakadu.generate(tmp_path / "e", 2, np.random.default_rng(1))
-
-
 def test_real_file_has_the_published_counts():
-    folder = mirror()
+    folder = mirror("kakadu")
     for name, digest in FILES.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
     frame = Kakadu.read(folder)
@@ -208,7 +184,7 @@ def test_real_file_has_the_published_counts():
 
 
 def test_twin_is_near_the_published_means(twin):
-    real, frame = Kakadu.read(mirror()), twin[1]
+    real, frame = Kakadu.read(mirror("kakadu")), twin[1]
     for name in list(COLUMNS)[4:]:
         name = "female" if name == "sex" else name
         spread = real[name].std()

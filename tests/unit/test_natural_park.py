@@ -1,15 +1,13 @@
 """The Natural Park table and its twin."""
 
 import hashlib
-import os
 import re
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from counterweight.datasets.natural_park import COLUMNS, DESIGNS, FILES, NaturalPark
 from counterweight.errors import CounterweightError
+from twin_checks import generated, mirror
 
 HEADER = ",".join(COLUMNS)
 LINES = (
@@ -34,9 +32,7 @@ def refusal(folder):
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("park")
-    NaturalPark.generate(folder, 20000, np.random.default_rng(5))
-    return folder, NaturalPark.read(folder), pd.read_parquet(folder / "truth.parquet")
+    return generated(NaturalPark, tmp_path_factory.mktemp("park"), 20000)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -119,27 +115,11 @@ def test_the_first_bid_says_nothing_of_the_person_and_the_second_does(twin):
     assert np.corrcoef(truth["component"], frame["second_offer"])[0, 1] > 0.1
 
 
-def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path):
-    def digests(folder, rows, seed):
-        NaturalPark.generate(folder, rows, np.random.default_rng(seed))
-        assert len(NaturalPark.read(folder)) == rows
-        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())]
-
-    assert digests(tmp_path / "a", 301, 1) == digests(tmp_path / "b", 301, 1)
-    assert digests(tmp_path / "c", 301, 2) != digests(tmp_path / "a", 301, 1)
-    digests(tmp_path / "d", 3, 1)
-    with pytest.raises(CounterweightError, match="at least 3 rows"):
-        NaturalPark.generate(tmp_path / "e", 2, np.random.default_rng(1))
-
-
 def test_real_file_has_the_published_counts(twin):
-    mirror = os.environ.get("COUNTERWEIGHT_MIRROR")
-    if not mirror or not all(Path(mirror, "natural_park", name).is_file() for name in FILES):
-        pytest.skip("needs the real file: COUNTERWEIGHT_MIRROR names no folder that has it")
+    folder = mirror("natural_park")
     for name, digest in FILES.items():
-        content = Path(mirror, "natural_park", name).read_bytes()
-        assert hashlib.sha256(content).hexdigest() == digest
-    frame = NaturalPark.read(Path(mirror, "natural_park"))
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    frame = NaturalPark.read(folder)
     assert len(frame) == 312
     assert frame.groupby("offer").size().to_dict() == {6: 76, 12: 77, 24: 82, 48: 77}
     assert frame.groupby("offer")["answer"].sum().to_dict() == {6: 50, 12: 43, 24: 42, 48: 36}

@@ -1,7 +1,6 @@
 """The Open Bandit logs: types, errors that name the place, and the twin."""
 
 import hashlib
-import os
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from counterweight.datasets.open_bandit import FILES, ITEMS, LOG_COLUMNS, SOURCES, OpenBandit
 from counterweight.errors import CounterweightError
 from stage_jobs import run_script
+from twin_checks import generated, mirror
 
 ROWS = 24000
 #: Header lines of the upstream files.
@@ -23,18 +23,9 @@ HEADERS = {
 ITEM_HEADER = ",item_id,item_feature_0,item_feature_1,item_feature_2,item_feature_3"
 
 
-def mirror():
-    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "open_bandit")
-    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not all((folder / f).is_file() for f in FILES):
-        pytest.skip("needs the real files: COUNTERWEIGHT_MIRROR names no folder that has them")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bandit")
-    OpenBandit.generate(folder, ROWS, np.random.default_rng(5))
-    return folder, OpenBandit.read(folder), pd.read_parquet(folder / "truth.parquet")
+    return generated(OpenBandit, tmp_path_factory.mktemp("bandit"), ROWS)
 
 
 @pytest.fixture
@@ -69,7 +60,7 @@ def refusal(folder):
 
 
 def test_real_files_have_the_published_counts():
-    frame = OpenBandit.read(mirror())
+    frame = OpenBandit.read(mirror("open_bandit"))
     logs = frame.groupby(["policy", "campaign"])
     assert logs.size().to_dict() == dict.fromkeys(
         [("random", "men"), ("random", "women"), ("bts", "men"), ("bts", "women")], 10000
@@ -148,28 +139,11 @@ def test_twin_has_the_upstream_format(twin):
 
 
 def test_headers_of_the_real_files_are_those_of_the_twin():
-    folder = mirror()
+    folder = mirror("open_bandit")
     for file, header in HEADERS.items():
         assert (folder / file).read_text().split("\n")[0] == header
         items = (folder / file).parent / "item_context.csv"
         assert items.read_text().split("\n")[0] == ITEM_HEADER
-
-
-def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path):
-    def digests(folder, rows, seed):
-        OpenBandit.generate(folder, rows, np.random.default_rng(seed))
-        assert len(OpenBandit.read(folder)) == rows
-        assert len(pd.read_parquet(folder / "truth.parquet")) == rows
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
-        assert {str(path.relative_to(folder)) for path in files} == {*FILES, "truth.parquet"}
-        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
-
-    first = digests(tmp_path / "a", 61, 1)
-    assert first == digests(tmp_path / "b", 61, 1)
-    assert first != digests(tmp_path / "c", 61, 2)
-    digests(tmp_path / "d", 4, 1)
-    with pytest.raises(CounterweightError, match="at least 4 rows"):
-        OpenBandit.generate(tmp_path / "e", 3, np.random.default_rng(1))
 
 
 def test_twin_truth_is_the_probability_of_a_click(twin):

@@ -1,9 +1,7 @@
 """Generated data: the upstream format, and a truth that is true."""
 
 import hashlib
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,58 +10,52 @@ from counterweight.datasets.adult import COLUMNS, Adult
 from counterweight.datasets.ca_housing import COAST, STRIP, CaHousing
 from counterweight.datasets.generated.simulated import Curved, Straight
 from counterweight.errors import CounterweightError
-from counterweight.plan.components import declared
+from counterweight.plan.components import declared, load
+from twin_checks import assert_probability, generated, mirror
 
 ROWS = 30000
+TWINNED = ("adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu")
 
 
 def rng(seed=5):
     return np.random.default_rng(seed)
 
 
-def assert_probability(p, outcome):
-    """The outcome's share equals the mean of p within 4 sd, overall and in tenths of p."""
-    p, outcome = np.asarray(p, dtype=float), np.asarray(outcome, dtype=float)
-    tenths = np.searchsorted(np.quantile(p, np.linspace(0.1, 0.9, 9)), p)
-    for group in [np.ones(len(p), dtype=bool), *(tenths == tenth for tenth in range(10))]:
-        spread = np.sqrt((p * (1 - p))[group].sum())
-        assert abs((outcome - p)[group].sum()) < 4 * spread + 1e-9
-
-
 @pytest.fixture(scope="module")
 def adult(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("adult")
-    Adult.generate(folder, ROWS, rng())
-    return folder, Adult.read(folder), pd.read_parquet(folder / "truth.parquet")
+    return generated(Adult, tmp_path_factory.mktemp("adult"), ROWS)
 
 
 @pytest.fixture(scope="module")
 def housing(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("housing")
-    CaHousing.generate(folder, ROWS, rng())
-    return folder, CaHousing.read(folder), pd.read_parquet(folder / "truth.parquet")
+    return generated(CaHousing, tmp_path_factory.mktemp("housing"), ROWS)
 
 
 def married(frame):
     return frame["marital-status"].isin(["Married-civ-spouse", "Married-AF-spouse"]).to_numpy()
 
 
-@pytest.mark.parametrize("dataset", [Adult, CaHousing])
-def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path, dataset):
+@pytest.mark.parametrize("name", TWINNED)
+def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path, name):
+    dataset, files = load("dataset", name), declared("dataset", name, "FILES")
+
     def digests(folder, rows, seed):
         dataset.generate(folder, rows, rng(seed))
         assert len(dataset.read(folder)) == rows
         assert len(pd.read_parquet(folder / "truth.parquet")) == rows
-        files = sorted(folder.iterdir())
-        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+        made = sorted(path for path in folder.rglob("*") if path.is_file())
+        assert {str(path.relative_to(folder)) for path in made} == {*files, "truth.parquet"}
+        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in made]
 
     first = digests(tmp_path / "a", 301, 1)
     assert first == digests(tmp_path / "b", 301, 1)
     assert first != digests(tmp_path / "c", 301, 2)
     digests(tmp_path / "d", 17, 1)
-    digests(tmp_path / "e", 3, 1)
-    with pytest.raises(CounterweightError, match="at least 3 rows"):
-        dataset.generate(tmp_path / "f", 2, rng())
+    digests(tmp_path / "e", dataset.LEAST, 1)
+    with pytest.raises(
+        CounterweightError, match=f"{dataset.NAME} needs at least {dataset.LEAST} rows"
+    ):
+        dataset.generate(tmp_path / "f", dataset.LEAST - 1, rng())
 
 
 def test_adult_twin_has_the_upstream_format(adult):
@@ -126,10 +118,7 @@ def test_adult_selection_is_not_at_random(adult):
 
 
 def test_adult_twin_uses_only_words_of_the_real_files(adult):
-    mirror = os.environ.get("COUNTERWEIGHT_MIRROR")
-    if not mirror or not Path(mirror, "adult", "adult.data").is_file():
-        pytest.skip("needs the real files: COUNTERWEIGHT_MIRROR names no folder that has them")
-    real, twin = Adult.read(Path(mirror, "adult")), adult[1]
+    real, twin = Adult.read(mirror("adult")), adult[1]
     for name, kind in COLUMNS.items():
         if kind == "text":
             assert set(twin[name].dropna()) <= set(real[name].dropna())

@@ -39,6 +39,20 @@ def number_table(X, empty=False, featureless=False):
     return X
 
 
+def as_numbers(values, what):
+    """Values as an array of float64.
+
+    Raises
+    ------
+    CounterweightError
+        When they are text or other than numbers.
+    """
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The {what} must be numbers, not text: {error}.") from error
+
+
 def checked_rows(X, feature_names=None, empty=False):
     """Rows as a float matrix; without any row only if `empty`.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import checked_weights
+from counterweight.numerics.checks import as_numbers, checked_weights
 
 
 @dataclass(frozen=True)
@@ -111,20 +111,6 @@ def ratio_mean(values, weights=None, *, level=0.95, bounds=None, scale="root"):
     influence = weights * (values - mean)
     estimate = _estimate(mean, influence, weights, len(values), level, bounds, scale)
     return replace(estimate, largest_weight=largest)
-
-
-def as_numbers(values, what):
-    """Values as an array of float64.
-
-    Raises
-    ------
-    CounterweightError
-        When they are text or other than numbers.
-    """
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(f"The {what} must be numbers, not text: {error}.") from error
 
 
 def scaled_weights(weights):

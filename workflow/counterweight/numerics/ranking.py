@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import checked_labels, checked_weights
-from counterweight.numerics.estimate import Estimate, as_numbers, scaled_weights
+from counterweight.numerics.checks import as_numbers, checked_labels, checked_weights
+from counterweight.numerics.estimate import Estimate, scaled_weights
 
 
 def auc_estimate(y, score, weight=None, level=0.95):

@@ -1,5 +1,7 @@
 """Generative classifier: a prior and a Gaussian mixture of the features for each class."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from counterweight.models.classifier import BinaryClassifier
@@ -62,6 +64,7 @@ class MixtureClassifier(BinaryClassifier):
         self.prior_, self.weights_, self.means_, self.covariances_ = mixtures
 
 
+@dataclass(eq=False, repr=False)
 class GenerativeClassifier(MixtureClassifier):
     """Bayes' rule with a Gaussian mixture for each class (Smith & Elkan 2007, section 4).
 
@@ -93,26 +96,16 @@ class GenerativeClassifier(MixtureClassifier):
         The mixture of all rows.
     """
 
+    components: int = 6
+    restarts: int = 25
+    tolerance: float = 1e-7
+    max_iter: int = 2000
+    start: str = "shared"
+    draw: int = 0
+    covariance_floor: float = 1e-6
+
     #: Fitted attribute that a later fit to the same rows and weights may be given.
     REUSED = "base"
-
-    def __init__(
-        self,
-        components=6,
-        restarts=25,
-        tolerance=1e-7,
-        max_iter=2000,
-        start="shared",
-        draw=0,
-        covariance_floor=1e-6,
-    ):
-        self.components = components
-        self.restarts = restarts
-        self.tolerance = tolerance
-        self.max_iter = max_iter
-        self.start = start
-        self.draw = draw
-        self.covariance_floor = covariance_floor
 
     def fit(self, X, y, sample_weight=None, *, rng, base=None):
         """Fit both class mixtures.

@@ -4,6 +4,7 @@ The unlabeled one starts from the Lemma 2 fit and is moved by EM on the unlabele
 """
 
 import logging
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -83,6 +84,7 @@ def _starting(starts, which):
     return GenerativeClassifier.from_arrays(starts[which])
 
 
+@dataclass(eq=False, repr=False)
 class ShiftedMixtureClassifier(MixtureClassifier):
     """Shifted mixture model (Smith & Elkan 2007, section 4).
 
@@ -130,14 +132,13 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         Share of unlabeled rows whose more probable class is not that of the start.
     """
 
+    inertia: float = 0.99
+    iterations: int = 5
+    shifts: str | list = "all"
+    reading: str = "keep"
+
     #: Numbers (the last of each) that a sweep keeps for every setting.
     SWEPT = ("unlabeled_log_likelihood", "decisions_moved")
-
-    def __init__(self, inertia=0.99, iterations=5, shifts="all", reading="keep"):
-        self.inertia = inertia
-        self.iterations = iterations
-        self.shifts = shifts
-        self.reading = reading
 
     def fit(self, X, y=None, sample_weight=None, *, X_unlabeled, starts, selected_share):
         """Shift the unlabeled classifier.

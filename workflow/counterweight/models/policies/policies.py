@@ -8,6 +8,7 @@ their number.
 """
 
 import logging
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -74,8 +75,12 @@ OPTIONS_BY_NAME = {
 HALVES = 2010
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _LogPolicy(BaseEstimator):
     """What the policies share: passes over a log, the reward model."""
+
+    reward_by: list | tuple = ()
+    shrinkage: float = 100.0
 
     #: Columns of the prepared table that the policy needs besides features.
     columns = ()
@@ -222,6 +227,7 @@ class _TablePolicy(_LogPolicy):
         self._table[:-1, -1] = rest
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class UniformPolicy(_TablePolicy):
     """Every action with the same probability 1 / K.
 
@@ -236,10 +242,7 @@ class UniformPolicy(_TablePolicy):
         See `fit`.
     """
 
-    def __init__(self, *, actions=0, reward_by=(), shrinkage=100.0):
-        self.actions = actions
-        self.reward_by = reward_by
-        self.shrinkage = shrinkage
+    actions: int = 0
 
     def _policy_cells(self, part):
         return np.zeros(len(part["row"]), int)
@@ -259,6 +262,7 @@ class UniformPolicy(_TablePolicy):
         return super().to_arrays() | {"policy": self.probabilities_}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ImitatedPolicy(_TablePolicy):
     """The shares of the actions among the rows that the policy logged itself, by cell.
 
@@ -277,10 +281,7 @@ class ImitatedPolicy(_TablePolicy):
         See `fit`.
     """
 
-    def __init__(self, *, by=(), reward_by=(), shrinkage=100.0):
-        self.by = by
-        self.reward_by = reward_by
-        self.shrinkage = shrinkage
+    by: list | tuple = ()
 
     def _start(self):
         # Group 0: rows of the policy itself; group 1: rows of the log.
@@ -326,6 +327,7 @@ class ImitatedPolicy(_TablePolicy):
         return arrays
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ColumnPolicy(_LogPolicy):
     """A policy that the data set knows: a column of probabilities of the logged action.
 
@@ -346,11 +348,8 @@ class ColumnPolicy(_LogPolicy):
         See `fit`.
     """
 
-    def __init__(self, *, probability, action="", reward_by=(), shrinkage=100.0):
-        self.probability = probability
-        self.action = action
-        self.reward_by = reward_by
-        self.shrinkage = shrinkage
+    probability: str
+    action: str = ""
 
     @property
     def columns(self):

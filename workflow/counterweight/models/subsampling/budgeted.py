@@ -1,6 +1,7 @@
 """Training rows bought by class on a budget (Weiss & Provost 2003)."""
 
 import logging
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -72,6 +73,7 @@ LEAST_SHARE = 1 / 32
 CANDIDATES = 7
 
 
+@dataclass(eq=False, repr=False)
 class BudgetedClassifier(KeyedClassifier):
     """p(y = 1 | x) learned from no more rows than a budget, chosen by their class.
 
@@ -131,6 +133,14 @@ class BudgetedClassifier(KeyedClassifier):
     Batista, Prati & Monard (2004) for random oversampling.
     """
 
+    learner: str = "tree"
+    budget: int = 1000
+    share: float | str = "natural"
+    criterion: str = "auc"
+    correction: str = "counts"
+    folds: int = 5
+    min_leaf: int = 2
+
     SWEPT = (
         "rows_bought",
         "chosen_share",
@@ -139,24 +149,6 @@ class BudgetedClassifier(KeyedClassifier):
         "constant_model",
         "converged",
     )
-
-    def __init__(
-        self,
-        learner="tree",
-        budget=1000,
-        share="natural",
-        criterion="auc",
-        correction="counts",
-        folds=5,
-        min_leaf=2,
-    ):
-        self.learner = learner
-        self.budget = budget
-        self.share = share
-        self.criterion = criterion
-        self.correction = correction
-        self.folds = folds
-        self.min_leaf = min_leaf
 
     def fit(self, X, y, sample_weight=None, *, rng, keys=None):
         """Buy rows and learn.

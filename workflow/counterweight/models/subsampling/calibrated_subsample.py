@@ -6,6 +6,8 @@ zero 1 / l times corrects it, and does so at rates where importance weights in t
 fail.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
@@ -32,13 +34,13 @@ class SubsampleError(CounterweightError, ValueError):
     """A `CounterweightError` that scikit-learn's tools know as a ValueError."""
 
 
+@dataclass(eq=False, repr=False)
 class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
-    def __init__(self, estimator, keep_rate=1.0, bins=20, calibration_share=0.5, random_state=None):
-        self.estimator = estimator
-        self.keep_rate = keep_rate
-        self.bins = bins
-        self.calibration_share = calibration_share
-        self.random_state = random_state
+    estimator: BaseEstimator
+    keep_rate: float | None = 1.0
+    bins: int = 20
+    calibration_share: float = 0.5
+    random_state: object = None
 
     def _checked(self, X, y, **checks):
         """X and y of a fit; what X may hold is for the estimator to say."""
@@ -229,6 +231,7 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
         return self.calibrator_.predict(self._raw(self._checked_new(X)))
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
     """Regressor trained on rows whose zero rewards were subsampled, calibrated for all.
 
@@ -252,17 +255,7 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
         As of `CalibratedSubsampleClassifier`, with the reference.
     """
 
-    def __init__(
-        self,
-        estimator,
-        keep_rate=1.0,
-        bins=20,
-        calibration_share=0.5,
-        random_state=None,
-        reward_bounds=None,
-    ):
-        super().__init__(estimator, keep_rate, bins, calibration_share, random_state)
-        self.reward_bounds = reward_bounds
+    reward_bounds: tuple | None = None
 
     def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
         """Reject zeros, train, calibrate; see `CalibratedSubsampleClassifier.fit`."""

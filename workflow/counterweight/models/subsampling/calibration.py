@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import checked_weights
+from counterweight.numerics.checks import as_numbers, checked_weights
 from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
 
@@ -212,10 +212,7 @@ def _merged(x, r, mass, monotone):
 
 
 def _numbers(values, what):
-    try:
-        values = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(f"The {what} must be numbers: {error}.") from error
+    values = as_numbers(values, what)
     if values.ndim != 1:
         raise CounterweightError(f"The {what} must be one number a row, got {values.shape}.")
     bad = np.flatnonzero(~np.isfinite(values))

@@ -1,6 +1,7 @@
 """Training on rows whose zeros were rejected at a known rate."""
 
 import logging
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -65,6 +66,7 @@ OPTIONS = {
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 
 
+@dataclass(eq=False, repr=False)
 class SubsampledClassifier(KeyedClassifier):
     """p(y = 1 | x) learned from all rows of class 1 and a part of those of class 0.
 
@@ -105,6 +107,13 @@ class SubsampledClassifier(KeyedClassifier):
     Mineiro (2010), regression section.
     """
 
+    learner: str = "logistic"
+    keep_rate: float | str = 0.1
+    correction: str = "spline"
+    bins: int = 20
+    calibration_share: float = 0.5
+    min_leaf: int = 2
+
     SWEPT = (
         "rows_trained",
         "spline_gap",
@@ -112,22 +121,6 @@ class SubsampledClassifier(KeyedClassifier):
         "converged",
         "constant_model",
     )
-
-    def __init__(
-        self,
-        learner="logistic",
-        keep_rate=0.1,
-        correction="spline",
-        bins=20,
-        calibration_share=0.5,
-        min_leaf=2,
-    ):
-        self.learner = learner
-        self.keep_rate = keep_rate
-        self.correction = correction
-        self.bins = bins
-        self.calibration_share = calibration_share
-        self.min_leaf = min_leaf
 
     def fit(self, X, y, sample_weight=None, *, rng, keys=None):
         """Reject, learn and correct.

@@ -96,7 +96,7 @@ def test_options_shared_by_import_are_read_from_the_text(copy):
         'OWN = {"b": {"enum": WORDS}}\n'
         'OPTIONS = {**SHARED, "c": {"type": "integer"}} | OWN\n'
     )
-    components._tree.cache_clear()
+    digests.forget()
     assert components.options("model", "logistic") == {
         "a": {"type": "number", "default": -1.5},
         "c": {"type": "integer"},
@@ -106,7 +106,7 @@ def test_options_shared_by_import_are_read_from_the_text(copy):
     shared.write_text(shared.read_text() + "# edited\n")
     assert model_digests()["logistic"] != before
     (copy / "models" / "logistic.py").write_text("OPTIONS = {**ABSENT}\n")
-    components._tree.cache_clear()
+    digests.forget()
     with pytest.raises(NameError, match="ABSENT is no constant of counterweight.models.logistic"):
         components.options("model", "logistic")
 

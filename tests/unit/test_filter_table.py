@@ -202,7 +202,7 @@ def test_csv_and_parquet_candidates_are_decided_alike(made, tmp_path):
 def test_the_card_tells_what_each_leaf_discloses(made):
     text = card(ft.read_filter(made.path))
     for word in (
-        "snakemake filter --config candidates=people.csv",
+        "snakemake apply --config candidates=people.csv",
         "Limits",
         "`income`",
         "0.123",

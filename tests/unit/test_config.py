@@ -186,6 +186,10 @@ def test_the_selector_of_a_shifted_mixture_reaches_its_start():
         ({"dataset": "adult", "figures": ["boundary"]}, "boundary"),
         ({"labeling": {"rule": "logged"}}, "which is for studies of classifiers; .* logged makes"),
         ({"models": [{"model": "uniform_policy"}]}, "which is for studies of logged actions"),
+        (
+            {"outcome": {"rule": "no_outcome"}},
+            "outcome.rule is 'no_outcome', which is for studies of balanced filters",
+        ),
         ({"evaluation": {"protocol": "policy_value"}}, "choose one of metrics"),
         ({"labeling": {"rule": "everyone"}}, r"no unlabeled population: set targets: \[general\]"),
         ({"columns": ["brier", "accurcy"]}, "did you mean 'accuracy'"),

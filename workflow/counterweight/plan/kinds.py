@@ -17,9 +17,13 @@ OWN_KEYS = {
 }
 
 
-def kind_of(kind, name):
-    """Kind of study that a component is made for; the first of the registry by default."""
-    return components.declared(kind, name, "KIND", next(iter(components.registry("kind"))))
+def kind_of(part, name, undeclared=None):
+    """Kind of study that a component is made for.
+
+    Where it declares none: `undeclared`, by default the first of the registry.
+    """
+    default = undeclared or next(iter(components.registry("kind")))
+    return components.declared(part, name, "KIND", default)
 
 
 def module_of(study):
@@ -39,7 +43,10 @@ def check_parts(name, study):
     rule = study["labeling"]["rule"]
     study["kind"] = own = kind_of("labeling", rule)
     kind = module_of(study)
-    parts = [("evaluation.protocol", "protocol", study["evaluation"]["protocol"])]
+    parts = [
+        ("outcome.rule", "outcome", study["outcome"]["rule"]),
+        ("evaluation.protocol", "protocol", study["evaluation"]["protocol"]),
+    ]
     parts += [
         (f"{key}[{index}].{part}", part, item[part])
         for key, part in (
@@ -51,9 +58,13 @@ def check_parts(name, study):
         if key == "models" or key in kind.KEYS
     ]
     for where, part, chosen in parts:
-        other = kind_of(part, chosen)
+        # Outcomes that declare no kind fit all.
+        default = own if part == "outcome" else None
+        other = kind_of(part, chosen, default)
         if other != own:
-            fitting = [word for word in components.registry(part) if kind_of(part, word) == own]
+            fitting = [
+                word for word in components.registry(part) if kind_of(part, word, default) == own
+            ]
             raise CounterweightError(
                 f"studies.{name}.{where} is {chosen!r}, which is for "
                 f"{components.load('kind', other).WORDS}; the labeling rule {rule} makes "

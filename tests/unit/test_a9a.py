@@ -1,16 +1,14 @@
 """The a9a table and its twin: bits, blocks, places of errors, a truth that is true."""
 
 import hashlib
-import os
 import re
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from counterweight.datasets import a9a
 from counterweight.datasets.a9a import BLOCKS, FEATURES, FILES, OPTIONAL, A9a
 from counterweight.errors import CounterweightError
+from twin_checks import generated, mirror
 
 ROWS = 30000
 NAMES = [f"x{number}" for number in range(1, FEATURES + 1)]
@@ -32,18 +30,9 @@ def refusal(folder):
     return str(caught.value)
 
 
-def mirror():
-    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), "a9a")
-    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not all((folder / f).is_file() for f in FILES):
-        pytest.skip("needs the real files: COUNTERWEIGHT_MIRROR names no folder that has them")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("a9a")
-    A9a.generate(folder, ROWS, np.random.default_rng(5))
-    return folder, A9a.read(folder), pd.read_parquet(folder / "truth.parquet")
+    return generated(A9a, tmp_path_factory.mktemp("a9a"), ROWS)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -145,21 +134,6 @@ def test_twin_has_every_feature_and_the_blocks(twin):
     assert (np.array(a9a.YEARS)[education] == values[:, 34:39].argmax(axis=1)).all()
 
 
-def test_same_seed_gives_the_same_bytes_and_rows_are_as_asked(tmp_path):
-    def digests(folder, rows, seed):
-        folder.mkdir()
-        A9a.generate(folder, rows, np.random.default_rng(seed))
-        assert len(A9a.read(folder)) == rows == len(pd.read_parquet(folder / "truth.parquet"))
-        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())]
-
-    first = digests(tmp_path / "a", 301, 1)
-    assert first == digests(tmp_path / "b", 301, 1)
-    assert first != digests(tmp_path / "c", 301, 2)
-    digests(tmp_path / "d", 3, 1)
-    with pytest.raises(CounterweightError, match="at least 3 rows"):
-        A9a.generate(tmp_path / "e", 2, np.random.default_rng(1))
-
-
 def test_truth_is_the_probability_of_the_label(twin):
     """The documented log odds; and the label's share is the mean of p in tenths of p."""
     _, frame, truth = twin
@@ -190,13 +164,13 @@ def test_twin_is_near_the_published_shares(twin):
 
 
 def test_twin_is_near_the_real_file_in_every_feature(twin):
-    real = A9a.read(mirror())
+    real = A9a.read(mirror("a9a"))
     difference = np.abs(real[NAMES].mean() - twin[1][NAMES].mean())
     assert difference.max() < 0.025
 
 
 def test_real_files_have_the_published_counts_and_digests():
-    folder = mirror()
+    folder = mirror("a9a")
     for file, expected in FILES.items():
         assert hashlib.sha256((folder / file).read_bytes()).hexdigest() == expected
     frame = A9a.read(folder)
@@ -208,7 +182,7 @@ def test_real_files_have_the_published_counts_and_digests():
 
 
 def test_real_rows_are_those_of_adult():
-    folder = mirror()
+    folder = mirror("a9a")
     if not (folder.parent / "adult" / "adult.data").is_file():
         pytest.skip("needs the real Adult files beside those of a9a")
     from counterweight.datasets.adult import Adult

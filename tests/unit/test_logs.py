@@ -225,7 +225,7 @@ def test_wrong_keep_rates_are_told(tmp_path, at, value, answer):
         ({"x": np.inf}, {}, "Feature 'x' is not a finite number in 300 of 300 rows"),
         ({"row": np.int32(4)}, {}, "Row ids must ascend"),
         ({"reward": np.nan}, {}, "The reward 'reward' is missing or infinite in 300 of 300"),
-        ({"reward": "much"}, {}, "holds text, not numbers"),
+        ({"reward": "much"}, {}, "outcome rule reward needs numbers in the column 'reward', which"),
         ({"reward": 2.0}, {}, "is outside the declared range from 0 to 1 in 300 of 300 rows"),
     ],
 )

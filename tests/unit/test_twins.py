@@ -14,7 +14,9 @@ from counterweight.plan.components import declared, load
 from twin_checks import assert_probability, generated, mirror
 
 ROWS = 30000
-TWINNED = ("adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu")
+TWINNED = (
+    *("adult", "ca_housing", "bank_marketing", "open_bandit", "natural_park", "kakadu", "a9a"),
+)
 
 
 def rng(seed=5):

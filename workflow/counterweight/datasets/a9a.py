@@ -4,8 +4,13 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
+from scipy.special import expit
+
+from counterweight.datasets.draws import drawn
+from counterweight.datasets.published import Published
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import replacing, write_table
+from counterweight.files.tables import replacing
 
 TITLE = "a9a (Adult as 123 binary features)"
 LICENCE = "none stated by LIBSVM; derived from Adult, CC BY 4.0 (DOI 10.24432/C5XW20)"
@@ -157,8 +162,10 @@ INTERCEPT = -0.85
 YEARS = (4, 2, 0, 1, 4, 3, 3, 0, 0, 0, 4, 0, 0, 4, 0, 0)
 
 
-class A9a:
+class A9a(Published):
     """Who earns more than 50,000 dollars a year, from 123 binary features."""
+
+    NAME = "a9a"
 
     @staticmethod
     def read(folder):
@@ -186,7 +193,6 @@ class A9a:
             When a file is missing, cut short or malformed, or a row does not have one
             feature of each block (see `BLOCKS`): names file and line.
         """
-        import numpy as np
         import pandas as pd
 
         tables = [_read(Path(folder) / file) for file in FILES]
@@ -199,8 +205,8 @@ class A9a:
         return frame.assign(part=pd.Series(parts, dtype="str"))
 
     @staticmethod
-    def generate(folder, rows, rng):
-        """Write a twin: both files in the upstream format, and the truth.
+    def twin(folder, rows, rng):
+        """Write both files of a twin, two thirds to ``a9a``; see `Published.generate`.
 
         The model, in the order in which it draws. Sex and the fifth of age by their shares;
         race by sex; education by age, which gives the fifth of its years; marital status by
@@ -214,44 +220,21 @@ class A9a:
         ``truth.parquet`` has ``row``; ``p_positive``, the probability of +1 given all
         features; and ``p_selected`` = logistic(0.6 + 0.8 x40 - 0.5 x39), a labeling at random
         given the features, which the published files have no counterpart of.
-
-        Parameters
-        ----------
-        folder : str or Path
-        rows : int
-            Rows of both files together; two thirds go to ``a9a``.
-        rng : numpy.random.Generator
-
-        Raises
-        ------
-        CounterweightError
-            When `rows` is less than 3 or the folder cannot be written.
         """
-        import numpy as np
-        from scipy.special import expit
-
-        if rows < 3:
-            raise CounterweightError(f"A twin of a9a needs at least 3 rows, not {rows}.")
         numbers = _draw(rows, rng)
         present = numbers > 0
         score = INTERCEPT + np.append(0.0, EFFECTS)[numbers].sum(axis=1)
         positive = rng.random(rows) < expit(score)
         married, degree = ((numbers == number).any(axis=1) for number in (40, 39))
         train = round(rows * 2 / 3)
-        folder = Path(folder)
         for file, part in (("a9a", slice(0, train)), ("a9a.t", slice(train, rows))):
             _write(folder / file, positive[part], numbers[part], present[part])
-        truth = {
-            "row": np.arange(rows, dtype=np.int32),
-            "p_positive": expit(score),
-            "p_selected": expit(0.6 + 0.8 * married - 0.5 * degree),
-        }
-        write_table(folder / "truth.parquet", truth)
+        selected = expit(0.6 + 0.8 * married - 0.5 * degree)
+        return {"p_positive": expit(score), "p_selected": selected}
 
 
 def _read(path):
     """Labels (n,) and features (n, 123) of one file as int8, checked."""
-    import numpy as np
     from sklearn.datasets import load_svmlight_file
 
     content = _content(path)
@@ -319,8 +302,6 @@ def _check_words(path, lines):
 
 def _check_blocks(path, features, lines):
     """Refuse rows that do not have one feature of each block."""
-    import numpy as np
-
     for name, (low, high) in BLOCKS.items():
         count = features[:, low - 1 : high].sum(axis=1)
         wrong = (count > 1) | ((count == 0) & (name not in OPTIONAL))
@@ -335,8 +316,6 @@ def _check_blocks(path, features, lines):
 
 
 def _write(path, positive, numbers, present):
-    import numpy as np
-
     words = np.array(["", *(f"{number}:1 " for number in range(1, FEATURES + 1))], dtype=object)
     with replacing(path) as temporary, open(temporary, "w", encoding="ascii", newline="") as out:
         for start in range(0, len(numbers), 1 << 14):
@@ -348,13 +327,10 @@ def _write(path, positive, numbers, present):
 
 def _draw(rows, rng):
     """Numbers of the features of a twin, one column for each block; 0 where it is missing."""
-    import numpy as np
 
     def choose(shares, group=None):
-        cumulated = np.cumsum(np.atleast_2d(shares), axis=1)
-        cumulated /= cumulated[:, -1:]
         group = np.zeros(rows, dtype=np.int64) if group is None else group
-        return (rng.random(rows)[:, None] >= cumulated[group]).sum(axis=1)
+        return drawn(np.atleast_2d(shares), group, rng)
 
     male = (rng.random(rows) < MALE).astype(np.int64)
     age = choose(AGE)
@@ -372,7 +348,7 @@ def _draw(rows, rng):
     # Rare countries would be absent from a small twin, which no recipe takes for a feature.
     once = rng.permutation(rows)[:41]
     country[once] = np.arange(len(once))
-    drawn = [
+    categories = [
         age,
         workclass,
         weight,
@@ -389,5 +365,5 @@ def _draw(rows, rng):
         country,
     ]
     bounds = np.array(list(BLOCKS.values()))
-    numbers = np.column_stack(drawn) + bounds[:, 0]
+    numbers = np.column_stack(categories) + bounds[:, 0]
     return np.where(numbers <= bounds[:, 1], numbers, 0)

@@ -33,6 +33,14 @@ def require(frame, columns, what):
         )
 
 
+def matches(frame, values):
+    """Which rows have all of the values, by column; a missing value matches none."""
+    wanted = np.ones(len(frame), bool)
+    for column, value in values.items():
+        wanted &= (frame[column] == value).fillna(False).to_numpy(bool)
+    return wanted
+
+
 def floats(frame, column, what):
     """A column as floats, NaN where it is missing.
 

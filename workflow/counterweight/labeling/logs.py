@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import check_finite, floats, require
+from counterweight.labeling.columns import check_finite, floats, matches, require
 from counterweight.numerics.checks import note_wrong
 from counterweight.numerics.zero_rejection import keep_weights
 
@@ -86,9 +86,9 @@ def logged(
     log, on_policy = dict(log), on_policy and dict(on_policy)
     what = "labeling rule logged"
     require(frame, [action, propensity, *log, *(on_policy or ())], what)
-    role = np.where(_matches(frame, log), 0, -1)
+    role = np.where(matches(frame, log), 0, -1)
     if on_policy is not None:
-        own = _matches(frame, on_policy)
+        own = matches(frame, on_policy)
         both = own & (role == 0)
         if both.any():
             raise CounterweightError(
@@ -103,13 +103,6 @@ def logged(
         "action": floats(frame, action, what),
         "propensity": floats(frame, propensity, what),
     }
-
-
-def _matches(frame, values):
-    wanted = np.ones(len(frame), bool)
-    for column, value in values.items():
-        wanted &= (frame[column] == value).fillna(False).to_numpy(bool)
-    return wanted
 
 
 def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None):

@@ -6,7 +6,7 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
-from counterweight.labeling.columns import refuse_outside, require
+from counterweight.labeling.columns import matches, refuse_outside, require
 from counterweight.labeling.offer_scale import OfferScale
 from counterweight.labeling.split import check_features
 
@@ -139,9 +139,7 @@ def offered(
         )
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
-    rows, kept = frame["row"].to_numpy(), np.ones(len(frame), bool)
-    for column, value in where.items():
-        kept &= (frame[column] == value).fillna(False).to_numpy(dtype=bool)
+    rows, kept = frame["row"].to_numpy(), matches(frame, where)
     if not kept.any():
         asked = " and ".join(f"{column} = {value}" for column, value in where.items())
         raise CounterweightError(

@@ -65,6 +65,31 @@ class Statistics(NamedTuple):
     hard: np.ndarray
 
 
+def density_coefficients(parameters):
+    """Coefficients (K, R, q) of log weight + log density in the quadratic features.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        When a covariance is not positive definite.
+    """
+    weights, means, covariances = parameters
+    d = means.shape[-1]
+    factor = np.linalg.cholesky(covariances)
+    inverse = np.linalg.inv(factor)
+    precision = np.swapaxes(inverse, -1, -2) @ inverse
+    linear = (precision @ means[..., None])[..., 0]
+    diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
+    with np.errstate(divide="ignore"):
+        constant = np.log(weights)
+    constant = constant - 0.5 * (
+        d * LOG_2PI + 2 * np.log(diagonal).sum(-1) + (linear * means).sum(-1)
+    )
+    i, j = upper_triangle(d)
+    quadratic = precision[..., i, j] * np.where(i == j, -0.5, -1.0)
+    return np.concatenate([constant[..., None], linear, quadratic], axis=-1)
+
+
 class QuadraticRows:
     """Rows of standardised features, expanded to quadratic features block by block.
 
@@ -88,8 +113,7 @@ class QuadraticRows:
         # `expectation` counts at most 255 groups of 8 rows in a byte, so 31 tiles of 64.
         self.block = TILE * min(max(int(block) // TILE, 1), 255 * 8 // TILE)
         n, d = rows.shape
-        self.upper = upper_triangle(d)
-        self.width = 1 + d + len(self.upper[0])
+        self.width = 1 + d + len(upper_triangle(d)[0])
         self._keep = 2 * n * self.width * 8 <= cache_bytes
         self._kept = {}
 
@@ -141,30 +165,6 @@ class QuadraticRows:
                 down = across.swapaxes(1, 2)
             yield start, across, down, weights
 
-    def coefficients(self, parameters):
-        """Coefficients (K, R, q) of log weight + log density in the quadratic features.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            When a covariance is not positive definite.
-        """
-        weights, means, covariances = parameters
-        d = means.shape[-1]
-        factor = np.linalg.cholesky(covariances)
-        inverse = np.linalg.inv(factor)
-        precision = np.swapaxes(inverse, -1, -2) @ inverse
-        linear = (precision @ means[..., None])[..., 0]
-        diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
-        with np.errstate(divide="ignore"):
-            constant = np.log(weights)
-        constant = constant - 0.5 * (
-            d * LOG_2PI + 2 * np.log(diagonal).sum(-1) + (linear * means).sum(-1)
-        )
-        i, j = self.upper
-        quadratic = precision[..., i, j] * np.where(i == j, -0.5, -1.0)
-        return np.concatenate([constant[..., None], linear, quadratic], axis=-1)
-
     def expectation(self, parameters, dtype=np.float64, count=True):
         """One E-step of all mixtures over all rows; without `count`, ``hard`` stays zero.
 
@@ -177,7 +177,7 @@ class QuadraticRows:
         Statistics
         """
         k, r = parameters.weights.shape
-        exact = self.coefficients(parameters).reshape(k * r, -1)
+        exact = density_coefficients(parameters).reshape(k * r, -1)
         coefficients = exact.astype(dtype)
         moments = np.zeros((k * r, self.width))
         log_likelihood = np.zeros(r)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.columns import refuse_outside, require
+from counterweight.labeling.columns import floats, refuse_outside
 
 OPTIONS = {
     "column": {"type": "string", "description": "Column of the prepared table."},
@@ -39,14 +39,7 @@ def reward(frame, population, *, column, low=0.0, high=1.0):
         raise CounterweightError(
             f"The bounds of the reward are {low:g} and {high:g}: low must be below high."
         )
-    require(frame, [column], "outcome rule reward")
-    try:
-        values = frame[column].to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise CounterweightError(
-            f"The reward column {column!r} holds text, not numbers: choose another column, or the "
-            "outcome rule equals."
-        ) from error
+    values = floats(frame, column, "outcome rule reward")
     refuse_outside(
         values, low, high, rows=np.asarray(frame["row"]), name=f"reward {column!r}", where="outcome"
     )

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.numerics.mixture_steps import (
-    LOG_2PI,
     Parameters,
+    density_coefficients,
     maximisation,
     split_moments,
     upper_triangle,
@@ -214,24 +214,13 @@ class ChoiceRows:
         return result
 
     def _coefficients(self, parameters, observed):
-        d = len(observed)
-        with np.errstate(divide="ignore"):
-            constant = np.log(parameters.weights)
-        if d == 0:
-            return constant[..., None]
-        means = parameters.means[..., observed]
-        covariances = parameters.covariances[..., observed[:, None], observed]
-        factor = np.linalg.cholesky(covariances)
-        inverse = np.linalg.inv(factor)
-        precision = np.swapaxes(inverse, -1, -2) @ inverse
-        linear = (precision @ means[..., None])[..., 0]
-        diagonal = np.diagonal(factor, axis1=-2, axis2=-1)
-        constant = constant - 0.5 * (
-            d * LOG_2PI + 2 * np.log(diagonal).sum(-1) + (linear * means).sum(-1)
+        return density_coefficients(
+            Parameters(
+                parameters.weights,
+                parameters.means[..., observed],
+                parameters.covariances[..., observed[:, None], observed],
+            )
         )
-        i, j = upper_triangle(d)
-        quadratic = precision[..., i, j] * np.where(i == j, -0.5, -1.0)
-        return np.concatenate([constant[..., None], linear, quadratic], axis=-1)
 
     def _completed(self, sums, parameters, observed):
         """Moments of all features from those of the observed ones."""

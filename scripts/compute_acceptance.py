@@ -36,7 +36,7 @@ def main(job):
                 "disclosivity_expected": disclosivity(found.mass, found.shares, base),
             }
             records += [
-                {"repeat": part.repeat, "item": setting, "metric": metric, "value": value}
+                {"repeat": part.repeat, "setting": setting, "metric": metric, "value": value}
                 for metric, value in values.items()
             ]
     rates = [record["value"] for record in records if record["metric"] == "acceptance_rate"]

@@ -31,7 +31,7 @@ def main(job):
             for setting, member in proxy.leaves(X)
         ]
         records = [record | {"repeat": repeat, "rows": len(X)} for record in proxy.describe()]
-        values = {(r["metric"], r["item"]): r["value"] for r in records}
+        values = {(r["metric"], r["setting"]): r["value"] for r in records}
         reach = [[values[key, s] for s in proxy.settings_] for key in ("distance", "reached")]
         told = reach_sentence(proxy.settings_, *reach, abs(Z.mean(axis=0) - target).max())
         jobs.log.info("repeat %d: %d settings; %s", repeat, len(leaves), told)

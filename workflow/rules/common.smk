@@ -19,7 +19,7 @@ from counterweight.plan import components
 from counterweight.plan.config import check_folders, resolve
 from counterweight.plan.filters import filter_to_apply
 from counterweight.errors import CounterweightError
-from counterweight.reporting.page.plan import report_plan
+from counterweight.reporting.page.plan import report_plan, sheet_modules
 
 from snakemake.exceptions import WorkflowError
 
@@ -49,9 +49,9 @@ wildcard_constraints:
     figure="[a-z_]+",
 
 
-def code(script, *used, files=()):
+def code(script, *used, files=(), modules=()):
     """Digest of a script's library imports and of the components that a job looks up."""
-    modules = components.imports(LIBRARY.parent / "scripts" / script)
+    modules = [*components.imports(LIBRARY.parent / "scripts" / script), *modules]
     modules += [components.locate(kind, name)[0] for kind, name in used]
     return components.digest(modules, files)
 

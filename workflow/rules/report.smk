@@ -85,6 +85,6 @@ rule report:
     params:
         shown=SHOWN,
         chains=chains(),
-        code=code("report.py", files=TEMPLATES),
+        code=code("report.py", files=TEMPLATES, modules=sheet_modules(SHOWN)),
     script:
         "../../scripts/report.py"

@@ -2,6 +2,54 @@
 
 from counterweight import __version__
 
+#: What the page of a study is made of, by the kind of study: ``table`` gives its table for one
+#: target, ``sections`` what stands on its page; both as ``module:function``. The package of
+#: the kinds of study will own this and `_ABOUT`.
+SHEETS = {
+    "classification": {
+        "table": "counterweight.reporting.page.tables:results_table",
+        "sections": "counterweight.reporting.page.sections:sections",
+    },
+    "log": {
+        "table": "counterweight.reporting.logs.tables:value_table",
+        "sections": "counterweight.reporting.logs.sections:sections",
+    },
+    "offers": {
+        "table": "counterweight.reporting.offers.sections:offers_table",
+        "sections": "counterweight.reporting.offers.sections:sections",
+    },
+    "filter": {
+        "table": "counterweight.reporting.filters.sections:filters_table",
+        "sections": "counterweight.reporting.filters.sections:sections",
+    },
+}
+
+
+def _about_offers(study):
+    options = study["labeling"]["options"]
+    return {"offer": {key: options[key] for key in ("low", "high", "direction", "revenue")}}
+
+
+def _about_filter(study):
+    """What is balanced: columns, wanted shares by group (none: equal), and what is given away."""
+    return {
+        "filter": {
+            "group": study["labeling"]["options"]["group"],
+            "target": study["target"],
+            "given": study["filter"],
+        }
+    }
+
+
+#: What else the page of a study shows of the plan, by the kind of study.
+_ABOUT = {"offers": _about_offers, "filter": _about_filter}
+
+
+def sheet_modules(shown):
+    """Modules that the sheets of a plan are in; the report imports them by name."""
+    references = [ref for study in shown["studies"].values() for ref in study["sheets"].values()]
+    return sorted({reference.partition(":")[0] for reference in references})
+
 
 def report_plan(plan):
     """The part of a resolved plan that the report shows, study by study.
@@ -39,28 +87,19 @@ def study_plan(study):
             "targets",
             "baseline",
             "figures",
-            "task",
             "columns",
             "keep_rate",
         )
     }
-    if study["task"] == "offers":
-        options = study["labeling"]["options"]
-        shown["offer"] = {key: options[key] for key in ("low", "high", "direction", "revenue")}
-    if study["task"] == "filter":
-        # What is balanced: columns, wanted shares by group (none: equal), and what is given away.
-        shown["filter"] = {
-            "group": study["labeling"]["options"]["group"],
-            "target": study["target"],
-            "given": study["filter"],
-        }
+    shown["sheets"] = SHEETS[study["task"]]
+    if study["task"] in _ABOUT:
+        shown |= _ABOUT[study["task"]](study)
     shown["protocol"] = {
         "name": study["evaluation"]["protocol"],
         "options": study["evaluation"]["options"],
     }
     shown["selectors"] = [
-        {"id": name, "oracle": selector["oracle"]}
-        | ({"selector": selector["selector"]} if study["task"] == "filter" else {})
+        {"id": name, "oracle": selector["oracle"], "selector": selector["selector"]}
         for name, selector in study["selectors"].items()
     ]
     shown["weightings"] = [

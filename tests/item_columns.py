@@ -30,15 +30,21 @@ _OF_PART |= {"calibration_observed", "overlap_labeled", "overlap_unlabeled", "bo
 _OF_PART |= {"bound_excess"}
 
 
+def of_measure(metric):
+    """Metric and measure of a metric that may have both in its name."""
+    equal, rate = _AT_EQUAL.fullmatch(metric), _OF_RATE.fullmatch(metric)
+    if equal:
+        return f"{equal[3]}_at_equal", equal[1]
+    return (rate[2], rate[1]) if rate and metric not in _PLAIN else (metric, "")
+
+
 def unpacked(source, metric, item):
     """The columns of a measurement from its metric and its packed item."""
     new = {"metric": metric, "measure": "", "setting": "", "part": "", "variable": ""}
     new |= {"step": np.nan, "keep_rate": np.nan}
-    equal, rate = _AT_EQUAL.fullmatch(metric), _OF_RATE.fullmatch(metric)
-    if equal:
-        return new | {"metric": f"{equal[3]}_at_equal", "measure": equal[1], "setting": item}
-    if rate and metric not in _PLAIN:
-        return new | {"metric": rate[2], "measure": rate[1], "setting": item}
+    plain, measure = of_measure(metric)
+    if measure:
+        return new | {"metric": plain, "measure": measure, "setting": item}
     if metric in ("sign_test_labels", "sign_test_drawn"):
         case, power = item.split(" ")
         return new | {"part": case, "setting": f"power={power}"}
@@ -108,19 +114,16 @@ def unpack_results(old, methods=None):
 
 
 def unpack_rules(text):
-    """The outcomes of a claim's rules, the measure beside the metric."""
+    """The outcomes of a claim's rules without their words, the measure of a rate beside it."""
     rules = json.loads(text)
     for rule in rules:
-        if "measure" not in rule:
-            new = unpacked("", rule["metric"], "" if rule["metric"] not in _STEPWISE else "#0")
-            rule["metric"], rule["measure"] = new["metric"], new["measure"]
-            rule.pop("text", None)
-        else:
-            rule.pop("text", None)
+        measure = rule.pop("measure", "")
+        if not measure:
+            rule["metric"], measure = of_measure(rule["metric"])
+        if rule["metric"] != "identity_gap":
+            rule["measure"] = measure
+        rule.pop("text")
     return rules
-
-
-_STEPWISE = {"objective", "violation", "multiplier", "sign_test_labels", "sign_test_drawn"}
 
 
 def differs(old, new):

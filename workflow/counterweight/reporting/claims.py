@@ -190,7 +190,9 @@ def _where(side):
     if set(setting_options(setting)) in _TOLD and "*" not in setting:
         setting = wording.setting_label(setting)
     measure = "" if wording.is_rate(side["metric"]) else side.get("measure", "")
-    words = [measure, setting, side.get("part", ""), side.get("variable", "")]
+    part = side.get("part", "")
+    part = f"number {part}" if part.isdigit() else part
+    words = [measure, setting, part, side.get("variable", "")]
     if "keep_rate" in side:
         words.append(f"l = {side['keep_rate']:g}")
     if "step" in side:

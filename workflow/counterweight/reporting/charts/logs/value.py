@@ -1,7 +1,7 @@
 """Values of policies estimated from logs that kept fewer and fewer zero rows."""
 
+from counterweight.reporting.logs.tables import value_table
 from counterweight.reporting.page import style
-from counterweight.reporting.page.tables import value_table
 from counterweight.reporting.page.wording import estimator_name
 
 CAPTION = (

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from counterweight.files.tables import METRICS, metrics_table, model_table, write_table
+from counterweight.plan.components import load
 
 TARGETS = ("general", "unlabeled")
 ACCURACY = {
@@ -66,6 +67,7 @@ def study(source, names, **changes):
         ],
         "tables": [],
         "figures": [],
+        "sheets": load("kind", "classification").PAGE,
         **changes,
     }
 
@@ -180,8 +182,8 @@ def _method_records(one, rng, name):
             ):
                 yield {**common, "metric": metric, "value": value}
             for metric, value in (("converged", 1.0), ("components_held", 0.0)):
-                for item in "012" if one["model"] == "generative" else ("",):
-                    yield {**common, "metric": metric, "item": item, "value": value}
+                for step in range(3) if one["model"] == "generative" else (None,):
+                    yield {**common, "metric": metric, "step": step, "value": value}
             if one["model"] == "shifted_mixture":
                 last = 40 if "converged" in one["id"] else 5
                 speed = 0.2 if "converged" in one["id"] else 0.01
@@ -189,7 +191,7 @@ def _method_records(one, rng, name):
                     yield {
                         **common,
                         "metric": "log_likelihood",
-                        "item": str(step),
+                        "step": step,
                         "value": -12.3 + (1 - np.exp(-speed * step)),
                     }
                 yield {**common, "metric": "decisions_moved", "value": 0.03 + rng.normal(0, 0.002)}
@@ -199,18 +201,18 @@ def _sweep_records(sweep, common, rng):
     for inertia in sweep["inertia"]:
         for iterations in sweep["iterations"]:
             for order, shifts in enumerate(sweep["shifts"]):
-                item = f"inertia={inertia},iterations={iterations},shifts={shifts}"
+                setting = f"inertia={inertia},iterations={iterations},shifts={shifts}"
                 moved = (1 - inertia**iterations) / (1 + order)
                 yield {
                     **common,
                     "metric": "accuracy",
-                    "item": item,
+                    "setting": setting,
                     "value": 0.755 + 0.02 * moved - 0.05 * moved**2 + rng.normal(0, 0.001),
                 }
                 yield {
                     **common,
                     "metric": "unlabeled_log_likelihood",
-                    "item": item,
+                    "setting": setting,
                     "value": -12.3 + 0.8 * moved,
                 }
 
@@ -226,7 +228,7 @@ def _label_records(rng):
         ):
             yield {"repeat": repeat, "metric": metric, "value": float(value)}
         for target in TARGETS:
-            for item, value in (
+            for part, value in (
                 ("labeled", 0.45),
                 ("unlabeled", 0.07),
                 ("test", 0.25),
@@ -236,7 +238,7 @@ def _label_records(rng):
                     "repeat": repeat,
                     "target": target,
                     "metric": "positive_share",
-                    "item": item,
+                    "part": part,
                     "value": value + rng.normal(0, 0.002),
                 }
 
@@ -245,29 +247,29 @@ def _selection_records(rng):
     for repeat in range(10):
         yield {"repeat": repeat, "metric": "auc", "value": 0.82 + rng.normal(0, 0.002)}
         yield {"repeat": repeat, "metric": "share_extreme", "value": 0.01}
-        for item in range(10):
-            predicted = (item + 0.5) / 10
+        for part in range(10):
+            predicted = (part + 0.5) / 10
             yield {
                 "repeat": repeat,
                 "metric": "calibration_predicted",
-                "item": str(item),
+                "part": str(part),
                 "value": predicted,
             }
             yield {
                 "repeat": repeat,
                 "metric": "calibration_observed",
-                "item": str(item),
+                "part": str(part),
                 "value": predicted + rng.normal(0, 0.02),
             }
-        for item in range(20):
+        for part in range(20):
             for which, level in (
-                ("labeled", 0.02 + 0.003 * item),
-                ("unlabeled", 0.08 - 0.003 * item),
+                ("labeled", 0.02 + 0.003 * part),
+                ("unlabeled", 0.08 - 0.003 * part),
             ):
                 yield {
                     "repeat": repeat,
                     "metric": f"overlap_{which}",
-                    "item": str(item),
+                    "part": str(part),
                     "value": level,
                 }
 
@@ -293,7 +295,7 @@ def _weight_records(one, rng):
                 ("balance_after", after),
                 ("balance_z", rng.normal(0, 1)),
             ):
-                yield {**common, "metric": metric, "item": feature, "value": value}
+                yield {**common, "metric": metric, "part": feature, "value": value}
 
 
 def boundary_files(folder, rows=2000, seed=3):

@@ -6,6 +6,7 @@ import report_example as example
 from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.numerics.groups import memberships
 from counterweight.numerics.leaves import imbalance_floor
+from counterweight.plan.components import load
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 
 FAMILY = "balanced_filtering"
@@ -86,7 +87,7 @@ def study(name, source="download", repeats=3, **changes):
         "test_share": 1 / 3,
         "targets": ["general"],
         "baseline": "alpha_beta",
-        "task": "filter",
+        "sheets": load("kind", "filter").PAGE,
         "keep_rate": 1.0,
         "columns": ["imbalance"],
         "methods": [
@@ -186,7 +187,7 @@ def _labels(name, settings):
             start = float(np.linalg.norm(r - _uniform(sizes)))
             yield place | {"metric": "starting_imbalance", "value": start}
             for group, share in zip(names, r, strict=True):
-                yield place | {"metric": "group_share", "item": group, "value": share}
+                yield place | {"metric": "group_share", "part": group, "value": share}
 
 
 def _settings(method):
@@ -201,7 +202,7 @@ def _records(name, method, repeat, rng):
     start = float(np.linalg.norm(r - U))
     selector, _, fit, general = METHODS[method]
     trees = method.startswith(("alpha", "relaxed"))
-    for value, item, strength in _settings(method):
+    for value, setting, strength in _settings(method):
         disclosed = strength * (0.98 if trees else 0.9 * fit)
         floors = {}
         for target, reach in (("train", fit), ("test", general)):
@@ -221,9 +222,9 @@ def _records(name, method, repeat, rng):
                 "leaves": 1.0 + round(6 * strength) if trees else 5.0,
             }
             for metric, number in found.items():
-                yield {"metric": metric, "item": item, "target": target, "value": number}
+                yield {"metric": metric, "setting": setting, "target": target, "value": number}
             for group, share, before in zip(names, mixed, r, strict=True):
-                place = {"item": f"{item}#{group}", "target": target}
+                place = {"setting": setting, "part": group, "target": target}
                 yield place | {"metric": "group_share", "value": share}
                 yield place | {"metric": "group_gain", "value": share / before}
         test = {
@@ -233,44 +234,41 @@ def _records(name, method, repeat, rng):
         if trees:
             test |= {"bound_disclosivity": value + 0.4, "bound_imbalance": start + 0.3}
         for metric, number in test.items():
-            yield {"metric": metric, "item": item, "target": "test", "value": number}
+            yield {"metric": metric, "setting": setting, "target": "test", "value": number}
         if repeat == 0:
-            yield from _leaves(names, r, U, item, strength, method)
+            yield from _leaves(names, r, U, setting, strength, method)
         if value in (0.0, 0.1, 0.2, 0.4):
-            yield from _classifier(names, item, strength, rng)
+            yield from _classifier(names, setting, strength, rng)
     yield from _classifier(names, "everyone", 0.0, rng)
 
 
-def _leaves(names, r, U, item, strength, method):
+def _leaves(names, r, U, setting, strength, method):
     count = LEAVES if strength and method.startswith(("alpha", "relaxed")) else 1
     for leaf in range(count):
         share = r + strength * (U - r) * (leaf / max(count - 1, 1))
         for target in ("train", "test"):
-            place = {"target": target}
+            place = {"target": target, "setting": setting, "part": str(leaf)}
             for group, value in zip(names, share, strict=True):
-                yield place | {
-                    "metric": "leaf_share",
-                    "item": f"{item}#{leaf}#{group}",
-                    "value": value,
-                }
-            yield place | {"metric": "leaf_mass", "item": f"{item}#{leaf}", "value": 1 / count}
-            yield place | {
-                "metric": "leaf_acceptance",
-                "item": f"{item}#{leaf}",
-                "value": (leaf + 1) / count,
-            }
+                yield place | {"metric": "leaf_share", "variable": group, "value": value}
+            yield place | {"metric": "leaf_mass", "value": 1 / count}
+            yield place | {"metric": "leaf_acceptance", "value": (leaf + 1) / count}
 
 
-def _classifier(names, item, strength, rng):
-    place = {"target": "test", "rows": 15000}
+def _classifier(names, setting, strength, rng):
+    place = {"target": "test", "setting": setting, "rows": 15000}
     accuracy = 0.85 - 0.05 * strength + rng.normal(0, 5e-4)
-    yield place | {"metric": "accuracy", "item": item, "value": accuracy, "standard_error": 0.003}
-    yield place | {"metric": "accuracy_worst", "item": item, "value": accuracy - 0.05}
-    yield place | {"metric": "rows_accepted", "item": item, "value": 15000 * (1.1 - strength)}
+    yield place | {
+        "metric": "accuracy",
+        "setting": setting,
+        "value": accuracy,
+        "standard_error": 0.003,
+    }
+    yield place | {"metric": "accuracy_worst", "setting": setting, "value": accuracy - 0.05}
+    yield place | {"metric": "rows_accepted", "setting": setting, "value": 15000 * (1.1 - strength)}
     for place_of, group in enumerate(names):
         yield place | {
             "metric": "accuracy_group",
-            "item": f"{item}#{group}",
+            "part": group,
             "value": accuracy - 0.05 + 0.005 * place_of,
         }
 
@@ -287,7 +285,7 @@ def _of_selector(name, selector):
             yield {"metric": metric, "value": value}
         return
     for alpha in ALPHAS:
-        place = {"item": f"alpha={alpha:g}"}
+        place = {"setting": f"alpha={alpha:g}"}
         for metric, value in (
             ("leaves", 1.0 + round(6 * alpha)),
             ("height", float(round(4 * alpha))),
@@ -306,7 +304,7 @@ def _of_selector(name, selector):
 def _of_weighting(name, weighting):
     selector = weighting.partition("-")[2]
     trees = SELECTORS[selector] == "split_tree"
-    for _, item, strength in _settings("alpha" if trees else "eta"):
+    for _, setting, strength in _settings("alpha" if trees else "eta"):
         distance = 0.7 * (1 - strength)
         for metric, value in (
             ("acceptance_rate", 1 - 0.9 * strength),
@@ -315,7 +313,7 @@ def _of_weighting(name, weighting):
             ("hull_gap", 1e-12),
             ("disclosivity_expected", strength),
         ):
-            yield {"metric": metric, "item": item, "value": value}
+            yield {"metric": metric, "setting": setting, "value": value}
 
 
 def files(folder, name, rows=1500, seed=5, selector="alpha_beta"):
@@ -341,9 +339,16 @@ def files(folder, name, rows=1500, seed=5, selector="alpha_beta"):
     return proxy
 
 
-def at(metric, values, item="", target="", **keys):
+def at(metric, values, setting="", target="", **keys):
     return [
-        {"metric": metric, "item": item, "repeat": repeat, "value": value, "target": target, **keys}
+        {
+            "metric": metric,
+            "setting": setting,
+            "repeat": repeat,
+            "value": value,
+            "target": target,
+            **keys,
+        }
         for repeat, value in enumerate(values)
     ]
 
@@ -366,39 +371,43 @@ def small():
     labels = []
     for target in ("train", "test"):
         labels += at("starting_imbalance", [0.5, 0.5], target=target)
-        labels += at("group_share", [0.8, 0.8], "a", target) + at(
-            "group_share", [0.2] * 2, "b", target
-        )
+        labels += at("group_share", [0.8, 0.8], "", target, part="a")
+        labels += at("group_share", [0.2] * 2, "", target, part="b")
     mine = []
     for target, imbalance, disclosed in (
         ("train", [0.2, 0.3], [0.2, 0.2]),
         ("test", [0.3, 0.4], [0.22, 0.24]),
     ):
-        for item, values, shown in (
+        for setting, values, shown in (
             ("alpha=0", [0.5, 0.5], [0.0, 0.0]),
             ("alpha=0.2", imbalance, disclosed),
         ):
-            mine += at("imbalance", values, item, target) + at("disclosivity", shown, item, target)
-            mine += at("acceptance_rate", [0.4, 0.6], item, target)
-            mine += at("collected", [400, 600], item, target) + at("leaves", [3, 4], item, target)
+            mine += at("imbalance", values, setting, target) + at(
+                "disclosivity", shown, setting, target
+            )
+            mine += at("acceptance_rate", [0.4, 0.6], setting, target)
+            mine += at("collected", [400, 600], setting, target) + at(
+                "leaves", [3, 4], setting, target
+            )
         mine += at("floor", [0.5, 0.5], "alpha=0", target)
         mine += at("floor", [0.25, 0.25], "alpha=0.2", target)
         for group, share in (("a", 0.6), ("b", 0.4)):
-            mine += at("group_share", [share] * 2, f"alpha=0.2#{group}", target)
+            mine += at("group_share", [share] * 2, "alpha=0.2", target, part=group)
             mine += at(
                 "group_gain",
                 [share / (0.8 if group == "a" else 0.2)] * 2,
-                f"alpha=0.2#{group}",
+                "alpha=0.2",
                 target,
+                part=group,
             )
     mine += at("bound_disclosivity", [1.2, 1.3], "alpha=0.2", "test")
     mine += at("bound_imbalance", [2.0, 2.2], "alpha=0.2", "test")
     mine += at("excess_disclosivity", [0.02, 0.04], "alpha=0.2", "test")
     mine += at("excess_imbalance", [0.1, 0.1], "alpha=0.2", "test")
-    for item, accuracy in (("everyone", 0.85), ("alpha=0.2", 0.84)):
-        mine += at("accuracy", [accuracy] * 2, item, "test")
-        mine += at("accuracy_worst", [accuracy - 0.1] * 2, item, "test")
-        mine += at("accuracy_group", [accuracy - 0.1] * 2, f"{item}#b", "test")
-        mine += at("accuracy_group", [accuracy] * 2, f"{item}#a", "test")
-        mine += at("rows_accepted", [500.0] * 2, item, "train")
+    for setting, accuracy in (("everyone", 0.85), ("alpha=0.2", 0.84)):
+        mine += at("accuracy", [accuracy] * 2, setting, "test")
+        mine += at("accuracy_worst", [accuracy - 0.1] * 2, setting, "test")
+        mine += at("accuracy_group", [accuracy - 0.1] * 2, setting, "test", part="b")
+        mine += at("accuracy_group", [accuracy] * 2, setting, "test", part="a")
+        mine += at("rows_accepted", [500.0] * 2, setting, "train")
     return measured(labels=labels, alpha_beta=mine)

@@ -5,6 +5,7 @@ import pandas as pd
 import report_example as example
 from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.models.choice.offers import acceptance
+from counterweight.plan.components import load
 
 FAMILY = "predictive_choice"
 METHODS = (
@@ -71,7 +72,7 @@ def study(name, title, source="simulated", **changes):
         "weightings": [],
         "tables": [{"target": "general", "title": ""}],
         "figures": figures,
-        "task": "offers",
+        "sheets": load("kind", "offers").PAGE,
         "keep_rate": 1.0,
         "columns": ["rmse"],
         "offer": offer,
@@ -123,30 +124,30 @@ def _records(name, source, rng):
             error = 12.0 if metric == "enrolment_actual" else 3.0 if "snips" in metric else np.nan
             yield {
                 "metric": metric,
-                "item": way,
+                "setting": way,
                 "value": value,
                 "standard_error": error,
                 "rows": 803,
             }
         for metric, value in (("log_loss", 0.4 + level), ("brier", level), ("auc", 0.9 - level)):
-            yield {"metric": metric, "item": way, "value": value}
+            yield {"metric": metric, "setting": way, "value": value}
         if survey:
             for metric, value in (
                 ("best_offer", 30.0),
                 ("best_offer_low", 24.0),
                 ("best_offer_high", 36.0),
             ):
-                yield {"metric": metric, "item": way, "value": value + rng.normal(0, 0.5)}
+                yield {"metric": metric, "setting": way, "value": value + rng.normal(0, 0.5)}
             continue
-        yield {"metric": "rmse", "item": way, "value": level}
+        yield {"metric": "rmse", "setting": way, "value": level}
         if name.startswith("admissions"):
-            yield {"metric": "rmse_test", "item": way, "value": level + 0.01}
+            yield {"metric": "rmse_test", "setting": way, "value": level + 0.01}
         yield from _by_component(name, source, way, level, rng)
     if model:
         yield from _of_model(name, rng)
     if not survey:
         for way, floor in (("hard", 0.098), ("soft", 0.088)):
-            yield {"metric": "rmse_floor", "item": way, "value": floor + rng.normal(0, 2e-4)}
+            yield {"metric": "rmse_floor", "setting": way, "value": floor + rng.normal(0, 2e-4)}
 
 
 def _totals(name, source, way, rng):
@@ -194,23 +195,24 @@ def _by_component(name, source, way, level, rng):
         factor = (0.8, 1.15, 0.9)[j % 3]
         yield {
             "metric": "rmse_component",
-            "item": f"{way}#{j}",
+            "setting": way,
+            "part": str(j),
             "value": factor * level + rng.normal(0, 0.001),
         }
     for j in range(components_of(name)):
         known = {"eta": ETA[j % 3], "k": K[j % 3], "imbalance": 0.1, "overlap": 0.3}
         for name_of, value in known.items():
             if source == "predictive_choice" and way == "hard":
-                yield {"metric": f"component_{name_of}", "item": f"#{j}", "value": value}
+                yield {"metric": f"component_{name_of}", "part": str(j), "value": value}
     if name != "eighteen_segments":
         return
     for kind, names in (
         ("with_overlap", VARIABLES),
         ("without_overlap", ("imbalance", "eta", "k")),
     ):
-        item = f"{way}#{kind}"
-        yield {"metric": "regression_r2", "item": item, "value": 0.33}
-        yield {"metric": "regression_adjusted_r2", "item": item, "value": 0.12}
+        place = {"setting": way, "part": kind}
+        yield place | {"metric": "regression_r2", "value": 0.33}
+        yield place | {"metric": "regression_adjusted_r2", "value": 0.12}
         for variable in names:
             for metric, value in (
                 ("beta", 0.2),
@@ -219,9 +221,9 @@ def _by_component(name, source, way, level, rng):
                 ("low", -0.1),
                 ("high", 0.3),
             ):
-                yield {
+                yield place | {
                     "metric": f"regression_{metric}",
-                    "item": f"{item}#{variable}",
+                    "variable": variable,
                     "value": value + rng.normal(0, 0.01),
                 }
 
@@ -243,8 +245,8 @@ def _of_model(name, rng):
     for j in range(1, true + 6):
         gained = 1500 * (1 - np.exp(-3.0 * min(j, true) / true)) + 4 * max(j - true, 0)
         start = -5000 + rng.normal(0, 20)
-        yield {"metric": "log_likelihood", "item": str(j), "value": start + gained}
-        yield {"metric": "mdl", "item": str(j), "value": 5000 - gained + 20 * j}
+        yield {"metric": "log_likelihood", "step": j, "value": start + gained}
+        yield {"metric": "mdl", "step": j, "value": 5000 - gained + 20 * j}
 
 
 def files(folder, offer, seed=3, points=400, offers="uniform"):

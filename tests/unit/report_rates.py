@@ -5,7 +5,9 @@ import pandas as pd
 import report_example as example
 from counterweight.evaluation.rates.evaluate import RULES, at_equal
 from counterweight.evaluation.rates.sign_test import paper_cases
+from counterweight.files.settings import numbers_of
 from counterweight.files.tables import metrics_table
+from counterweight.plan.components import load
 
 FAMILY = "dataset_constraints"
 KAPPAS = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)
@@ -51,7 +53,7 @@ def study(title, methods, options, **changes):
         "weightings": [],
         "tables": [],
         "figures": [],
-        "task": "classification",
+        "sheets": load("kind", "classification").PAGE,
         "keep_rate": 1.0,
         "columns": ["error_deterministic", "accuracy", "auc"],
         "protocol": {"name": "rates", "options": options},
@@ -107,16 +109,16 @@ def metrics(plan, seed=0):
             {"metric": "rows_test", "value": 16281.0, "repeat": repeat}
             for repeat in range(settings["repeats"])
         ]
-        for item, rows, positives in (("male", 32650, 9918), ("female", 16192, 1769)):
+        for sample, rows, positives in (("male", 32650, 9918), ("female", 16192, 1769)):
             for repeat in range(settings["repeats"]):
-                place = {"item": item, "repeat": repeat}
+                place = {"part": sample, "repeat": repeat}
                 labels.append(place | {"metric": "sample_rows", "value": float(rows)})
                 labels.append(place | {"metric": "sample_positives", "value": float(positives)})
         frames.append(metrics_table(name, "labels", labels).to_pandas())
     return pd.concat(frames, ignore_index=True)
 
 
-def _items(one):
+def _settings(one):
     if not one["sweep"]:
         return [("", None)]
     ((option, values),) = one["sweep"].items()
@@ -129,7 +131,7 @@ def fair_records(one, repeats, rng):
     yield from _bounds(one)
     for repeat in range(repeats):
         points = []
-        for item, value in _items(one):
+        for setting, value in _settings(one):
             asked = FREE
             if sweep and "kappa" in sweep:
                 asked = min(1 / value, FREE)
@@ -146,8 +148,8 @@ def fair_records(one, repeats, rng):
                 ("ratio", "deterministic"): ratio * 0.99,
                 ("ratio", "randomised"): ratio,
             }
-            yield from _both(repeat, item, values, {"error": -0.002, "ratio": train - ratio})
-            yield from _fitted(one, repeat, item, active=train < FREE, rng=rng)
+            yield from _both(repeat, setting, values, {"error": -0.002, "ratio": train - ratio})
+            yield from _fitted(one, repeat, setting, active=train < FREE, rng=rng)
             points.append((values["ratio", "deterministic"], error, ratio, error + 0.003))
         for k, rule in enumerate(RULES):
             x, y = [p[2 * k] for p in points], [p[2 * k + 1] for p in points]
@@ -156,30 +158,26 @@ def fair_records(one, repeats, rng):
                     yield {
                         "target": "general",
                         "repeat": repeat,
-                        "item": f"ratio={value:g}",
-                        "metric": f"error_at_ratio_{rule}",
+                        "setting": f"ratio={value:g}",
+                        "metric": f"{rule}_at_equal",
+                        "measure": "error",
                         "value": found,
                     }
 
 
-def _both(repeat, item, values, gaps):
+def _both(repeat, setting, values, gaps):
     """Test and training rows, and the gap of the randomised rule: test minus training."""
-    place = {"repeat": repeat, "item": item, "rows": 16281}
+    place = {"repeat": repeat, "setting": setting, "rows": 16281}
     for (name, rule), value in values.items():
-        yield place | {
-            "target": "general",
-            "metric": f"{name}_{rule}",
-            "value": value,
-            "standard_error": 0.003,
-        }
-        yield place | {"target": "train", "metric": f"{name}_{rule}", "value": value + gaps[name]}
+        of = place | {"measure": name}
+        yield of | {"target": "general", "metric": rule, "value": value, "standard_error": 0.003}
+        yield of | {"target": "train", "metric": rule, "value": value + gaps[name]}
         if rule == "randomised":
-            yield place | {"target": "general", "metric": f"{name}_gap", "value": -gaps[name]}
-    option, _, value = item.partition("=")
-    setting = {option: float(value)} if item else {}
+            yield of | {"target": "general", "metric": "gap", "value": -gaps[name]}
+    options = numbers_of(setting)
     for name, asks in (("ratio", "kappa"), ("churn", "target")):
-        if asks in setting and (name, "deterministic") in values:
-            wanted = 1 / setting[asks] if asks == "kappa" else setting[asks]
+        if asks in options and (name, "deterministic") in values:
+            wanted = 1 / options[asks] if asks == "kappa" else options[asks]
             for rule in RULES:
                 yield place | {
                     "target": "general",
@@ -191,15 +189,15 @@ def _both(repeat, item, values, gaps):
     yield place | {"target": "general", "metric": "auc", "value": 0.9}
 
 
-def _fitted(one, repeat, item, active, rng):
+def _fitted(one, repeat, setting, active, rng):
     if one["model"] != "constrained":
         return
     steps = 1 if one["id"] in ("svm", "ramp_one") else STEPS
-    place = {"target": "general", "repeat": repeat}
-    level = float(item.partition("=")[2] or 0.0)
+    place = {"target": "general", "repeat": repeat, "setting": setting}
+    level = next(iter(numbers_of(setting).values()), 0.0)
     objective = 0.18 + 0.01 * level + (0.32 - 0.01 * level) * 0.2 ** np.arange(steps + 1)
     for t, value in enumerate(objective):
-        yield place | {"metric": "objective", "item": f"{item}#{t}", "value": value}
+        yield place | {"metric": "objective", "step": t, "value": value}
     numbers = {
         "final_objective": objective[-1],
         "objective_rise": np.diff(objective).max(),
@@ -215,23 +213,23 @@ def _fitted(one, repeat, item, active, rng):
     if one["id"] != "svm":
         for t in range(1, steps + 1):
             value = active * (0.05 + 0.05 * level * (1 - 0.5**t)) + rng.normal(0, 1e-4)
-            yield place | {"metric": "multiplier", "item": f"{item}#{t}#0", "value": value}
+            yield place | {"metric": "multiplier", "step": t, "part": "0", "value": value}
         for t in range(steps + 1):
-            yield place | {"metric": "violation", "item": f"{item}#{t}#0", "value": -1e-7}
+            yield place | {"metric": "violation", "step": t, "part": "0", "value": -1e-7}
         numbers |= {"largest_violation": -1e-7, "final_violation": -1e-7, "steps_violated": 0.0}
     for metric, value in numbers.items():
-        yield place | {"metric": metric, "item": item, "value": float(value)}
+        yield place | {"metric": metric, "value": float(value)}
 
 
 def _bounds(one):
     if one["model"] == "constrained":
         for metric in ("bound_gap", "bound_excess"):
-            yield {"target": "general", "item": "grid", "metric": metric, "value": 0.0}
+            yield {"target": "general", "part": "grid", "metric": metric, "value": 0.0}
 
 
 def churn_records(one, repeats, rng):
     for repeat in range(repeats):
-        for item, target in _items(one):
+        for setting, target in _settings(one):
             churn = 0.055 if target is None else 0.2 * target + 0.012
             error = 0.187 if target is None else 0.182 + rng.normal(0, 3e-4)
             values = {
@@ -243,15 +241,16 @@ def churn_records(one, repeats, rng):
                 ("recall", "randomised"): 0.59,
             }
             gaps = {"error": -0.004, "churn": -2e-3, "recall": 0.01}
-            yield from _both(repeat, item, values, gaps)
-            yield from _fitted(one, repeat, item, active=target is not None, rng=rng)
-            place = {"target": "general", "repeat": repeat, "item": item}
+            yield from _both(repeat, setting, values, gaps)
+            yield from _fitted(one, repeat, setting, active=target is not None, rng=rng)
+            place = {"target": "general", "repeat": repeat, "setting": setting}
             yield place | {"metric": "labels_needed", "value": 100.0 + repeat}
         for name, value in (("error", 0.19), ("churn", 0.0), ("recall", 0.605)):
             yield {
                 "target": "general",
                 "repeat": repeat,
-                "metric": f"{name}_deployed",
+                "metric": "deployed",
+                "measure": name,
                 "value": value,
             }
     yield from paper_cases()

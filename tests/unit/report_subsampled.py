@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import report_example as example
 from counterweight.files.tables import metrics_table
+from counterweight.plan.components import load
 
 FAMILY = "subsampled_evaluation"
 RATES = (1.0, 0.5, 0.1, 0.01)
@@ -40,7 +41,7 @@ def study(title, methods, source="download", **changes):
         "weightings": [],
         "tables": [],
         "figures": [],
-        "task": "classification",
+        "sheets": load("kind", "classification").PAGE,
         "keep_rate": 1.0,
         "columns": COLUMNS,
         "protocol": {"name": "metrics", "options": {}},
@@ -53,7 +54,7 @@ def log_study(title, names, model, **changes):
     return study(
         title,
         methods,
-        task="log",
+        sheets=load("kind", "log").PAGE,
         columns=["value"],
         test_share=0.0,
         repeats=1,
@@ -157,7 +158,7 @@ def metrics(plan, seed=0):
     for name, settings in plan["studies"].items():
         for one in settings["methods"]:
             make = _classification
-            if settings.get("task") == "log":
+            if settings["sheets"] is load("kind", "log").PAGE:
                 make = _value
             records = list(make(one, settings, rng))
             frames.append(metrics_table(name, one["id"], records).to_pandas())
@@ -168,7 +169,7 @@ def metrics(plan, seed=0):
 
 def _labels(settings):
     numbers = {"rows_all": 45211.0, "rows_test": 18084.0}
-    if settings.get("task") == "log":
+    if settings["sheets"] is load("kind", "log").PAGE:
         numbers = {
             "rows_log": 452949.0,
             "rows_on_policy": 4077727.0,
@@ -187,13 +188,14 @@ def _value(one, settings, rng):
     place = {"target": "general"}
     yield place | {"metric": "truth", "value": truth, "standard_error": error, "rows": 4077727}
     yield place | {"metric": "rows_unsupported", "value": 0.0, "rows": 452949}
-    for item, value in (("l=1.0", 200.0), ("l=0.5", 100.5), ("l=0.1", 20.9), ("dropped", 1.0)):
-        yield place | {"metric": "rows_per_nonzero", "item": item, "value": value}
+    for rate, value in ((1.0, 200.0), (0.5, 100.5), (0.1, 20.9)):
+        yield place | {"metric": "rows_per_nonzero", "keep_rate": rate, "value": value}
+    yield place | {"metric": "rows_per_nonzero", "part": "dropped", "value": 1.0}
     for estimator in ESTIMATORS:
         for rate in RATES:
             wide = 0.0003 * (1 + 0.4 * (estimator != "ips") * (1 / rate) ** 0.4)
-            at = place | {"item": f"{estimator} l={rate}"}
-            whole = place | {"item": estimator, "rows": 452949}
+            at = place | {"measure": estimator, "keep_rate": rate}
+            whole = place | {"measure": estimator, "rows": 452949}
             middle = truth + 0.3 * wide
             for metric, value in (
                 ("whole_value", middle),
@@ -224,17 +226,18 @@ def _value(one, settings, rng):
     for repeat in range(RESAMPLINGS):
         for metric in ("drop_zero_change", "zero_details_change"):
             yield place | {"metric": metric, "repeat": repeat, "value": 0.0}
-        for item in ("reward l=0.1", "importance l=0.1"):
+        for mean in ("reward", "importance"):
             yield place | {
                 "metric": "identity_gap",
-                "item": item,
+                "measure": mean,
+                "keep_rate": 0.1,
                 "repeat": repeat,
                 "value": rng.normal(0, 0.002),
             }
     for repeat in range(20):
         for n in (250, 500, 1000, 2000):
             bias = 9 / n + rng.normal(0, 1e-4)
-            at = place | {"item": f"n={n}", "repeat": repeat}
+            at = place | {"setting": f"n={n}", "repeat": repeat}
             yield at | {"metric": "ratio_bias", "value": bias}
             yield at | {"metric": "ratio_bias_times_n", "value": n * bias}
 
@@ -265,11 +268,11 @@ def _classification(one, settings, rng):
     for repeat in range(one["repeats"]):
         place = {"target": "general", "repeat": repeat, "rows": 18084, "standard_error": 0.002}
         for value in values:
-            item = f"{option}={value}" if option else ""
+            setting = f"{option}={value}" if option else ""
             levels = _levels(one, {option: value} if option else {}, rng)
             for metric, level in levels.items():
-                yield place | {"metric": metric, "item": item, "value": level}
-            yield from _fitted(one, place, item, value, rng)
+                yield place | {"metric": metric, "setting": setting, "value": level}
+            yield from _fitted(one, place, setting, value, rng)
         if settings["keep_rate"] < 1:
             for metric, number in (
                 ("rows_kept", 3700.0),
@@ -281,18 +284,18 @@ def _classification(one, settings, rng):
             yield from _ranking(place, rng)
 
 
-def _fitted(one, place, item, value, rng):
+def _fitted(one, place, setting, value, rng):
     if one["model"] == "budgeted":
         for metric, number in (
             ("rows_bought", 1000.0),
             ("budget_excess", 0.0),
             ("chosen_share", 0.375),
         ):
-            yield place | {"metric": metric, "item": item, "value": number}
+            yield place | {"metric": metric, "setting": setting, "value": number}
     if one["model"] == "subsampled":
-        yield place | {"metric": "converged", "item": item, "value": 1.0}
+        yield place | {"metric": "converged", "setting": setting, "value": 1.0}
         if "spline" in one["id"]:
-            yield place | {"metric": "spline_gap", "item": item, "value": 0.001}
+            yield place | {"metric": "spline_gap", "setting": setting, "value": 0.001}
         for k in range(10):
             predicted = (k + 0.5) / 20
             off = 0.3 * ("none" in one["id"]) * (value is not None and value < 1)
@@ -302,27 +305,28 @@ def _fitted(one, place, item, value, rng):
             ):
                 yield place | {
                     "metric": f"reliability_{metric}",
-                    "item": f"{item}#{k}",
+                    "setting": setting,
+                    "part": str(k),
                     "value": number,
                 }
 
 
 def _ranking(place, rng):
-    for item, spread in (
-        ("l=1.0", 0.0),
-        ("l=0.1", 0.004),
-        ("l=0.01", 0.013),
-        ("positives l=0.1", 0.01),
-        ("one pair", 0.38),
+    for part, rate, spread in (
+        ("zeros", 1.0, 0.0),
+        ("zeros", 0.1, 0.004),
+        ("zeros", 0.01, 0.013),
+        ("positives", 0.1, 0.01),
+        ("one pair", None, 0.38),
     ):
-        at = place | {"item": item}
+        at = place | {"part": part, "keep_rate": rate}
         yield at | {"metric": "auc_bias", "value": rng.normal(0, spread / 30)}
         yield at | {"metric": "auc_spread", "value": spread}
-        if item.startswith("l="):
+        if part == "zeros":
             yield at | {"metric": "auc_covered", "value": 0.95 + rng.normal(0, 0.004)}
     for budget in (100, 400):
         for rho in SHARES:
-            at = place | {"item": f"N={budget},rho={rho}"}
+            at = place | {"setting": f"N={budget},rho={rho}"}
             bound = np.sqrt(np.log(40) / (2 * rho * (1 - rho) * budget))
             for metric, value in (
                 ("auc_deviation", 0.3 * bound + rng.normal(0, 1e-4)),

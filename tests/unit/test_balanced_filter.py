@@ -124,7 +124,7 @@ def test_one_class_gives_no_classifier_and_is_counted_and_told(caplog):
     study = data()
     study.labels[0]["y_general"][study.X[:, 0] > 0] = 1.0
     arrays, predictions = train(study, acceptance={"alpha=0.5": np.array([0.0, 1.0])})
-    assert arrays["no_classifier@alpha=0.5"] == 1 and "coefficient@alpha=0.5" not in arrays
+    assert arrays["no_classifier", "alpha=0.5"] == 1 and ("coefficient", "alpha=0.5") not in arrays
     assert set(predictions["setting"].to_pylist()) == {EVERYONE}
     assert "not both outcomes at alpha=0.5 (" in caplog.text
 
@@ -133,12 +133,12 @@ def test_nothing_is_trained_without_a_classifier_or_an_outcome():
     for study, options in ((data(), {"classifier": "none"}), (data(outcome=False), {})):
         arrays, predictions = train(study, **options)
         assert predictions.num_rows == 0 and predictions.column_names[0] == "repeat"
-        assert set(arrays) == {f"rows_accepted@{s}" for s in (EVERYONE, "alpha=0", "alpha=0.5")}
+        assert set(arrays) == {("rows_accepted", s) for s in (EVERYONE, "alpha=0", "alpha=0.5")}
 
 
 def test_alpha_zero_is_everyone():
     arrays, predictions = train(data())
-    np.testing.assert_array_equal(arrays["coefficient@alpha=0"], arrays[f"coefficient@{EVERYONE}"])
+    np.testing.assert_array_equal(arrays["coefficient", "alpha=0"], arrays["coefficient", EVERYONE])
     assert predictions.column_names == ["repeat", "row", "setting", "p"]
 
 
@@ -154,7 +154,7 @@ def test_only_settings_of_the_grid_are_trained():
     assert model.asked(grid) == ["alpha=0", "alpha=0.3", "alpha=1"]
     assert model.asked(["eta=0.25", "eta=1"]) == ["eta=1"] and model.asked([""]) == [""]
     arrays, _ = train(data(), settings=[0.5])
-    assert "rows_accepted@alpha=0" not in arrays
+    assert ("rows_accepted", "alpha=0") not in arrays
 
 
 def test_the_draw_accepts_by_the_probability_of_the_leaf():
@@ -163,8 +163,8 @@ def test_the_draw_accepts_by_the_probability_of_the_leaf():
     right = study.X[study.labels[0]["role"] == "train", 0] > 0
     expected = 0.25 * (~right).sum() + right.sum()
     spread = np.sqrt(0.25 * 0.75 * (~right).sum())
-    assert abs(arrays["rows_accepted@alpha=0.5"] - expected) < 4 * spread
-    assert arrays["rows_accepted@alpha=0"] == len(right)
+    assert abs(arrays["rows_accepted", "alpha=0.5"] - expected) < 4 * spread
+    assert arrays["rows_accepted", "alpha=0"] == len(right)
 
 
 def test_methods_share_the_coins_of_the_rows():
@@ -173,7 +173,7 @@ def test_methods_share_the_coins_of_the_rows():
     study = data()
     less, _ = train(study, acceptance={"alpha=0.5": np.array([0.2, 0.5])}, classifier="none")
     more, _ = train(study, acceptance={"alpha=0.5": np.array([0.2, 0.6])}, classifier="none")
-    assert more["rows_accepted@alpha=0.5"] > less["rows_accepted@alpha=0.5"]
+    assert more["rows_accepted", "alpha=0.5"] > less["rows_accepted", "alpha=0.5"]
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3, 1.0])

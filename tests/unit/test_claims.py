@@ -130,7 +130,7 @@ def test_comparisons_mean_what_they_say(metrics, plan, comparison, margin, expec
     assert found["verdict"] == expected
 
 
-def test_aggregates_take_the_worst_item(metrics, plan):
+def test_aggregates_take_the_worst_value(metrics, plan):
     rule = {
         "metric": "balance_before",
         "aggregate": "max_abs",

@@ -9,11 +9,11 @@ import report_offers as offers
 import report_rates as rates
 import report_subsampled as subsampled
 from counterweight.errors import CounterweightError
+from counterweight.files.settings import setting_options
 from counterweight.plan.components import declared, load, registry
 from counterweight.reporting.page import style
 from counterweight.reporting.page.results import StudyResults
 from counterweight.reporting.page.style import save_svg, spread, svg_text
-from counterweight.reporting.page.wording import parts_of
 from matplotlib.text import Text
 
 FIGURES = sorted(registry("figure"))
@@ -148,8 +148,8 @@ def test_a_model_that_is_not_there_is_told(plan, metrics, folder):
         study.model("logistic", repeat=7)
 
 
-def test_settings_are_read_from_items():
-    assert parts_of("inertia=0.9,iterations=5,shifts=all") == {
+def test_the_options_of_settings_are_read():
+    assert setting_options("inertia=0.9,iterations=5,shifts=all") == {
         "inertia": 0.9,
         "iterations": 5.0,
         "shifts": "all",
@@ -220,7 +220,7 @@ def test_the_uncorrected_line_does_not_flatten_the_others(drawn_from, made):
 def test_losses_that_grow_many_times_get_a_logarithmic_axis(made):
     plan, metrics = made
     worse = metrics.copy()
-    grown = worse["item"].eq("keep_rate=0.001") & worse["source"].str.endswith("weights")
+    grown = worse["setting"].eq("keep_rate=0.001") & worse["source"].str.endswith("weights")
     worse.loc[grown & (worse["metric"] == "brier"), "value"] *= 6
     figure = load("figure", "keep_rates")(results("bank_subsampled", plan, worse, "."))
     assert {ax.get_yscale() for ax in figure.axes} == {"log"}

@@ -1,4 +1,4 @@
-"""Claims of Deng et al. (2023), and the rules that they need: limits, items, patterns."""
+"""Claims of Deng et al. (2023), and the rules that they need: limits, settings, patterns."""
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_verdicts_follow_the_numbers(deng, everything):
     before = decide(deng[0], metrics, plan).set_index("id")["verdict"]
     assert before["B05"] == before["B22"] == before["B24"] == "reproduced"
     rows = (metrics["source"] == "alpha_beta") & (metrics["metric"] == "disclosivity")
-    one = rows & (metrics["item"] == "alpha=0.3") & (metrics["repeat"] == 1)
+    one = rows & (metrics["setting"] == "alpha=0.3") & (metrics["repeat"] == 1)
     beyond = metrics.assign(value=metrics["value"].where(~one, 0.3 + 1e-5))
     after = decide(deng[0], beyond, plan).set_index("id")["verdict"]
     assert after["B05"].startswith("depends on"), "a single run beyond its budget"
@@ -110,7 +110,7 @@ def test_not_dominating_asks_for_more_than_a_tie(deng):
     assert {rule["margin"] for rule in claims["B09"]["decide"]} == {0.01}
 
 
-def test_items_are_compared_one_by_one_with_the_number_in_their_name(small):
+def test_settings_are_compared_one_by_one_with_the_number_in_them(small):
     rule = {
         "metric": "disclosivity",
         "left": "alpha_beta",
@@ -125,19 +125,19 @@ def test_items_are_compared_one_by_one_with_the_number_in_their_name(small):
     assert verdict(small, **wrong, each="max")["verdict"] == "cannot", "everyone has no alpha"
 
 
-def test_items_that_one_side_lacks_are_passed_over():
+def test_settings_that_one_side_lacks_are_passed_over():
     left = pd.DataFrame({"a": [1.0, 2.0], "b": [5.0, 6.0]})
     right = pd.DataFrame({"b": [4.0, 7.0], "c": [0.0, 0.0]})
     assert quantities.differences(left, right, "max", False, False).tolist() == [1.0, -1.0]
-    with pytest.raises(quantities.Missing, match="no item in common"):
+    with pytest.raises(quantities.Missing, match="no setting or part in common"):
         quantities.differences(left, right[["c"]], "max", False, False)
 
 
-def test_a_pattern_names_some_items(small):
+def test_a_pattern_names_some_parts(small):
     rule = {"metric": "group_share", "right": 0.0, "comparison": "greater"}
-    left = {"source": "alpha_beta", "item": "alpha=0.2#*", "aggregate": "max"}
+    left = {"source": "alpha_beta", "setting": "alpha=0.2", "part": "*", "aggregate": "max"}
     assert verdict(small, left=left, **rule)["effect"] == pytest.approx(0.6)
-    left["item"] = "alpha=0.2#b"
+    left["part"] = "b"
     assert verdict(small, left=left, **rule)["effect"] == pytest.approx(0.4)
 
 
@@ -159,7 +159,7 @@ def test_the_schema_refuses_what_the_rules_do_not_know(tmp_path):
 
 
 def test_rules_are_told_with_the_rows_and_the_numbers_that_they_compare(small):
-    left = {"source": "alpha_beta", "item": "alpha=0.2"}
+    left = {"source": "alpha_beta", "setting": "alpha=0.2"}
     text = verdict(
         small, metric="imbalance", left=left, right=left | {"target": "train"}, comparison="greater"
     )["text"]

@@ -80,7 +80,8 @@ def study(proxy, setting, recipe=None, frame=None):
                 "repeat": np.zeros(1, int),
                 "metric": np.array(["imbalance"], object),
                 "target": np.array(["test"], object),
-                "item": np.array([setting], object),
+                "setting": np.array([setting], object),
+                "part": np.array([""], object),
                 "value": np.array([0.123]),
             },
             selector={

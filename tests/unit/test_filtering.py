@@ -17,6 +17,7 @@ from counterweight.files.study_data import StudyData
 from counterweight.models.filters.training import coins
 from counterweight.numerics.groups import leaf_table, memberships
 from counterweight.numerics.leaves import interpolated, interpolated_rows
+from records import where
 from stage_jobs import run_script
 
 #: Groups a and b on the left and on the right, in training and in test rows.
@@ -41,8 +42,8 @@ class TwoLeaves:
 def study(order=None, rename=None, second=False, outcome=False):
     side, group, role = [], [], []
     for name, table in (("train", TRAIN), ("test", TEST)):
-        for (where, who), count in table.items():
-            side += [where] * count
+        for (leaf, who), count in table.items():
+            side += [leaf] * count
             group += [who] * count
             role += [name] * count
     side, group, role = (np.array(column, object) for column in (side, group, role))
@@ -78,7 +79,7 @@ def evaluate(data, proxy=None, acceptance=None, predictions=None, **asked):
         **asked,
     )
     assert all(np.isfinite(record["value"]) for record in records)
-    keys = [(r["metric"], r["target"], r["item"]) for r in records]
+    keys = [(r["metric"], r["target"], *where(r)) for r in records]
     assert len(set(keys)) == len(keys)
     return {key: record["value"] for key, record in zip(keys, records, strict=True)}
 
@@ -114,13 +115,12 @@ def test_two_leaves_by_hand():
     for (metric, target), value in wanted.items():
         assert found[metric, target, "alpha=0.5"] == pytest.approx(value, abs=1e-12)
     for group, share in (("a", 0.625), ("b", 0.375)):
-        item = f"alpha=0.5#{group}"
-        assert found["group_share", "train", item] == pytest.approx(share)
+        assert found["group_share", "train", "alpha=0.5", group] == pytest.approx(share)
         base = {"a": 0.7, "b": 0.3}[group]
-        assert found["group_gain", "train", item] == pytest.approx(share / base)
-    assert found["leaf_share", "train", "alpha=0.5#0#a"] == pytest.approx(0.75)
-    assert found["leaf_mass", "train", "alpha=0.5#1"] == pytest.approx(0.2)
-    assert found["leaf_acceptance", "train", "alpha=0.5#0"] == 0.25
+        assert found["group_gain", "train", "alpha=0.5", group] == pytest.approx(share / base)
+    assert found["leaf_share", "train", "alpha=0.5", "0", "a"] == pytest.approx(0.75)
+    assert found["leaf_mass", "train", "alpha=0.5", "1"] == pytest.approx(0.2)
+    assert found["leaf_acceptance", "train", "alpha=0.5", "0"] == 0.25
 
 
 def test_large_leaves_are_those_of_enough_rows():
@@ -140,7 +140,7 @@ def test_alpha_zero_leaves_everything_as_it_is():
             assert found[metric, target, "alpha=0"] == pytest.approx(start)
         assert found["acceptance_rate", target, "alpha=0"] == 1
         assert found["disclosivity", target, "alpha=0"] == pytest.approx(0, abs=1e-15)
-        assert found["group_gain", target, "alpha=0#a"] == pytest.approx(1)
+        assert found["group_gain", target, "alpha=0", "a"] == pytest.approx(1)
 
 
 def test_soft_leaves_count_rows_by_their_share():
@@ -164,25 +164,25 @@ def test_order_of_the_rows_and_names_of_the_groups_do_not_matter():
         if key[0] not in random:
             assert mixed[key] == pytest.approx(value, abs=1e-12)
     swapped = evaluate(study(rename={"a": "z", "b": "c"}))
-    for (metric, target, item), value in plain.items():
+    for (metric, target, *place), value in plain.items():
         if metric in random:
             continue
-        name = item[:-1] + {"a": "z", "b": "c"}[item[-1]] if item[-2:] in ("#a", "#b") else item
-        assert swapped[metric, target, name] == pytest.approx(value, abs=1e-12)
+        names = [{"a": "z", "b": "c"}.get(name, name) for name in place]
+        assert swapped[metric, target, *names] == pytest.approx(value, abs=1e-12)
 
 
 def test_shares_sum_to_one_in_each_class_of_groups():
     found = evaluate(study(second=True))
-    items = {item for metric, _, item in found if metric == "group_share"}
-    assert items == {
-        f"{s}#{g}" for s in ("alpha=0", "alpha=0.5") for g in ("g=a", "g=b", "h=p", "h=q")
+    places = {tuple(place) for metric, _, *place in found if metric == "group_share"}
+    assert places == {
+        (s, g) for s in ("alpha=0", "alpha=0.5") for g in ("g=a", "g=b", "h=p", "h=q")
     }
     for target in ("train", "test"):
         for block in (("g=a", "g=b"), ("h=p", "h=q")):
-            total = sum(found["group_share", target, f"alpha=0.5#{name}"] for name in block)
+            total = sum(found["group_share", target, "alpha=0.5", name] for name in block)
             assert total == pytest.approx(1)
     parts = [
-        found["group_share", "train", f"alpha=0.5#{g}"] - 0.5 for g in ("g=a", "g=b", "h=p", "h=q")
+        found["group_share", "train", "alpha=0.5", g] - 0.5 for g in ("g=a", "g=b", "h=p", "h=q")
     ]
     assert found["imbalance", "train", "alpha=0.5"] == pytest.approx(np.linalg.norm(parts))
 
@@ -246,7 +246,7 @@ def test_expected_shares_are_the_mean_of_many_draws():
     accepted = draws @ Z[train]
     pooled = accepted.sum(axis=0) / accepted.sum()
     found = evaluate(data)
-    assert found["group_share", "train", "alpha=0.5#a"] == pytest.approx(pooled[0], abs=0.003)
+    assert found["group_share", "train", "alpha=0.5", "a"] == pytest.approx(pooled[0], abs=0.003)
     assert found["collected", "train", "alpha=0.5"] == pytest.approx(
         draws.sum(axis=1).mean(), abs=0.1
     )
@@ -333,16 +333,18 @@ def test_accuracies_by_hand():
         "setting": np.array(["everyone"] * 5 + ["alpha=0"] * 5, object),
     }
     outcome = np.array([1.0, 0.0, 1.0, 1.0, np.nan])
-    arrays = {"rows_accepted@alpha=0": 7, "no_classifier@alpha=1": 1.0}
+    arrays = {("rows_accepted", "alpha=0"): 7, ("no_classifier", "alpha=1"): 1.0}
     records = classifier_records(predictions, arrays, np.arange(5, 10), outcome, Z, ["a", "b", "c"])
-    found = {(r["metric"], r["item"]): r["value"] for r in records}
+    found = {(r["metric"], *where(r)): r["value"] for r in records}
     # Rows 5 to 8: everyone predicts .7 .2 .9 .1 (right, right, right, wrong).
     assert found["accuracy", "everyone"] == 0.75
-    assert found["accuracy_group", "everyone#a"] == 1.0
-    assert found["accuracy_group", "everyone#b"] == found["accuracy_worst", "everyone"] == 0.5
+    assert found["accuracy_group", "everyone", "a"] == 1.0
+    assert found["accuracy_group", "everyone", "b"] == found["accuracy_worst", "everyone"] == 0.5
     # alpha=0 predicts .9 .1 .9 .2 for the rows 5 to 8.
     assert found["accuracy", "alpha=0"] == 0.75
-    assert found["groups_untested", "alpha=0"] == 1 and ("accuracy_group", "alpha=0#c") not in found
+    assert (
+        found["groups_untested", "alpha=0"] == 1 and ("accuracy_group", "alpha=0", "c") not in found
+    )
     assert found["rows_accepted", "alpha=0"] == 7 and found["no_classifier", "alpha=1"] == 1
     assert {r["target"] for r in records if r["metric"].startswith("acc")} == {"test"}
 
@@ -442,7 +444,7 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
         selector="tree_proxy",
     )
     records = pd.read_parquet(at["records"])
-    settings = set(records.query("metric == 'accuracy'")["item"])
+    settings = set(records.query("metric == 'accuracy'")["setting"])
     assert settings == ({"everyone", "eta=0", "eta=0.5"} if outcome else set())
     expected = pd.read_parquet(at["weights"])
     found = records.query("metric == 'acceptance_rate' and target == 'train'")
@@ -450,5 +452,5 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
         [expected["repeat"], expected["setting"]]
     )
     np.testing.assert_allclose(
-        found.set_index(["repeat", "item"])["value"].sort_index(), rates.sum().sort_index()
+        found.set_index(["repeat", "setting"])["value"].sort_index(), rates.sum().sort_index()
     )

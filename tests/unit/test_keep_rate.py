@@ -100,7 +100,7 @@ def test_the_share_of_positives_is_that_of_the_whole_log():
     shares = {}
     for rate in (1.0, RATE):
         records = describe_labels(*labeled(frame, rate), dropped=0)
-        found = [r for r in records if r["metric"] == "positive_share" and r["item"] == "target"]
+        found = [r for r in records if r["metric"] == "positive_share" and r["part"] == "target"]
         shares[rate] = found[0]
     difference = shares[RATE]["value"] - shares[1.0]["value"]
     assert abs(difference) < 3 * shares[RATE]["standard_error"]

@@ -165,7 +165,7 @@ def test_unknown_columns_and_values_are_told():
 def test_sizes_sum_to_all_rows():
     labels, truth = labeled(table(), lambda f, t, rng: (f["a"] > 0).to_numpy())
     records = describe_labels(labels, truth, dropped=5)
-    sizes = {r["metric"]: r["value"] for r in records if r["repeat"] == 0 and not r.get("item")}
+    sizes = {r["metric"]: r["value"] for r in records if r["repeat"] == 0 and not r.get("part")}
     assert sizes["rows_labeled"] + sizes["rows_unlabeled"] + sizes["rows_test"] == 300
     assert sizes["rows_all"] == 300 and sizes["rows_dropped"] == 5
 

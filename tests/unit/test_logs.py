@@ -126,7 +126,7 @@ def test_known_values_come_first_and_other_knowledge_is_left(tmp_path):
 def test_records_count_and_measure(tmp_path):
     frame = table()
     _, records = run(tmp_path, frame, **AB)
-    found = {(r["metric"], r.get("item", "")): r["value"] for r in records}
+    found = {(r["metric"], r.get("part", "")): r["value"] for r in records}
     assert found["rows_log", ""] == found["rows_on_policy", ""] == found["rows_dropped", ""] == 100
     assert found["rows_all", ""] == 200
     for role, policy in (("log", "a"), ("on_policy", "b")):

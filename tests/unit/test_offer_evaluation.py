@@ -6,6 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.offers.evaluate import OPTIONS, drawn, evaluate_offers
 from counterweight.models.choice.offers import acceptance, expected_revenue, optimal_offer
 from counterweight.numerics.gaussian_mixture import Mixture
+from records import where
 
 ETA, K = np.array([0.15, 0.9, 0.5]), np.array([8.0, 15.0, 5.0])
 
@@ -89,9 +90,7 @@ def evaluated(made, predictions, models=None, offer=None, known=mixture, **optio
         **options,
     )
     assert np.isfinite([record["value"] for record in records]).all()
-    return {
-        (record["repeat"], record["metric"], record.get("item", "")): record for record in records
-    }
+    return {(record["repeat"], record["metric"], *where(record)): record for record in records}
 
 
 def perfect(made):
@@ -103,7 +102,7 @@ def perfect(made):
 def test_the_truth_has_no_error_and_claims_what_is_true():
     made = world()
     found = evaluated(made, perfect(made))
-    value = {metric: record["value"] for (_, metric, _), record in found.items()}
+    value = {metric: record["value"] for (_, metric, *_), record in found.items()}
     test = made[1]["role"] == "test"
     truth = {name: values[test] for name, values in made[2].items()}
     assert value["rmse"] == value["rmse_test"] == 0
@@ -137,7 +136,7 @@ def test_errors_by_component_add_up():
     rng = np.random.default_rng(1)
     p = np.clip(made[2]["p"] + 0.1 * rng.normal(size=3000), 0, 1)
     found = evaluated(made, said(made[2], made[1], p, np.full(3000, 0.5)))
-    parts = [found[0, "rmse_component", f"hard#{j}"] for j in range(3)]
+    parts = [found[0, "rmse_component", "hard", str(j)] for j in range(3)]
     whole = found[0, "rmse", "hard"]
     squares = sum(part["value"] ** 2 * part["rows"] for part in parts)
     assert sum(part["rows"] for part in parts) == whole["rows"]
@@ -149,11 +148,11 @@ def test_components_are_described():
     found = evaluated(made, perfect(made))
     own = (made[1]["role"] == "train") & (made[2]["component"] == 1)
     share = made[2]["answer"][own].mean()
-    assert found[0, "component_imbalance", "#1"]["value"] == pytest.approx((0.5 - share) ** 2)
-    assert found[0, "component_eta", "#1"]["value"] == 0.9
-    assert found[0, "component_k", "#2"]["value"] == 5
+    assert found[0, "component_imbalance", "1"]["value"] == pytest.approx((0.5 - share) ** 2)
+    assert found[0, "component_eta", "1"]["value"] == 0.9
+    assert found[0, "component_k", "2"]["value"] == 5
     # Two unit Gaussians at distance 3: exp(-9 / 8).
-    assert found[0, "component_overlap", "#1"]["value"] == pytest.approx(np.exp(-9 / 8))
+    assert found[0, "component_overlap", "1"]["value"] == pytest.approx(np.exp(-9 / 8))
 
 
 def test_errors_of_sums_and_quartiles_of_offers():
@@ -198,13 +197,13 @@ def test_the_divergence_is_nothing_for_the_truth_and_known_for_shifted_gaussians
     made = world(400)
     arrays = {name: np.array(values) for name, values in mixture().items()}
     found = evaluated(made, perfect(made), {(0, "general"): arrays})
-    assert found[0, "kl", ""]["value"] == 0
-    assert found[0, "components_chosen", ""]["value"] == 3
+    assert found[0, "kl"]["value"] == 0
+    assert found[0, "components_chosen"]["value"] == 3
     one = {"weights": np.ones(1), "means": np.zeros((1, 2)), "covariances": np.eye(2)[None]}
     moved = one | {"means": np.array([[0.3, 0.4]])}
     made[2]["component"][:] = 0
     found = evaluated(made, perfect(made), {(0, "general"): moved}, known=lambda: one)
-    kl = found[0, "kl", ""]
+    kl = found[0, "kl"]
     assert kl["value"] == pytest.approx(0.125, abs=4 * kl["standard_error"])
 
 
@@ -235,15 +234,15 @@ def test_counts_curves_and_intervals_of_the_fit_are_passed_on():
         "mdl": np.array([900.0, 850.0]),
         "log_likelihoods": np.array([-800.0, -700.0]),
         "log_likelihood": np.array(-700.0),
-        "revenue_claimed@hard": np.array([3.0, 5.0]),
+        ("revenue_claimed", "hard"): np.array([3.0, 5.0]),
     }
     found = evaluated(made, perfect(made), {(0, "general"): arrays})
     expected = {
-        ("slopes_at_bound", ""): 2,
-        ("mdl", "1"): 900,
-        ("mdl", "2"): 850,
-        ("log_likelihood", "2"): -700,
-        ("log_likelihood", ""): -700,
+        ("slopes_at_bound",): 2,
+        ("mdl", 1): 900,
+        ("mdl", 2): 850,
+        ("log_likelihood", 2): -700,
+        ("log_likelihood",): -700,
         ("revenue_claimed_low", "hard"): 3,
         ("revenue_claimed_high", "hard"): 5,
     }
@@ -255,7 +254,7 @@ def test_a_table_without_truth_is_evaluated_by_its_answers(caplog):
     known = {name: truth[name] for name in ("repeat", "row", "answer")}
     predictions = said(truth, labels, truth["p"], np.full(500, 0.5), "", segment=np.full(500, -1))
     found = evaluated((features, labels, known), predictions, known=None, density="estimated")
-    metrics = {metric for _, metric, _ in found}
+    metrics = {metric for _, metric, *_ in found}
     assert {"log_loss", "brier", "auc", "enrolment_actual", "revenue_snips"} <= metrics
     assert not {"rmse", "rmse_floor", "revenue_best_possible", "offer_variation"} & metrics
 
@@ -264,7 +263,7 @@ def test_without_test_rows_the_training_rows_are_used():
     made = world(500, test_share=0.0)
     found = evaluated(made, perfect(made))
     assert found[0, "enrolment_actual", "hard"]["value"] == made[2]["answer"].sum()
-    assert "rmse_test" not in {metric for _, metric, _ in found}
+    assert "rmse_test" not in {metric for _, metric, *_ in found}
 
 
 def test_prices_earn_themselves():

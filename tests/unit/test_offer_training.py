@@ -203,7 +203,7 @@ def test_bootstrap_intervals_are_stored_by_total_and_setting():
     for setting in ("hard", "soft"):
         rows = used & (np.array(table["setting"].to_pylist()) == setting)
         for name, column in (("enrolment_predicted", "p"), ("revenue_claimed", "best_revenue")):
-            low, high = arrays[f"{name}@{setting}"]
+            low, high = arrays[name, setting]
             total = table[column].to_numpy()[rows].sum()
             assert low < total < high and high - low == pytest.approx(3.92, abs=0.8)
 

@@ -261,7 +261,7 @@ def test_records_count_and_measure():
     frame = table(low=5.0, high=25.0)
     labels, truth = label(frame, repeats=2, low=5.0, high=25.0)
     records = {
-        (r["repeat"], r["metric"], r.get("item", "")): r for r in describe_offers(labels, truth, 3)
+        (r["repeat"], r["metric"], r.get("part", "")): r for r in describe_offers(labels, truth, 3)
     }
     assert records[0, "rows_train", ""]["value"] == 30
     assert records[1, "rows_test", ""]["value"] == 10

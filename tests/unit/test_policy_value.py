@@ -9,6 +9,7 @@ from counterweight.evaluation.values.log_resamples import ShortLogs
 from counterweight.evaluation.values.policy_value import OPTIONS, policy_value
 from counterweight.evaluation.values.value import PolicyValue
 from counterweight.files import streams, tables
+from records import where
 
 TRUTH = (
     ("policy", "string"),
@@ -63,9 +64,10 @@ def records(study, request):
     return request.param, run(study, resample=request.param)
 
 
-def values(records, metric, item=None):
+def values(records, metric, *place):
+    """Values of a metric, of one place where it is given."""
     return np.array(
-        [r["value"] for r in records if r["metric"] == metric and item in (None, r.get("item", ""))]
+        [r["value"] for r in records if r["metric"] == metric and place in ((), where(r))]
     )
 
 
@@ -94,14 +96,16 @@ def test_options_are_those_of_the_function():
 
 def test_every_metric_of_the_protocol_is_there(records):
     kind, found = records
-    estimators, rates = ("ips", "ips_lost", "snips", "dr"), ("1.0", "0.5", "0.1", "0.01")
-    items = {f"{name} l={rate}" for name in estimators for rate in rates}
+    estimators, rates = ("ips", "ips_lost", "snips", "dr"), (1.0, 0.5, 0.1, 0.01)
+    places = {(name, rate) for name in estimators for rate in rates}
     for metric in ("value", "error", "covered", "subsampling_error"):
-        assert {r["item"] for r in found if r["metric"] == metric} == items
+        assert {where(r) for r in found if r["metric"] == metric} == places
         assert len(values(found, metric)) == 16 * 12
         assert {r["repeat"] for r in found if r["metric"] == metric} == set(range(12))
     for metric in ("whole_value", "whole_low", "whole_high", "effective_rows", "largest_weight"):
-        assert {r["item"] for r in found if r["metric"] == metric} == items | set(estimators)
+        assert {where(r) for r in found if r["metric"] == metric} == places | {
+            (name,) for name in estimators
+        }
     assert len(values(found, "truth")) == 1
     assert len(values(found, "ratio_bias", "n=250")) == 20
     assert (len(values(found, "covered_whole")) > 0) == (kind == "bootstrap")
@@ -114,8 +118,8 @@ def test_dropping_or_altering_zero_rows_changes_nothing_at_all(records):
     _, found = records
     for metric in ("drop_zero_change", "zero_details_change"):
         assert values(found, metric).tolist() == [0.0] * 12
-    assert (values(found, "subsampling_error", "ips l=0.01") == 0).all()
-    assert (values(found, "subsampling_error", "dr l=1.0") == 0).all()
+    assert (values(found, "subsampling_error", "ips", 0.01) == 0).all()
+    assert (values(found, "subsampling_error", "dr", 1.0) == 0).all()
 
 
 def test_the_whole_log_is_that_of_its_rows(study, records):
@@ -130,24 +134,24 @@ def test_the_whole_log_is_that_of_its_rows(study, records):
 
 def test_the_whole_log_at_a_rate_holds_what_its_rejection_leaves(study, records):
     _, found = records
-    count = {r["item"]: r["rows"] for r in found if r["metric"] == "whole_value"}
+    count = {where(r): r["rows"] for r in found if r["metric"] == "whole_value"}
     zero = (log_columns(study)["reward"] == 0).sum()
     for rate in (0.5, 0.1, 0.01):
-        kept = count[f"snips l={rate}"] - (ROWS - zero)
+        kept = count["snips", rate] - (ROWS - zero)
         assert abs(kept - rate * zero) < 5 * np.sqrt(zero * rate * (1 - rate))
     for name in ("ips", "ips_lost", "snips", "dr"):
-        assert values(found, "whole_value", f"{name} l=1.0") == values(found, "whole_value", name)
+        assert values(found, "whole_value", name, 1.0) == values(found, "whole_value", name)
     # With the count of all rows known, rejection changes neither the value nor its interval.
     for metric in ("whole_value", "whole_low", "whole_high"):
-        same = {float(values(found, metric, f"ips l={rate}")[0]) for rate in (1.0, 0.1, 0.01)}
+        same = {float(values(found, metric, "ips", rate)[0]) for rate in (1.0, 0.1, 0.01)}
         assert max(same) - min(same) <= 1e-12 * abs(max(same))
 
 
 def test_a_log_without_any_zero_row_left_has_no_value_that_needs_one(study):
     found = run(study, resample="split", resamplings=40, keep_rates=(1.0, 0.0001))
-    missing = {r["item"]: r["value"] for r in found if r["metric"] == "values_missing"}
-    assert missing["snips l=0.0001"] > 0
-    assert missing["ips l=0.0001"] == 0
+    missing = {where(r): r["value"] for r in found if r["metric"] == "values_missing"}
+    assert missing["snips", 0.0001] > 0
+    assert missing["ips", 0.0001] == 0
 
 
 def test_split_parts_are_consecutive_and_equal(study):
@@ -158,18 +162,18 @@ def test_split_parts_are_consecutive_and_equal(study):
         expected = PolicyValue().update(**part)
         for name in ("ips", "snips", "dr"):
             value = getattr(expected, name)().value
-            assert values(found, "value", f"{name} l=1.0")[r] == pytest.approx(value, rel=1e-12)
+            assert values(found, "value", name, 1.0)[r] == pytest.approx(value, rel=1e-12)
     # Rows are rejected by their key: another number of parts keeps the same rows.
-    per_row = values(found, "rows_per_nonzero", "l=0.1")
+    per_row = values(found, "rows_per_nonzero", 0.1)
     other = run(study, resample="split", resamplings=5)
-    assert values(other, "rows_per_nonzero", "l=0.1").tolist() == per_row.tolist()
+    assert values(other, "rows_per_nonzero", 0.1).tolist() == per_row.tolist()
 
 
 def test_errors_and_coverage_are_against_the_truth(records):
     _, found = records
-    for item in ("ips l=1.0", "dr l=0.1"):
+    for place in (("ips", 1.0), ("dr", 0.1)):
         np.testing.assert_allclose(
-            values(found, "error", item), values(found, "value", item) - VALUE, atol=1e-15
+            values(found, "error", *place), values(found, "value", *place) - VALUE, atol=1e-15
         )
     assert 0.5 < values(found, "covered").mean() <= 1
     (truth,) = (r for r in found if r["metric"] == "truth")
@@ -183,9 +187,7 @@ def test_a_policy_has_its_own_line_of_truth_or_the_common_one(study):
 
 def test_rates_are_nested_and_rows_per_nonzero_follow_them(records):
     _, found = records
-    per = {
-        rate: values(found, "rows_per_nonzero", f"l={rate}")[0] for rate in (1.0, 0.5, 0.1, 0.01)
-    }
+    per = {rate: values(found, "rows_per_nonzero", rate)[0] for rate in (1.0, 0.5, 0.1, 0.01)}
     assert per[1.0] > per[0.5] > per[0.1] > per[0.01] > 1
     for rate in (0.5, 0.1):
         assert per[rate] == pytest.approx(1 + rate * (per[1.0] - 1), rel=0.05)
@@ -196,13 +198,13 @@ def test_identity_gaps_average_to_zero(study):
     found = run(study, resamplings=100)
     for name in ("reward", "importance"):
         for rate in (0.5, 0.1):
-            gaps = values(found, "identity_gap", f"{name} l={rate}")
+            gaps = values(found, "identity_gap", name, rate)
             # The weighted mean of a rejected log is a ratio: it has a bias of its own, of the
             # order of its variance.
             slack = 2 * gaps.var() + 4 * gaps.std() / np.sqrt(len(gaps))
             assert abs(gaps.mean()) < slack
             assert gaps.std() > 0
-        assert (values(found, "identity_gap", f"{name} l=1.0") == 0).all()
+        assert (values(found, "identity_gap", name, 1.0) == 0).all()
 
 
 def test_ratio_bias_times_n_does_not_depend_on_n(records):
@@ -241,17 +243,17 @@ def test_without_a_reward_model_there_is_no_doubly_robust_value(study, tmp_path)
         study / "truth.parquet",
         resamplings=2,
     )
-    items = {r["item"].split()[0] for r in found if r["metric"] == "whole_value"}
-    assert items == {"ips", "ips_lost", "snips"}
+    estimators = {r["measure"] for r in found if r["metric"] == "whole_value"}
+    assert estimators == {"ips", "ips_lost", "snips"}
 
 
 def test_the_same_call_gives_the_same_records_and_seeds_differ(study):
     first = run(study, resample="split")
     assert first == run(study, resample="split")
     other = run(study, resample="split", seed=2)
-    for item, same in (("dr l=0.1", False), ("dr l=1.0", True)):
-        found = values(first, "value", item).tolist()
-        assert (found == values(other, "value", item).tolist()) is same
+    for rate, same in ((0.1, False), (1.0, True)):
+        found = values(first, "value", "dr", rate).tolist()
+        assert (found == values(other, "value", "dr", rate).tolist()) is same
 
 
 def altered(study, tmp_path, name, **columns):
@@ -295,9 +297,9 @@ def test_estimates_that_do_not_exist_are_counted(study, tmp_path):
     p = np.zeros(len(labels["row"]))
     p[useful] = 0.5
     found = run(altered(study, tmp_path, "predictions", p=p), resample="split")
-    assert values(found, "values_missing", "snips l=1.0") == 11
-    assert len(values(found, "value", "snips l=1.0")) == 1
-    assert values(found, "values_missing", "ips l=0.1") == 0
+    assert values(found, "values_missing", "snips", 1.0) == 11
+    assert len(values(found, "value", "snips", 1.0)) == 1
+    assert values(found, "values_missing", "ips", 0.1) == 0
     assert values(found, "rows_unsupported") == ROWS - 50
     never = altered(study, tmp_path, "predictions", p=np.zeros(len(p)))
     with pytest.raises(CounterweightError, match="All 12000 importance weights are 0"):

@@ -11,6 +11,7 @@ from counterweight.evaluation.rates.evaluate import (
     fit_records,
 )
 from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_power, sign_test_rows
+from records import where
 from scipy.stats import binomtest
 
 MEASURES = {"error": "error(everyone)", "ratio": "coverage(male) / coverage(female)"}
@@ -44,11 +45,12 @@ def small():
     return p, y, {"male": male, "female": ~male}
 
 
-def value(records, metric, item="", target="general", column="value"):
+def value(records, metric, *place, target="general", column="value"):
+    """One number; a `place` begins with the measure, if the metric is of one."""
     (found,) = [
         record[column]
         for record in records
-        if record["metric"] == metric and record["target"] == target and record["item"] == item
+        if record["metric"] == metric and record["target"] == target and where(record) == place
     ]
     return found
 
@@ -57,12 +59,12 @@ def test_rates_of_both_rules_are_the_counted_ones(small):
     p, y, members = small
     records = evaluate_rates(*tables(p, y, members), {"accuracy": accuracy}, measures=MEASURES)
     # A score of exactly 0 (p = 1/2) is a no, for the accuracy as well.
-    assert value(records, "error_deterministic") == pytest.approx(3 / 10)
+    assert value(records, "deterministic", "error") == pytest.approx(3 / 10)
     assert value(records, "accuracy") == pytest.approx(1 - 3 / 10)
-    assert value(records, "ratio_deterministic") == pytest.approx((3 / 6) / (1 / 4))
+    assert value(records, "deterministic", "ratio") == pytest.approx((3 / 6) / (1 / 4))
     wrong = np.where(y == 1, 1 - p, p)
-    assert value(records, "error_randomised") == pytest.approx(wrong.mean())
-    assert value(records, "ratio_randomised") == pytest.approx((2.9 / 6) / (1.8 / 4))
+    assert value(records, "randomised", "error") == pytest.approx(wrong.mean())
+    assert value(records, "randomised", "ratio") == pytest.approx((2.9 / 6) / (1.8 / 4))
 
 
 def test_standard_errors_are_binomial_and_those_of_a_ratio_of_independent_rates(small):
@@ -70,21 +72,21 @@ def test_standard_errors_are_binomial_and_those_of_a_ratio_of_independent_rates(
     measures = MEASURES | {"cover": "coverage(male)"}
     records = evaluate_rates(*tables(p, y, members), {}, measures=measures)
 
-    def error(metric):
-        return value(records, metric, column="standard_error")
+    def error(metric, measure):
+        return value(records, metric, measure, column="standard_error")
 
-    assert error("error_deterministic") == pytest.approx(np.sqrt(0.3 * 0.7 / 10))
-    assert error("cover_deterministic") == pytest.approx(np.sqrt(0.25 / 6))
-    assert error("cover_randomised") == pytest.approx(np.std(p[:6]) / np.sqrt(6))
+    assert error("deterministic", "error") == pytest.approx(np.sqrt(0.3 * 0.7 / 10))
+    assert error("deterministic", "cover") == pytest.approx(np.sqrt(0.25 / 6))
+    assert error("randomised", "cover") == pytest.approx(np.std(p[:6]) / np.sqrt(6))
     relative = (0.25 / 6) / 0.5**2 + (0.25 * 0.75 / 4) / 0.25**2
-    assert error("ratio_deterministic") == pytest.approx(2 * np.sqrt(relative))
+    assert error("deterministic", "ratio") == pytest.approx(2 * np.sqrt(relative))
 
 
 def test_a_ratio_to_nothing_is_no_number(small):
     _, y, members = small
     records = evaluate_rates(*tables(np.zeros(10), y, members), {}, measures=MEASURES)
-    assert np.isnan(value(records, "ratio_deterministic"))
-    assert value(records, "error_deterministic") == pytest.approx(0.5)
+    assert np.isnan(value(records, "deterministic", "ratio"))
+    assert value(records, "deterministic", "error") == pytest.approx(0.5)
 
 
 def test_training_values_are_the_models_and_gaps_are_test_minus_training(small):
@@ -93,10 +95,10 @@ def test_training_values_are_the_models_and_gaps_are_test_minus_training(small):
     records = evaluate_rates(
         *tables(p, y, members), {}, measures=MEASURES, models={(0, "general"): arrays}
     )
-    assert value(records, "error_deterministic", target="train") == 0.1
-    assert value(records, "ratio_randomised", target="train") == 1.6
-    tested = value(records, "ratio_randomised")
-    assert value(records, "ratio_gap") == pytest.approx(tested - 1.6)
+    assert value(records, "deterministic", "error", target="train") == 0.1
+    assert value(records, "randomised", "ratio", target="train") == 1.6
+    tested = value(records, "randomised", "ratio")
+    assert value(records, "gap", "ratio") == pytest.approx(tested - 1.6)
 
 
 def test_a_measure_named_objective_takes_nobodys_name(small):
@@ -117,7 +119,7 @@ def test_a_measure_named_objective_takes_nobodys_name(small):
         *tables(p, y, members), {}, measures={"objective": "error(everyone)"}, models=models
     )
     keys = [
-        (record.get("repeat"), record.get("target"), record["metric"], record.get("item", ""))
+        (record.get("repeat"), record.get("target"), record["metric"], where(record))
         for record in records
     ]
     assert len(set(keys)) == len(keys)
@@ -125,7 +127,7 @@ def test_a_measure_named_objective_takes_nobodys_name(small):
 
 def test_training_values_belong_to_their_setting(small):
     p, y, members = small
-    arrays = {f"train_measures@{name}": np.full((2, 2), k + 1.0) for k, name in enumerate(SETTINGS)}
+    arrays = {("train_measures", name): np.full((2, 2), k + 1.0) for k, name in enumerate(SETTINGS)}
     records = evaluate_rates(
         *tables(np.stack([p, p]), y, members, settings=SETTINGS),
         {},
@@ -133,7 +135,7 @@ def test_training_values_belong_to_their_setting(small):
         models={(0, "general"): arrays},
     )
     for k, name in enumerate(SETTINGS):
-        assert value(records, "error_randomised", name, "train") == k + 1.0
+        assert value(records, "randomised", "error", name, target="train") == k + 1.0
 
 
 def test_interpolation_at_equal_values_is_exact_on_a_line():
@@ -154,9 +156,9 @@ def test_equal_ratios_are_compared_within_a_repeat(small):
     records = evaluate_rates(predictions, truth, {}, measures=MEASURES, equal=equal)
     ratios, errors = (4 / 6 / 0.25, 1.0), (0.2, 0.4)
     expected = np.interp(2.0, ratios[::-1], errors[::-1])
-    assert value(records, "error_at_ratio_deterministic", "ratio=2") == pytest.approx(expected)
-    assert value(records, "error_at_ratio_deterministic", "ratio=1") == pytest.approx(0.4)
-    assert not [one for one in records if one["item"] == "ratio=3"]
+    assert value(records, "deterministic_at_equal", "error", "ratio=2") == pytest.approx(expected)
+    assert value(records, "deterministic_at_equal", "error", "ratio=1") == pytest.approx(0.4)
+    assert not [one for one in records if one["setting"] == "ratio=3"]
 
 
 def test_excess_is_relative_to_what_is_asked(small):
@@ -178,9 +180,9 @@ def test_a_deployed_model_is_measured_and_compared(small):
     records = evaluate_rates(
         *tables(p, y, members, deployed), {}, measures=measures, sign_test=True
     )
-    assert value(records, "churn_deterministic") == pytest.approx(2 / 10)
-    assert value(records, "churn_deployed") == 0
-    assert value(records, "error_deployed") == pytest.approx(3 / 10)
+    assert value(records, "deterministic", "churn") == pytest.approx(2 / 10)
+    assert value(records, "deployed", "churn") == 0
+    assert value(records, "deployed", "error") == pytest.approx(3 / 10)
     assert value(records, "disagreement") == pytest.approx(2 / 10)
     assert value(records, "wins_share") == pytest.approx(1 / 2)
     assert not [one for one in records if one["metric"] == "labels_needed"]
@@ -188,29 +190,29 @@ def test_a_deployed_model_is_measured_and_compared(small):
 
 def test_what_a_fit_says_is_told_step_by_step():
     arrays = {
-        "objective@kappa=0.5": [1.0, 0.5, 0.4, 0.4],
-        "multipliers@kappa=0.5": [[0.1], [0.2], [0.3]],
-        "violations@kappa=0.5": [[-0.1], [0.0], [-0.2], [0.0]],
-        "gap@kappa=0.5": [1e-3, 1e-4, 1e-5],
-        "evaluations@kappa=0.5": [30.0],
-        "feasible@kappa=0.5": [1.0],
-        "penalty@kappa=0.5": [0.02],
-        "coefficient_norm@kappa=0.5": [2.0],
-        "train_measures@kappa=0.5": [[0.3, 0.36]],
+        ("objective", "kappa=0.5"): [1.0, 0.5, 0.4, 0.4],
+        ("multipliers", "kappa=0.5"): [[0.1], [0.2], [0.3]],
+        ("violations", "kappa=0.5"): [[-0.1], [0.0], [-0.2], [0.0]],
+        ("gap", "kappa=0.5"): [1e-3, 1e-4, 1e-5],
+        ("evaluations", "kappa=0.5"): [30.0],
+        ("feasible", "kappa=0.5"): [1.0],
+        ("penalty", "kappa=0.5"): [0.02],
+        ("coefficient_norm", "kappa=0.5"): [2.0],
+        ("train_measures", "kappa=0.5"): [[0.3, 0.36]],
     }
     place = {"repeat": 0, "target": "general"}
     records = list(fit_records(arrays, place, ["objective"]))
-    item = "kappa=0.5"
-    assert value(records, "objective", f"{item}#1") == 0.5
-    assert value(records, "multiplier", f"{item}#3#0") == 0.3
-    assert value(records, "violation", f"{item}#0#0") == -0.1
-    assert value(records, "steps_rising", item) == value(records, "steps_violated", item) == 0
-    assert value(records, "largest_violation", item) == 0.0
-    assert value(records, "final_gap", item) == 1e-5
-    assert value(records, "evaluations_per_step", item) == 10.0
-    assert value(records, "late_fall", item) == 0.0
+    setting = "kappa=0.5"
+    assert value(records, "objective", setting, 1) == 0.5
+    assert value(records, "multiplier", setting, "0", 3) == 0.3
+    assert value(records, "violation", setting, "0", 0) == -0.1
+    assert value(records, "steps_rising", setting) == value(records, "steps_violated", setting) == 0
+    assert value(records, "largest_violation", setting) == 0.0
+    assert value(records, "final_gap", setting) == 1e-5
+    assert value(records, "evaluations_per_step", setting) == 10.0
+    assert value(records, "late_fall", setting) == 0.0
     # 0.4 less a penalty of 0.02 / 2 * 4 is the measured 0.36.
-    assert value(records, "objective_unexplained", item) == pytest.approx(0.0, abs=1e-12)
+    assert value(records, "objective_unexplained", setting) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_rises_and_violations_are_counted_not_hidden():
@@ -234,8 +236,8 @@ def test_flattened_steps_are_taken_apart():
         "violations": -np.arange(6.0),
     }
     records = list(fit_records(arrays, {"repeat": 0, "target": "general"}))
-    assert value(records, "multiplier", "#2#1") == 3.0
-    assert value(records, "violation", "#2#0") == -4.0
+    assert value(records, "multiplier", "1", 2) == 3.0
+    assert value(records, "violation", "0", 2) == -4.0
 
 
 def test_convex_bounds_are_tight_and_never_below():
@@ -279,10 +281,10 @@ def test_the_critical_count_of_a_sign_test_is_scipys():
 
 def test_the_papers_cases_are_computed():
     found = {
-        one["item"]: one["value"] for one in paper_cases() if one["metric"] == "sign_test_labels"
+        where(one): one["value"] for one in paper_cases() if one["metric"] == "sign_test_labels"
     }
-    assert found["best 0.8"] == 6
-    assert 900 < found["worst 0.8"] < 1100
+    assert found["power=0.8", "best"] == 6
+    assert 900 < found["power=0.8", "worst"] < 1100
 
 
 def test_a_target_of_nothing_has_no_relative_excess():
@@ -292,7 +294,7 @@ def test_a_target_of_nothing_has_no_relative_excess():
     )
     records = evaluate_rates(predictions, truth, {}, measures={"churn": "churn(all)"})
     found = {r["metric"]: r["value"] for r in records}
-    assert found["churn_deterministic"] == 0 and np.isnan(found["asked_excess_deterministic"])
+    assert found["deterministic"] == 0 and np.isnan(found["asked_excess_deterministic"])
 
 
 def test_the_final_violation_is_that_of_the_classifier_that_is_kept():

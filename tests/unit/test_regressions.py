@@ -13,6 +13,7 @@ from counterweight.evaluation.offers.regressions import (
     regress,
     regression_records,
 )
+from records import where
 
 pytest.importorskip("statsmodels")
 
@@ -67,14 +68,12 @@ def test_overlaps_and_imbalance_as_in_the_paper():
 
 
 def test_records_hold_every_number():
-    records = regression_records(printed_regression("PCM"), "hard")
+    records = regression_records(printed_regression("PCM"), "with_overlap")
     assert len(records) == 4 * 5 + 2
-    assert {record["item"] for record in records} == {
-        "hard",
-        "hard#imbalance",
-        "hard#overlap",
-        "hard#eta",
-        "hard#k",
+    variables = ("imbalance", "overlap", "eta", "k")
+    assert {where(record) for record in records} == {
+        ("with_overlap",),
+        *(("with_overlap", name) for name in variables),
     }
     assert np.isfinite([record["value"] for record in records]).all()
 

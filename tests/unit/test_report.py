@@ -47,7 +47,7 @@ def test_tables_hold_means_differences_and_figures_in_print(plan, metrics):
     table = results_table(metrics, plan, "adult_married", "general", printed)
     assert list(table.columns) == list(LAYOUT)
     table = table[table["metric"] == "accuracy"].set_index("method")
-    rows = metrics.query("study == 'adult_married' and target == 'general' and item == ''")
+    rows = metrics.query("study == 'adult_married' and target == 'general' and part == ''")
     rows = rows[rows["metric"] == "accuracy"].pivot(
         index="repeat", columns="source", values="value"
     )

@@ -15,13 +15,7 @@ from counterweight.reporting.charts.filters import frontier, heatmap, tree
 from counterweight.reporting.claims import decide, load_claims
 from counterweight.reporting.filters import sentences as filter_sentences
 from counterweight.reporting.filters import sheets as filter_sheets
-from counterweight.reporting.filters.tables import (
-    LAYOUT,
-    FilterResults,
-    main_method,
-    setting_value,
-    split_group,
-)
+from counterweight.reporting.filters.tables import LAYOUT, FilterResults, main_method, setting_value
 from counterweight.reporting.page.report import build_report
 from counterweight.reporting.page.results import StudyResults
 from counterweight.reporting.page.style import svg_text
@@ -51,10 +45,9 @@ def cells_of(sheet, label):
     return next(row["cells"] for row in sheet["rows"] if row["label"] == label)
 
 
-def test_settings_and_groups_are_read_from_items():
+def test_the_values_of_settings_are_read():
     assert setting_value("alpha=0.05") == ("alpha", 0.05) and setting_value("eta=1") == ("eta", 1.0)
-    assert setting_value("everyone") is None and setting_value("alpha=0.1#x") is None
-    assert split_group("alpha=0.1#sex=Male") == ("alpha=0.1", "sex=Male")
+    assert setting_value("everyone") is None and setting_value("alpha=0.1,eta=0") is None
 
 
 def test_intervals_are_those_of_every_other_table(small):
@@ -139,7 +132,7 @@ def test_a_tree_beyond_its_budget_is_reported(small):
     assert "at most 0.030 above it ((α,β)-proxy, α = 0.2; fair)" in text
     worse = small.copy()
     rows = (worse["metric"] == "disclosivity") & (worse["target"] == "train")
-    worse.loc[rows & (worse["item"] == "alpha=0.2") & (worse["repeat"] == 1), "value"] = 0.25
+    worse.loc[rows & (worse["setting"] == "alpha=0.2") & (worse["repeat"] == 1), "value"] = 0.25
     text = filter_sentences.disclosure_sentence(FilterResults(worse, filters.settings_of()))
     assert "exceeds α by up to 0.0500" in text, "the worst repeat, not the mean"
 
@@ -170,7 +163,7 @@ def test_the_wanted_shares_are_equal_within_a_class_or_as_told(everything):
 def test_the_start_is_that_of_the_labels_whatever_the_target(small):
     # The labels measure the distance from the study's target, whatever settings there are.
     other = small.copy()
-    other.loc[(other["metric"] == "imbalance") & (other["item"] == "alpha=0"), "value"] = 0.7
+    other.loc[(other["metric"] == "imbalance") & (other["setting"] == "alpha=0"), "value"] = 0.7
     aimed = filters.settings_of(filter={"group": ["x"], "target": {"a": 1.0}})
     assert FilterResults(other, aimed).start("test").mean == 0.5
 

@@ -12,18 +12,13 @@ from counterweight.files.tables import metrics_table, write_table
 from counterweight.reporting.charts.offers import curves, profiles
 from counterweight.reporting.claims import check_names, decide, load_claims
 from counterweight.reporting.offers import sentences as offer_sentences
-from counterweight.reporting.offers.sheets import (
-    optimism,
-    ratio,
-    regression_sheet,
-    sheets,
-    split_kind,
-)
-from counterweight.reporting.offers.tables import LAYOUT, gains, rows_of, split_place
+from counterweight.reporting.offers.sections import offers_table
+from counterweight.reporting.offers.sheets import optimism, ratio, regression_sheet, sheets
+from counterweight.reporting.offers.tables import LAYOUT, gains, rows_of
 from counterweight.reporting.page.report import build_report
 from counterweight.reporting.page.results import StudyResults
 from counterweight.reporting.page.style import svg_text
-from counterweight.reporting.page.tables import all_tables, offers_table
+from counterweight.reporting.page.tables import all_tables
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "noor_2014.yaml"
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom
@@ -38,9 +33,16 @@ def measured(**sources):
     return pd.concat(frames, ignore_index=True)
 
 
-def at(metric, values, item="", target="general", **keys):
+def at(metric, values, setting="", target="general", **keys):
     return [
-        {"metric": metric, "item": item, "repeat": repeat, "value": value, "target": target, **keys}
+        {
+            "metric": metric,
+            "setting": setting,
+            "repeat": repeat,
+            "value": value,
+            "target": target,
+            **keys,
+        }
         for repeat, value in enumerate(values)
     ]
 
@@ -68,13 +70,13 @@ def small():
         ):
             model += at(metric, [float(value)] * 3, way)
     for j, value in enumerate((0.08, 0.12, 0.09)):
-        model += at("rmse_component", [value] * 3, f"hard#{j}")
+        model += at("rmse_component", [value] * 3, "hard", part=str(j))
     plain = at("revenue_actual", [100.0] * 3) + at("revenue_true", [110.0] * 3)
     plain += at("revenue_claimed", [150.0] * 3) + at("revenue_optimal_true", [99.0] * 3)
     plain += at("rmse", [0.2, 0.2, 0.2]) + at("rmse_floor", [0.1] * 3, "soft")
     told = at("rmse", [0.02] * 3)
     for j, value in enumerate((0.01, 0.04, 0.01)):
-        told += at("rmse_component", [value] * 3, f"#{j}")
+        told += at("rmse_component", [value] * 3, part=str(j))
     return measured(predictive_choice=model, logitboost=plain, logitboost__components=told)
 
 
@@ -126,7 +128,7 @@ def test_errors_are_graded_by_the_true_parameters(small):
 
 def test_an_error_far_below_the_floor_is_not_praised(small):
     less = small.copy()
-    less.loc[(less["metric"] == "rmse") & (less["item"] == "hard"), "value"] *= 0.4
+    less.loc[(less["metric"] == "rmse") & (less["setting"] == "hard"), "value"] *= 0.4
     table = offers_table(less, plan_of(), "s")
     text = offer_sentences.floor_sentence(table)
     assert "hard 0.044, 56 % below the error of the true parameters;" in text
@@ -246,20 +248,13 @@ def test_regressions_stand_beside_those_in_print(everything):
     assert [row["label"] for row in sheet["rows"]][:4] == ["imbalance", "overlap", "η", "k"]
 
 
-def test_items_are_taken_apart():
-    assert split_place("hard#with_overlap#eta") == ("hard", "with_overlap#eta")
-    assert split_place("#3") == ("", "3") and split_place("n=3#1")[0] is None
-    assert split_kind("with_overlap#eta") == ("with_overlap", "eta")
-    assert split_kind("eta") == ("", "eta")
-
-
 def test_the_claims_of_the_paper_are_all_there(everything, noor):
     claims, printed = noor
     assert [claim["id"] for claim in claims] == [f"P{number:02d}" for number in range(1, 27)]
     check_names(claims, everything[0])
     assert {claim["id"] for claim in claims if "untestable" in claim} == {"P25", "P26"}
     assert all("verdict" not in claim for claim in claims)
-    sources = {entry["source"].split("#")[0].split()[0] for entry in printed}
+    sources = {entry["source"] for entry in printed}
     assert sources <= set(offers.METHODS)
 
 
@@ -276,7 +271,7 @@ def test_no_claim_holds_whatever_is_measured(everything, noor):
     claims = noor[0]
     before = decide(claims, metrics, plan).set_index("id")["verdict"]
     turned = -3.7 * metrics["value"] + 100.0
-    uneven = metrics["value"] * metrics["study"].str.len() * metrics["item"].str.len()
+    uneven = metrics["value"] * metrics["study"].str.len() * metrics["setting"].str.len()
     changed = [
         decide(claims, metrics.assign(value=value), plan).set_index("id")["verdict"]
         for value in (turned, uneven, 0.0)

@@ -19,7 +19,7 @@ from counterweight.reporting.page.style import svg_text
 from counterweight.reporting.page.tables import results_table
 from counterweight.reporting.page.wording import method_label, metric_name, setting_label, unit
 from counterweight.reporting.rates import sheets as rate_sheets
-from counterweight.reporting.rates.tables import RateNumbers, asked_in, is_rates
+from counterweight.reporting.rates.tables import Rate, RateNumbers, asked_in, is_rates
 from counterweight.reporting.rates.words import is_share, measure_name
 from test_figures import texts
 
@@ -42,19 +42,20 @@ def measured(study, **sources):
     return pd.concat(frames, ignore_index=True)
 
 
-def at(metric, values, item="", target="general", **keys):
+def at(metric, values, setting="", target="general", **keys):
     return [
-        {"target": target, "metric": metric, "item": item, "repeat": repeat, "value": one, **keys}
+        {"target": target, "metric": metric, "setting": setting, "repeat": repeat, "value": one}
+        | keys
         for repeat, one in enumerate(values)
     ]
 
 
-def both(measure, train, test, item=""):
+def both(measure, train, test, setting=""):
     """The same values for both rules, training and test rows."""
     records = []
     for rule in ("deterministic", "randomised"):
-        records += at(f"{measure}_{rule}", train, item, "train")
-        records += at(f"{measure}_{rule}", test, item)
+        records += at(rule, train, setting, "train", measure=measure)
+        records += at(rule, test, setting, measure=measure)
     return records
 
 
@@ -70,7 +71,7 @@ def known():
         + both("error", [0.16] * 3, [0.16, 0.17, 0.18], "kappa=0.5")
         + both("ratio", [1.3] * 3, [1.3] * 3, "kappa=1.0")
         + both("error", [0.18] * 3, [0.18] * 3, "kappa=1.0")
-        + at("error_at_ratio_deterministic", [0.16, 0.16, 0.17], "ratio=2"),
+        + at("deterministic_at_equal", [0.16, 0.16, 0.17], "ratio=2", measure="error"),
     )
     return settings, metrics
 
@@ -107,7 +108,7 @@ def test_sentences_say_what_is_kept(known):
 
 def test_equal_values_are_compared_with_the_main_method(known):
     settings, metrics = known
-    equal = at("error_at_ratio_deterministic", [0.17, 0.18, 0.19], "ratio=2")
+    equal = at("deterministic_at_equal", [0.17, 0.18, 0.19], "ratio=2", measure="error")
     other = measured("known", zafar=both("ratio", [2.0] * 3, [2.0] * 3, "c=0.1") + equal)
     settings = settings | {"methods": [*settings["methods"], rates.method("zafar", {"c": [0.1]})]}
     sheet = view(settings, pd.concat([metrics, other]))["Error at equal ratio"]["sheet"]
@@ -123,7 +124,7 @@ def test_equal_values_are_compared_with_the_main_method(known):
 
 def test_what_few_repeats_reach_is_not_shown(known):
     settings, metrics = known
-    one = metrics["metric"].eq("error_at_ratio_deterministic") & (metrics["repeat"] > 0)
+    one = metrics["metric"].eq("deterministic_at_equal") & (metrics["repeat"] > 0)
     parts = view(settings, metrics[~one])
     cells = parts["Error at equal ratio"]["sheet"]["rows"][0]["cells"]
     assert {cell["text"] for cell in cells} == {"–"}
@@ -131,7 +132,7 @@ def test_what_few_repeats_reach_is_not_shown(known):
 
 def test_gaps_and_excess_are_relative_to_what_was_asked(known):
     settings, metrics = known
-    gaps = measured("known", ramp=at("ratio_gap", [0.0, 0.1, 0.2], "kappa=0.5"))
+    gaps = measured("known", ramp=at("gap", [0.0, 0.1, 0.2], "kappa=0.5", measure="ratio"))
     part = view(settings, pd.concat([metrics, gaps]))["Training and test side by side"]
     first = part["sheet"]["rows"][0]["cells"]
     assert [cell["text"] for cell in first[:4]] == ["0.0 %", "+5.0 %", "0.0 %", "+5.0 %"]
@@ -143,7 +144,7 @@ def test_one_split_has_the_interval_of_its_test_rows(known):
     settings, metrics = known
     single = metrics[metrics["repeat"] == 0].assign(standard_error=0.1)
     numbers = RateNumbers(single, settings)
-    mean, low, high = numbers.estimate("ramp", "ratio_deterministic", "kappa=0.5")
+    mean, low, high = numbers.estimate("ramp", Rate("deterministic", "ratio"), "kappa=0.5")
     assert mean == 2.0 and high - low == pytest.approx(2 * 1.959964 * 0.1)
 
 
@@ -188,7 +189,8 @@ def test_at_least_is_broken_from_below():
 def test_undefined_values_and_infeasible_fits_are_counted(known):
     settings, metrics = known
     hidden = metrics.copy()
-    lost = hidden["metric"].eq("ratio_deterministic") & hidden["target"].eq("general")
+    lost = hidden["measure"].eq("ratio") & hidden["metric"].eq("deterministic")
+    lost &= hidden["target"].eq("general")
     hidden.loc[lost & (hidden["source"] == "ramp") & (hidden["repeat"] == 0), "value"] = np.nan
     short = measured("known", ramp=at("feasible", [0.0, 1.0, 1.0], "kappa=1.0"))
     parts = view(settings, pd.concat([hidden, short]))
@@ -228,9 +230,12 @@ def test_churn_is_compared_with_the_baseline_and_the_deployed_model(run):
 def test_results_tables_tell_errors_in_per_cent(run):
     plan, metrics = run
     table = results_table(metrics, plan, "fairness_sex", "general")
-    assert set(table["metric"]) == {"error_deterministic", "accuracy", "auc"}
-    assert unit("error_deterministic") == ("points", 100.0)
-    assert metric_name("error_deterministic") == "deterministic error"
+    assert set(table["metric"]) == {"accuracy", "auc"}
+    assert unit("deterministic", "error") == ("points", 100.0)
+    assert unit("deterministic", "ratio") == ("", 1.0)
+    assert metric_name("deterministic", "error") == "deterministic error"
+    equal = metric_name("randomised_at_equal", "error", "ratio=2")
+    assert equal == "randomised error at equal ratio"
 
 
 def test_names_of_methods_and_settings():

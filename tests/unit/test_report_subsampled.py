@@ -19,15 +19,10 @@ from counterweight.reporting.logs.subsampled import (
     sweep_table,
     sweep_view,
 )
+from counterweight.reporting.logs.tables import LAYOUT, value_table
 from counterweight.reporting.page.report import build_report
 from counterweight.reporting.page.summaries import coverage_grade, sizes
-from counterweight.reporting.page.tables import (
-    VALUE_LAYOUT,
-    all_tables,
-    results_table,
-    split_item,
-    value_table,
-)
+from counterweight.reporting.page.tables import all_tables, results_table
 from counterweight.reporting.page.wording import digits, method_label, setting_label
 
 CLAIMS = sorted((Path(__file__).resolve().parents[2] / "workflow" / "claims").glob("*.yaml"))
@@ -45,9 +40,9 @@ def measured(study, **sources):
     return pd.concat(frames, ignore_index=True)
 
 
-def at(metric, values, item="", **keys):
+def at(metric, values, **keys):
     return [
-        {"metric": metric, "item": item, "repeat": repeat, "value": value, **keys}
+        {"metric": metric, "repeat": repeat, "value": value, **keys}
         for repeat, value in enumerate(values)
     ]
 
@@ -58,20 +53,21 @@ def logged():
     plan = {"studies": {"log": subsampled.log_study("A log", ["policy"], "column_policy")}}
     records = at("truth", [0.5], standard_error=0.01, rows=900)
     for rate, whole, values, covered in (
-        ("1.0", (0.61, 0.55, 0.7), (0.5, 0.52, 0.54), (1, 1, 1)),
-        ("0.1", (), (0.4, 0.6, 0.8), (1, 0, 1)),
+        (1.0, (0.61, 0.55, 0.7), (0.5, 0.52, 0.54), (1, 1, 1)),
+        (0.1, (), (0.4, 0.6, 0.8), (1, 0, 1)),
     ):
-        item = f"ips l={rate}"
-        # The whole log is estimated with all its rows, so its items have no rate.
-        if rate == "1.0":
+        place = {"measure": "ips", "keep_rate": rate}
+        # The whole log is estimated with all its rows, so its values have no rate.
+        if rate == 1:
             for name, value in zip(("whole_value", "whole_low", "whole_high"), whole, strict=True):
-                records += at(name, [value], "ips", rows=1000)
-            records += at("effective_rows", [800.0], "ips") + at("largest_weight", [20.0], "ips")
-        records += at("value", values, item, rows=1000, standard_error=0.04)
-        records += at("values_missing", [2.0 * (rate == "0.1")], item)
-        records += at("error", [value - 0.5 for value in values], item)
-        records += at("covered", map(float, covered), item)
-        records += at("subsampling_error", [0.5 * (rate == "0.1")] * 3, item)
+                records += at(name, [value], measure="ips", rows=1000)
+            records += at("effective_rows", [800.0], measure="ips")
+            records += at("largest_weight", [20.0], measure="ips")
+        records += at("value", values, rows=1000, standard_error=0.04, **place)
+        records += at("values_missing", [2.0 * (rate == 0.1)], **place)
+        records += at("error", [value - 0.5 for value in values], **place)
+        records += at("covered", map(float, covered), **place)
+        records += at("subsampling_error", [0.5 * (rate == 0.1)] * 3, **place)
     return plan, measured("log", policy=records)
 
 
@@ -121,7 +117,7 @@ def section(html, study):
 def test_a_value_table_holds_what_was_measured(logged, tmp_path):
     plan, metrics = logged
     table = value_table(metrics, plan, "log")
-    assert tuple(table.columns) == VALUE_LAYOUT
+    assert tuple(table.columns) == LAYOUT
     assert table[["estimator", "keep_rate"]].to_numpy().tolist() == [["ips", 1.0], ["ips", 0.1]]
     first, last = table.iloc[0], table.iloc[1]
     assert (first["value"], first["low"], first["high"]) == (0.61, 0.55, 0.7)
@@ -181,11 +177,6 @@ def test_a_failed_policy_keeps_a_row(logged):
     table = value_table(metrics.iloc[:0], plan, "log", failures=[failure])
     assert table["status"].tolist() == ["failed"]
     assert table["reason"].tolist() == ["<b>no</b> rows."]
-
-
-def test_items_of_estimators_are_taken_apart():
-    assert split_item("ips_lost l=0.01") == ("ips_lost", 0.01)
-    assert split_item("n=250") is None and split_item("reward l=all") is None
 
 
 @pytest.mark.parametrize(
@@ -311,7 +302,7 @@ def test_a_subsampled_study_says_so():
 def test_the_auc_of_resamples_is_told(both):
     plan, metrics = both
     view = ranking_view(metrics, "bank_ranking", plan["studies"]["bank_ranking"])
-    assert [row["item"] for row in view["rows"]][-1] == "one pair"
+    assert [row["rows"] for row in view["rows"]][-1] == "one pair"
     text = " ".join(view["sentences"])
     assert "least at 50 % positives" in text
     assert "at most 0.1 % of the resamples" in text and "5 % is allowed (good)" in text
@@ -323,7 +314,7 @@ def test_there_is_one_table_for_each_study_and_target(both):
     plan, metrics = both
     tables = all_tables(metrics, plan)
     assert len(tables) == sum(len(study["targets"]) for study in plan["studies"].values())
-    assert tuple(tables["logged_value", "general"].columns) == VALUE_LAYOUT
+    assert tuple(tables["logged_value", "general"].columns) == LAYOUT
 
 
 def test_the_page_groups_studies_and_claims(whole_page):

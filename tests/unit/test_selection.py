@@ -110,7 +110,7 @@ def test_diagnostics_of_a_perfectly_calibrated_model():
     s = (rng.random(50_000) < p).astype(int)
     records = describe_selection(p, s)
     assert describe_selection(p, s, np.ones(len(p))) == records
-    by = {(r["metric"], r.get("item", "")): r for r in records}
+    by = {(r["metric"], r.get("part", "")): r for r in records}
     for k in range(10):
         observed = by["calibration_observed", str(k)]
         gap = observed["value"] - by["calibration_predicted", str(k)]["value"]

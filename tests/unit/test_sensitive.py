@@ -90,7 +90,7 @@ def test_shares_and_imbalance_are_those_of_the_parts():
     frame["job"] = ["cook"] * 60 + ["nurse"] * 20 + ["smith"] * 10
     labels, truth = label(frame, repeats=2)
     records = [r for r in describe_groups(labels, truth, 4) if r["repeat"] == 0]
-    found = {(r["metric"], r.get("target", ""), r.get("item", "")): r["value"] for r in records}
+    found = {(r["metric"], r.get("target", ""), r.get("part", "")): r["value"] for r in records}
     assert found["rows_train", "", ""] == 68 and found["rows_test", "", ""] == 22
     assert found["rows_dropped", "", ""] == 4 and found["groups", "", ""] == 3
     pooled = np.zeros(3)
@@ -114,7 +114,7 @@ def test_shares_and_imbalance_are_those_of_the_parts():
 
 def test_several_columns_name_their_groups_by_column():
     labels, truth = label(table(), group=["sex", "job"])
-    items = [r["item"] for r in describe_groups(labels, truth, 0) if r["metric"] == "group_share"]
+    items = [r["part"] for r in describe_groups(labels, truth, 0) if r["metric"] == "group_share"]
     assert items[:5] == ["sex=f", "sex=m", "job=cook", "job=nurse", "job=smith"]
 
 

@@ -258,7 +258,7 @@ def test_two_fits_are_the_same_also_with_features_that_repeat_each_other():
 def test_a_target_out_of_reach_is_said():
     X, Z = revealing([0.9, 0.1])
     proxy = SplitTreeProxy(alphas=[0.1, 0.4, 0.5]).fit(X, Z, classes=[2], target=[0.45, 0.55])
-    reached = {r["item"]: r["value"] for r in proxy.describe() if r["metric"] == "reached"}
+    reached = {r["setting"]: r["value"] for r in proxy.describe() if r["metric"] == "reached"}
     assert reached == {"alpha=0.1": 0, "alpha=0.4": 0, "alpha=0.5": 1}
     assert proxy.reached_from() == 0.5
     near = SplitTreeProxy(alphas=[0.1, 0.4]).fit(X, Z, classes=[2], target=[0.45, 0.55])

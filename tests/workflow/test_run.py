@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from counterweight.files.tables import PLACE
 
 
 def sections(html):
@@ -31,7 +32,7 @@ def test_metrics_of_kept_rows_agree_with_those_of_all_rows(finished):
         study: pd.read_parquet(finished.results / study / "metrics" / "logistic.parquet")
         for study in ("twin", "twin_kept")
     }
-    keys = ["repeat", "target", "metric", "item"]
+    keys = ["repeat", "target", "metric", *PLACE]
     both = metrics["twin"].merge(metrics["twin_kept"], on=keys, suffixes=("", "_kept"))
     both = both[both["standard_error_kept"].notna()]
     assert set(both["metric"]) >= {"accuracy", "balanced_accuracy", "auc", "log_loss", "brier"}
@@ -91,8 +92,9 @@ def test_a_table_of_ones_own_gives_offers_by_config_alone(again):
 
 def test_constraints_on_rates_hold_on_the_training_rows(finished):
     found = pd.read_parquet(finished.results / "rates" / "metrics" / "ramp.parquet")
-    ratio = found[(found["metric"] == "ratio_randomised") & (found["target"] == "train")]
-    kappa = ratio["item"].str.removeprefix("kappa=").astype(float)
+    ratio = found[(found["metric"] == "randomised") & (found["target"] == "train")]
+    ratio = ratio[ratio["measure"] == "ratio"]
+    kappa = ratio["setting"].str.removeprefix("kappa=").astype(float)
     assert sorted(kappa) == [0.5, 0.5, 1.0, 1.0]
     assert (ratio["value"] <= 1 / kappa + 1e-6).all()
     # The test rows are the named ones in each repeat.
@@ -104,7 +106,8 @@ def test_constraints_on_rates_hold_on_the_training_rows(finished):
 def test_weights_and_constraints_go_together(finished):
     folder = finished.results / "held" / "metrics"
     found = pd.read_parquet(folder / "constrained-lemma1.parquet")
-    held = found[(found["metric"] == "coverage_randomised") & (found["target"] == "train")]
+    held = found[(found["metric"] == "randomised") & (found["target"] == "train")]
+    held = held[held["measure"] == "coverage"]
     assert len(held) == 2
     assert (held["value"] <= 0.2 + 1e-6).all()
     weighed = pd.read_parquet(finished.results / "held" / "weights" / "lemma1-logistic.parquet")
@@ -127,7 +130,7 @@ def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
     shares = found["probability"].groupby(people["race"].to_numpy()).sum()
     shares /= shares.sum()
     metrics = pd.read_parquet(folder / "metrics" / "alpha_beta.parquet")
-    mine = metrics[(metrics["item"] == "alpha=0.3") & (metrics["repeat"] == 0)]
+    mine = metrics[(metrics["setting"] == "alpha=0.3") & (metrics["repeat"] == 0)]
     mine = mine[(mine["target"] == "test") & (mine["metric"] == "imbalance")]
     groups = truth["group_race"].nunique()
     assert len(mine) == 1 and len(shares) == groups
@@ -181,7 +184,7 @@ def test_a_filter_is_made_from_a_table_of_ones_own_by_config_alone(again):
 def test_no_filter_is_more_disclosive_in_sample_than_allowed(finished):
     metrics = pd.read_parquet(finished.results / "people" / "metrics" / "alpha_beta.parquet")
     mine = metrics[(metrics["metric"] == "disclosivity") & (metrics["target"] == "train")]
-    alphas = mine["item"].str.removeprefix("alpha=").astype(float)
+    alphas = mine["setting"].str.removeprefix("alpha=").astype(float)
     assert len(mine) == 6
     assert (mine["value"] <= alphas + 1e-6).all()
 

@@ -3,6 +3,40 @@
 The same table always gives the same bytes: column order and types come from a
 schema or from the caller, no time stamps and no pandas metadata are written, and
 row groups have a fixed size. A file gets its name only when it is complete.
+
+Columns of a table of measurements (`METRICS`). Text is "" where a column says nothing.
+
+==============  =======  =====================================================  =============
+column          type     what it is                                             null when
+==============  =======  =====================================================  =============
+study           text     the study
+source          text     method, selector, weighting or stage that was
+                         measured
+repeat          integer  number of the repeat, from 0; of a ratio's bias the
+                         group of draws
+target          text     population or rows that the value is of: general,
+                         unlabeled, train, test
+metric          text     what was measured, from a closed list of names
+measure         text     the rate, estimator or mean that the metric is of,
+                         such as ``error_d1``, ``ips``
+setting         text     point of a sweep or way of use: ``kappa=0.5``,
+                         ``hard``; see `counterweight.files.settings`
+part            text     role, group, sample, component, segment, leaf, bin,
+                         feature, constraint or kind of regression
+variable        text     what of the part: variable of a regression, group
+                         in a leaf
+step            integer  place in a series: convex step or EM iteration,       no series
+                         restart, class, number of components tried
+keep_rate       float    rate at which rows of one kind are kept by an          all rows, or
+                         evaluation                                             no such rate
+value           float    the number                                             not defined
+standard_error  float    its standard error                                     not known
+rows            integer  number of rows used
+==============  =======  =====================================================  =============
+
+Columns of a table of fitted models (`MODEL`): repeat and target as above; ``setting`` the
+point of a sweep that the numbers belong to ("" for a model without); ``parameter`` the name
+of an array, ``i, j, k`` the indices in it (-1 beyond its dimensions), ``value``.
 """
 
 import contextlib
@@ -16,25 +50,31 @@ from counterweight.errors import CounterweightError, listed
 ROW_GROUP = 1 << 17
 
 #: Layout of every table of measurements, diagnostics included: (column, Arrow type).
-#: ``source`` is the method, selector, weighting or stage that was measured, ``item``
-#: what the metric is broken down by (a feature, a bin, an iteration, a setting; ""
-#: for none), ``rows`` the number of rows used.
+#: See the table at the top of this module.
 METRICS = (
     ("study", "string"),
     ("source", "string"),
     ("repeat", "int16"),
     ("target", "string"),
     ("metric", "string"),
-    ("item", "string"),
+    ("measure", "string"),
+    ("setting", "string"),
+    ("part", "string"),
+    ("variable", "string"),
+    ("step", "int32"),
+    ("keep_rate", "float64"),
     ("value", "float64"),
     ("standard_error", "float64"),
     ("rows", "int64"),
 )
+#: Columns of `METRICS` that say of what a metric was taken, beside the target.
+PLACE = ("measure", "setting", "part", "variable", "step", "keep_rate")
 
-#: Layout of a fitted model: numbers addressed by parameter name and up to three indices.
+#: Layout of a fitted model: numbers addressed by setting, parameter name and up to three indices.
 MODEL = (
     ("repeat", "int16"),
     ("target", "string"),
+    ("setting", "string"),
     ("parameter", "string"),
     ("i", "int32"),
     ("j", "int32"),
@@ -184,19 +224,19 @@ def read_columns(path, columns=None, categories=()):
     """
     with _opened(path, columns, read_dictionary=list(categories)) as file:
         table = file.read(columns=columns, use_threads=False)
-    found = {}
+    columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in categories:
             column = column.unify_dictionaries().combine_chunks()
             if hasattr(column, "chunks"):
                 column = column.chunk(0)
-            found[name] = (
+            columns[name] = (
                 column.indices.to_numpy(zero_copy_only=False),
                 column.dictionary.to_pylist(),
             )
         else:
-            found[name] = column.to_numpy()
-    return found
+            columns[name] = column.to_numpy()
+    return columns
 
 
 def read_arrow(path, columns=None):
@@ -260,8 +300,12 @@ def metrics_table(study, source, records):
     ----------
     study, source : str
     records : iterable of dict
-        Each with ``metric`` and ``value``; ``repeat``, ``target``, ``item``,
-        ``standard_error`` and ``rows`` where they mean something.
+        Each with ``metric`` and ``value``; other columns of `METRICS` where they mean something.
+
+    Raises
+    ------
+    ValueError
+        When a record has a key that is no column.
     """
     import pyarrow as pa
 
@@ -270,11 +314,19 @@ def metrics_table(study, source, records):
         "source": source,
         "repeat": 0,
         "target": "",
-        "item": "",
+        "measure": "",
+        "setting": "",
+        "part": "",
+        "variable": "",
+        "step": None,
+        "keep_rate": None,
         "standard_error": float("nan"),
         "rows": 0,
     }
     full = [defaults | record for record in records]
+    unknown = {key for record in full for key in record} - {name for name, _ in METRICS}
+    if unknown:
+        raise ValueError(f"a table of measurements has no columns {listed(sorted(unknown))}")
     return pa.table(
         {
             name: pa.array([record[name] for record in full], pa.type_for_alias(kind))
@@ -284,23 +336,33 @@ def metrics_table(study, source, records):
 
 
 def model_table(arrays, repeat, target):
-    """Long Arrow table (`MODEL` layout) from named arrays of at most three dimensions."""
+    """Long Arrow table (`MODEL` layout) from named arrays of at most three dimensions.
+
+    Parameters
+    ----------
+    arrays : dict of str or (str, str) to array
+        By name or, where they belong to a setting of a sweep, by ``(name, setting)``.
+    repeat : int
+    target : str
+    """
     import numpy as np
     import pyarrow as pa
 
-    parts = []
-    for name, values in arrays.items():
+    tables = []
+    for key, values in arrays.items():
+        name, setting = key if isinstance(key, tuple) else (key, "")
         values = np.asarray(values, dtype=float)
         if values.ndim > 3:
             raise ValueError(f"{name} has {values.ndim} dimensions; at most 3 can be stored")
         index = np.indices(values.shape).reshape(values.ndim, values.size)
         index = np.vstack([index, np.full((3 - values.ndim, values.size), -1)]).astype("int32")
         rows = values.size
-        parts.append(
+        tables.append(
             pa.table(
                 {
                     "repeat": np.full(rows, repeat, "int16"),
                     "target": constant(target, rows),
+                    "setting": constant(setting, rows, "int32"),
                     "parameter": constant(name, rows, "int32"),
                     "i": index[0],
                     "j": index[1],
@@ -309,11 +371,11 @@ def model_table(arrays, repeat, target):
                 }
             )
         )
-    return stacked(parts)
+    return stacked(tables)
 
 
 def model_arrays(columns):
-    """Named arrays of one fitted model: the inverse of `model_table`.
+    """Arrays of one fitted model: the inverse of `model_table`.
 
     Parameters
     ----------
@@ -322,21 +384,37 @@ def model_arrays(columns):
 
     Returns
     -------
-    dict of str to numpy.ndarray
+    dict of str or (str, str) to numpy.ndarray
+        By name, or by ``(name, setting)``; see `by_setting`.
     """
     import numpy as np
 
-    columns = {name: np.asarray(columns[name]) for name in ("parameter", "i", "j", "k", "value")}
+    names = ("setting", "parameter", "i", "j", "k", "value")
+    columns = {name: np.asarray(columns[name]) for name in names}
     index = np.column_stack([columns[name] for name in "ijk"])
     arrays = {}
-    for part in blocks(columns, "parameter"):
+    for part in blocks(columns, "setting", "parameter"):
         where = index[part]
         where = where[:, : int((where[0] >= 0).sum())]
-        found = columns["value"][part]
+        numbers = columns["value"][part]
         values = np.full(tuple(where.max(axis=0) + 1), np.nan)
-        values[tuple(where.T)] = found if where.size else found[0]
-        arrays[str(columns["parameter"][part][0])] = values
+        values[tuple(where.T)] = numbers if where.size else numbers[0]
+        setting, name = (str(columns[key][part][0]) for key in ("setting", "parameter"))
+        arrays[(name, setting) if setting else name] = values
     return arrays
+
+
+def by_setting(arrays):
+    """Arrays of a fitted model, taken apart by setting: ``{setting: {name: array}}``.
+
+    Settings and names are in the order in which the model has them; "" holds the arrays
+    that belong to no setting.
+    """
+    settings = {}
+    for key, values in arrays.items():
+        name, setting = key if isinstance(key, tuple) else (key, "")
+        settings.setdefault(setting, {})[name] = values
+    return settings
 
 
 def read_models(path):
@@ -344,7 +422,8 @@ def read_models(path):
 
     Returns
     -------
-    dict of (repeat, target) to dict of str to numpy.ndarray
+    dict of (repeat, target) to dict of str or (str, str) to numpy.ndarray
+        See `model_arrays`.
     """
     columns = read_columns(path)
     return {

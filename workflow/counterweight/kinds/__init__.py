@@ -30,7 +30,8 @@ A module is read in two places. When a run is planned (no numpy there):
 ``shown(study)``
     What its pages of the report need to know of a study beyond what all do.
 ``PAGE``
-    Its pages in the report: see `counterweight.reporting.page.plan`.
+    Its pages in the report, each as ``module:function``: ``table`` gives its table for one target,
+    ``sections`` what stands on its page.
 
 And when a job runs: ``label(job)``, ``select(job)``, ``weigh(job)``, ``train(job)``,
 ``evaluate(job)``, ``deliver(job)``, ``apply(job)``: each reads ``job.input``, goes by

@@ -16,6 +16,10 @@ ITEM_KEYS = {
 HINT = ""
 #: Metrics that a results table shows unless told otherwise.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
+PAGE = {
+    "table": "counterweight.reporting.page.tables:results_table",
+    "sections": "counterweight.reporting.page.sections:sections",
+}
 _HERE = "counterweight.kinds.classification"
 
 

@@ -13,6 +13,10 @@ WORDS = "studies of balanced filters"
 KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with"})
 ITEM_KEYS = {"selection": {}, "weighting": {}}
 HINT = ""
+PAGE = {
+    "table": "counterweight.reporting.filters.sections:filters_table",
+    "sections": "counterweight.reporting.filters.sections:sections",
+}
 _HERE = "counterweight.kinds.filter"
 
 
@@ -176,7 +180,7 @@ def select(job):
             for setting, member in proxy.leaves(X)
         ]
         records = [record | {"repeat": repeat, "rows": len(X)} for record in proxy.describe()]
-        values = {(r["metric"], r["item"]): r["value"] for r in records}
+        values = {(r["metric"], r["setting"]): r["value"] for r in records}
         reach = [[values[key, s] for s in proxy.settings_] for key in ("distance", "reached")]
         far = reach_sentence(proxy.settings_, *reach, abs(Z.mean(axis=0) - target).max())
         job.log.info("repeat %d: %d settings; %s", repeat, len(leaves), far)
@@ -236,7 +240,7 @@ def weigh(job):
                 "disclosivity_expected": disclosivity(made.mass, made.shares, base),
             }
             records += [
-                {"repeat": part.repeat, "item": setting, "metric": metric, "value": value}
+                {"repeat": part.repeat, "setting": setting, "metric": metric, "value": value}
                 for metric, value in values.items()
             ]
     rates = [record["value"] for record in records if record["metric"] == "acceptance_rate"]

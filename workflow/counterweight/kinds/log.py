@@ -11,6 +11,10 @@ WORDS = "studies of logged actions"
 KEYS = frozenset()
 ITEM_KEYS = {}
 HINT = " (rates of such a study stand in evaluation.keep_rates)"
+PAGE = {
+    "table": "counterweight.reporting.logs.tables:value_table",
+    "sections": "counterweight.reporting.logs.sections:sections",
+}
 _HERE = "counterweight.kinds.log"
 
 

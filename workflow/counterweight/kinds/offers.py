@@ -10,6 +10,10 @@ WORDS = "studies of offers and answers"
 KEYS = frozenset({"paired_with"})
 ITEM_KEYS = {}
 HINT = ""
+PAGE = {
+    "table": "counterweight.reporting.offers.sections:offers_table",
+    "sections": "counterweight.reporting.offers.sections:sections",
+}
 _HERE = "counterweight.kinds.offers"
 
 

@@ -255,7 +255,7 @@ def _describe(sums, dropped):
     for role, total in zip(ROLES, sums, strict=True):
         if total.rows:
             mean, error = total.mean()
-            place = {"target": "general", "item": role, "rows": total.rows}
+            place = {"target": "general", "part": role, "rows": total.rows}
             records += [
                 place | {"metric": "rows_nonzero", "value": total.nonzero},
                 place | {"metric": "reward_mean", "value": mean, "standard_error": error},

@@ -379,7 +379,7 @@ def describe_offers(labels, truth, dropped):
     Returns
     -------
     list of dict
-        ``rows_train``, ``rows_test``, ``rows_all``, ``rows_dropped``; by role (``item``)
+        ``rows_train``, ``rows_test``, ``rows_all``, ``rows_dropped``; by role (``part``)
         ``accept_share`` (with its standard error), ``accept_true`` (the mean of p, where
         known), ``offer_mean``, ``offer_spread`` (the standard deviation on the scale of t),
         ``offer_least``, ``offer_largest``, ``offers_distinct``.
@@ -401,7 +401,7 @@ def describe_offers(labels, truth, dropped):
                 part["offer"].to_numpy()[mask],
                 hidden["answer"].to_numpy(float)[mask].mean(),
             )
-            place = {"repeat": repeat, "target": "general", "item": role, "rows": int(mask.sum())}
+            place = {"repeat": repeat, "target": "general", "part": role, "rows": int(mask.sum())}
             measured = {
                 "offer_mean": offers.mean(),
                 "offer_spread": part["t"].to_numpy()[mask].std(),

@@ -312,7 +312,7 @@ def describe_groups(labels, truth, dropped, target=None):
             errors = np.sqrt(r * (1 - r) / count)
             records += [
                 place
-                | {"metric": "group_share", "item": title, "value": share, "standard_error": error}
+                | {"metric": "group_share", "part": title, "value": share, "standard_error": error}
                 for title, share, error in zip(titles, r, errors, strict=True)
             ]
             records.append(place | {"metric": "starting_imbalance", "value": imbalance(r, U)})

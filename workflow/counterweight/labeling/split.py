@@ -242,7 +242,7 @@ def describe_labels(labels, hidden, dropped):
                         "repeat": repeat,
                         "target": target,
                         "metric": "positive_share",
-                        "item": group,
+                        "part": group,
                         "value": share,
                         "rows": int(mask.sum()),
                         "standard_error": error / weight[mask].sum(),
@@ -265,7 +265,7 @@ def _describe_sets(repeat, part, truth):
                     {
                         "repeat": repeat,
                         "metric": metric,
-                        "item": column.removeprefix("in_"),
+                        "part": column.removeprefix("in_"),
                         "value": float(value),
                         "rows": int(mask.sum()),
                     }

@@ -7,17 +7,9 @@ import pyarrow as pa
 
 from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
+from counterweight.files.settings import setting_name
 from counterweight.files.tables import constant
 from counterweight.plan.components import declared, load
-
-
-def setting_name(setting):
-    """Text for a point of a sweep, e.g. ``inertia=0.9,shifts=all``."""
-    return ",".join(f"{name}={_text(value)}" for name, value in setting.items())
-
-
-def _text(value):
-    return "+".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def settings(sweep):
@@ -46,7 +38,8 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, mea
 
     Returns
     -------
-    fitted : list of (target, dict of str to array)
+    fitted : list of (target, dict of str or (str, str) to array)
+        For ``tables.model_table``: arrays of a sweep by name and setting.
     predictions : list of pyarrow.Table
     """
     component = load("model", method["model"])
@@ -71,8 +64,8 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, mea
         for setting, model in variants:
             numbers = model.to_arrays()
             if setting:
-                kept = {name: numbers[name] for name in getattr(model, "SWEPT", ())}
-                arrays |= {f"{name}@{setting}": np.ravel(kept[name])[-1:] for name in kept}
+                swept = getattr(model, "SWEPT", ())
+                arrays |= {(name, setting): np.ravel(numbers[name])[-1:] for name in swept}
                 arrays["settings"] = len(variants)
             else:
                 arrays = numbers
@@ -126,9 +119,9 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
         }
         seen = model.predict_proba(samples.X, **({"samples": samples} if grouped else {}))[:, 1]
         if measures:
-            found = samples.measure(seen, measures, options)
-            numbers["train_measures"] = np.array([found[part][:2] for part in measures], float)
-        arrays |= {f"{part}@{name}" if name else part: values for part, values in numbers.items()}
+            measured = samples.measure(seen, measures, options)
+            numbers["train_measures"] = np.array([measured[part][:2] for part in measures], float)
+        arrays |= {(part, name) if name else part: values for part, values in numbers.items()}
         p = model.predict_proba(tested.X, **({"samples": tested} if grouped else {}))[:, 1]
         predictions.append(_predicted(repeat, target, name, data.rows[test], p))
     return arrays, predictions

@@ -128,7 +128,7 @@ def _text(node, lines):
 
 
 @functools.lru_cache(None)
-def code(script, run="", uses=(), files=()):
+def code(script, run="", uses=(), files=(), modules=()):
     """SHA-256 (16 hex digits) of everything that a job may load.
 
     Parameters
@@ -142,9 +142,11 @@ def code(script, run="", uses=(), files=()):
         stands (module and attribute) and with its module.
     files : tuple of str
         Other files that count as code, e.g. a template.
+    modules : tuple of str
+        Other modules, with all that they import.
     """
     sums = hashlib.sha256(Path(script).name.encode() + b"\0" + _source(script) + b"\0")
-    modules = set(imports(script))
+    modules = {*modules, *imports(script)}
     if run:
         texts, needed = part_of(*run.split(":"))
         sums.update(b"\0".join([run.encode(), *texts, b""]))

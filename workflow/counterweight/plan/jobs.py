@@ -24,6 +24,8 @@ class Job:
         Files that it writes by role, for stages whose files differ by study.
     files : tuple of str
         Files that count as its code, e.g. templates.
+    modules : tuple of str
+        Modules that it imports by a text that it is told.
     """
 
     run: str
@@ -32,6 +34,7 @@ class Job:
     uses: tuple = ()
     outputs: dict = field(default_factory=dict)
     files: tuple = ()
+    modules: tuple = ()
 
     def spec(self, script):
         """The job spec, for params: what it runs, is told and looks up, and its code digest."""
@@ -39,7 +42,7 @@ class Job:
             "run": self.run,
             "given": self.given,
             "uses": [list(pair) for pair in self.uses],
-            "code": digests.code(script, self.run, self.uses, self.files),
+            "code": digests.code(script, self.run, self.uses, self.files, self.modules),
         }
 
 

@@ -19,13 +19,16 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.metrics.intervals import paired_interval
+from counterweight.files.settings import setting_options
+from counterweight.files.tables import PLACE
 from counterweight.plan.components import schema_path
 from counterweight.reporting.page import wording
 from counterweight.reporting.page.quantities import (
     Missing,
     differences,
-    items_of,
+    metric_name,
     option_values,
+    places_of,
     unknown,
     values_of,
 )
@@ -48,7 +51,7 @@ LAYOUT = (
     ("data", "string"),
     ("rules", "string"),
 )
-_SIDE = ("study", "source", "metric", "target", "item", "aggregate", "distance_to", "within")
+_SIDE = ("study", "source", "metric", "target", *PLACE, "aggregate", "distance_to", "within")
 
 
 def _place(file, document, path):
@@ -148,15 +151,15 @@ def _sides(rule):
 
 def unknown_names(claims, plan):
     """Names in claim rules that the plan does not have, one sentence each."""
-    found = []
+    problems = []
     for claim in claims:
         for position, rule in enumerate(claim.get("decide", ()), 1):
             for side in _sides(rule):
                 if isinstance(side, dict):
                     problem = unknown(side, plan)
                     if problem:
-                        found.append(f"claim {claim['id']}, rule {position}: {problem}")
-    return found
+                        problems.append(f"claim {claim['id']}, rule {position}: {problem}")
+    return problems
 
 
 def check_names(claims, plan):
@@ -177,12 +180,25 @@ def check_names(claims, plan):
 _ROWS = {"train": "training rows", "test": "test rows"}
 
 
-def _item(item):
-    """An item in print; a setting of a sweep by the name of its option."""
-    setting, mark, rest = item.partition("#")
-    if setting.startswith(("keep_rate=", "share=", "alpha=", "eta=")) and "*" not in setting:
-        return wording.setting_label(setting) + (f", {rest}" if mark else "")
-    return item
+#: Options whose settings are told by the names that tables use.
+_TOLD = ({"keep_rate"}, {"share"}, {"alpha"}, {"eta"})
+
+
+def _where(side):
+    """The setting, part and step of a side in print; "" where it names none."""
+    setting = side.get("setting", "")
+    if set(setting_options(setting)) in _TOLD and "*" not in setting:
+        setting = wording.setting_label(setting)
+    measure = "" if wording.is_rate(side["metric"]) else side.get("measure", "")
+    part = side.get("part", "")
+    part = f"number {part}" if part.isdigit() else part
+    words = [measure, setting, part, side.get("variable", "")]
+    if "keep_rate" in side:
+        words.append(f"l = {side['keep_rate']:g}")
+    if "step" in side:
+        counted = "" if side["metric"] == "mdl" else "step "
+        words.append(f"{counted}{side['step']}")
+    return ", ".join(filter(None, words))
 
 
 def _name(side, plan, rule_each=None):
@@ -197,7 +213,7 @@ def _name(side, plan, rule_each=None):
     if side["metric"] != "accuracy":
         kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
         prefix = kind.get(side.get("aggregate"), "")
-        parts = [f"{prefix}{wording.metric_name(side['metric'])}"]
+        parts = [f"{prefix}{metric_name(side)}"]
         if side["source"] != "labels":
             parts[0] += f" of {source}"
         if "within" in side:
@@ -205,9 +221,8 @@ def _name(side, plan, rule_each=None):
             words = "the same limits" if isinstance(limit, list) else f"{limit:g}"
             parts[0] = f"least {parts[0]}"
             parts.append(f"({wording.metric_name(side['within']['metric'])} up to {words})")
-        if side.get("item") and not rule_each:
-            counted = "step " if side["item"].isdigit() and side["metric"] != "mdl" else ""
-            parts.append(f"({counted}{_item(side['item'])})")
+        if _where(side) and not rule_each:
+            parts.append(f"({_where(side)})")
     return " ".join(parts)
 
 
@@ -219,7 +234,7 @@ def _phrase(left, right, rule, outcome, plan):
     names = [_name(left, plan, each), _name(right, plan, each)]
     if names[1] is None:
         # A number on the right is told in the metric's own unit, also where the rest is relative.
-        kind, scale = wording.unit(left["metric"])
+        kind, scale = wording.unit(left["metric"], left.get("measure", ""))
         shown = right * scale
         names[1] = wording.number(shown, wording.digits(kind, shown))
     elif left["study"] != right["study"]:
@@ -274,20 +289,20 @@ def _judge(comparison, margin, low, high):
 def _differences(rule, left, right, metrics, plan, failures, average):
     """Left minus right of a rule, one number for each repeat."""
     relative, each = bool(rule.get("relative")), rule.get("each")
-    frame = items_of(metrics, left, plan, failures, bool(each))
+    frame = places_of(metrics, left, plan, failures, bool(each))
     if each:
         other = right
         if isinstance(right, dict) and "option" in right:
             other = option_values(frame, right["option"])
         elif isinstance(right, dict):
-            other = items_of(metrics, right, plan, failures, True)
+            other = places_of(metrics, right, plan, failures, True)
         difference = differences(frame, other, each, relative, average).to_numpy()
         if not len(difference):
             raise Missing("the two sides have no repeat in common")
         return difference
     values = values_of(frame, left, average)
     if isinstance(right, dict):
-        other = values_of(items_of(metrics, right, plan, failures), right, average)
+        other = values_of(places_of(metrics, right, plan, failures), right, average)
         common = values.index.intersection(other.index)
         if common.empty:
             raise Missing("the two sides have no repeat in common")
@@ -305,12 +320,15 @@ def _differences(rule, left, right, metrics, plan, failures, average):
 def _decide_rule(rule, metrics, plan, failures):
     left, right = _sides(rule)
     relative = bool(rule.get("relative"))
-    unit, factor = ("%", 100.0) if relative else wording.unit(left["metric"])
+    unit, factor = wording.unit(left["metric"], left.get("measure", ""))
+    if relative:
+        unit, factor = "%", 100.0
     outcome = {
         "label": rule["label"],
         "study": left["study"],
         "target": left.get("target", ""),
         "metric": left["metric"],
+        "measure": left.get("measure", ""),
         "left": left.get("source"),
         "comparison": rule["comparison"],
         "right": right["source"]
@@ -397,14 +415,14 @@ def _decide_claim(claim, metrics, plan, failures):
         outcomes = []
     else:
         by_label = conditions(outcomes)
-        found = set(by_label.values())
-        if "cannot" in found:
+        held = set(by_label.values())
+        if "cannot" in held:
             verdict = "cannot be tested"
-        elif found == {"holds"}:
+        elif held == {"holds"}:
             verdict = "reproduced"
-        elif "holds" in found:
+        elif "holds" in held:
             verdict = "depends on " + claim.get("depends_on", "the condition")
-        elif found == {"undecided"}:
+        elif held == {"undecided"}:
             verdict = "not reproduced: undecided"
         else:
             verdict = "not reproduced"

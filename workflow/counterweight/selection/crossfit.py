@@ -166,13 +166,13 @@ def describe_selection(p, s, weight=None):
         records += [
             {
                 "metric": "calibration_predicted",
-                "item": str(k),
+                "part": str(k),
                 "value": np.average(p[part], weights=own),
                 "rows": len(part),
             },
             {
                 "metric": "calibration_observed",
-                "item": str(k),
+                "part": str(k),
                 "value": observed,
                 "standard_error": error,
                 "rows": len(part),
@@ -182,7 +182,7 @@ def describe_selection(p, s, weight=None):
         counts = np.histogram(p[group], bins=20, range=(0, 1), weights=weight[group])[0]
         counts = counts / max(weight[group].sum(), 1.0)
         records += [
-            {"metric": name, "item": str(k), "value": share, "rows": int(group.sum())}
+            {"metric": name, "part": str(k), "value": share, "rows": int(group.sum())}
             for k, share in enumerate(counts)
         ]
     return records

@@ -104,5 +104,5 @@ def describe_weights(raw, weights, X, X_target, names, capped):
             ("balance_after", (after[k] - center[k]) / scale[k]),
             ("balance_z", (after[k] - center[k]) / noise[k]),
         ):
-            records.append({"metric": metric, "item": name, "value": value, "rows": rows})
+            records.append({"metric": metric, "part": name, "value": value, "rows": rows})
     return records

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from counterweight.files.tables import by_setting
+
 
 def classifier_records(predictions, arrays, rows, outcome, Z, titles):
     """Records of the classifiers of one method in one repeat.
@@ -10,7 +12,7 @@ def classifier_records(predictions, arrays, rows, outcome, Z, titles):
     ----------
     predictions : dict of str to array, or None
         ``row, setting, p`` of the test rows.
-    arrays : dict of str to array
+    arrays : dict of (str, str) to array
         See `BalancedFilter.to_arrays`.
     rows : array (n,)
         Test rows.
@@ -25,22 +27,17 @@ def classifier_records(predictions, arrays, rows, outcome, Z, titles):
     -------
     list of dict
         Test rows: ``accuracy`` (a row is predicted 1 where p > 1/2), ``accuracy_group``
-        (``item`` ``{setting}#{group}``), each with its standard error; ``accuracy_worst``, the
+        (the part is the group), each with its standard error; ``accuracy_worst``, the
         least of them; ``groups_untested`` where a group has no test row with an outcome. Of the
         training rows: ``rows_accepted`` and, where they allow no classifier,
         ``no_classifier``.
     """
     records = []
     for name in ("rows_accepted", "no_classifier"):
-        found = {key: v for key, v in arrays.items() if key.startswith(f"{name}@")}
         records += [
-            {
-                "target": "train",
-                "metric": name,
-                "item": key.removeprefix(f"{name}@"),
-                "value": float(value),
-            }
-            for key, value in found.items()
+            {"target": "train", "metric": name, "setting": setting, "value": float(own[name])}
+            for setting, own in by_setting(arrays).items()
+            if name in own
         ]
     known = ~np.isnan(outcome)
     if predictions is None or not known.any():
@@ -52,7 +49,7 @@ def classifier_records(predictions, arrays, rows, outcome, Z, titles):
         order = np.argsort(predictions["row"][mine], kind="stable")
         at = order[np.searchsorted(predictions["row"][mine][order], rows[known])]
         right = ((predictions["p"][mine][at] > 0.5) == (outcome[known] > 0.5)).astype(float)
-        place = {"target": "test", "item": setting, "rows": len(right)}
+        place = {"target": "test", "setting": setting, "rows": len(right)}
         share = right.mean()
         records.append(
             place
@@ -67,7 +64,8 @@ def classifier_records(predictions, arrays, rows, outcome, Z, titles):
             {
                 "target": "test",
                 "metric": "accuracy_group",
-                "item": f"{setting}#{title}",
+                "setting": setting,
+                "part": title,
                 "value": a,
                 "rows": int(count),
                 "standard_error": np.sqrt(a * (1 - a) / count),

@@ -11,6 +11,7 @@ import logging
 import numpy as np
 
 from counterweight.evaluation.filters.classifiers import classifier_records
+from counterweight.files.settings import numbers_of
 from counterweight.models.filters.training import (
     accept_probability,
     coins,
@@ -102,7 +103,7 @@ def evaluate_filter(
     Returns
     -------
     list of dict
-        By ``target`` (train or test), ``item`` the setting:
+        By ``target`` (train or test) and ``setting``:
 
         - ``disclosivity``: max |A_jk - r_k| over leaves that hold rows; ``disclosivity_rows``:
           expected rows of the leaf that attains it; ``disclosivity_large``: the same over
@@ -114,9 +115,9 @@ def evaluate_filter(
           draws given the rows (see `drawn_spread`); ``floor``: least imbalance that any
           filter of this alpha could reach (of this disclosivity on the training rows, for
           settings without an alpha); ``acceptance_rate``, ``collected`` (expected rows).
-        - ``group_share``, ``group_gain`` (share over base share), ``item``
-          ``{setting}#{group}``.
-        - repeat 0, training rows: ``leaf_share``, ``leaf_mass``, ``leaf_acceptance``.
+        - ``group_share``, ``group_gain`` (share over base share); the part is the group.
+        - repeat 0, training rows: ``leaf_mass``, ``leaf_acceptance`` and, by group (the
+          variable), ``leaf_share``; the part is the leaf.
         - test rows: ``bound_disclosivity``, ``bound_imbalance``, ``bound_epsilon``
           (`theorem_bound`), ``excess_disclosivity``, ``excess_imbalance`` (test less train).
         - of the classifiers: see `classifier_records`.
@@ -142,12 +143,12 @@ def evaluate_filter(
                 tables = {
                     name: (M[part].sum(axis=0), M[part].T @ Z[part]) for name, part in parts.items()
                 }
-            p, alpha, seen = accept_probability(M, eta, rho), _alpha(setting), {}
+            p, alpha, seen = accept_probability(M, eta, rho), numbers_of(setting).get("alpha"), {}
             for name, part in parts.items():
                 leaves = Leaves(*_noisy(*tables[name], eta, Z[part]), Z[part])
                 if alpha is None:
                     alpha = leaves.disclosivity()[0]
-                found = _part_records(
+                measured = _part_records(
                     leaves,
                     rho,
                     p[part],
@@ -160,8 +161,8 @@ def evaluate_filter(
                     alpha,
                     large_leaf,
                 )
-                seen[name] = {r["metric"]: r["value"] for r in found}
-                own += [record | {"target": name} for record in found]
+                seen[name] = {r["metric"]: r["value"] for r in measured}
+                own += [record | {"target": name} for record in measured]
                 if repeat == 0 and name == "train":
                     own += _leaf_records(leaves, rho, titles, setting)
                 if name == "train":
@@ -188,10 +189,6 @@ def evaluate_filter(
         )
         records += [record | {"repeat": repeat} for record in own]
     return records
-
-
-def _alpha(setting):
-    return float(setting.removeprefix("alpha=")) if setting.startswith("alpha=") else None
 
 
 def _noisy(rows, counts, eta, Z):
@@ -271,12 +268,13 @@ def drawn_spread(p, Z, share, U):
 def _part_records(leaves, rho, p, Z, coin, U, classes, titles, setting, alpha, large_leaf):
     records = []
 
-    def add(metric, value, item=setting, error=float("nan"), rows=leaves.n):
+    def add(metric, value, part="", error=float("nan"), rows=leaves.n):
         records.append(
             {
                 "metric": metric,
                 "value": float(value),
-                "item": item,
+                "setting": setting,
+                "part": part,
                 "standard_error": error,
                 "rows": rows,
             }
@@ -302,23 +300,23 @@ def _part_records(leaves, rho, p, Z, coin, U, classes, titles, setting, alpha, l
     if drawn.any():
         spread, count = drawn_spread(p, Z, share, U), int(drawn.sum())
         add("imbalance_drawn", imbalance(Z[drawn].mean(axis=0), U), error=spread, rows=count)
-    for title, found, base in zip(titles, share, leaves.r, strict=True):
-        add("group_share", found, f"{setting}#{title}")
+    for title, accepted, base in zip(titles, share, leaves.r, strict=True):
+        add("group_share", accepted, title)
         if base > 0:
-            add("group_gain", found / base, f"{setting}#{title}")
+            add("group_gain", accepted / base, title)
     return records
 
 
 def _leaf_records(leaves, rho, titles, setting):
-    place, records = {"target": "train", "rows": leaves.n}, []
+    place, records = {"target": "train", "setting": setting, "rows": leaves.n}, []
     for j, (row, A, accept) in enumerate(zip(leaves.rows, leaves.A, rho, strict=True)):
-        item = f"{setting}#{j}"
+        leaf = place | {"part": str(j)}
         records += [
-            place | {"metric": "leaf_mass", "item": item, "value": row / leaves.n},
-            place | {"metric": "leaf_acceptance", "item": item, "value": accept},
+            leaf | {"metric": "leaf_mass", "value": row / leaves.n},
+            leaf | {"metric": "leaf_acceptance", "value": accept},
         ]
         records += [
-            place | {"metric": "leaf_share", "item": f"{item}#{title}", "value": share}
+            leaf | {"metric": "leaf_share", "variable": title, "value": share}
             for title, share in zip(titles, A, strict=True)
         ]
     return records
@@ -369,12 +367,12 @@ def theorem_bound(
 
 def _bound_records(seen, setting, *, rows, **facts):
     train, test = seen["train"], seen["test"]
-    place, found = {"target": "test", "item": setting, "rows": rows}, {}
-    found["excess_disclosivity"] = test["disclosivity"] - train["disclosivity"]
+    place = {"target": "test", "setting": setting, "rows": rows}
+    values = {"excess_disclosivity": test["disclosivity"] - train["disclosivity"]}
     if "imbalance" in train:
         bounds = theorem_bound(train["disclosivity"], train["imbalance"], **facts)
         names = ("bound_disclosivity", "bound_imbalance", "bound_epsilon")
-        found |= dict(zip(names, bounds, strict=True))
+        values |= dict(zip(names, bounds, strict=True))
         if "imbalance" in test:
-            found["excess_imbalance"] = test["imbalance"] - train["imbalance"]
-    return [place | {"metric": name, "value": value} for name, value in found.items()]
+            values["excess_imbalance"] = test["imbalance"] - train["imbalance"]
+    return [place | {"metric": name, "value": value} for name, value in values.items()]

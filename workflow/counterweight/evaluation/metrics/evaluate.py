@@ -5,7 +5,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.metrics import CLIP, reliability_curve
 from counterweight.files.study_data import by_repeat, found_rows
-from counterweight.files.tables import blocks
+from counterweight.files.tables import blocks, by_setting
 
 #: Numbers that a fitted model may carry, and the metric that reports them.
 FITTED = {
@@ -59,7 +59,7 @@ def evaluate_predictions(
     rates : dict of str to array, optional
         repeat, row and keep_rate of the rows: the rate l at which a row like it is kept.
     reliability : bool
-        Whether to give the points of the reliability curve, item ``{setting}#{bin}``.
+        Whether to give the points of the reliability curve; their part is the bin.
     seed, stream
         Not used: nothing is drawn.
 
@@ -89,7 +89,7 @@ def evaluate_predictions(
             "the predictions of the study and run again.",
         )
         y, p = known[repeat][f"y_{target}"][where], p_all[part]
-        place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
+        place = {"repeat": repeat, "target": target, "setting": setting, "rows": len(p)}
         weight = None
         if rates is not None:
             logged = found_rows(
@@ -111,8 +111,7 @@ def evaluate_predictions(
             predicted, observed, mass = reliability_curve(y, p, weight)
             for name, values in (("predicted", predicted), ("observed", observed)):
                 records += [
-                    place
-                    | {"metric": f"reliability_{name}", "item": f"{setting}#{k}", "value": value}
+                    place | {"metric": f"reliability_{name}", "part": str(k), "value": value}
                     for k, value in enumerate(values)
                     if mass[k] > 0
                 ]
@@ -126,19 +125,30 @@ def describe_fits(models):
 
     Parameters
     ----------
-    models : dict of (repeat, target) to dict of str to array
+    models : dict of (repeat, target) to dict of str or (str, str) to array
         From ``tables.read_models``.
+
+    Returns
+    -------
+    list of dict
+        Of an array of several numbers, ``step`` is the place in it.
     """
     records = []
     for (repeat, target), arrays in models.items():
-        for name, values in arrays.items():
-            name, _, setting = name.partition("@")
-            if name not in FITTED:
-                continue
-            metric = name if setting else FITTED[name]
-            values = np.ravel(values)
-            for k, value in enumerate(values):
-                item = setting or (str(k) if len(values) > 1 else "")
-                where = {"repeat": repeat, "target": target, "metric": metric, "item": item}
-                records.append(where | {"value": float(value)})
+        for setting, own in by_setting(arrays).items():
+            place = {"repeat": repeat, "target": target, "setting": setting}
+            for name, values in own.items():
+                if name not in FITTED:
+                    continue
+                values = np.ravel(values)
+                series = not setting and len(values) > 1
+                records += [
+                    place
+                    | {
+                        "metric": name if setting else FITTED[name],
+                        "step": k if series else None,
+                        "value": float(value),
+                    }
+                    for k, value in enumerate(values)
+                ]
     return records

@@ -6,6 +6,7 @@ Noor, W., Dailey, M. N., Haddawy, P. (2014), section 4.
 """
 
 import logging
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from counterweight.evaluation.offers.regressions import (
 from counterweight.evaluation.offers.value import offer_density, offer_value, single_offer
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
-from counterweight.files.tables import blocks
+from counterweight.files.tables import blocks, by_setting
 from counterweight.models.choice.offers import acceptance, optimal_offer, soft_optimal_offer
 from counterweight.models.choice.training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture
@@ -89,8 +90,20 @@ COUNTS = (
     "iterations",
     "leaves",
 )
-#: Totals with a bootstrap interval, stored as ``{total}@{assignment}``.
+#: Totals with a bootstrap interval, stored for each assignment.
 INTERVALS = ("enrolment_predicted", "revenue_predicted", "enrolment_claimed", "revenue_claimed")
+
+
+class ErrorNames(NamedTuple):
+    """Names of the root mean squared errors of one part of the rows."""
+
+    every: str
+    component: str
+    floor: str
+
+
+TRAINING = ErrorNames("rmse", "rmse_component", "rmse_floor")
+TESTING = ErrorNames("rmse_test", "rmse_component_test", "rmse_floor_test")
 #: Fewest components for the regressions of the paper's Tables 5 to 7.
 LEAST_COMPONENTS = 8
 
@@ -140,7 +153,7 @@ def evaluate_offers(
     Returns
     -------
     list of dict
-        For ``tables.metrics_table``; target ``general``, item the assignment.
+        For ``tables.metrics_table``; target ``general``, setting the assignment.
 
     Notes
     -----
@@ -150,7 +163,7 @@ def evaluate_offers(
     is the binomial noise of that count. ``enrolment_error`` and ``revenue_error`` are the
     distances of the predicted sums from the true expected ones, as shares of these.
     ``best_offer`` is the median over people, ``.._low`` and ``.._high`` the quartiles. Of each
-    true component (item ``#{component}``): ``component_imbalance`` (training rows),
+    true component (the part): ``component_imbalance`` (training rows),
     ``component_overlap`` (largest Bhattacharyya coefficient), ``component_eta``,
     ``component_k``. ``single_offer`` is the one offer to everybody that earns most by the
     fitted curves, with its acceptance and its revenue for each person. Where a study has no
@@ -190,11 +203,10 @@ def evaluate_offers(
                 "predictions of the study and run again."
             )
         setting = names[codes[part.start]]
-        found = _setting_records(own, seen[repeat], setting, least_spread)
-        found += _policy_records(own, seen[repeat], estimator, bandwidth, level)
-        records += [
-            {"repeat": repeat, "target": "general", "item": setting} | record for record in found
-        ]
+        measured = _setting_records(own, seen[repeat], setting, least_spread)
+        measured += _policy_records(own, seen[repeat], estimator, bandwidth, level)
+        place = {"repeat": repeat, "target": "general", "setting": setting}
+        records += [place | record for record in measured]
     return records
 
 
@@ -227,9 +239,9 @@ class Repeat:
         self.X, (self.scale, self.grid) = X, scaling
         self.train = labels["role"] == "train"
         self.used = ~self.train if (~self.train).any() else self.train
-        self.roles = [("", self.train)]
+        self.roles = [(TRAINING, self.train)]
         if (~self.train).any():
-            self.roles.append(("_test", ~self.train))
+            self.roles.append((TESTING, ~self.train))
         self.p = self.truth.get("p")
         self.curved = self.p is not None and {"eta", "k"} <= set(self.truth)
         self.mixture = None
@@ -286,7 +298,7 @@ class Repeat:
         """`component_facts` as records."""
         facts = self.component_facts()
         return [
-            {"metric": f"component_{name}", "item": f"#{j}", "value": float(value)}
+            {"metric": f"component_{name}", "part": str(j), "value": float(value)}
             for name, values in facts.items()
             if name != "component"
             for j, value in zip(facts["component"], values, strict=True)
@@ -294,22 +306,22 @@ class Repeat:
 
     def floor_records(self):
         """RMSE by the true parameters where only the component is unknown: hard and soft."""
-        found = self.posterior()
-        if found is None:
+        known = self.posterior()
+        if known is None:
             return []
-        weights, curves = found
+        weights, curves = known
         by_curve = acceptance(np.asarray(self.t)[:, None], *curves.T)
         hard = by_curve[np.arange(len(weights)), weights.argmax(axis=1)]
         said = {"hard": hard, "soft": (weights * by_curve).sum(axis=1)}
         return [
             {
-                "metric": f"rmse_floor{suffix}",
-                "item": name,
+                "metric": names.floor,
+                "setting": name,
                 "value": _rmse(p, self.p, rows),
                 "rows": int(rows.sum()),
             }
             for name, p in said.items()
-            for suffix, rows in self.roles
+            for names, rows in self.roles
         ]
 
 
@@ -322,14 +334,14 @@ def _setting_records(own, known, setting, least_spread):
     count = int(used.sum())
     p, answer = own["p"], known.answer[used]
 
-    def add(metric, value, error=float("nan"), rows=count, item=setting):
+    def add(metric, value, error=float("nan"), rows=count, part=""):
         records.append(
             {
                 "metric": metric,
                 "value": float(value),
                 "standard_error": error,
                 "rows": rows,
-                "item": item,
+                "part": part,
             }
         )
 
@@ -357,8 +369,8 @@ def _setting_records(own, known, setting, least_spread):
             add(f"{name}_true", truth[name])
             if truth[name]:
                 add(f"{name}_error", abs(predicted[used].sum() / truth[name] - 1))
-        for suffix, rows in known.roles:
-            add(f"rmse{suffix}", _rmse(p, known.p, rows), rows=int(rows.sum()))
+        for names, rows in known.roles:
+            add(names.every, _rmse(p, known.p, rows), rows=int(rows.sum()))
     if known.curved:
         eta, k = (known.truth[name][used] for name in ("eta", "k"))
         offers = own["best_offer"][used]
@@ -370,7 +382,7 @@ def _setting_records(own, known, setting, least_spread):
         add("revenue_best_possible", (best_p * known.scale.revenue(known.scale.offers(best))).sum())
         add("enrolment_best_possible", best_p.sum())
     if "component" in known.truth and known.p is not None:
-        records += _component_records(p, known, setting)
+        records += _component_records(p, known)
     segment = own["segment"]
     if (segment >= 0).all():
         train = known.train
@@ -384,7 +396,7 @@ def _setting_records(own, known, setting, least_spread):
         add("offer_variation", still.mean(), rows=int(train.sum()))
         for j, spread in zip(held, spreads, strict=True):
             rows = int((train & (segment == j)).sum())
-            add("offer_spread", spread, rows=rows, item=f"{setting}#{j}")
+            add("offer_spread", spread, rows=rows, part=str(j))
         if still.any() and setting != "soft":
             log.warning(
                 "In %d of %d segments the offers hardly vary (standard deviation below %g on the "
@@ -397,19 +409,19 @@ def _setting_records(own, known, setting, least_spread):
     return records
 
 
-def _component_records(p, known, setting):
+def _component_records(p, known):
     """RMSE of each true component, and what it depends on."""
     component, records = known.truth["component"].astype(int), []
     facts = known.component_facts()
     errors = []
     for j in facts["component"]:
-        for suffix, rows in known.roles:
+        for names, rows in known.roles:
             rows = rows & (component == j)
             if rows.any():
                 value = _rmse(p, known.p, rows)
-                record = {"metric": f"rmse_component{suffix}", "item": f"{setting}#{j}"}
+                record = {"metric": names.component, "part": str(j)}
                 records.append(record | {"value": value, "rows": int(rows.sum())})
-                if not suffix:
+                if names is TRAINING:
                     errors.append(value)
     if len(facts["component"]) < LEAST_COMPONENTS or not {"eta", "overlap"} <= set(facts):
         return records
@@ -421,10 +433,10 @@ def _component_records(p, known, setting):
         fitted["without_overlap"] = regress(columns, errors)
     except CounterweightError as error:
         log.warning("No regression of the errors by component: %s", error)
-        return records + [{"metric": "regression_missing", "value": 1.0, "item": setting}]
+        return records + [{"metric": "regression_missing", "value": 1.0}]
     # The variant with overlap is that of Table 5, the one without of Tables 6 and 7.
     for kind, regression in fitted.items():
-        records += regression_records(regression, f"{setting}#{kind}")
+        records += regression_records(regression, kind)
     return records
 
 
@@ -493,20 +505,19 @@ def _fit_records(arrays):
     for metric, name in (("mdl", "mdl"), ("log_likelihood", "log_likelihoods")):
         if name in arrays and "sizes" in arrays:
             records += [
-                {"metric": metric, "value": float(value), "item": str(int(size))}
+                {"metric": metric, "value": float(value), "step": int(size)}
                 for size, value in zip(
                     np.ravel(arrays["sizes"]), np.ravel(arrays[name]), strict=True
                 )
                 if np.isfinite(value)
             ]
-    for name, values in arrays.items():
-        total, _, setting = name.partition("@")
-        if total in INTERVALS:
-            ends = zip(("low", "high"), np.ravel(values), strict=True)
-            records += [
-                {"metric": f"{total}_{end}", "item": setting, "value": float(value)}
-                for end, value in ends
-            ]
+    for setting, own in by_setting(arrays).items():
+        records += [
+            {"metric": f"{total}_{end}", "setting": setting, "value": float(value)}
+            for total in INTERVALS
+            if total in own
+            for end, value in zip(("low", "high"), np.ravel(own[total]), strict=True)
+        ]
     return records
 
 

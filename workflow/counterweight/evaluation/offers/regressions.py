@@ -195,25 +195,25 @@ def imbalance(share):
     return (0.5 - np.asarray(share, dtype=float)) ** 2
 
 
-def regression_records(regression, item=""):
+def regression_records(regression, kind=""):
     """Metric records of a regression.
 
     Parameters
     ----------
     regression : Regression
-    item : str
-        Goes before the variable's name: ``{item}#{variable}``.
+    kind : str
+        Which regression it is: the part of each record.
 
     Returns
     -------
     list of dict
         By variable ``regression_beta, regression_coefficient`` (with its standard error),
-        ``regression_p, regression_low, regression_high``; by `item` ``regression_r2,
-        regression_adjusted_r2``.
+        ``regression_p, regression_low, regression_high``; of the whole regression
+        ``regression_r2, regression_adjusted_r2``.
     """
     records = []
     for at, name in enumerate(regression.names):
-        place = {"item": f"{item}#{name}", "rows": regression.rows}
+        place = {"part": kind, "variable": name, "rows": regression.rows}
         values = {
             "regression_beta": regression.beta[at],
             "regression_coefficient": regression.coefficient[at],
@@ -226,7 +226,7 @@ def regression_records(regression, item=""):
             if metric == "regression_coefficient":
                 record["standard_error"] = float(regression.standard_error[at])
             records.append(record)
-    place = {"item": item, "rows": regression.rows}
+    place = {"part": kind, "rows": regression.rows}
     return records + [
         place | {"metric": "regression_r2", "value": regression.r2},
         place | {"metric": "regression_adjusted_r2", "value": regression.adjusted_r2},

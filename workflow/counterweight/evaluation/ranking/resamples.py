@@ -88,16 +88,16 @@ def ranking_resamples(
     metrics), beside what ``evaluate.evaluate_predictions`` gives:
 
     - auc_bias, auc_spread: mean and standard deviation of (AUC of the rows kept - AUC of all
-      rows) with the zeros kept at a rate l ("l=0.1"), with the positives kept at it
-      ("positives l=0.1"), and of a single pair ("one pair").
-    - auc_covered ("l=0.1"): share of the intervals that hold the AUC of all rows; a
-      resample is a bootstrap of the rows, then rejection of zeros.
-    - auc_deviation, auc_deviation_quantile, agarwal_bound, bound_violated
-      ("N=400,rho=0.5"): mean and 1 - delta quantile of abs(AUC of N rows - AUC of all) with
+      rows) with the zeros kept at a rate (part "zeros"), with the positives kept at it
+      ("positives"), and of a single pair ("one pair", without a rate).
+    - auc_covered (part "zeros", by rate): share of the intervals that hold the AUC of all
+      rows; a resample is a bootstrap of the rows, then rejection of zeros.
+    - auc_deviation, auc_deviation_quantile, agarwal_bound, bound_violated (setting
+      "N=400,rho=0.5"): mean and 1 - delta quantile of abs(AUC of N rows - AUC of all) with
       round(rho N) positives, at least one row of each class, drawn with replacement from
       their class; the bound for those rows; the share of resamples at or beyond it.
     - resamples_redrawn, only where there are any: resamples that kept no row of a class,
-      which have no AUC and were drawn again.
+      which have no AUC and were drawn again; those of auc_covered have the part "bootstrap".
 
     Rows count through the distinct scores of the rarer class only, so a resample costs as much
     as that class has rows, however many the other has.
@@ -139,12 +139,12 @@ def ranking_resamples(
         def rng(purpose, repeat=repeat):
             return generator(seed, stream, repeat, f"ranking {purpose}")
 
-        found = [
+        measured = [
             *_rejection(ranking, keep_rates, resamples, rng),
             *_coverage(ranking, keep_rates, resamples, rng),
             *_budgets(ranking, budgets, shares, resamples, delta, rng),
         ]
-        records += [place | record for record in found]
+        records += [place | record for record in measured]
     return records
 
 
@@ -232,17 +232,19 @@ class Ranking:
 
 def _rejection(ranking, keep_rates, resamples, rng):
     """Bias and spread of the AUC when one class is kept at a rate, and of one pair."""
-    for name, positive in (("", False), ("positives ", True)):
+    for part, purpose in (("zeros", ""), ("positives", "positives ")):
         for rate in keep_rates:
-            item = f"{name}l={rate}"
             if rate == 1:
                 values, redrawn = np.full(resamples, ranking.value), 0
             else:
-                values, redrawn = _rejected(ranking, positive, rate, resamples, rng(item))
-            yield from _deviations(ranking, item, values)
+                source = rng(f"{purpose}l={rate}")
+                values, redrawn = _rejected(ranking, part == "positives", rate, resamples, source)
+            place = {"part": part, "keep_rate": rate}
+            yield from _deviations(ranking, place, values)
             if redrawn:
-                yield {"metric": "resamples_redrawn", "item": item, "value": redrawn}
-    yield from _deviations(ranking, "one pair", ranking.draw(1, 1, resamples, rng("one pair")))
+                yield place | {"metric": "resamples_redrawn", "value": redrawn}
+    pairs = ranking.draw(1, 1, resamples, rng("one pair"))
+    yield from _deviations(ranking, {"part": "one pair"}, pairs)
 
 
 def _rejected(ranking, positive, rate, resamples, rng):
@@ -256,9 +258,9 @@ def _rejected(ranking, positive, rate, resamples, rng):
     return np.concatenate(values), redrawn
 
 
-def _deviations(ranking, item, values):
+def _deviations(ranking, place, values):
     spread, resamples = float(values.std(ddof=1)), len(values)
-    place = {"item": item, "rows": ranking.rows}
+    place = place | {"rows": ranking.rows}
     bias = float((values - ranking.value).mean())
     yield place | {
         "metric": "auc_bias",
@@ -278,8 +280,7 @@ def _coverage(ranking, keep_rates, resamples, rng):
     share = positives.sum() / ranking.rows
     of_positives, of_negatives = positives / positives.sum(), negatives / negatives.sum()
     for rate in keep_rates:
-        item = f"l={rate}"
-        source = rng(f"bootstrap {item}")
+        place, source = {"keep_rate": rate}, rng(f"bootstrap l={rate}")
         covered, redrawn = 0, 0
 
         def drawn(size, source=source, rate=rate):
@@ -296,22 +297,22 @@ def _coverage(ranking, keep_rates, resamples, rng):
             )
             low, high = auc_interval(moments)
             covered += int(((low <= ranking.value) & (ranking.value <= high)).sum())
-        yield _share("auc_covered", item, covered, resamples) | {"rows": ranking.rows}
+        where = {"part": "zeros", "rows": ranking.rows}
+        yield place | where | _share("auc_covered", covered, resamples)
         if redrawn:
-            item = f"bootstrap {item}"
-            yield {"metric": "resamples_redrawn", "item": item, "value": redrawn}
+            yield place | {"metric": "resamples_redrawn", "part": "bootstrap", "value": redrawn}
 
 
 def _budgets(ranking, budgets, shares, resamples, delta, rng):
     """Deviation of the AUC of few rows beside the bound."""
     for budget in budgets:
         for share in shares:
-            item = f"N={budget},rho={share}"
+            setting = f"N={budget},rho={share}"
             positives = min(max(round(share * budget), 1), budget - 1)
-            values = ranking.draw(positives, budget - positives, resamples, rng(item))
+            values = ranking.draw(positives, budget - positives, resamples, rng(setting))
             deviation = np.abs(values - ranking.value)
             bound = agarwal_bound(positives, budget - positives, delta)
-            place = {"item": item, "rows": int(budget)}
+            place = {"setting": setting, "rows": int(budget)}
             error = float(deviation.std(ddof=1) / np.sqrt(resamples))
             mean = float(deviation.mean())
             yield place | {"metric": "auc_deviation", "value": mean, "standard_error": error}
@@ -319,13 +320,13 @@ def _budgets(ranking, budgets, shares, resamples, delta, rng):
             yield place | {"metric": "auc_deviation_quantile", "value": quantile}
             yield place | {"metric": "agarwal_bound", "value": bound}
             beyond = int((deviation >= bound).sum())
-            yield place | _share("bound_violated", item, beyond, resamples)
+            yield place | _share("bound_violated", beyond, resamples)
 
 
-def _share(metric, item, count, total):
+def _share(metric, count, total):
     share = count / total
     error = float(np.sqrt(share * (1 - share) / total))
-    return {"metric": metric, "item": item, "value": share, "standard_error": error}
+    return {"metric": metric, "value": share, "standard_error": error}
 
 
 def _block_sizes(resamples, width):

@@ -4,6 +4,8 @@ import numpy as np
 
 #: Rules of prediction, in the order of a model's measures: sign of the score, or a coin.
 RULES = ("deterministic", "randomised")
+#: Metrics of a measure at equal values of another one, by rule.
+AT_EQUAL = {rule: f"{rule}_at_equal" for rule in RULES}
 #: What the sweeps of these options ask for where a study does not say.
 _ASKED = (
     {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"},
@@ -51,6 +53,6 @@ def excess_over(asked, value, wanted):
     return (wanted - value) / wanted if asked["form"] == "at_least" else value / wanted - 1
 
 
-def equal_item(equal, value):
-    """Item of a comparison at an equal value, e.g. ``ratio=1.5``."""
+def equal_setting(equal, value):
+    """Setting that a comparison at an equal value stands for, e.g. ``ratio=1.5``."""
     return f"{equal['measure']}={value:g}"

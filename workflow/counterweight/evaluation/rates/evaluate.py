@@ -9,15 +9,17 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.rates.asked import (
+    AT_EQUAL,
     RULES,
     asked_of,
     asked_value,
-    equal_item,
+    equal_setting,
     excess_over,
 )
 from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_rows
+from counterweight.files.settings import numbers_of
 from counterweight.files.study_data import by_repeat, found_rows
-from counterweight.files.tables import blocks
+from counterweight.files.tables import blocks, by_setting
 
 #: The fitted models are handed over beside the predictions.
 INFORMED = True
@@ -103,7 +105,7 @@ def evaluate_rates(
         deterministic rule; metrics that need probabilities inside (0, 1) are left out.
     measures : dict of str to str
     models : dict of (repeat, target) to dict of str to array
-        Fitted models; ``name@setting`` for each setting of a sweep.
+        Fitted models; see ``tables.model_arrays``.
     equal, asked, sign_test
         See `OPTIONS`.
     rates : None
@@ -114,12 +116,13 @@ def evaluate_rates(
     Returns
     -------
     list of dict
-        ``{measure}_deterministic`` and ``{measure}_randomised`` on test rows (target general,
-        with standard error where it is known) and on training rows (target train);
-        ``{measure}_gap`` is the randomised test value minus the training one. ``asked_excess_*`` is
-        by how much what a setting asks for is broken, relative to it. A value that is
-        not defined (a ratio to nothing) is NaN. With a deployed model, ``{measure}_deployed``.
-        Of the fit: see `fit_records`.
+        By measure: ``deterministic`` and ``randomised`` on test rows (target general, with
+        standard error where it is known) and on training rows (target train); ``gap`` is the
+        randomised test value minus the training one; ``deployed``, of the deployed model if
+        there is one; ``deterministic_at_equal`` and ``randomised_at_equal``, interpolated at
+        the value of another measure that the setting names (``ratio=1.5``). ``asked_excess_*``
+        is by how much what a setting asks for is broken, relative to it. A value that is not
+        defined (a ratio to nothing) is NaN. Of the fit: see `fit_records`.
 
     Raises
     ------
@@ -149,16 +152,15 @@ def evaluate_rates(
         if repeat not in tested or not np.array_equal(tested[repeat][0], rows):
             tested[repeat] = rows, _test_data(known[repeat], rows, repeat)
         data = tested[repeat][1]
-        place = {"repeat": repeat, "target": target, "item": setting, "rows": len(p)}
-        found = _measured(data, p, measures, setting)
-        for name, (values, errors) in found.items():
+        place = {"repeat": repeat, "target": target, "setting": setting, "rows": len(p)}
+        measured = _measured(data, p, measures, setting)
+        for name, (values, errors) in measured.items():
+            of = place | {"measure": name}
             for rule, value, error in zip(RULES, values, errors, strict=True):
-                records.append(
-                    place | {"metric": f"{name}_{rule}", "value": value, "standard_error": error}
-                )
-        wanted = asked_value(asked, _parameters(setting))
+                records.append(of | {"metric": rule, "value": value, "standard_error": error})
+        wanted = asked_value(asked, numbers_of(setting))
         if wanted == wanted:
-            for rule, value in zip(RULES, found[asked["measure"]][0], strict=True):
+            for rule, value in zip(RULES, measured[asked["measure"]][0], strict=True):
                 records.append(
                     place
                     | {"metric": f"asked_excess_{rule}", "value": excess_over(asked, value, wanted)}
@@ -176,14 +178,15 @@ def evaluate_rates(
             records += _labels_needed(data, p, place)
         if equal:
             points.setdefault((repeat, target), []).append(
-                (found[equal["measure"]][0], found[equal["of"]][0])
+                (measured[equal["measure"]][0], measured[equal["of"]][0])
             )
-        records += _train_records(models.get((repeat, target), {}), measures, found, place)
+        fitted = by_setting(models.get((repeat, target), {})).get(setting, {})
+        records += _train_records(fitted, measures, measured, place)
     for (repeat, target), pairs in points.items():
         records += _equal_records(pairs, equal, {"repeat": repeat, "target": target})
     for (repeat, target), arrays in models.items():
         records += fit_records(arrays, {"repeat": repeat, "target": target}, measures)
-    if any(name.partition("@")[0] == "multipliers" for one in models.values() for name in one):
+    if any("multipliers" in own for one in models.values() for own in by_setting(one).values()):
         records += bound_records()
     if sign_test:
         records += paper_cases()
@@ -214,38 +217,27 @@ def _test_data(known, rows, repeat):
     )
 
 
-def _parameters(setting):
-    """Numbers of a setting, ``kappa=0.5,steps=8`` as a dict."""
-    found = {}
-    for part in filter(None, setting.split(",")):
-        name, _, value = part.partition("=")
-        try:
-            found[name] = float(value)
-        except ValueError:
-            continue
-    return found
-
-
 def _measured(data, p, measures, setting):
     """``{name: (values, standard errors)}`` for both rules."""
     from counterweight.numerics.rates import measure
 
-    values = measure(p, data, measures, _parameters(setting), errors=True, undefined="nan")
-    found = {}
+    values = measure(p, data, measures, numbers_of(setting), errors=True, undefined="nan")
+    measured = {}
     for name, four in values.items():
         finite = [value if np.isfinite(value) else np.nan for value in four]
-        found[name] = finite[:2], finite[2:]
-    return found
+        measured[name] = finite[:2], finite[2:]
+    return measured
 
 
 def _deployed_records(data, place, measures):
     """What the deployed model itself comes to; where it has no score it says no."""
     answers = (np.nan_to_num(data.deployed, nan=-1.0) > 0).astype(float)
-    found = _measured(data, answers, measures, place["item"])
-    for name, ((value, _), (error, _)) in found.items():
+    measured = _measured(data, answers, measures, place["setting"])
+    for name, ((value, _), (error, _)) in measured.items():
         yield place | {
-            "metric": f"{name}_deployed",
-            "item": "",
+            "metric": "deployed",
+            "measure": name,
+            "setting": "",
             "value": value,
             "standard_error": error,
         }
@@ -264,34 +256,29 @@ def _labels_needed(data, p, place):
             yield place | {"metric": "labels_needed", "value": sign_test_rows(wins)}
 
 
-def _train_records(arrays, measures, found, place):
+def _train_records(arrays, measures, measured, place):
     """Measures on training rows, and how far test values are from them."""
-    name = f"train_measures@{place['item']}" if place["item"] else "train_measures"
-    if name not in arrays:
+    if "train_measures" not in arrays:
         return
-    values = np.reshape(arrays[name], (len(measures), 2))
-    for (measure, (tested, _)), pair in zip(found.items(), values, strict=True):
+    values = np.reshape(arrays["train_measures"], (len(measures), 2))
+    for (name, (tested, _)), pair in zip(measured.items(), values, strict=True):
+        of = place | {"measure": name}
         for rule, value in zip(RULES, pair, strict=True):
             value = float(value) if np.isfinite(value) else np.nan
-            yield place | {
-                "target": "train",
-                "metric": f"{measure}_{rule}",
-                "value": value,
-                "rows": 0,
-            }
-        yield place | {"metric": f"{measure}_gap", "value": tested[1] - float(pair[1])}
+            yield of | {"target": "train", "metric": rule, "value": value, "rows": 0}
+        yield of | {"metric": "gap", "value": tested[1] - float(pair[1])}
 
 
 def _equal_records(pairs, equal, place):
     """The second measure where the first has given values, for both rules."""
-    name = f"{equal['of']}_at_{equal['measure']}"
+    place = place | {"measure": equal["of"]}
     for k, rule in enumerate(RULES):
         x = np.array([first[k] for first, _ in pairs])
         y = np.array([second[k] for _, second in pairs])
-        for value, found in zip(equal["values"], at_equal(x, y, equal["values"]), strict=True):
-            if np.isfinite(found):
-                item = equal_item(equal, value)
-                yield place | {"metric": f"{name}_{rule}", "item": item, "value": found}
+        for value, height in zip(equal["values"], at_equal(x, y, equal["values"]), strict=True):
+            if np.isfinite(height):
+                where = {"metric": AT_EQUAL[rule], "setting": equal_setting(equal, value)}
+                yield place | where | {"value": height}
 
 
 def at_equal(x, y, values):
@@ -321,28 +308,22 @@ def at_equal(x, y, values):
 def fit_records(arrays, place, measures=()):
     """What the optimiser says of one fitted model, setting by setting.
 
-    ``objective`` (item ``setting#t``: value of Problem 2 at the start and after MM step t),
-    ``violation`` (``setting#t#j``: constraint j after step t, at most 0 where it holds),
-    ``multiplier`` (``setting#t#j``), ``final_objective``, ``objective_rise`` (largest rise over a
-    step) and ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes
-    after step 5), ``largest_violation`` (over all steps, if the start was feasible) and
-    ``steps_violated``,
+    By step t ``objective`` (value of Problem 2 at the start, t = 0, and after MM step t); by step t
+    and constraint j (the part) ``violation`` (at most 0 where the constraint holds) and
+    ``multiplier``; ``final_objective``, ``objective_rise`` (largest rise over a step) and
+    ``steps_rising``, ``late_fall`` (share of the fall of the objective that comes after step 5),
+    ``largest_violation`` (over all steps, if the start was feasible) and ``steps_violated``,
     ``final_violation`` (of the classifier that is kept), ``final_gap`` and ``largest_gap`` (of
     feasible fits), ``evaluations``, ``evaluations_per_step``,
     ``objective_unexplained`` (the objective minus penalty and the measure named objective on
     training rows).
     """
-    for setting in dict.fromkeys(name.partition("@")[2] for name in arrays):
-        own = {
-            name.partition("@")[0]: np.asarray(values, float)
-            for name, values in arrays.items()
-            if name.partition("@")[2] == setting
-        }
-        yield from _fit(own, place | {"item": setting}, list(measures))
+    for setting, own in by_setting(arrays).items():
+        own = {name: np.asarray(values, float) for name, values in own.items()}
+        yield from _fit(own, place | {"setting": setting}, list(measures))
 
 
 def _fit(own, place, measures):
-    setting = place["item"]
     for name in _NUMBERS:
         if name in own:
             yield place | {"metric": name, "value": float(np.ravel(own[name])[0])}
@@ -359,7 +340,8 @@ def _fit(own, place, measures):
         for (t, j), value in np.ndenumerate(values):
             yield place | {
                 "metric": metric,
-                "item": f"{setting}#{t + first}#{j}",
+                "step": t + first,
+                "part": str(j),
                 "value": float(value),
             }
         if metric == "violation":
@@ -395,7 +377,7 @@ def bound_records(reach=3.0, points=601):
     A bound on rates is a mean of bounds on rows with weights of at least 0, so what holds for
     every pair of scores holds for rates. ``bound_gap`` is the largest distance at the current
     score (0 is tight), ``bound_excess`` the least of bound minus ramp (at least 0 is above), both
-    of sigma(z) and sigma(-z); item ``grid``.
+    of sigma(z) and sigma(-z); the part is ``grid``.
     """
     from counterweight.models.constraints.solver.convex import ramp, upper_ramp
 
@@ -407,12 +389,12 @@ def bound_records(reach=3.0, points=601):
         excess = min(excess, float((bound - ramp(sign * now)).min()))
         gap = max(gap, float(np.abs(np.diagonal(bound) - ramp(sign * scores)).max()))
     for metric, value in (("bound_gap", gap), ("bound_excess", excess)):
-        yield {"target": "general", "item": "grid", "metric": metric, "value": value}
+        yield {"target": "general", "part": "grid", "metric": metric, "value": value}
 
 
 def _falls(objective, place):
     for t, value in enumerate(objective):
-        yield place | {"metric": "objective", "item": f"{place['item']}#{t}", "value": float(value)}
+        yield place | {"metric": "objective", "step": t, "value": float(value)}
     yield place | {"metric": "final_objective", "value": float(objective[-1])}
     rises = np.diff(objective)
     yield place | {"metric": "objective_rise", "value": float(rises.max())}

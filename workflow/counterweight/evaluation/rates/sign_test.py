@@ -90,7 +90,7 @@ def sign_test_rows(wins, power=0.8, level=0.05, sides=2):
 
 
 def paper_cases():
-    """Metric records of the two cases of the paper, item ``best 0.8`` (case and power).
+    """Metric records of the two cases of the paper: part ``best``, setting ``power=0.8``.
 
     ``sign_test_labels`` are labels of rows on which the two disagree, ``sign_test_drawn`` the rows
     that have to be drawn to find so many of them.
@@ -98,6 +98,6 @@ def paper_cases():
     for case, (disagree, wins) in CASES.items():
         for power in POWERS:
             labels = sign_test_rows(wins, power)
-            place = {"target": "general", "item": f"{case} {power:g}"}
+            place = {"target": "general", "part": case, "setting": f"power={power:g}"}
             yield place | {"metric": "sign_test_labels", "value": labels}
             yield place | {"metric": "sign_test_drawn", "value": float(np.ceil(labels / disagree))}

@@ -151,7 +151,7 @@ class Resampling(LogAtRates):
         super().__init__(estimators, rates, level)
         self.dropped = PolicyValue(("ips",), level=level)
         self.altered = PolicyValue(("ips",), level=level)
-        self.missing = {f"{name} l={rate}": 0 for rate in rates for name in estimators}
+        self.missing = {(name, rate): 0 for rate in rates for name in estimators}
 
     def update(self, rows, draws):
         """Add rows as `LogAtRates.update`."""
@@ -181,18 +181,18 @@ class Resampling(LogAtRates):
         base = {name: self.estimate(self.all_rows, name) for name in self.estimators}
         for rate, log in self.at_rate.items():
             for name in self.estimators:
-                place = {"repeat": repeat, "item": f"{name} l={rate}", "rows": log.rows}
-                found = self.estimate(log, name)
-                if found is None:
-                    self.missing[place["item"]] += 1
+                estimate = self.estimate(log, name)
+                if estimate is None:
+                    self.missing[name, rate] += 1
                     continue
-                error = {"standard_error": found.standard_error}
-                values = {"error": found.value - truth, "covered": _holds(found, truth)}
+                place = {"repeat": repeat, "measure": name, "keep_rate": rate, "rows": log.rows}
+                error = {"standard_error": estimate.standard_error}
+                values = {"error": estimate.value - truth, "covered": _holds(estimate, truth)}
                 if base[name] is not None:
-                    values["subsampling_error"] = found.value - base[name].value
+                    values["subsampling_error"] = estimate.value - base[name].value
                 if population is not None:
-                    values["covered_whole"] = _holds(found, population[name])
-                records.append(place | error | {"metric": "value", "value": found.value})
+                    values["covered_whole"] = _holds(estimate, population[name])
+                records.append(place | error | {"metric": "value", "value": estimate.value})
                 records += [place | {"metric": key, "value": v} for key, v in values.items()]
             records += self._gaps(repeat, rate, log)
         whole = self.all_rows.ips().value
@@ -212,7 +212,8 @@ class Resampling(LogAtRates):
                 gap = (ours[name] / ours["rows"]) / (full[name] / full["rows"]) - 1
                 yield {
                     "repeat": repeat,
-                    "item": f"{name} l={rate}",
+                    "measure": name,
+                    "keep_rate": rate,
                     "rows": log.rows,
                     "metric": "identity_gap",
                     "value": gap,
@@ -235,15 +236,16 @@ class _Counts:
 
     def records(self):
         missing = [
-            {"metric": "values_missing", "item": item, "value": count}
-            for item, count in self.missing.items()
+            {"metric": "values_missing", "measure": name, "keep_rate": rate, "value": count}
+            for (name, rate), count in self.missing.items()
         ]
         if not self.nonzero:
             return missing
-        counts = {f"l={rate}": rows for rate, rows in self.kept.items()}
+        counts = [({"keep_rate": rate}, rows) for rate, rows in self.kept.items()]
+        counts.append(({"part": "dropped"}, self.nonzero))
         return missing + [
-            {"metric": "rows_per_nonzero", "item": item, "value": rows / self.nonzero, "rows": rows}
-            for item, rows in (counts | {"dropped": self.nonzero}).items()
+            place | {"metric": "rows_per_nonzero", "value": rows / self.nonzero, "rows": rows}
+            for place, rows in counts
         ]
 
 
@@ -294,7 +296,7 @@ def ratio_bias(short, whole, seed, stream, rate=BIAS_RATE):
     Returns
     -------
     list of dict
-        ``ratio_bias`` and ``ratio_bias_times_n``, repeat = group, item ``n=250`` ....
+        ``ratio_bias`` and ``ratio_bias_times_n``, repeat = group, setting ``n=250`` ....
     """
     records = []
     for size in SHORT if whole else ():
@@ -309,7 +311,7 @@ def ratio_bias(short, whole, seed, stream, rate=BIAS_RATE):
             rows = nonzero + kept / rate
             lost = np.divide(total, rows, out=np.zeros_like(rows), where=rows > 0)
             bias = float((lost - total / size).mean() / whole)
-            place = {"repeat": group, "item": f"n={size}", "rows": size * len(total)}
+            place = {"repeat": group, "setting": f"n={size}", "rows": size * len(total)}
             records.append(place | {"metric": "ratio_bias", "value": bias})
             records.append(place | {"metric": "ratio_bias_times_n", "value": bias * size})
     return records

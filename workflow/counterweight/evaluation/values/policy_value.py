@@ -137,13 +137,12 @@ def whole_records(whole, known):
         },
         {"metric": "rows_unsupported", "value": full.rows_unsupported, "rows": full.rows},
     ]
-    logs = {"": full} | {f" l={rate}": log for rate, log in whole.at_rate.items()}
-    for ending, log in logs.items():
+    for rate, log in {None: full, **whole.at_rate}.items():
         for name in whole.estimators:
             estimate = whole.estimate(log, name)
             if estimate is None:
                 continue
-            place = {"item": name + ending, "rows": log.rows}
+            place = {"measure": name, "keep_rate": rate, "rows": log.rows}
             error = {"standard_error": estimate.standard_error}
             records.append(place | error | {"metric": "whole_value", "value": estimate.value})
             for metric, value in (

@@ -111,9 +111,9 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
 
     Returns
     -------
-    arrays : dict of str to array
-        The fitted model; with `bootstrap` also the ends of the intervals, by
-        ``{total}@{setting}`` (see `totals_intervals`).
+    arrays : dict of str or (str, str) to array
+        The fitted model; with `bootstrap` also the ends of the intervals, by total and
+        setting (see `totals_intervals`).
     predictions : pyarrow.Table
         Columns of `PREDICTIONS`. A model without segments has segment -1 with probability,
         eta and k 0.
@@ -167,13 +167,13 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95):
 
     Returns
     -------
-    dict of str to ndarray (2,)
-        ``enrolment_predicted@{setting}``, ``revenue_predicted@..``,
-        ``enrolment_claimed@..``, ``revenue_claimed@..``: low and high end.
+    dict of (str, str) to ndarray (2,)
+        ``enrolment_predicted``, ``revenue_predicted``, ``enrolment_claimed`` and
+        ``revenue_claimed`` of each setting: low and high end.
     """
     train = rows["train"]
     used = ~train if (~train).any() else train
-    ends, found = [(1 - level) / 2, (1 + level) / 2], {}
+    ends, intervals = [(1 - level) / 2, (1 + level) / 2], {}
     for setting, columns in said.items():
         best = np.clip(scale.scaled(columns["best_offer"]), 0.0, 1.0)
         for which, offers in (("predicted", rows["t"]), ("claimed", best)):
@@ -188,9 +188,9 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95):
                 revenue=scale.scaled_revenue(),
                 assignment=setting,
             )
-            found[f"enrolment_{which}@{setting}"] = np.quantile(enrolment, ends)
-            found[f"revenue_{which}@{setting}"] = np.quantile(revenue, ends)
-    return found
+            intervals[f"enrolment_{which}", setting] = np.quantile(enrolment, ends)
+            intervals[f"revenue_{which}", setting] = np.quantile(revenue, ends)
+    return intervals
 
 
 def segment_predictions(model, X, t, scale, grid=None):
@@ -216,15 +216,15 @@ def segment_predictions(model, X, t, scale, grid=None):
         "hard": optimal_offer(eta[segment], k[segment], **asked),
         "soft": soft_optimal_offer(weights, eta, k, **asked),
     }
-    found = {}
+    predictions = {}
     for setting, offers in best.items():
         p = np.asarray(model.predict_acceptance(X, t, assignment=setting))
         if setting == "hard":
             best_p = acceptance(offers, eta[segment], k[segment])
         else:
             best_p = soft_revenue(weights, offers, eta, k, revenue=(1.0, 0.0))
-        found[setting] = shared | _money(p, t, offers, best_p, scale)
-    return found
+        predictions[setting] = shared | _money(p, t, offers, best_p, scale)
+    return predictions
 
 
 def curve_predictions(model, X, t, scale, grid=None, component=None):
@@ -280,9 +280,9 @@ def searched_offers(accept, rows, revenue=(1.0, -1.0), grid=None, low=0.0, high=
 
     def look(offers):
         nonlocal best, value
-        found = accept(offers) * (a + b * offers)
-        better = found > value + 1e-12 * np.abs(found)
-        best, value = np.where(better, offers, best), np.where(better, found, value)
+        earned = accept(offers) * (a + b * offers)
+        better = earned > value + 1e-12 * np.abs(earned)
+        best, value = np.where(better, offers, best), np.where(better, earned, value)
 
     first = np.linspace(low, high, POINTS) if grid is None else feasible(grid, low, high)
     for offer in first:

@@ -132,15 +132,15 @@ class BalancedFilter(BaseEstimator):
         return {name: expit(X @ w + self.intercept_[name]) for name, w in self.coef_.items()}
 
     def to_arrays(self):
-        """Fitted numbers by name, ``coefficient@{setting}`` and the like."""
-        arrays = {f"rows_accepted@{name}": count for name, count in self.rows_.items()}
-        arrays |= {f"no_classifier@{name}": 1.0 for name in self.missing_}
+        """Fitted numbers by name and setting."""
+        arrays = {("rows_accepted", name): count for name, count in self.rows_.items()}
+        arrays |= {("no_classifier", name): 1.0 for name in self.missing_}
         for name in self.coef_:
             arrays |= {
-                f"coefficient@{name}": self.coef_[name],
-                f"intercept@{name}": self.intercept_[name],
-                f"iterations@{name}": self.n_iter_[name],
-                f"converged@{name}": float(self.converged_[name]),
+                ("coefficient", name): self.coef_[name],
+                ("intercept", name): self.intercept_[name],
+                ("iterations", name): self.n_iter_[name],
+                ("converged", name): float(self.converged_[name]),
             }
         return arrays
 

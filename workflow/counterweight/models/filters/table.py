@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.settings import numbers_of
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_arrow, write_table
 from counterweight.labeling.features.encoder import Encoder, Feature
@@ -180,7 +181,7 @@ def saved_filter(
             f"The feature {wrong!r} of the study is not what the prepared table gives: delete "
             "the results of the study and run again."
         )
-    noise = setting.startswith("eta=")
+    noise = numbers_of(setting).get("eta")
     proxy = load("selector", selector).from_arrays(arrays, data.names)
     one = only_setting(proxy, setting)
     rho = _chosen(weights, repeat, setting)
@@ -193,7 +194,7 @@ def saved_filter(
     Z = memberships(words, names)
     saved = SavedFilter(
         facts=dict(facts)
-        | {"selector": selector, "eta": float(setting[4:]) if noise else 0.0, "rows": len(Z)},
+        | {"selector": selector, "eta": 0.0 if noise is None else noise, "rows": len(Z)},
         encoder=encoder,
         arrays=one.to_arrays(),
         groups=groups,
@@ -226,14 +227,14 @@ def _chosen(weights, repeat, setting):
 def _measures(metrics, repeat, setting, groups, target):
     """What was measured of the filter, on training and test rows."""
     measured, shares = {}, {}
-    own = metrics["repeat"] == repeat
+    own = (metrics["repeat"] == repeat) & (metrics["setting"] == setting)
     for at in np.flatnonzero(own):
-        name, of, item = (str(metrics[key][at]) for key in ("metric", "target", "item"))
+        name, of, group = (str(metrics[key][at]) for key in ("metric", "target", "part"))
         value = float(metrics["value"][at])
-        if item == setting and name in MEASURES:
+        if not group and name in MEASURES:
             measured[name, of] = value
-        elif item.startswith(f"{setting}#") and name in ("group_share", "group_gain"):
-            shares[name, of, item.removeprefix(f"{setting}#")] = value
+        elif name in ("group_share", "group_gain"):
+            shares[name, of, group] = value
     for of in ("train", "test"):
         pairs = [
             (shares.get(("group_share", of, group)), shares.get(("group_gain", of, group)))

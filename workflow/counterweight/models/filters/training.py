@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
+from counterweight.files.settings import numbers_of
 from counterweight.files.tables import blocks
 from counterweight.models.filters.balanced_filter import EVERYONE
 from counterweight.plan.components import load
@@ -68,12 +69,17 @@ def acceptances(weights):
     dict of int to dict of str to ndarray (L,)
         By repeat and setting, in the order of the table; leaves ascending.
     """
-    found = {}
+    accepted = {}
     for part in blocks(weights, "repeat", "setting"):
         order = np.argsort(weights["leaf"][part], kind="stable")
-        own = found.setdefault(int(weights["repeat"][part][0]), {})
+        own = accepted.setdefault(int(weights["repeat"][part][0]), {})
         own[str(weights["setting"][part][0])] = weights["acceptance"][part][order]
-    return found
+    return accepted
+
+
+def noise_of(setting):
+    """The eta of a setting ``eta=...``, the noise of a proxy's only setting; None for others."""
+    return numbers_of(setting).get("eta")
 
 
 def filtered(proxy, X, acceptance):
@@ -106,7 +112,8 @@ def filtered(proxy, X, acceptance):
     done = set()
     for name, M in proxy.leaves(X):
         for setting, rho in acceptance.items():
-            noisy = name == "" and setting.startswith("eta=")
+            eta = noise_of(setting)
+            noisy = name == "" and eta is not None
             if setting != name and not noisy:
                 continue
             if len(rho) != M.shape[1]:
@@ -115,7 +122,7 @@ def filtered(proxy, X, acceptance):
                     f"the proxy {M.shape[1]}: delete the weights of the study and run again."
                 )
             done.add(setting)
-            yield setting, M, float(setting.removeprefix("eta=")) if noisy else 0.0, rho
+            yield setting, M, eta if noisy else 0.0, rho
     absent = [setting for setting in acceptance if setting not in done]
     if absent:
         raise CounterweightError(
@@ -156,7 +163,7 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
 
     Returns
     -------
-    arrays : dict of str to number or array
+    arrays : dict of (str, str) to number or array
         The fitted classifiers, see `BalancedFilter.to_arrays`.
     predictions : pyarrow.Table
         Columns of `PREDICTIONS`: the test rows, by setting; ``everyone`` is the classifier of
@@ -212,7 +219,7 @@ class _Only:
 
     def __init__(self, proxy, settings):
         self.proxy = proxy
-        self.settings = {"" if name.startswith("eta=") else name for name in settings}
+        self.settings = {name if noise_of(name) is None else "" for name in settings}
 
     def leaves(self, X):
         for name, M in self.proxy.leaves(X):

@@ -19,6 +19,7 @@ from counterweight.reporting.page.wording import (
     count,
     listing,
     number,
+    option_text,
     percent,
     setting_label,
 )
@@ -40,39 +41,41 @@ COUNTED = (
 )
 
 
-def sentences(found):
+def sentences(results):
     """One sentence for each thing that the study shows; see `FilterResults`."""
     told = (
-        start_sentence(found),
-        balance_sentence(found),
-        reach_sentence(found),
-        disclosure_sentence(found),
-        attribute_sentence(found),
-        best_sentence(found),
-        group_sentence(found),
-        classifier_sentence(found),
-        bound_sentence(found),
-        given_sentence(found),
+        start_sentence(results),
+        balance_sentence(results),
+        reach_sentence(results),
+        disclosure_sentence(results),
+        attribute_sentence(results),
+        best_sentence(results),
+        group_sentence(results),
+        classifier_sentence(results),
+        bound_sentence(results),
+        given_sentence(results),
     )
     return [text for text in told if text]
 
 
-def _labels(found):
-    return dict(methods_of(found.plan))
+def _labels(results):
+    return dict(methods_of(results.plan))
 
 
-def start_sentence(found):
+def start_sentence(results):
     """Imbalance before filtering, by group."""
     parts = [
-        f"{number(found.start(target).mean, 3)} on {ROWS[target]}"
+        f"{number(results.start(target).mean, 3)} on {ROWS[target]}"
         for target in ROWS
-        if found.start(target).known
+        if results.start(target).known
     ]
-    groups = found.groups()
+    groups = results.groups()
     if not parts:
         return ""
     text = f"Before filtering the imbalance is {listing(parts)}"
-    shares = {group: found.get("labels", "group_share", "train", group).mean for group in groups}
+    shares = {
+        group: results.get("labels", "group_share", "train", part=group).mean for group in groups
+    }
     if shares:
         most, least = max(shares, key=shares.get), min(shares, key=shares.get)
         text += (
@@ -82,26 +85,29 @@ def start_sentence(found):
     return text + "."
 
 
-def _middle(found, name):
+def _middle(results, name):
     """The setting that a method is judged at in words: alpha nearest 0.2."""
-    item = found.at(name, MIDDLE)
-    return item if item and setting_value(item)[1] > 0 else None
+    setting = results.at(name, MIDDLE)
+    return setting if setting and setting_value(setting)[1] > 0 else None
 
 
-def balance_sentence(found):
+def balance_sentence(results):
     """What the main proxy makes of the sample at alpha 0.2."""
-    name = main_method(found, "relaxed", "alpha_beta")
-    if name is None or found.option(name) != "alpha":
+    name = main_method(results, "relaxed", "alpha_beta")
+    if name is None or results.option(name) != "alpha":
         return ""
-    item = _middle(found, name)
-    train, test = (found.get(name, "imbalance", target, item) for target in ROWS)
-    way, rate = found.way(name, item, "test"), found.get(name, "acceptance_rate", "train", item)
-    if not item or not test.known:
+    setting = _middle(results, name)
+    train, test = (results.get(name, "imbalance", target, setting) for target in ROWS)
+    way, rate = (
+        results.way(name, setting, "test"),
+        results.get(name, "acceptance_rate", "train", setting),
+    )
+    if not setting or not test.known:
         return ""
     grade = way_grade(way)
     text = (
-        f"At {setting_label(item)} the {_named(found, name)} brings it to {number(train.mean, 3)} "
-        f"on training and {number(test.mean, 3)} on test rows"
+        f"At {setting_label(setting)} the {_named(results, name)} brings it to "
+        f"{number(train.mean, 3)} on training and {number(test.mean, 3)} on test rows"
     )
     if not math.isnan(way):
         text += f", {percent(way, 0)} of the way to the least that any filter can reach ({grade})"
@@ -110,22 +116,22 @@ def balance_sentence(found):
     return text + "."
 
 
-def _named(found, name):
-    label = _labels(found)[name]
+def _named(results, name):
+    label = _labels(results)[name]
     return label[0].lower() + label[1:] if label[1:2].islower() else label
 
 
-def reach_sentence(found):
+def reach_sentence(results):
     """How near the proxies come to perfect balance when disclosure is not limited."""
     parts = []
     for name in ("relaxed", "relaxed_deep", "alpha_beta", "alpha_beta_deep"):
-        settings = found.settings(name) if name in _labels(found) else []
+        settings = results.settings(name) if name in _labels(results) else []
         if not settings:
             continue
-        item = settings[-1][1]
-        train, test = (found.get(name, "imbalance", target, item).mean for target in ROWS)
+        setting = settings[-1][1]
+        train, test = (results.get(name, "imbalance", target, setting).mean for target in ROWS)
         if not math.isnan(train + test):
-            parts.append(f"{_labels(found)[name]} {number(train, 3)} and {number(test, 3)}")
+            parts.append(f"{_labels(results)[name]} {number(train, 3)} and {number(test, 3)}")
     if not parts:
         return ""
     return (
@@ -134,20 +140,20 @@ def reach_sentence(found):
     )
 
 
-def disclosure_sentence(found):
+def disclosure_sentence(results):
     """Whether trees keep within alpha: in training by construction, on test rows by luck."""
     inside, outside = [], []
-    for name, label in methods_of(found.plan):
+    for name, label in methods_of(results.plan):
         # Thresholded splits have no mixture that could be brought back within alpha.
-        if found.option(name) != "alpha" or name.endswith("_fixed"):
+        if results.option(name) != "alpha" or name.endswith("_fixed"):
             continue
-        for value, item in found.settings(name):
-            measured = found.get(name, "disclosivity", "train", item)
+        for value, setting in results.settings(name):
+            measured = results.get(name, "disclosivity", "train", setting)
             if measured.known:
-                inside.append((measured.greatest - value, label, item))
-            over = found.over(name, item)
+                inside.append((measured.greatest - value, label, setting))
+            over = results.over(name, setting)
             if not math.isnan(over):
-                outside.append((over, label, item))
+                outside.append((over, label, setting))
     if not inside:
         return ""
     most = max(inside)
@@ -175,13 +181,13 @@ def disclosure_sentence(found):
     return text + "."
 
 
-def attribute_sentence(found):
+def attribute_sentence(results):
     """Naive and QP proxies start from a classifier of the very attribute."""
     parts = []
-    for name, label in methods_of(found.plan):
-        shown = found.get(name, "disclosivity", "train", "eta=0")
+    for name, label in methods_of(results.plan):
+        shown = results.get(name, "disclosivity", "train", "eta=0")
         if name in _PROXY_BY_CLASSIFIER and shown.known:
-            test = found.get(name, "disclosivity", "test", "eta=0")
+            test = results.get(name, "disclosivity", "test", "eta=0")
             parts.append(f"{label} {number(shown.mean, 3)} ({number(test.mean, 3)})")
     if not parts:
         return ""
@@ -192,24 +198,24 @@ def attribute_sentence(found):
     )
 
 
-def within(found, name, target, budget):
+def within(results, name, target, budget):
     """Least mean imbalance of a method among its settings of mean disclosivity up to a budget."""
     values = [
-        found.get(name, "imbalance", target, item).mean
-        for _, item in found.settings(name, target=target)
-        if found.get(name, "disclosivity", target, item).mean <= budget
+        results.get(name, "imbalance", target, setting).mean
+        for _, setting in results.settings(name, target=target)
+        if results.get(name, "disclosivity", target, setting).mean <= budget
     ]
     return min((value for value in values if not math.isnan(value)), default=math.nan)
 
 
-def best_sentence(found):
+def best_sentence(results):
     """Which proxy balances best at the same disclosivity on test rows."""
     parts = []
     for budget in _BUDGETS:
         values = {
-            label: within(found, name, "test", budget)
-            for name, label in methods_of(found.plan)
-            if found.option(name)
+            label: within(results, name, "test", budget)
+            for name, label in methods_of(results.plan)
+            if results.option(name)
         }
         values = {label: value for label, value in values.items() if not math.isnan(value)}
         if len(values) > 1:
@@ -223,42 +229,44 @@ def best_sentence(found):
     )
 
 
-def group_sentence(found):
+def group_sentence(results):
     """What becomes of the least represented group."""
-    name, groups = main_method(found, "relaxed", "alpha_beta"), found.groups()
-    item = _middle(found, name) if name else None
-    shares = {group: found.get("labels", "group_share", "test", group).mean for group in groups}
+    name, groups = main_method(results, "relaxed", "alpha_beta"), results.groups()
+    setting = _middle(results, name) if name else None
+    shares = {
+        group: results.get("labels", "group_share", "test", part=group).mean for group in groups
+    }
     shares = {group: share for group, share in shares.items() if share > 0}
-    if not item or not shares:
+    if not setting or not shares:
         return ""
     least = min(shares, key=shares.get)
-    gain = found.get(name, "group_gain", "test", f"{item}#{least}")
-    share = found.get(name, "group_share", "test", f"{item}#{least}")
+    gain = results.get(name, "group_gain", "test", setting, least)
+    share = results.get(name, "group_share", "test", setting, least)
     if not (gain.known and share.known):
         return ""
     return (
         f"The least represented group, {least}, has {percent(shares[least], 2)} of the test rows "
-        f"and {percent(share.mean, 2)} of those accepted at {setting_label(item)}: "
-        f"{number(gain.mean, 2)} times its share ({_named(found, name)})."
+        f"and {percent(share.mean, 2)} of those accepted at {setting_label(setting)}: "
+        f"{number(gain.mean, 2)} times its share ({_named(results, name)})."
     )
 
 
-def classifier_sentence(found):
+def classifier_sentence(results):
     """What a classifier gains or loses by training on the balanced sample."""
-    name = main_method(found, "relaxed", "alpha_beta")
-    items = trained_settings(found, name) if name else []
-    items = [item for item in items if setting_value(item)[1] > 0]
-    if not items:
+    name = main_method(results, "relaxed", "alpha_beta")
+    settings = trained_settings(results, name) if name else []
+    settings = [setting for setting in settings if setting_value(setting)[1] > 0]
+    if not settings:
         return ""
-    item = min(items, key=lambda one: abs(setting_value(one)[1] - MIDDLE))
-    change = difference_from_everyone(found, name, "accuracy", item)
-    worst = difference_from_everyone(found, name, "accuracy_worst", item)
-    accuracy = found.get(name, "accuracy", "test", item).mean
+    setting = min(settings, key=lambda one: abs(setting_value(one)[1] - MIDDLE))
+    change = difference_from_everyone(results, name, "accuracy", setting)
+    worst = difference_from_everyone(results, name, "accuracy_worst", setting)
+    accuracy = results.get(name, "accuracy", "test", setting).mean
     if math.isnan(change):
         return ""
     text = (
-        f"A classifier trained on what the {_named(found, name)} accepts at {setting_label(item)} "
-        f"is right on {percent(accuracy)} of the test rows, "
+        f"A classifier trained on what the {_named(results, name)} accepts at "
+        f"{setting_label(setting)} is right on {percent(accuracy)} of the test rows, "
         f"{number(100 * change, 1, sign=True)} points against training on everyone "
         f"({rises(-change, LOST)})"
     )
@@ -270,19 +278,19 @@ def classifier_sentence(found):
     return text + "."
 
 
-def bound_sentence(found):
+def bound_sentence(results):
     """Where Theorem 3 says anything, and whether it held."""
     settings, empty, broken = 0, {"disclosivity": 0, "imbalance": 0}, []
-    for name, label in methods_of(found.plan):
-        measured = found.settings(name, "bound_disclosivity", "test")
-        for _, item in measured if found.option(name) == "alpha" else ():
+    for name, label in methods_of(results.plan):
+        measured = results.settings(name, "bound_disclosivity", "test")
+        for _, setting in measured if results.option(name) == "alpha" else ():
             settings += 1
-            for what in vacuous(found, name, item):
+            for what in vacuous(results, name, setting):
                 empty[what] += 1
             for what in empty:
-                bound = found.get(name, f"bound_{what}", "test", item).mean
-                if found.get(name, what, "test", item).mean > bound:
-                    broken.append(f"{label} at {setting_label(item)} ({what})")
+                bound = results.get(name, f"bound_{what}", "test", setting).mean
+                if results.get(name, what, "test", setting).mean > bound:
+                    broken.append(f"{label} at {setting_label(setting)} ({what})")
     if not settings:
         return ""
     if all(times == settings for times in empty.values()):
@@ -299,61 +307,66 @@ def bound_sentence(found):
     return f"{text}. {held}; what was measured says more."
 
 
-def given_sentence(found):
+def given_sentence(results):
     """The filter that the study gives away."""
-    given = (found.plan.get("filter") or {}).get("given") or {}
-    if given.get("method") not in _labels(found):
+    given = (results.plan.get("filter") or {}).get("given") or {}
+    if given.get("method") not in _labels(results):
         return ""
     return (
         f"The filter to take away (filter.parquet, with a card in filter.md) is the "
-        f"{_named(found, given['method'])} at {setting_label(given['setting'])}: it asks nobody "
+        f"{_named(results, given['method'])} at {setting_label(given['setting'])}: it asks nobody "
         "for the group."
     )
 
 
-def warnings(found):
+def warnings(results):
     """What to take with care: unreached target, few rows in leaves."""
-    for name, label in methods_of(found.plan):
+    for name, label in methods_of(results.plan):
         few = [
-            item
-            for _, item in found.settings(name)
-            if found.get(name, "collected", "train", item).mean < _FEW_COLLECTED
+            setting
+            for _, setting in results.settings(name)
+            if results.get(name, "collected", "train", setting).mean < _FEW_COLLECTED
         ]
         if few:
             yield (
                 f"{label}: fewer than {_FEW_COLLECTED} training rows are expected in the sample at "
                 f"{_range(few)}: the balance is bought by turning nearly everybody away."
             )
-        if found.option(name) != "alpha" or name.endswith("_fixed"):
+        if results.option(name) != "alpha" or name.endswith("_fixed"):
             continue
-        item = found.settings(name)[-1][1]
-        rows, over = found.get(name, "disclosivity_rows", "test", item), found.over(name, item)
+        setting = results.settings(name)[-1][1]
+        rows, over = (
+            results.get(name, "disclosivity_rows", "test", setting),
+            results.over(name, setting),
+        )
         if rows.known and rows.mean < _FEW_ROWS and over_grade(over) != "good":
             yield (
-                f"{label}: at {setting_label(item)} the leaf that discloses most on test rows "
+                f"{label}: at {setting_label(setting)} the leaf that discloses most on test rows "
                 f"holds {number(rows.mean, 0)} of them on average, so that its disclosivity is "
                 "mostly chance."
             )
         elif over_grade(over) == "poor":
             yield (
-                f"{label}: at {setting_label(item)} the disclosivity on test rows is "
+                f"{label}: at {setting_label(setting)} the disclosivity on test rows is "
                 f"{number(over, 3)} above α: α is a promise about training rows only."
             )
 
 
-def _range(items):
+def _range(settings):
     """Settings in words: the only one, or the first and last with their number."""
-    if len(items) == 1:
-        return setting_label(items[0])
-    ends = f"{setting_label(items[0])} to {setting_label(items[-1]).partition(' = ')[2]}"
-    return f"{count(len(items), 'setting')} ({ends})"
+    if len(settings) == 1:
+        return setting_label(settings[0])
+    ends = f"{setting_label(settings[0])} to {option_text(setting_value(settings[-1])[1])}"
+    return f"{count(len(settings), 'setting')} ({ends})"
 
 
-def counts(found):
+def counts(results):
     """Counts that must not be hidden, as sentences; those of zero are left out."""
-    labels = _labels(found)
+    labels = _labels(results)
     for metric, words in COUNTED:
-        rows = found.metrics[(found.metrics["metric"] == metric) & (found.metrics["value"] > 0)]
+        rows = results.metrics[
+            (results.metrics["metric"] == metric) & (results.metrics["value"] > 0)
+        ]
         for source, part in rows.groupby("source", sort=False):
             if source == "labels" or source in labels:
                 named = f" ({labels[source]})" if source in labels else ""

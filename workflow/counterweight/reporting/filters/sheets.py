@@ -36,12 +36,12 @@ MIDDLE = 0.2
 _FEW = (0.0, 0.1, 0.2, 0.4)
 
 
-def sheets(found, reasons):
+def sheets(results, reasons):
     """Every sheet that there are numbers for.
 
     Parameters
     ----------
-    found : counterweight.reporting.filters.tables.FilterResults
+    results : counterweight.reporting.filters.tables.FilterResults
     reasons : dict of str to str
         Why a method has no result, by its id.
 
@@ -52,12 +52,12 @@ def sheets(found, reasons):
         and ``long``: what to fold a long sheet under, or empty.
     """
     made = [
-        overview_sheet(found, reasons),
-        balance_sheet(found),
-        groups_sheet(found),
-        classifier_sheet(found),
-        bound_sheet(found),
-        proxies_sheet(found),
+        overview_sheet(results, reasons),
+        balance_sheet(results),
+        groups_sheet(results),
+        classifier_sheet(results),
+        bound_sheet(results),
+        proxies_sheet(results),
     ]
     made = [sheet for sheet in made if sheet and sheet["rows"]]
     for sheet in made:
@@ -110,21 +110,21 @@ _HEAD = [
 ]
 
 
-def overview_sheet(found, reasons):
+def overview_sheet(results, reasons):
     """Every proxy at one setting: trees near alpha 0.2, others as they were trained."""
     rows = []
-    for name, label in methods_of(found.plan):
-        if not found.option(name):
+    for name, label in methods_of(results.plan):
+        if not results.option(name):
             reason = reasons.get(name, "no result was found")
             rows.append(_row(label, []) | {"failed": True, "reason": reason})
             continue
-        item = found.at(name, MIDDLE if found.option(name) == "alpha" else 0.0)
-        text = f"{label}, {setting_label(item)}"
-        rows.append(_row(text, _balance_cells(found, name, item)))
+        setting = results.at(name, MIDDLE if results.option(name) == "alpha" else 0.0)
+        text = f"{label}, {setting_label(setting)}"
+        rows.append(_row(text, _balance_cells(results, name, setting)))
     start = [
-        f"{number(found.start(target).mean, 3)} on {ROWS[target]}"
+        f"{number(results.start(target).mean, 3)} on {ROWS[target]}"
         for target in TARGETS
-        if found.start(target).known
+        if results.start(target).known
     ]
     note = (
         "Imbalance: distance of the groups' shares among the accepted from the wanted shares"
@@ -145,12 +145,12 @@ def overview_sheet(found, reasons):
     }
 
 
-def balance_sheet(found):
+def balance_sheet(results):
     """How balanced, how disclosive and how large the filtered sample is, by setting."""
     lines = [
-        (label, setting_label(item), _balance_cells(found, name, item))
-        for name, label in methods_of(found.plan)
-        for _, item in found.chosen(name)
+        (label, setting_label(setting), _balance_cells(results, name, setting))
+        for name, label in methods_of(results.plan)
+        for _, setting in results.chosen(name)
     ]
     return {
         "caption": "The same at other settings",
@@ -168,17 +168,17 @@ def over_grade(value):
     return rises(value, OVER)
 
 
-def _balance_cells(found, name, item):
+def _balance_cells(results, name, setting):
     def of(metric, target):
-        return found.get(name, metric, target, item)
+        return results.get(name, metric, target, setting)
 
-    way, over = found.way(name, item, "test"), found.over(name, item)
-    promised = found.option(name) == "alpha"
+    way, over = results.way(name, setting, "test"), results.over(name, setting)
+    promised = results.option(name) == "alpha"
     size = of("collected", "train") if of("collected", "train").known else of("collected", "test")
     rate = of("acceptance_rate", "train")
     rate = rate if rate.known else of("acceptance_rate", "test")
     leaves = of("leaves", "train") if of("leaves", "train").known else of("leaves", "test")
-    shown = found.in_print(name, "leaves", "train", item)
+    shown = results.in_print(name, "leaves", "train", setting)
     return [
         estimate_cell(of("imbalance", "train")),
         cell(number(of("floor", "train").mean, 3)),
@@ -195,33 +195,32 @@ def _balance_cells(found, name, item):
     ]
 
 
-def groups_sheet(found):
+def groups_sheet(results):
     """Shares of the groups before and after filtering, with the gain."""
-    name, groups = main_method(found, "relaxed", "alpha_beta"), found.groups()
+    name, groups = main_method(results, "relaxed", "alpha_beta"), results.groups()
     if name is None or not groups:
         return None
-    items = _few(found, name, "group_share")
-    if not items:
+    settings = _few(results, name, "group_share")
+    if not settings:
         return None
     head = ["Group", "Wanted", "Before, train", "Before, test"]
-    for item in items:
-        setting = setting_label(item)
-        head += [f"{setting}, train", f"{setting}, test", "Gain, test"]
+    for setting in settings:
+        label = setting_label(setting)
+        head += [f"{label}, train", f"{label}, test", "Gain, test"]
     rows = []
     for group in groups:
-        cells = [cell(percent(found.share_wanted(group)))]
+        cells = [cell(percent(results.share_wanted(group)))]
         cells += [
-            cell(percent(found.get("labels", "group_share", target, group).mean, 2))
+            cell(percent(results.get("labels", "group_share", target, part=group).mean, 2))
             for target in TARGETS
         ]
-        for item in items:
-            key = f"{item}#{group}"
+        for setting in settings:
             cells += [
-                estimate_cell(found.get(name, "group_share", target, key), 2, 100.0)
+                estimate_cell(results.get(name, "group_share", target, setting, group), 2, 100.0)
                 for target in TARGETS
             ]
-            gain = found.get(name, "group_gain", "test", key)
-            shown = found.in_print(name, "group_gain", "test", key)
+            gain = results.get(name, "group_gain", "test", setting, group)
+            shown = results.in_print(name, "group_gain", "test", setting, group)
             cells.append(
                 cell(
                     "–" if not gain.known else f"× {number(gain.mean, 2)}",
@@ -229,7 +228,7 @@ def groups_sheet(found):
                 )
             )
         rows.append(_row(group, cells))
-    label = dict(methods_of(found.plan))[name]
+    label = dict(methods_of(results.plan))[name]
     return {
         "caption": f"Shares of the groups before and after filtering, in per cent ({label}).",
         "head": head,
@@ -239,35 +238,36 @@ def groups_sheet(found):
     }
 
 
-def _few(found, name, metric, target="test"):
+def _few(results, name, metric, target="test"):
     """Settings of a sheet with few columns, by what was measured at them."""
-    measured = {item.partition("#")[0] for item in found.items(name, metric, target)}
-    known = [pair for pair in found.settings(name) if pair[1] in measured]
-    wanted = [item for value, item in known if any(abs(value - few) < 1e-9 for few in _FEW)]
-    if found.option(name) == "alpha" and len(wanted) > 1:
-        return [item for item in wanted if setting_value(item)[1] > 0]
+    measured = results.measured_at(name, metric, target)
+    known = [pair for pair in results.settings(name) if pair[1] in measured]
+    wanted = [setting for value, setting in known if any(abs(value - few) < 1e-9 for few in _FEW)]
+    if results.option(name) == "alpha" and len(wanted) > 1:
+        return [setting for setting in wanted if setting_value(setting)[1] > 0]
     places = np.unique(np.linspace(0, len(known) - 1, 3).round().astype(int)) if known else []
     return [known[place][1] for place in places]
 
 
-def trained_settings(found, name):
+def trained_settings(results, name):
     """Settings at which a classifier was trained, those that sheets show."""
-    return [item for _, item in found.chosen(name, "accuracy", "test")]
+    return [setting for _, setting in results.chosen(name, "accuracy", "test")]
 
 
-def classifier_sheet(found):
+def classifier_sheet(results):
     """The classifier that is trained on the accepted rows, beside one trained on all rows."""
     rows, told = [], False
-    for name, label in methods_of(found.plan):
-        items = trained_settings(found, name)
-        if not items:
+    for name, label in methods_of(results.plan):
+        settings = trained_settings(results, name)
+        if not settings:
             continue
-        base = found.get(name, "accuracy", "test", EVERYONE)
+        base = results.get(name, "accuracy", "test", EVERYONE)
         if base.known and not told:
             told = True
-            rows.append(_row("All training rows", _classifier_cells(found, name, EVERYONE), ""))
+            rows.append(_row("All training rows", _classifier_cells(results, name, EVERYONE), ""))
         rows += grouped(
-            (label, setting_label(item), _classifier_cells(found, name, item)) for item in items
+            (label, setting_label(setting), _classifier_cells(results, name, setting))
+            for setting in settings
         )
     return {
         "caption": "Accuracy on test rows of a classifier trained on the accepted rows, in per "
@@ -289,61 +289,63 @@ def classifier_sheet(found):
     }
 
 
-def difference_from_everyone(found, name, metric, item):
+def difference_from_everyone(results, name, metric, setting):
     """Mean difference of a metric on test rows from the classifier of all rows; NaN if unknown."""
-    mine, base = (found.get(name, metric, "test", one).mean for one in (item, EVERYONE))
+    mine, base = (results.get(name, metric, "test", one).mean for one in (setting, EVERYONE))
     return mine - base
 
 
-def _classifier_cells(found, name, item):
+def _classifier_cells(results, name, setting):
     cells = []
     for metric in ("accuracy", "accuracy_worst"):
-        change = difference_from_everyone(found, name, metric, item)
-        cells.append(estimate_cell(found.get(name, metric, "test", item), 1, 100.0))
-        if item == EVERYONE or math.isnan(change):
+        change = difference_from_everyone(results, name, metric, setting)
+        cells.append(estimate_cell(results.get(name, metric, "test", setting), 1, 100.0))
+        if setting == EVERYONE or math.isnan(change):
             cells.append(cell(""))
         else:
             cells.append(cell(number(100 * change, 1, sign=True), grade=rises(-change, LOST)))
     groups = {
-        group: found.get(name, "accuracy_group", "test", f"{item}#{group}").mean
-        for group in found.groups()
+        group: results.get(name, "accuracy_group", "test", setting, group).mean
+        for group in results.groups()
     }
     groups = {group: value for group, value in groups.items() if not math.isnan(value)}
     worst = min(groups, key=groups.get) if groups else "–"
-    accepted = found.get(name, "rows_accepted", "test", item)
+    accepted = results.get(name, "rows_accepted", "test", setting)
     if not accepted.known:
-        accepted = found.get(name, "rows_accepted", "train", item)
+        accepted = results.get(name, "rows_accepted", "train", setting)
     return [*cells, cell(worst), cell(number(accepted.mean, 0))]
 
 
-def vacuous(found, name, item):
+def vacuous(results, name, setting):
     """What Theorem 3 says nothing about at a setting: disclosivity, imbalance, both or none.
 
     No disclosivity is above 1; and an imbalance that no filter has as well is no promise.
     """
-    disclosed = found.get(name, "bound_disclosivity", "test", item).mean >= 1
-    unbalanced = found.get(name, "bound_imbalance", "test", item).mean >= found.start("test").mean
+    disclosed = results.get(name, "bound_disclosivity", "test", setting).mean >= 1
+    unbalanced = (
+        results.get(name, "bound_imbalance", "test", setting).mean >= results.start("test").mean
+    )
     return [what for what, said in (("disclosivity", disclosed), ("imbalance", unbalanced)) if said]
 
 
-def bound_sheet(found):
+def bound_sheet(results):
     """Measured change from training to test rows beside the bound of Theorem 3."""
     lines = []
-    for name, label in methods_of(found.plan):
-        if found.option(name) != "alpha":
+    for name, label in methods_of(results.plan):
+        if results.option(name) != "alpha":
             continue
-        for _, item in found.chosen(name, "bound_disclosivity", "test"):
-            nothing = vacuous(found, name, item)
+        for _, setting in results.chosen(name, "bound_disclosivity", "test"):
+            nothing = vacuous(results, name, setting)
             cells = [
-                estimate_cell(found.get(name, "excess_disclosivity", "test", item)),
-                estimate_cell(found.get(name, "disclosivity", "test", item)),
-                cell(number(found.get(name, "bound_disclosivity", "test", item).mean, 3)),
-                estimate_cell(found.get(name, "excess_imbalance", "test", item)),
-                estimate_cell(found.get(name, "imbalance", "test", item)),
-                cell(number(found.get(name, "bound_imbalance", "test", item).mean, 3)),
+                estimate_cell(results.get(name, "excess_disclosivity", "test", setting)),
+                estimate_cell(results.get(name, "disclosivity", "test", setting)),
+                cell(number(results.get(name, "bound_disclosivity", "test", setting).mean, 3)),
+                estimate_cell(results.get(name, "excess_imbalance", "test", setting)),
+                estimate_cell(results.get(name, "imbalance", "test", setting)),
+                cell(number(results.get(name, "bound_imbalance", "test", setting).mean, 3)),
                 cell(f"nothing on {' and '.join(nothing)}" if nothing else "holds something"),
             ]
-            lines.append((label, setting_label(item), cells))
+            lines.append((label, setting_label(setting), cells))
     return {
         "caption": "From training to test rows: what was measured, and what Theorem 3 promises.",
         "head": [
@@ -363,9 +365,9 @@ def bound_sheet(found):
     }
 
 
-def proxies_sheet(found):
+def proxies_sheet(results):
     """Size of the fitted proxies, and how far the wanted shares are from their hull."""
-    known = [one["id"] for one in found.plan.get("selectors", ())]
+    known = [one["id"] for one in results.plan.get("selectors", ())]
     names = (
         ("leaves", 1),
         ("height", 1),
@@ -376,19 +378,19 @@ def proxies_sheet(found):
     )
     lines, told = [], set()
     for name in known:
-        settings = found.chosen_of_selector(name)
-        for item in settings:
+        settings = results.chosen_of_selector(name)
+        for setting in settings:
             cells = []
             for metric, places in names:
-                value = found.get(name, metric, "", item)
+                value = results.get(name, metric, "", setting)
                 cells.append(cell(number(value.mean, places)))
                 told |= {metric} if value.known else set()
-            hit = found.get(name, "attribute_accuracy", "", item)
+            hit = results.get(name, "attribute_accuracy", "", setting)
             if not hit.known:
-                hit = found.get(name, "attribute_accuracy", "train", item)
+                hit = results.get(name, "attribute_accuracy", "train", setting)
             told |= {"attribute_accuracy"} if hit.known else set()
             cells.append(cell(percent(hit.mean) if hit.known else ""))
-            label = setting_label(item) if item else "as trained"
+            label = setting_label(setting) if setting else "as trained"
             lines.append((name.replace("_", " "), label, cells))
     keep = [
         k for k, (metric, _) in enumerate((*names, ("attribute_accuracy", 1))) if metric in told

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from counterweight.reporting.page.wording import method_label, parts_of
+from counterweight.files.settings import setting_options
+from counterweight.reporting.page.wording import method_label
 
 #: Settings that sheets show where the study has them.
 ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -69,21 +70,13 @@ class Estimate(NamedTuple):
         return not math.isnan(self.mean)
 
 
-def setting_value(item):
-    """``("alpha", 0.05)`` from ``"alpha=0.05"``; None where an item is no such setting."""
-    if "#" in item:
+def setting_value(setting):
+    """``("alpha", 0.05)`` from ``"alpha=0.05"``; None where it is no such setting."""
+    options = setting_options(setting)
+    if len(options) != 1:
         return None
-    found = parts_of(item)
-    if len(found) != 1:
-        return None
-    ((name, value),) = found.items()
+    ((name, value),) = options.items()
     return (name, value) if name in ("alpha", "eta") and isinstance(value, float) else None
-
-
-def split_group(item):
-    """``("alpha=0.1", "retired")`` from ``"alpha=0.1#retired"``."""
-    setting, _, group = item.partition("#")
-    return setting, group
 
 
 def summarised(rows, test_share, keys):
@@ -94,16 +87,16 @@ def summarised(rows, test_share, keys):
     """
     from scipy.special import stdtrit
 
-    found = rows.groupby(keys, sort=False)["value"].agg(["mean", "std", "count", "min", "max"])
-    n, sd = found["count"].to_numpy(float), found["std"].to_numpy(float)
+    table = rows.groupby(keys, sort=False)["value"].agg(["mean", "std", "count", "min", "max"])
+    n, sd = table["count"].to_numpy(float), table["std"].to_numpy(float)
     with np.errstate(divide="ignore", invalid="ignore"):
         half = (
             stdtrit(np.maximum(n - 1, 1), 0.975)
             * sd
             * np.sqrt(1 / n + test_share / (1 - test_share))
         )
-    found = found.rename(columns={"std": "sd", "count": "n", "min": "least", "max": "greatest"})
-    return found.assign(low=found["mean"] - half, high=found["mean"] + half)
+    table = table.rename(columns={"std": "sd", "count": "n", "min": "least", "max": "greatest"})
+    return table.assign(low=table["mean"] - half, high=table["mean"] + half)
 
 
 class FilterResults:
@@ -116,77 +109,86 @@ class FilterResults:
     settings : dict
         Its part of the plan.
     printed : iterable of dict, optional
-        Figures in print of the study; ``source`` is the method's id and the item.
+        Figures in print of the study, with ``source``, ``setting`` and perhaps ``part``.
     """
 
     def __init__(self, metrics, settings, printed=()):
         self.plan = settings
         self._printed = {
-            (entry["source"], entry["metric"], entry["target"]): entry["value"] for entry in printed
+            (
+                *(entry[key] for key in ("source", "metric", "target")),
+                *(entry.get(key, "") for key in ("setting", "part")),
+            ): entry["value"]
+            for entry in printed
         }
         self.metrics = metrics
         rows = metrics[metrics["value"].notna()]
-        keys = ["source", "target", "metric", "item"]
-        found = summarised(rows, settings["test_share"], keys)
-        columns = [found[name].tolist() for name in Estimate._fields]
+        keys = ["source", "target", "metric", "setting", "part", "variable"]
+        table = summarised(rows, settings["test_share"], keys)
+        columns = [table[name].tolist() for name in Estimate._fields]
         self._known = {
             key: Estimate(*values)
-            for key, values in zip(found.index, zip(*columns, strict=True), strict=True)
+            for key, values in zip(table.index, zip(*columns, strict=True), strict=True)
         }
-        self._items = {}
-        for source, target, metric, item in self._known:
-            self._items.setdefault((source, target, metric), []).append(item)
+        self._settings = {}
+        for source, target, metric, setting, part, _ in self._known:
+            parts = self._settings.setdefault((source, target, metric), {})
+            parts.setdefault(setting, {})[part] = None
 
-    def get(self, source, metric, target, item=""):
+    def get(self, source, metric, target, setting="", part="", variable=""):
         """An `Estimate`, of NaN where nothing was measured."""
-        return self._known.get((source, target, metric, item), Estimate())
+        return self._known.get((source, target, metric, setting, part, variable), Estimate())
 
-    def in_print(self, source, metric, target, item):
+    def in_print(self, source, metric, target, setting, part=""):
         """A figure of the paper, or NaN."""
-        return self._printed.get((f"{source} {item}", metric, target), math.nan)
+        return self._printed.get((source, metric, target, setting, part), math.nan)
 
-    def items(self, source, metric, target):
-        return self._items.get((source, target, metric), [])
+    def measured_at(self, source, metric, target):
+        """Settings that a metric was measured at, "" for none."""
+        return list(self._settings.get((source, target, metric), ()))
+
+    def parts(self, source, metric, target, setting=""):
+        """Groups or leaves of which a metric was measured at a setting."""
+        return list(self._settings.get((source, target, metric), {}).get(setting, ()))
 
     def settings(self, source, metric="imbalance", target="train"):
-        """Settings that a metric was measured at, as ``(value, item)``, in order."""
-        found = [(setting_value(item), item) for item in self.items(source, metric, target)]
-        return sorted((pair[1], item) for pair, item in found if pair)
+        """Settings that a metric was measured at, as ``(value, setting)``, in order."""
+        known = [(setting_value(name), name) for name in self.measured_at(source, metric, target)]
+        return sorted((pair[1], name) for pair, name in known if pair)
 
     def option(self, source):
         """``alpha`` or ``eta``: what the settings of a method are; empty for a failed one."""
-        found = self.settings(source) or self.settings(source, target="test")
-        return found[0][1].partition("=")[0] if found else ""
+        known = self.settings(source) or self.settings(source, target="test")
+        return setting_value(known[0][1])[0] if known else ""
 
     def chosen(self, source, metric="imbalance", target="train"):
         """Settings that sheets show: those of `ALPHAS` or `ETAS`, else some of the grid."""
-        found = self.settings(source, metric, target)
+        known = self.settings(source, metric, target)
         wanted = ALPHAS if self.option(source) == "alpha" else ETAS
-        some = [pair for pair in found if any(abs(pair[0] - value) < 1e-9 for value in wanted)]
-        if some or len(found) <= len(ALPHAS):
-            return some or found
-        places = np.unique(np.linspace(0, len(found) - 1, len(ALPHAS)).round().astype(int))
-        return [found[place] for place in places]
+        some = [pair for pair in known if any(abs(pair[0] - value) < 1e-9 for value in wanted)]
+        if some or len(known) <= len(ALPHAS):
+            return some or known
+        places = np.unique(np.linspace(0, len(known) - 1, len(ALPHAS)).round().astype(int))
+        return [known[place] for place in places]
 
     def chosen_of_selector(self, source):
         """Settings of a proxy that sheets show; ``[""]`` for one without settings."""
-        items = self.items(source, "leaves", "")
-        pairs = [(setting_value(item), item) for item in items]
-        known = sorted((pair[1], item) for pair, item in pairs if pair)
-        some = [item for value, item in known if any(abs(value - a) < 1e-9 for a in ALPHAS)]
-        return some or [item for _, item in known][: len(ALPHAS)] or [i for i in items if not i]
+        known = self.settings(source, "leaves", "")
+        some = [name for value, name in known if any(abs(value - a) < 1e-9 for a in ALPHAS)]
+        without = [name for name in self.measured_at(source, "leaves", "") if not name]
+        return some or [name for _, name in known][: len(ALPHAS)] or without
 
     def at(self, source, value):
-        """The item of the setting nearest to a value, or None."""
-        found = self.settings(source) or self.settings(source, target="test")
-        return min(found, key=lambda pair: (abs(pair[0] - value), pair[0]))[1] if found else None
+        """The setting nearest to a value, or None."""
+        known = self.settings(source) or self.settings(source, target="test")
+        return min(known, key=lambda pair: (abs(pair[0] - value), pair[0]))[1] if known else None
 
     def groups(self):
         """Groups in the order of the study."""
         for target in TARGETS:
-            found = self.items("labels", "group_share", target)
-            if found:
-                return list(found)
+            groups = self.parts("labels", "group_share", target)
+            if groups:
+                return groups
         return []
 
     def share_wanted(self, group):
@@ -207,24 +209,24 @@ class FilterResults:
         """Imbalance before filtering, from the target of the study."""
         return self.get("labels", "starting_imbalance", target)
 
-    def floor(self, source, item, target):
-        return self.get(source, "floor", target, item)
+    def floor(self, source, setting, target):
+        return self.get(source, "floor", target, setting)
 
-    def way(self, source, item, target):
+    def way(self, source, setting, target):
         """Share of the way from the start to the floor; NaN where there is no way to go."""
-        start, floor = self.start(target).mean, self.floor(source, item, target).mean
+        start, floor = self.start(target).mean, self.floor(source, setting, target).mean
         room = start - floor
         if not room > 1e-3:
             return math.nan
-        return (start - self.get(source, "imbalance", target, item).mean) / room
+        return (start - self.get(source, "imbalance", target, setting).mean) / room
 
-    def over(self, source, item):
+    def over(self, source, setting):
         """Disclosivity on test rows beyond what was allowed (alpha) or seen in training (eta)."""
-        value = setting_value(item)
-        measured = self.get(source, "disclosivity", "test", item).mean
+        value = setting_value(setting)
+        measured = self.get(source, "disclosivity", "test", setting).mean
         if value and value[0] == "alpha":
             return measured - value[1]
-        return measured - self.get(source, "disclosivity", "train", item).mean
+        return measured - self.get(source, "disclosivity", "train", setting).mean
 
 
 def methods_of(settings):
@@ -232,14 +234,14 @@ def methods_of(settings):
     return [(one["id"], method_label(one)) for one in settings["methods"]]
 
 
-def main_method(found, *wanted):
+def main_method(results, *wanted):
     """The method that a sheet or figure is about: the first wanted one with results.
 
     Where none of them has any, the first method with settings alpha, else the first with
     results; None where nothing was measured.
     """
-    known = [name for name, _ in methods_of(found.plan) if found.option(name)]
-    trees = [name for name in known if found.option(name) == "alpha"]
+    known = [name for name, _ in methods_of(results.plan) if results.option(name)]
+    trees = [name for name in known if results.option(name) == "alpha"]
     return next(iter([name for name in wanted if name in known] + trees + known), None)
 
 
@@ -294,10 +296,9 @@ def filter_table(metrics, settings, study, reason_of=None):
                 )
             )
             continue
-        table = summarised(mine, settings["test_share"], ["target", "metric", "item"])
-        table = table.reset_index()
-        pairs = [split_group(item) for item in table["item"]]
-        table["setting"], table["group"] = (list(column) for column in zip(*pairs, strict=True))
+        keys = ["target", "metric", "setting", "part"]
+        table = summarised(mine, settings["test_share"], keys)
+        table = table.reset_index().rename(columns={"part": "group"})
         parts.append(table.assign(**place, status="ok", reason=""))
     if not parts:
         return pd.DataFrame(columns=list(LAYOUT))
@@ -307,7 +308,7 @@ def filter_table(metrics, settings, study, reason_of=None):
 def _ordered(table, settings):
     methods = {one["id"]: rank for rank, one in enumerate(settings["methods"])}
     metrics = {name: rank for rank, name in enumerate((*MEASURED, *BY_GROUP))}
-    values = [(setting_value(item) or ("", -1.0))[1] for item in table["setting"]]
+    values = [(setting_value(name) or ("", -1.0))[1] for name in table["setting"]]
     targets = {name: rank for rank, name in enumerate(("", *TARGETS))}
     keys = (
         table["method"].map(methods),

@@ -22,7 +22,7 @@ def value_rows(table):
     Parameters
     ----------
     table : pandas.DataFrame
-        From `counterweight.reporting.page.tables.value_table`.
+        From `counterweight.reporting.logs.tables.value_table`.
     """
     places = places_for([table["value"].abs().max(), table["truth"].abs().max()], 3)
     labels = table["method"].nunique() > 1

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 
 from counterweight.evaluation.metrics.intervals import paired_interval
+from counterweight.files.settings import numbers_of, setting_options
 from counterweight.reporting.page.summaries import coverage_grade, rises, small
-from counterweight.reporting.page.tables import by_repeat, columns_of, is_log
+from counterweight.reporting.page.tables import by_repeat, columns_of
 from counterweight.reporting.page.wording import (
     CORRECTIONS,
     LOSSES,
@@ -16,7 +17,6 @@ from counterweight.reporting.page.wording import (
     method_label,
     metric_name,
     number,
-    parts_of,
     percent,
     places_for,
     unit,
@@ -53,7 +53,7 @@ def counts_told(metrics, settings):
 def keep_sentence(metrics, settings):
     """That test rows were subsampled, and what is left of them; "" where all were kept."""
     rate = settings.get("keep_rate") or 1.0
-    if is_log(settings) or rate >= 1:
+    if rate >= 1:
         return ""
     text = (
         f"Of the test rows of outcome zero only a share l = {rate:g}, drawn at random, was kept; "
@@ -70,11 +70,9 @@ def keep_sentence(metrics, settings):
     return text
 
 
-def _differences(metrics, study, test_share, metric, left, right):
-    """Paired difference with its interval; `left` and `right` are (source, item)."""
-    one, other = (
-        by_repeat(metrics, study, source, "general", metric, item) for source, item in (left, right)
-    )
+def _differences(metrics, study, test_share, metric, *sides):
+    """Paired difference with its interval; `left` and `right` are (source, setting)."""
+    one, other = (by_repeat(metrics, study, source, "general", metric, at) for source, at in sides)
     difference = (one - other).dropna()
     return *paired_interval(difference, test_share), other.mean() if len(other) else np.nan
 
@@ -91,7 +89,7 @@ def sweep_table(metrics, study, settings):
     metric = columns_of(settings)[0]
     sign = 1.0 if metric in LOSSES else -1.0
     own = metrics[(metrics["study"] == study) & (metrics["metric"] == metric)]
-    items = {name: part["item"].unique() for name, part in own.groupby("source")}
+    known = {name: part["setting"].unique() for name, part in own.groupby("source")}
     rows = []
     for method in settings["methods"]:
         learner, _, way = method["id"].rpartition("-")
@@ -99,19 +97,19 @@ def sweep_table(metrics, study, settings):
             continue
         full = next(
             (
-                (name, item)
+                (name, setting)
                 for name in (f"{learner}-none", f"{learner}-weights")
-                for item in items.get(name, ())
-                if parts_of(item) == {"keep_rate": 1.0}
+                for setting in known.get(name, ())
+                if setting_options(setting) == {"keep_rate": 1.0}
             ),
             None,
         )
-        for item in items.get(method["id"], ()):
-            rate = parts_of(item).get("keep_rate")
-            if full is None or not isinstance(rate, float):
+        for setting in known.get(method["id"], ()):
+            rate = numbers_of(setting).get("keep_rate")
+            if full is None or rate is None:
                 continue
             mean, low, high, level = _differences(
-                own, study, settings["test_share"], metric, (method["id"], item), full
+                own, study, settings["test_share"], metric, (method["id"], setting), full
             )
             low, high = sorted((sign * low, sign * high)) if low == low else (low, high)
             rows.append((learner, way, rate, sign * mean, low, high, sign * mean / abs(level)))
@@ -273,26 +271,29 @@ def ranking_view(metrics, study, settings):
     rows, sentences = [], []
     for method in settings["methods"]:
         mine = own[own["source"] == method["id"]]
-        means = mine.groupby(["metric", "item"], sort=False)["value"].mean()
-        for item in mine.loc[mine["metric"] == "auc_bias", "item"].unique():
-            if item == "positives l=1.0":
+        # A single pair is kept at no rate.
+        rated = mine.assign(rate=mine["keep_rate"].fillna(0.0))
+        means = rated.groupby(["metric", "part", "rate"], sort=False)["value"].mean()
+        biases = rated[(rated["metric"] == "auc_bias") & rated["value"].notna()]
+        for (part, rate), bias in biases.groupby(["part", "rate"], sort=False):
+            if part == "positives" and rate == 1:
                 continue
-            bias = by_repeat(own, study, method["id"], "general", "auc_bias", item)
+            bias = bias.set_index("repeat")["value"].sort_index()
             mean, low, high = paired_interval(bias, settings["test_share"])
-            coverage = means.get(("auc_covered", item), np.nan)
-            one_pair = item == "one pair"
+            coverage = means.get(("auc_covered", part, rate), np.nan)
             rows.append(
                 {
-                    "item": item if one_pair or item.startswith("positives") else f"zeros {item}",
+                    "rows": f"{part} l={rate}" if rate else part,
                     "bias": number(100 * mean, 2, sign=True),
                     "interval": interval(100 * low, 100 * high),
                     "grade": small(mean, AUC_BIAS),
-                    "spread": number(100 * means.get(("auc_spread", item), np.nan), 2),
+                    "spread": number(100 * means.get(("auc_spread", part, rate), np.nan), 2),
                     "coverage": percent(coverage),
                     "coverage_grade": coverage_grade(coverage),
                 }
             )
-        sentences += list(_deviation_sentences(means, settings))
+        by_setting = mine.groupby(["metric", "setting"], sort=False)["value"].mean()
+        sentences += list(_deviation_sentences(by_setting, settings))
     return {"rows": rows, "sentences": sentences} if rows or sentences else None
 
 
@@ -318,9 +319,9 @@ def _deviation_sentences(means, settings):
 
 
 def _by_budget(values):
-    found = {}
-    for item, value in values.items():
-        setting = parts_of(item)
-        if set(setting) == {"N", "rho"}:
-            found.setdefault(setting["N"], {})[setting["rho"]] = float(value)
-    return found
+    budgets = {}
+    for setting, value in values.items():
+        options = setting_options(setting)
+        if set(options) == {"N", "rho"}:
+            budgets.setdefault(options["N"], {})[options["rho"]] = float(value)
+    return budgets

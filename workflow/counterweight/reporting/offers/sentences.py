@@ -91,11 +91,11 @@ def order_sentence(table, metrics, settings):
     options = next(one["options"] for one in settings["methods"] if one["id"] == method)
     chosen, text = rows["value"].astype(int), "The number of segments of least description length"
     if (options or {}).get("components"):
-        lengths = own[(own["metric"] == "mdl") & own["item"].str.isdigit()]
+        lengths = own[(own["metric"] == "mdl") & own["step"].notna()]
         text = f"The number of segments was set to {options['components']}"
         if lengths.empty:
             return text + "."
-        best = lengths.loc[lengths.groupby("repeat")["value"].idxmin(), "item"]
+        best = lengths.loc[lengths.groupby("repeat")["value"].idxmin(), "step"]
         chosen = best.astype(int)
         text += "; that of least description length up to it"
     counts = chosen.value_counts().sort_index()
@@ -180,7 +180,7 @@ def component_sentence(table):
     if oracle is None or model is None:
         return ""
     theirs, ours = (
-        np.array([mean_of(part, "rmse_component", item) for item in components])
+        np.array([mean_of(part, "rmse_component", component) for component in components])
         for part in (oracle, model)
     )
     if np.isnan(theirs).all():
@@ -193,7 +193,7 @@ def component_sentence(table):
         f"not told, by {number(np.nanmean(ours), 3)}; it is better on "
         f"{int((theirs < ours).sum())} of {len(components)} components"
     )
-    shown = [mean_of(oracle, "rmse_component", item, "printed") for item in components]
+    shown = [mean_of(oracle, "rmse_component", component, "printed") for component in components]
     if not np.isnan(shown).all():
         text += f". The paper prints up to {number(np.nanmax(shown), 3)} for it"
         text += (

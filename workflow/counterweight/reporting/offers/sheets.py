@@ -107,13 +107,13 @@ def _print_cell(part, metric, places):
     return cell("" if np.isnan(value) else number(value, places))
 
 
-def ratio(table, method, assignment, suffix=""):
+def ratio(table, method, assignment):
     """RMSE over that of the true parameters, minus 1; NaN for an oracle."""
     mine = table[(table["method"] == method) & (table["assignment"] == assignment)]
     if mine.empty or mine["oracle"].any():
         return np.nan
-    floor = floor_of(table, method, assignment, suffix)
-    return mean_of(mine, f"rmse{suffix}") / floor - 1 if floor else np.nan
+    floor = floor_of(table, method, assignment)
+    return mean_of(mine, "rmse") / floor - 1 if floor else np.nan
 
 
 def floor_grade(above):
@@ -294,8 +294,7 @@ def optimism(part, against="revenue_optimal_true"):
 
 def components_of(table):
     """True components that errors are told of, in order."""
-    items = table.loc[table["metric"] == "rmse_component", "item"]
-    return sorted(dict.fromkeys(items), key=lambda item: int(item) if item.isdigit() else 0)
+    return sorted(table.loc[table["metric"] == "rmse_component", "part"].unique(), key=int)
 
 
 def component_sheet(table):
@@ -317,20 +316,20 @@ def component_sheet(table):
         "component_k": "k",
     }
     rows = []
-    for item in components:
+    for component in components:
         cells = []
         for name in known:
-            value = table.loc[(table["metric"] == name) & (table["item"] == item), "mean"].mean()
+            own = (table["metric"] == name) & (table["part"] == component)
+            value = table.loc[own, "mean"].mean()
             cells.append(cell(number(value, 1 if name == "component_k" else 3)))
         for _, method, way in pairs:
             mine = errors[(errors["method"] == method) & (errors["assignment"] == way)]
-            value = mean_of(mine, "rmse_component", item)
-            shown = mean_of(mine, "rmse_component", item, "printed")
+            value = mean_of(mine, "rmse_component", component)
+            shown = mean_of(mine, "rmse_component", component, "printed")
             cells.append(
                 cell(number(value, 3), "" if np.isnan(shown) else f"in print {number(shown, 3)}")
             )
-        label = str(int(item) + 1) if item.isdigit() else item
-        rows.append(_plain_row(label, cells))
+        rows.append(_plain_row(str(int(component) + 1), cells))
     return {
         "caption": "RMSE on the people of each true component, mean over repeats.",
         "head": [
@@ -366,15 +365,14 @@ def regression_sheet(table):
             continue
         kind, first = wanted_regression(method), True
         name = printed_regression_of(method)
-        own = part[part["metric"].isin(OF_VARIABLE)]
+        own = part[part["metric"].isin(OF_VARIABLE) & (part["part"] == kind)]
         in_print = PRINTED_REGRESSIONS.get(name, {})
         order = {variable: place for place, variable in enumerate(_VARIABLES)}
-        for item in sorted(set(own["item"]), key=lambda item: order.get(split_kind(item)[1], 9)):
-            if split_kind(item)[0] != kind:
-                continue
-            variable = split_kind(item)[1]
-            beta, p = (mean_of(own, f"regression_{what}", item) for what in ("beta", "p"))
-            ends = [mean_of(own, f"regression_{end}", item) for end in ("low", "high")]
+        for variable in sorted(set(own["variable"]), key=lambda name: order.get(name, 9)):
+            beta, p, *ends = (
+                mean_of(own, f"regression_{what}", kind, variable=variable)
+                for what in ("beta", "p", "low", "high")
+            )
             shown = in_print.get(variable)
             cells = [
                 cell(number(beta, 3)),
@@ -410,12 +408,6 @@ def regression_sheet(table):
 def _is_print(part):
     method = part.iloc[0]["method"]
     return method.startswith("predictive_choice") or bool(part.iloc[0]["oracle"])
-
-
-def split_kind(item):
-    """``("with_overlap", "eta")``; the kind is empty where an item names the variable only."""
-    kind, found, variable = item.rpartition("#")
-    return (kind, variable) if found else ("", item)
 
 
 def _r2(part, kind, printed, name):

@@ -57,6 +57,10 @@ MEASURED = (
 )
 #: Told of a method whatever the assignment.
 OF_METHOD = ("components_chosen", "kl")
+#: Of these, what is of the true parameters, and of no method.
+FLOORS = ("rmse_floor", "rmse_floor_test")
+#: Of these, what is of a regression of the errors by component.
+OF_REGRESSION = ("regression_r2", "regression_adjusted_r2")
 #: Told of each true component.
 OF_COMPONENT = ("component_imbalance", "component_overlap", "component_eta", "component_k")
 #: Told of each variable of a regression.
@@ -67,6 +71,8 @@ OF_VARIABLE = (
     "regression_low",
     "regression_high",
 )
+#: Told of each true component or segment, by assignment.
+BY_COMPONENT = ("rmse_component", "rmse_component_test", "offer_spread")
 LAYOUT = (
     "study",
     "target",
@@ -75,7 +81,8 @@ LAYOUT = (
     "oracle",
     "assignment",
     "metric",
-    "item",
+    "part",
+    "variable",
     "mean",
     "sd",
     "low",
@@ -92,26 +99,19 @@ def is_oracle(method):
     return bool(method.get("oracle")) or bool((method.get("options") or {}).get("per_component"))
 
 
-def split_place(item):
-    """``("hard", "with_overlap#eta")`` from ``"hard#with_overlap#eta"``."""
-    assignment, _, rest = item.partition("#")
-    return (assignment, rest) if assignment in ASSIGNMENTS else (None, item)
-
-
 def assignments_of(own):
     """Assignments that a method was judged with, in order."""
-    found = set(own.loc[own["metric"].isin(("log_loss", "enrolment_predicted", "rmse")), "item"])
-    return [name for name in ASSIGNMENTS if name in found]
+    judged = own["metric"].isin(("log_loss", "enrolment_predicted", "rmse"))
+    known = set(own.loc[judged, "setting"])
+    return [name for name in ASSIGNMENTS if name in known]
 
 
 def printed_figures(printed, study):
-    """Figures in print of a study, by ``(source and item, metric)``.
-
-    The source of an entry is the method's id, and the item where there is one:
-    ``predictive_choice hard`` or, for a component, ``predictive_choice hard#0``.
-    """
+    """Figures in print of a study, by ``(source, setting, part, metric)``."""
     return {
-        (entry["source"], entry["metric"]): entry["value"]
+        (entry["source"], entry.get("setting", ""), entry.get("part", ""), entry["metric"]): entry[
+            "value"
+        ]
         for entry in printed
         if entry["study"] == study
     }
@@ -135,9 +135,9 @@ def offer_table(metrics, settings, study, target="general", printed=(), reason_o
     Returns
     -------
     pandas.DataFrame
-        Columns `LAYOUT`. ``assignment`` is hard, soft or empty. ``item`` is empty, the true
+        Columns `LAYOUT`. ``assignment`` is hard, soft or empty. ``part`` is empty, the true
         component (of ``rmse_component`` and `OF_COMPONENT`; from 0), the segment (of
-        ``offer_spread``), or the kind and variable of a regression (`OF_VARIABLE`). ``mean``
+        ``offer_spread``), or the kind of a regression, with its ``variable``. ``mean``
         and ``sd`` are over repeats, ``low`` and ``high`` the 95 % interval of the mean. A method
         without results keeps a row of its headline with status ``failed`` and its reason.
     """
@@ -163,7 +163,8 @@ def offer_table(metrics, settings, study, target="general", printed=(), reason_o
                 | {
                     "assignment": "",
                     "metric": MEASURED[0],
-                    "item": "",
+                    "part": "",
+                    "variable": "",
                     "mean": np.nan,
                     "sd": np.nan,
                     "low": np.nan,
@@ -175,19 +176,22 @@ def offer_table(metrics, settings, study, target="general", printed=(), reason_o
                 }
             )
             continue
-        for (metric, item), part in mine.groupby(["metric", "item"], sort=False):
-            where = _place(metric, item, held)
-            if where is None:
+        # What is of one size of a model among others stands in the table of all measurements.
+        mine = mine[mine["step"].isna()]
+        keys = ["metric", "setting", "part", "variable"]
+        for (metric, setting, part, variable), rows_of_it in mine.groupby(keys, sort=False):
+            if not _is_told(metric, setting, held):
                 continue
-            values = part.set_index("repeat")["value"].sort_index()
+            values = rows_of_it.set_index("repeat")["value"].sort_index()
             mean, low, high = paired_interval(values, settings["test_share"])
-            shown = in_print.get((f"{method['id']} {item}".strip(), metric), np.nan)
+            shown = in_print.get((method["id"], setting, part, metric), np.nan)
             rows.append(
                 place
                 | {
-                    "assignment": where[0],
+                    "assignment": setting,
                     "metric": metric,
-                    "item": where[1],
+                    "part": part,
+                    "variable": variable,
                     "mean": mean,
                     "sd": values.std(ddof=1) if len(values) > 1 else np.nan,
                     "low": low,
@@ -202,43 +206,30 @@ def offer_table(metrics, settings, study, target="general", printed=(), reason_o
     return table.iloc[np.lexsort(_order(table, settings)[::-1])].reset_index(drop=True)
 
 
-def _place(metric, item, held):
-    """Assignment and item of a record, or None where the table leaves it out."""
+def _is_told(metric, setting, held):
+    """Whether the table has a metric of a setting; `held` are the method's assignments."""
     if metric in OF_METHOD:
-        return ("", item) if item == "" else None
+        return setting == ""
     if metric in OF_COMPONENT:
-        return "", item.lstrip("#")
-    if metric in MEASURED and not metric.startswith("regression"):
-        floor = metric.startswith("rmse_floor")
-        return (item, "") if item in held or (floor and item in ASSIGNMENTS) else None
-    if metric in ("rmse_component", "rmse_component_test", "offer_spread", *OF_VARIABLE) or (
-        metric.startswith("regression_") and metric in MEASURED
-    ):
-        assignment, rest = split_place(item)
-        return None if assignment is None else (assignment, rest)
-    return None
+        return True
+    if metric in (*FLOORS, *OF_REGRESSION, *OF_VARIABLE, *BY_COMPONENT):
+        return setting in ASSIGNMENTS
+    return metric in MEASURED and setting in held
 
 
 def _order(table, settings):
-    metrics = (
-        *OF_METHOD,
-        *MEASURED,
-        *OF_COMPONENT,
-        "rmse_component",
-        "rmse_component_test",
-        "offer_spread",
-        *OF_VARIABLE,
-    )
+    metrics = (*OF_METHOD, *MEASURED, *OF_COMPONENT, *BY_COMPONENT, *OF_VARIABLE)
     ranks = {name: rank for rank, name in enumerate(metrics)}
     methods = {method["id"]: rank for rank, method in enumerate(settings["methods"])}
     ways = {name: rank for rank, name in enumerate(ASSIGNMENTS)}
-    numbers = pd.to_numeric(table["item"], errors="coerce").fillna(-1.0)
+    numbers = pd.to_numeric(table["part"], errors="coerce").fillna(-1.0)
     return [
         table["method"].map(methods),
         table["assignment"].map(ways),
         table["metric"].map(ranks),
         numbers,
-        table["item"].rank(method="dense"),
+        table["part"].rank(method="dense"),
+        table["variable"].rank(method="dense"),
     ]
 
 
@@ -262,16 +253,17 @@ def rows_of(table):
                 yield method, assignment, mine[mine["assignment"] == assignment]
 
 
-def mean_of(part, metric, item="", column="mean"):
-    """One number of a part of a table; NaN where it was not measured."""
-    found = part.loc[(part["metric"] == metric) & (part["item"] == item), column]
-    return float(found.iloc[0]) if len(found) else np.nan
+def mean_of(table, metric, part="", column="mean", variable=""):
+    """One number of (some rows of) a table; NaN where it was not measured."""
+    there = (table["metric"] == metric) & (table["part"] == part) & (table["variable"] == variable)
+    values = table.loc[there, column]
+    return float(values.iloc[0]) if len(values) else np.nan
 
 
-def floor_of(table, method, assignment, suffix=""):
+def floor_of(table, method, assignment):
     """RMSE of the true parameters, where only the component of a row is unknown."""
     mine = table[(table["method"] == method) & (table["assignment"] == (assignment or "soft"))]
-    return mean_of(mine, f"rmse_floor{suffix}")
+    return mean_of(mine, "rmse_floor")
 
 
 def gains(part):

@@ -41,7 +41,20 @@ def report_job(plan, paths):
     drawn = {figure for study in plan["studies"].values() for figure in study["figures"]}
     uses = tuple(("figure", figure) for figure in sorted(drawn))
     templates = Path(__file__).with_name("templates").glob("*")
-    return Job(f"{_ASSEMBLE}:report", inputs, given, uses, {}, tuple(sorted(map(str, templates))))
+    return Job(
+        f"{_ASSEMBLE}:report",
+        inputs,
+        given,
+        uses,
+        files=tuple(sorted(map(str, templates))),
+        modules=sheet_modules(given["shown"]),
+    )
+
+
+def sheet_modules(shown):
+    """Modules that the sheets of a plan are in; the report imports them by name."""
+    references = [ref for study in shown["studies"].values() for ref in study["sheets"].values()]
+    return tuple(sorted({reference.partition(":")[0] for reference in references}))
 
 
 def report_plan(plan):
@@ -84,7 +97,7 @@ def study_plan(study):
             "keep_rate",
         )
     }
-    shown["task"] = study["kind"]
+    shown["sheets"] = kinds.module_of(study).PAGE
     shown |= kinds.module_of(study).shown(study)
     shown["protocol"] = {
         "name": study["evaluation"]["protocol"],

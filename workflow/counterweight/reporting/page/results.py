@@ -6,8 +6,9 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.intervals import normal_interval, paired_interval
+from counterweight.files.settings import setting_options
 from counterweight.files.tables import model_arrays, read_table
-from counterweight.reporting.page.wording import method_label, parts_of
+from counterweight.reporting.page.wording import method_label
 
 
 class StudyResults:
@@ -73,19 +74,19 @@ class StudyResults:
         rows = self.metrics[(self.metrics["source"] == source) & (self.metrics["metric"] == metric)]
         return rows if target is None else rows[rows["target"] == target]
 
-    def mean_by_item(self, source, metric, target=None):
-        """Mean over repeats for each item, as a Series."""
+    def means_by(self, column, source, metric, target=None):
+        """Mean over repeats for each value of a column, such as ``part``, as a Series."""
         rows = self.rows(source, metric, target)
-        return rows.groupby("item", sort=False)["value"].mean()
+        return rows.groupby(column, sort=False)["value"].mean()
 
-    def estimate(self, source, metric, target, item=""):
-        """``(mean, low, high)`` of a metric, by default of one without items.
+    def estimate(self, source, metric, target, setting=""):
+        """``(mean, low, high)`` of a metric, by default of one without settings.
 
         The interval is the corrected resampled one; from a single split, the normal
         interval of its standard error. None when there is no value.
         """
         rows = self.rows(source, metric, target)
-        rows = rows[(rows["item"] == item) & rows["value"].notna()]
+        rows = rows[(rows["setting"] == setting) & rows["value"].notna()]
         if rows.empty:
             return None
         if len(rows) > 1:
@@ -95,7 +96,7 @@ class StudyResults:
         return value, low, high
 
     def curve(self, source, metric, option, target="general"):
-        """A metric along the values of one option, for a sweep or for items such as ``n=250``.
+        """A metric along the values of one option, the only one of its settings.
 
         Returns
         -------
@@ -104,11 +105,11 @@ class StudyResults:
             interval, both bounds are the mean.
         """
         points = []
-        for item in self.rows(source, metric, target)["item"].unique():
-            setting = parts_of(item)
-            found = self.estimate(source, metric, target, item)
-            if found is None or set(setting) != {option} or isinstance(setting[option], str):
+        for setting in self.rows(source, metric, target)["setting"].unique():
+            options = setting_options(setting)
+            estimate = self.estimate(source, metric, target, setting)
+            if estimate is None or set(options) != {option} or isinstance(options[option], str):
                 continue
-            mean, low, high = found
-            points.append((setting[option], mean, *((mean, mean) if low != low else (low, high))))
+            mean, low, high = estimate
+            points.append((options[option], mean, *((mean, mean) if low != low else (low, high))))
         return sorted(points)

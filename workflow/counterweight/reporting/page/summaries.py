@@ -76,7 +76,7 @@ def majority_sentence(metrics, study, target):
         & (metrics["source"] == "labels")
         & (metrics["target"] == target)
         & (metrics["metric"] == "positive_share")
-        & (metrics["item"] == "target")
+        & (metrics["part"] == "target")
     ]
     if rows.empty:
         return ""
@@ -117,12 +117,13 @@ def table_sentence(table, claims, study, target, baseline, metric="accuracy"):
     quality = "most accurate method" if metric == "accuracy" else f"method with the best {name}"
     blind = " that sees no hidden label" if rows["oracle"].any() else ""
     text = f"On {target_name(target)}, the {quality}{blind} is {best['label']} with {shown}"
-    others = fair[fair["method"] != baseline]
+    is_baseline = (fair["method"] == baseline) & (fair["setting"] == "")
+    others = fair[~is_baseline]
     columns = None if metric != "accuracy" else {"accuracy"}
     found = claims_sentence(claims_on(claims, study, target, columns))
     if len(rows) == 1:
         return f"{best['label']} has {article(name)} {name} of {shown} here. {found}"
-    if best["method"] == baseline:
+    if is_baseline[best.name]:
         text += ", the baseline itself"
     elif not np.isnan(best["diff"]):
         text += f", {points(best['diff'], best['low'], best['high'], metric)} from the baseline"
@@ -197,7 +198,7 @@ def _mean(metrics, source, metric, column="value"):
 def _worst(metrics, source, metric):
     """``(feature, mean value)`` of the worst balanced feature."""
     rows = metrics[(metrics["source"] == source) & (metrics["metric"] == metric)]
-    means = rows.groupby("item")["value"].mean().dropna()
+    means = rows.groupby("part")["value"].mean().dropna()
     if means.empty:
         return "", np.nan
     worst = means.abs().idxmax()
@@ -277,7 +278,7 @@ def selection_rows(metrics, settings):
     for one in settings["selectors"]:
         found = metrics[(metrics["source"] == one["id"]) & (metrics["target"] == "")]
         predicted, observed = (
-            found[found["metric"] == f"calibration_{which}"].groupby("item")["value"].mean()
+            found[found["metric"] == f"calibration_{which}"].groupby("part")["value"].mean()
             for which in ("predicted", "observed")
         )
         gap = float((predicted - observed).abs().mean()) if len(predicted) else np.nan
@@ -352,7 +353,7 @@ def sizes(metrics, study, printed):
         ("rows_on_policy", "logged by the policy itself"),
         ("rows_nonzero", "of non-zero reward in the log"),
     ):
-        own = metrics if metric != "rows_nonzero" else metrics[metrics["item"] == "log"]
+        own = metrics if metric != "rows_nonzero" else metrics[metrics["part"] == "log"]
         value = _mean(own, "labels", metric)
         if everyone and metric == "rows_unlabeled" or metric == "rows_test" and not value:
             continue

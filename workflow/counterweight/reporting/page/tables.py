@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.evaluation.metrics.intervals import normal_interval, paired_interval
-from counterweight.reporting.filters.tables import filter_table
-from counterweight.reporting.offers.tables import offer_table
+from counterweight.evaluation.metrics.intervals import paired_interval
+from counterweight.plan.components import reference
 from counterweight.reporting.page.wording import LOSSES, method_label, setting_label
 
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
@@ -15,6 +14,7 @@ LAYOUT = (
     "study",
     "target",
     "method",
+    "setting",
     "label",
     "oracle",
     "metric",
@@ -28,59 +28,11 @@ LAYOUT = (
     "status",
     "reason",
 )
-VALUE_LAYOUT = (
-    "study",
-    "target",
-    "method",
-    "label",
-    "estimator",
-    "keep_rate",
-    "value",
-    "low",
-    "high",
-    "typical",
-    "typical_low",
-    "typical_high",
-    "truth",
-    "truth_low",
-    "truth_high",
-    "bias",
-    "bias_low",
-    "bias_high",
-    "shift",
-    "shift_low",
-    "shift_high",
-    "spread",
-    "coverage",
-    "coverage_whole",
-    "missing",
-    "rows",
-    "effective_rows",
-    "largest_weight",
-    "n",
-    "status",
-    "reason",
-)
 
 
 def columns_of(settings):
     """Metrics of a study's results table; the first is its headline."""
     return tuple(settings.get("columns") or COLUMNS)
-
-
-def is_log(settings):
-    """Whether a study is about a log of actions rather than about labels."""
-    return settings.get("task") == "log"
-
-
-def is_offers(settings):
-    """Whether a study is about offers and answers to them."""
-    return settings.get("task") == "offers"
-
-
-def is_filter(settings):
-    """Whether a study is about filters that balance groups."""
-    return settings.get("task") == "filter"
 
 
 def best_of(rows, metric):
@@ -129,14 +81,19 @@ def last_line(text):
     return lines[-1] if lines else "no reason was logged"
 
 
-def by_repeat(metrics, study, source, target, metric, item=""):
-    """Values of one metric as a Series indexed by repeat, NaN dropped."""
+def whole(metrics):
+    """Rows of a table of measurements that are of no part and of no step of a series."""
+    return metrics[(metrics["part"] == "") & metrics["step"].isna()]
+
+
+def by_repeat(metrics, study, source, target, metric, setting=""):
+    """Values of one metric at a setting as a Series indexed by repeat, NaN dropped."""
     rows = metrics[
         (metrics["study"] == study)
         & (metrics["source"] == source)
         & (metrics["target"] == target)
         & (metrics["metric"] == metric)
-        & (metrics["item"] == item)
+        & (metrics["setting"] == setting)
     ]
     return rows.set_index("repeat")["value"].dropna().sort_index()
 
@@ -171,22 +128,24 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
     CounterweightError
         When the plan has no such study.
     """
-    settings = _settings(plan, study)
+    settings = study_settings(plan, study)
     in_print = {
         (entry["source"], entry["metric"]): entry["value"]
         for entry in printed
         if entry["study"] == study and entry["target"] == target
     }
     columns = columns_of(settings)
-    own = metrics[
-        (metrics["study"] == study)
-        & (metrics["target"] == target)
-        & metrics["metric"].isin(columns)
-        & metrics["value"].notna()
-    ]
+    own = whole(
+        metrics[
+            (metrics["study"] == study)
+            & (metrics["target"] == target)
+            & metrics["metric"].isin(columns)
+            & metrics["value"].notna()
+        ]
+    )
     measured = {
         key: part.set_index("repeat")["value"].sort_index()
-        for key, part in own.groupby(["source", "item", "metric"], sort=False)
+        for key, part in own.groupby(["source", "setting", "metric"], sort=False)
     }
     nothing = pd.Series(dtype=float)
     baseline = settings.get("baseline", "logistic")
@@ -196,13 +155,15 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
         if not method.get("sweep"):
             shown.append((method, ""))
         elif "sensitivity" not in (settings.get("figures") or ()):
-            items = own.loc[own["source"] == method["id"], "item"].unique()
-            shown += [(method, item) for item in items] or [(method, "")]
-    for method, item in shown:
-        values = {metric: measured.get((method["id"], item, metric), nothing) for metric in columns}
+            known = own.loc[own["source"] == method["id"], "setting"].unique()
+            shown += [(method, setting) for setting in known] or [(method, "")]
+    for method, setting in shown:
+        values = {
+            metric: measured.get((method["id"], setting, metric), nothing) for metric in columns
+        }
         status, reason = "ok", ""
         if all(series.empty for series in values.values()):
-            status, reason = "failed", _reason(failures, study, method["id"], settings)
+            status, reason = "failed", reason_of(failures, study, method["id"], settings)
         for metric in columns:
             series = values[metric]
             diff = low = high = np.nan
@@ -213,8 +174,11 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
                 {
                     "study": study,
                     "target": target,
-                    "method": f"{method['id']} {item}".strip(),
-                    "label": ", ".join(filter(None, [method_label(method), setting_label(item)])),
+                    "method": method["id"],
+                    "setting": setting,
+                    "label": ", ".join(
+                        filter(None, [method_label(method), setting_label(setting)])
+                    ),
                     "oracle": bool(method.get("oracle")),
                     "metric": metric,
                     "mean": series.mean() if len(series) else np.nan,
@@ -231,7 +195,8 @@ def results_table(metrics, plan, study, target, printed=(), failures=()):
     return pd.DataFrame(rows, columns=list(LAYOUT))
 
 
-def _settings(plan, study):
+def study_settings(plan, study):
+    """The part of the plan of a study; a sentence where there is none of this name."""
     if study not in plan["studies"]:
         raise CounterweightError(
             f"There is no study {study!r} in the plan; it has {listed(plan['studies'])}."
@@ -239,184 +204,37 @@ def _settings(plan, study):
     return plan["studies"][study]
 
 
-def _reason(failures, study, source, settings):
+def reason_of(failures, study, source, settings):
+    """Why a source of a study has no result, in one line."""
     failure = failure_of(failures, study, source, settings.get("dataset"))
     return last_line(failure["reason"]) if failure else "no result was found"
 
 
-def split_item(item):
-    """``("ips", 0.1)`` from ``"ips l=0.1"``; None where an item is no such pair."""
-    estimator, found, rate = item.rpartition(" l=")
-    try:
-        return (estimator, float(rate)) if found else None
-    except ValueError:
-        return None
-
-
-def value_table(metrics, plan, study, target="general", failures=()):
-    """Values of policies: one row for each method, estimator and keep rate.
-
-    Parameters
-    ----------
-    metrics : pandas.DataFrame
-        In the layout `counterweight.files.tables.METRICS`, with the metrics of the protocol
-        ``policy_value``.
-    plan : dict
-    study, target : str
-    failures : iterable of dict
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `VALUE_LAYOUT`. ``value`` with ``low`` and ``high`` is the estimate from
-        the whole log where it was made at this rate, ``typical`` the mean over resamplings
-        with the normal 95 % interval of their root mean square standard error, ``truth``
-        the value that they should find, with its own 95 % interval (of width 0 where it is
-        known by construction). ``bias`` is the mean over resamplings of estimate minus
-        truth with the t interval of that mean, ``shift`` that of estimate minus estimate from
-        all rows of the same resampling, ``spread`` the sd of the estimates,
-        ``coverage`` the share of their intervals that hold the truth, ``coverage_whole``
-        the share that hold the value of the whole log (of a bootstrap), ``missing`` the
-        number of resamplings without an estimate, ``n`` those with one; ``rows`` is the mean
-        number of rows used. A failed method keeps one row, with ``reason``.
-
-    Raises
-    ------
-    CounterweightError
-        When the plan has no such study.
-    """
-    settings = _settings(plan, study)
-    own = metrics[
-        (metrics["study"] == study) & (metrics["target"] == target) & metrics["value"].notna()
-    ]
-    rows = []
-    for method in settings["methods"]:
-        place = {
-            "study": study,
-            "target": target,
-            "method": method["id"],
-            "label": method_label(method),
-            "estimator": "",
-            "n": 0,
-            "status": "ok",
-            "reason": "",
-        }
-        parts = dict(list(own[own["source"] == method["id"]].groupby("metric", sort=False)))
-        found = [
-            pair
-            for name in ("whole_value", "value")
-            if name in parts
-            for pair in map(split_item, parts[name]["item"].unique())
-            if pair
-        ]
-        if not found:
-            reason = _reason(failures, study, method["id"], settings)
-            rows.append(place | {"status": "failed", "reason": reason})
-            continue
-        for estimator, rate in sorted(dict.fromkeys(found), key=lambda pair: -pair[1]):
-            rows.append(place | _value_row(parts, estimator, rate, settings["test_share"]))
-    table = pd.DataFrame(rows, columns=list(VALUE_LAYOUT))
-    order = {name: k for k, name in enumerate(dict.fromkeys(table["estimator"]))}
-    place = {method["id"]: k for k, method in enumerate(settings["methods"])}
-    keys = [table["method"].map(place), table["estimator"].map(order), -table["keep_rate"]]
-    return table.iloc[np.lexsort(keys[::-1])].reset_index(drop=True)
-
-
-def _value_row(parts, estimator, rate, test_share):
-    """The numbers of one estimator at one keep rate, from one method's metrics by name."""
-
-    def rows_of(name):
-        rows = parts.get(name)
-        if rows is None:
-            return pd.DataFrame(columns=["repeat", "value", "standard_error", "rows"])
-        items = [item for item in rows["item"].unique() if split_item(item) == (estimator, rate)]
-        return rows[rows["item"].isin(items)]
-
-    def single(name):
-        rows = rows_of(name)
-        if rows.empty and rate == 1 and name in parts:
-            rows = parts[name][parts[name]["item"] == estimator]
-        return float(rows["value"].iloc[0]) if len(rows) else np.nan
-
-    truth = parts.get("truth", pd.DataFrame(columns=["value", "standard_error"]))
-    known = error = np.nan
-    if len(truth):
-        known, error = float(truth["value"].iloc[0]), float(truth["standard_error"].iloc[0])
-    truth_low, truth_high = normal_interval(known, error) if error == error else (known, known)
-    values, errors = (rows_of(name)["value"] for name in ("value", "error"))
-    bias, bias_low, bias_high = paired_interval(errors, test_share)
-    rows = rows_of("value")
-    typical = float(values.mean()) if len(values) else np.nan
-    typical_error = float(np.sqrt((rows["standard_error"].astype(float) ** 2).mean()))
-    typical_low, typical_high = normal_interval(typical, typical_error)
-    moved = rows_of("subsampling_error")["value"]
-    shift, shift_low, shift_high = paired_interval(moved, test_share)
-    covered, whole = (rows_of(name)["value"] for name in ("covered", "covered_whole"))
+def reasons_of(failures, study, settings):
+    """Why each method of a study would have no result, by its id."""
     return {
-        "estimator": estimator,
-        "keep_rate": rate,
-        "value": single("whole_value"),
-        "low": single("whole_low"),
-        "high": single("whole_high"),
-        "typical": typical,
-        "typical_low": typical_low,
-        "typical_high": typical_high,
-        "truth": known,
-        "truth_low": truth_low,
-        "truth_high": truth_high,
-        "bias": bias,
-        "bias_low": bias_low,
-        "bias_high": bias_high,
-        "shift": shift,
-        "shift_low": shift_low,
-        "shift_high": shift_high,
-        "spread": float(values.std(ddof=1)) if len(values) > 1 else np.nan,
-        "coverage": float(covered.mean()) if len(covered) else np.nan,
-        "coverage_whole": float(whole.mean()) if len(whole) else np.nan,
-        "missing": single("values_missing"),
-        "rows": float(rows["rows"].mean()) if len(rows) else np.nan,
-        "effective_rows": single("effective_rows"),
-        "largest_weight": single("largest_weight"),
-        "n": len(errors),
+        one["id"]: reason_of(failures, study, one["id"], settings) for one in settings["methods"]
     }
 
 
-def offers_table(metrics, plan, study, target="general", printed=(), failures=()):
-    """The table of a study of offers; see `counterweight.reporting.offers.tables`."""
-    settings = _settings(plan, study)
-    return offer_table(
-        metrics,
-        settings,
-        study,
-        target,
-        printed,
-        lambda source: _reason(failures, study, source, settings),
-    )
+def sheet_of(settings, which):
+    """A function that makes a part of a study's page, as the plan names it.
 
-
-def reasons_of(failures, study, settings):
-    """Why each method of a study would have no result, by its id."""
-    return {one["id"]: _reason(failures, study, one["id"], settings) for one in settings["methods"]}
-
-
-def table_of(metrics, plan, study, target, printed=(), failures=()):
-    """The table of a study for one target: of policy values, offers, filters, or results."""
-    settings = _settings(plan, study)
-    if is_log(settings):
-        return value_table(metrics, plan, study, target, failures)
-    if is_offers(settings):
-        return offers_table(metrics, plan, study, target, printed, failures)
-    if is_filter(settings):
-        return filter_table(
-            metrics, settings, study, lambda source: _reason(failures, study, source, settings)
-        )
-    return results_table(metrics, plan, study, target, printed, failures)
+    Parameters
+    ----------
+    settings : dict
+        The study's part of the plan, with ``sheets``: ``module:function`` by part.
+    which : str
+        ``table``, called with metrics, plan, study, target, printed figures and failures, or
+        ``sections``, called with a `counterweight.reporting.page.sections.StudyPage`.
+    """
+    return reference(settings["sheets"][which])
 
 
 def all_tables(metrics, plan, printed=(), failures=()):
     """Every table of the plan: ``{(study, target): frame}`` in plan order."""
     return {
-        (name, target): table_of(metrics, plan, name, target, printed, failures)
+        (name, target): sheet_of(study, "table")(metrics, plan, name, target, printed, failures)
         for name, study in plan["studies"].items()
         for target in study["targets"]
     }

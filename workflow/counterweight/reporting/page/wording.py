@@ -2,13 +2,16 @@
 
 import math
 
+from counterweight.files.settings import setting_options
 from counterweight.reporting.rates.words import (
-    RATE_LOSSES,
     RATE_METHODS,
     RATE_NAMES,
     RATE_RELATIVE,
     RATE_SHARES,
     RATE_UNITS,
+    is_rate,
+    rate_name,
+    rate_share,
 )
 
 MINUS = "\N{MINUS SIGN}"
@@ -38,10 +41,9 @@ SHARES = frozenset(
 )
 SHARES |= RATE_SHARES
 #: Of these, the ones that tables show in per cent; an AUC is a share but is written as one number.
-IN_PERCENT = frozenset({"accuracy", "balanced_accuracy"}) | RATE_SHARES
+IN_PERCENT = frozenset({"accuracy", "balanced_accuracy"})
 #: Metrics of which less is better.
 LOSSES = frozenset({"brier", "log_loss", "calibration_error", "squared_loss", "rmse", "kl", "mdl"})
-LOSSES |= RATE_LOSSES
 #: Metrics that are told relative to a value: in per cent of it.
 RELATIVE = frozenset({"ratio_bias", "identity_gap"}) | RATE_RELATIVE
 #: What else a metric is counted in.
@@ -220,16 +222,19 @@ _PROXIES = {
 _PRESETS = {"deep": "deep", "paper": "the paper's stop rule", "fixed": "thresholded splits"}
 
 
-def unit(metric):
+def unit(metric, measure=""):
     """``(unit, factor)``: what differences of a metric are told in, and the multiplier."""
-    if metric in SHARES:
+    if metric in SHARES or rate_share(metric, measure):
         return "points", 100.0
     if metric in RELATIVE:
         return "% of the value", 100.0
     return UNITS.get(metric, ""), 1.0
 
 
-def metric_name(metric):
+def metric_name(metric, measure="", setting=""):
+    """A metric in print, with the measure that it is of, if any."""
+    if is_rate(metric):
+        return rate_name(metric, measure, setting)
     return METRIC_NAMES.get(metric, metric.replace("_", " "))
 
 
@@ -338,25 +343,17 @@ def family_name(family):
     return FAMILIES.get(family, family.replace("_", " ").capitalize())
 
 
-def parts_of(item):
-    """``"inertia=0.9,iterations=5,shifts=all"`` as a dict; numbers where they are numbers."""
-    found = {}
-    for part in filter(None, item.split(",")):
-        key, _, value = part.partition("=")
-        try:
-            found[key] = float(value)
-        except ValueError:
-            found[key] = value
-    return found
-
-
-def setting_label(item):
+def setting_label(setting):
     """A setting of a sweep in print: ``keep_rate=0.1`` as *l = 0.1*."""
-    words = []
-    for key, value in parts_of(item).items():
-        shown = f"{value:g}" if isinstance(value, float) else value
-        words.append(f"{option_name(key)} = {shown}")
-    return ", ".join(words)
+    return ", ".join(
+        f"{option_name(key)} = {option_text(value)}"
+        for key, value in setting_options(setting).items()
+    )
+
+
+def option_text(value):
+    """The value of an option in print."""
+    return f"{value:g}" if isinstance(value, float) else value
 
 
 def option_name(option):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.evaluation.rates.asked import equal_item
+from counterweight.evaluation.rates.asked import AT_EQUAL, RULES, equal_setting
 from counterweight.reporting.page.wording import (
     count,
     interval,
@@ -12,6 +12,7 @@ from counterweight.reporting.page.wording import (
     places_for,
     setting_label,
 )
+from counterweight.reporting.rates.tables import Rate
 from counterweight.reporting.rates.words import (
     CHURN_EXCESS,
     TEST_DISTANCE,
@@ -69,7 +70,8 @@ def _unconstrained(numbers):
     if source not in numbers.methods or not asked or not np.isnan(numbers.asks(source, "")):
         return ""
     values = {
-        name: numbers.mean(source, f"{name}_deterministic") for name in (asked["measure"], "error")
+        name: numbers.mean(source, Rate("deterministic", name))
+        for name in (asked["measure"], "error")
     }
     if np.isnan(list(values.values())).any():
         return ""
@@ -86,15 +88,17 @@ def _kept(numbers):
         return
     measure, train, test = asked["measure"], [], []
     for source in numbers.methods:
-        items = [item for item in numbers.items(source) if numbers.active(source, item)]
+        settings = [
+            setting for setting in numbers.settings_of(source) if numbers.active(source, setting)
+        ]
         seen = [
-            numbers.excess(source, item, numbers.rule(source), "train")
-            * (numbers.asks(source, item) if measure == "churn" else 1)
-            for item in items
+            numbers.excess(source, setting, numbers.rule(source), "train")
+            * (numbers.asks(source, setting) if measure == "churn" else 1)
+            for setting in settings
         ]
         limit = (CHURN_EXCESS if measure == "churn" else TRAIN_EXCESS)[0]
         train += _of_binding(numbers.label(source), seen, limit)
-        seen = [numbers.excess(source, item, "deterministic", "general") for item in items]
+        seen = [numbers.excess(source, setting, "deterministic", "general") for setting in settings]
         if asked["form"] == "at_most_inverse":
             # A churn or a recall that is kept with room is no fault.
             seen = np.abs(seen)
@@ -126,11 +130,11 @@ def _reach(numbers):
     """The least value of the measure that each swept method comes to."""
     if not numbers.asked or numbers.asked["form"] != "at_most_inverse":
         return ""
-    metric = f"{numbers.asked['measure']}_deterministic"
+    metric = Rate("deterministic", numbers.asked["measure"])
     found = []
     for source, method in numbers.methods.items():
         table = numbers.table(source, metric)
-        if method.get("sweep") and len(numbers.items(source)) >= _A_CURVE:
+        if method.get("sweep") and len(numbers.settings_of(source)) >= _A_CURVE:
             found.append((float(table.mean().min()), numbers.label(source)))
     if len(found) < 2:
         return ""
@@ -146,12 +150,17 @@ def _churn(numbers):
     asked, main, baseline = numbers.asked, numbers.main(), numbers.settings.get("baseline")
     if not asked or asked["measure"] != "churn" or main is None:
         return
-    items = [item for item in numbers.items(main) if not np.isnan(numbers.asks(main, item))]
-    gaps = [numbers.mean(main, "churn_gap", item) for item in items]
-    if items and not np.isnan(gaps).all():
+    settings = [
+        setting
+        for setting in numbers.settings_of(main)
+        if not np.isnan(numbers.asks(main, setting))
+    ]
+    gaps = [numbers.mean(main, Rate("gap", "churn"), setting) for setting in settings]
+    if settings and not np.isnan(gaps).all():
         shares = [
-            numbers.mean(main, "churn_deterministic", item) / numbers.asks(main, item)
-            for item in items
+            numbers.mean(main, Rate("deterministic", "churn"), setting)
+            / numbers.asks(main, setting)
+            for setting in settings
         ]
         yield (
             f"From training to test rows the randomised churn changes by {_span(gaps)} points; "
@@ -162,11 +171,11 @@ def _churn(numbers):
         return
     better = {"churn": 0, "error": 0}
     compared, first = 0, ""
-    for item in items:
+    for setting in settings:
         differences = {
             name: numbers.difference(
-                numbers.series(main, f"{name}_deterministic", item),
-                numbers.series(baseline, f"{name}_deterministic"),
+                numbers.series(main, Rate("deterministic", name), setting),
+                numbers.series(baseline, Rate("deterministic", name)),
             )
             for name in better
         }
@@ -177,7 +186,7 @@ def _churn(numbers):
             better[name] += found[2] < 0
         if not first:
             first = (
-                f"at {setting_label(item)} churn {_points(differences['churn'])}, "
+                f"at {setting_label(setting)} churn {_points(differences['churn'])}, "
                 f"error {_points(differences['error'])}"
             )
     if compared:
@@ -187,16 +196,16 @@ def _churn(numbers):
             f"({_share_grade(better['churn'], compared)}) and the error at {better['error']} "
             f"({_share_grade(better['error'], compared)}); {first}."
         )
-    yield from _recall(numbers, main, items)
+    yield from _recall(numbers, main, settings)
 
 
-def _recall(numbers, main, items):
+def _recall(numbers, main, settings):
     differences = [
         numbers.difference(
-            numbers.series(main, "recall_deterministic", item),
-            numbers.series(main, "recall_deployed"),
+            numbers.series(main, Rate("deterministic", "recall"), setting),
+            numbers.series(main, Rate("deployed", "recall")),
         )
-        for item in items
+        for setting in settings
     ]
     means = [found[0] for found in differences if not np.isnan(found[0])]
     if means:
@@ -214,7 +223,8 @@ def _labels(numbers):
     if main is None:
         return
     cases = {
-        case: numbers.mean(main, "sign_test_labels", f"{case} 0.8") for case in ("best", "worst")
+        case: numbers.case(main, "sign_test_labels", case, "power=0.8")
+        for case in ("best", "worst")
     }
     if not np.isnan(list(cases.values())).any():
         yield (
@@ -225,10 +235,10 @@ def _labels(numbers):
         )
     needed = []
     for source in numbers.methods:
-        for item in numbers.items(source):
-            labels = numbers.mean(source, "labels_needed", item)
+        for setting in numbers.settings_of(source):
+            labels = numbers.mean(source, "labels_needed", setting)
             if not np.isnan(labels):
-                needed.append((labels, numbers.label(source), setting_label(item)))
+                needed.append((labels, numbers.label(source), setting_label(setting)))
     if needed:
         labels, label, setting = min(needed)
         yield (
@@ -277,16 +287,17 @@ def equal_sentences(numbers):
     main = numbers.main()
     if not equal or main is None:
         return []
-    name, metric = measure_name(equal["measure"]), f"{equal['of']}_at_{equal['measure']}"
+    name = measure_name(equal["measure"])
+    deterministic, randomised = (Rate(AT_EQUAL[rule], equal["of"]) for rule in RULES)
     texts = []
     for source in numbers.methods:
-        if source == main or len(numbers.items(source)) < _A_CURVE:
+        if source == main or len(numbers.settings_of(source)) < _A_CURVE:
             continue
         worse, better, same, off = [], [], [], []
         for value in equal["values"]:
-            item, shown = equal_item(equal, value), f"{value:g}"
-            other = numbers.series(source, f"{metric}_deterministic", item)
-            mine = numbers.series(main, f"{metric}_deterministic", item)
+            setting, shown = equal_setting(equal, value), f"{value:g}"
+            other = numbers.series(source, deterministic, setting)
+            mine = numbers.series(main, deterministic, setting)
             # What only a few repeats reach is no comparison.
             if mine.empty:
                 continue
@@ -302,9 +313,9 @@ def equal_sentences(numbers):
         parts = []
         for entries, word in ((worse, "errs more"), (better, "errs less")):
             if entries:
-                item, found = max(entries, key=lambda entry: abs(entry[1][0]))
+                most, difference = max(entries, key=lambda entry: abs(entry[1][0]))
                 where = listing(entry[0] for entry in entries)
-                parts.append(f"{word} at {where} (most at {item}: {_points(found)})")
+                parts.append(f"{word} at {where} (most at {most}: {_points(difference)})")
         if same:
             parts.append(f"is not told apart at {listing(entry[0] for entry in same)}")
         if off:
@@ -314,18 +325,18 @@ def equal_sentences(numbers):
             f"{'; '.join(parts)}."
         )
     reached = [
-        item
-        for item in (equal_item(equal, value) for value in equal["values"])
-        if numbers.series(main, f"{metric}_deterministic", item).size
-        and numbers.series(main, f"{metric}_randomised", item).size
+        setting
+        for setting in (equal_setting(equal, value) for value in equal["values"])
+        if numbers.series(main, deterministic, setting).size
+        and numbers.series(main, randomised, setting).size
     ]
     if reached:
         found = [
             numbers.difference(
-                numbers.series(main, f"{metric}_deterministic", item),
-                numbers.series(main, f"{metric}_randomised", item),
+                numbers.series(main, deterministic, setting),
+                numbers.series(main, randomised, setting),
             )
-            for item in reached
+            for setting in reached
         ]
         means = [one[0] for one in found]
         texts.append(
@@ -345,19 +356,19 @@ def relaxation_sentences(numbers):
     for other, name in (("ramp_one", "one convex step"), ("hinge", "the hinge")):
         if other not in numbers.methods:
             continue
-        items = [
-            item
-            for item in numbers.items("ramp")
-            if item in numbers.items(other) and numbers.active("ramp", item)
+        settings = [
+            setting
+            for setting in numbers.settings_of("ramp")
+            if setting in numbers.settings_of(other) and numbers.active("ramp", setting)
         ]
-        if not items:
+        if not settings:
             continue
         distance = {
             source: float(
                 np.nanmean(
                     [
-                        abs(numbers.excess(source, item, "deterministic", "general"))
-                        for item in items
+                        abs(numbers.excess(source, setting, "deterministic", "general"))
+                        for setting in settings
                     ]
                 )
             )
@@ -365,13 +376,18 @@ def relaxation_sentences(numbers):
         }
         errors = {
             source: float(
-                np.nanmean([numbers.mean(source, "error_deterministic", item) for item in items])
+                np.nanmean(
+                    [
+                        numbers.mean(source, Rate("deterministic", "error"), setting)
+                        for setting in settings
+                    ]
+                )
             )
             for source in ("ramp", other)
         }
         nearer = "nearer" if distance["ramp"] < distance[other] else "no nearer"
         texts.append(
-            f"Over the {count(len(items), 'setting')} that bind, the {measure_name(measure)} is "
+            f"Over the {count(len(settings), 'setting')} that bind, the {measure_name(measure)} is "
             f"on average {percent(distance['ramp'])} from what was asked after all convex steps on "
             f"the ramp and {percent(distance[other])} with {name}: the full ramp is {nearer}. Mean "
             f"test errors are {percent(errors['ramp'], 2)} and {percent(errors[other], 2)}."
@@ -386,15 +402,15 @@ def gap_sentences(numbers):
         return []
     measure = asked["measure"]
     gaps = {
-        item: numbers.estimate(main, f"{measure}_gap", item)
-        for item in numbers.items(main)
-        if not np.isnan(numbers.asks(main, item))
+        setting: numbers.estimate(main, Rate("gap", measure), setting)
+        for setting in numbers.settings_of(main)
+        if not np.isnan(numbers.asks(main, setting))
     }
-    gaps = {item: found for item, found in gaps.items() if not np.isnan(found[0])}
+    gaps = {setting: found for setting, found in gaps.items() if not np.isnan(found[0])}
     if not gaps:
         return []
-    relative = {item: found[0] / numbers.asks(main, item) for item, found in gaps.items()}
-    worst = max(relative, key=lambda item: abs(relative[item]))
+    relative = {setting: found[0] / numbers.asks(main, setting) for setting, found in gaps.items()}
+    worst = max(relative, key=lambda setting: abs(relative[setting]))
     beyond = sum(found[1] > 0 or found[2] < 0 for found in gaps.values())
     grade = "good" if abs(relative[worst]) <= TEST_DISTANCE[0] else "poor"
     return [

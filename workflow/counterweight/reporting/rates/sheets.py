@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.evaluation.rates.asked import RULES, equal_item
+from counterweight.evaluation.rates.asked import AT_EQUAL, RULES, equal_setting
 from counterweight.reporting.page.summaries import rises, small
 from counterweight.reporting.page.tables import failure_of, last_line
 from counterweight.reporting.page.wording import (
@@ -19,7 +19,7 @@ from counterweight.reporting.rates.sentences import (
     held_sentences,
     relaxation_sentences,
 )
-from counterweight.reporting.rates.tables import RateNumbers, is_rates
+from counterweight.reporting.rates.tables import Rate, RateNumbers, is_rates
 from counterweight.reporting.rates.words import (
     CHURN_EXCESS,
     TEST_DISTANCE,
@@ -92,25 +92,25 @@ def shown(measure, value, places=None):
     return number(value, places_for([value], 2, 3) if places is None else places)
 
 
-def _estimate_cell(numbers, source, metric, item, target="general"):
-    measure = metric.rpartition("_")[0]
-    mean, low, high = numbers.estimate(source, metric, item, target)
+def _estimate_cell(numbers, source, metric, setting, target="general"):
+    measure = metric.measure
+    mean, low, high = numbers.estimate(source, metric, setting, target)
     factor, places = (100, 2) if is_share(measure) else (1, places_for([mean], 2, 3))
     return cell(shown(measure, mean), interval(factor * low, factor * high, places))
 
 
-def train_grade(numbers, source, item):
+def train_grade(numbers, source, setting):
     """Whether the training value of a method's own rule keeps what was asked."""
-    excess = numbers.excess(source, item, numbers.rule(source), "train")
+    excess = numbers.excess(source, setting, numbers.rule(source), "train")
     if numbers.asked["measure"] == "churn":
-        return rises(excess * numbers.asks(source, item), CHURN_EXCESS)
+        return rises(excess * numbers.asks(source, setting), CHURN_EXCESS)
     return rises(excess, TRAIN_EXCESS)
 
 
-def test_grade(numbers, source, item):
+def test_grade(numbers, source, setting):
     """How near the deterministic test value is to what was asked, where that binds."""
-    excess = numbers.excess(source, item, "deterministic", "general")
-    if numbers.active(source, item) and numbers.asked["form"] == "at_most_inverse":
+    excess = numbers.excess(source, setting, "deterministic", "general")
+    if numbers.active(source, setting) and numbers.asked["form"] == "at_most_inverse":
         return small(excess, TEST_DISTANCE)
     return rises(excess, TEST_DISTANCE)
 
@@ -134,22 +134,24 @@ def held_sheet(numbers, study="", failures=()):
             head.append("Test error, randomised")
     rows = []
     for source in numbers.ordered():
-        items = numbers.items(source)
-        if not items:
+        settings = numbers.settings_of(source)
+        if not settings:
             failure = failure_of(failures, study, source, numbers.settings.get("dataset"))
             reason = last_line(failure["reason"]) if failure else "no result was found"
             rows.append(_row(numbers.label(source), [], failed=True, reason=reason))
             continue
-        for place, item in enumerate(items):
-            cells = _held_cells(numbers, source, item) if asked else []
+        for place, setting in enumerate(settings):
+            cells = _held_cells(numbers, source, setting) if asked else []
             for other in others:
-                cells.append(_estimate_cell(numbers, source, f"{other}_deterministic", item))
+                cells.append(_estimate_cell(numbers, source, Rate("deterministic", other), setting))
                 if other == "error":
-                    cells.append(_estimate_cell(numbers, source, "error_randomised", item))
-            several = len(items) > 1 or item
+                    cells.append(
+                        _estimate_cell(numbers, source, Rate("randomised", "error"), setting)
+                    )
+            several = len(settings) > 1 or setting
             rows.append(
                 _row(
-                    setting_label(item) if several else numbers.label(source),
+                    setting_label(setting) if several else numbers.label(source),
                     cells,
                     group=numbers.label(source) if several and not place else "",
                 )
@@ -178,21 +180,21 @@ def held_sheet(numbers, study="", failures=()):
     }
 
 
-def _held_cells(numbers, source, item):
-    measure, asks = numbers.asked["measure"], numbers.asks(source, item)
+def _held_cells(numbers, source, setting):
+    measure, asks = numbers.asked["measure"], numbers.asks(source, setting)
     known = not np.isnan(asks)
     cells = [cell(shown(measure, asks) if known else "–")]
     for target in ("train", "general"):
         for rule in ("randomised", "deterministic"):
-            metric = f"{measure}_{rule}"
+            metric = Rate(rule, measure)
             if target == "general":
-                found = _estimate_cell(numbers, source, metric, item)
+                found = _estimate_cell(numbers, source, metric, setting)
             else:
-                found = cell(shown(measure, numbers.mean(source, metric, item, target)))
+                found = cell(shown(measure, numbers.mean(source, metric, setting, target)))
             if known and target == "train" and rule == numbers.rule(source):
-                found["grade"] = train_grade(numbers, source, item)
+                found["grade"] = train_grade(numbers, source, setting)
             if known and target == "general" and rule == "deterministic":
-                found["grade"] = test_grade(numbers, source, item)
+                found["grade"] = test_grade(numbers, source, setting)
             cells.append(found)
     return cells
 
@@ -203,12 +205,12 @@ def equal_sheet(numbers):
     main = numbers.main()
     if not equal or main is None:
         return None
-    values = [equal_item(equal, value) for value in equal["values"]]
+    values = [equal_setting(equal, value) for value in equal["values"]]
     name, of = measure_name(equal["measure"]), equal["of"]
     rows = []
     for source in numbers.methods:
         for rule in RULES:
-            metric = f"{of}_at_{equal['measure']}_{rule}"
+            metric = Rate(AT_EQUAL[rule], of)
             if numbers.table(source, metric).empty:
                 continue
             cells = [_equal_cell(numbers, source, main, metric, of, value) for value in values]
@@ -241,14 +243,16 @@ def _equal_cell(numbers, source, main, metric, of, value):
 
 def relaxation_sheet(numbers):
     """Ramp after all steps, after one convex step, and hinge, at the same settings."""
-    sources = [name for name in RELAXATIONS if name in numbers.methods and numbers.items(name)]
+    sources = [
+        name for name in RELAXATIONS if name in numbers.methods and numbers.settings_of(name)
+    ]
     asked = numbers.asked
     if len(sources) < 2 or asked is None:
         return None
     common = [
-        item
-        for item in numbers.items(sources[0])
-        if all(item in numbers.items(other) for other in sources[1:])
+        setting
+        for setting in numbers.settings_of(sources[0])
+        if all(setting in numbers.settings_of(other) for other in sources[1:])
     ]
     if not common:
         return None
@@ -257,11 +261,11 @@ def relaxation_sheet(numbers):
     for name in (f"test {measure_name(measure)}", "test error"):
         head += [f"{numbers.label(source)}: {name}" for source in sources]
     rows = []
-    for item in common:
-        cells = [cell(shown(measure, numbers.asks(sources[0], item)))]
-        for metric in (f"{measure}_deterministic", "error_deterministic"):
-            cells += [_estimate_cell(numbers, source, metric, item) for source in sources]
-        rows.append(_row(setting_label(item) or "–", cells))
+    for setting in common:
+        cells = [cell(shown(measure, numbers.asks(sources[0], setting)))]
+        for metric in (Rate("deterministic", measure), Rate("deterministic", "error")):
+            cells += [_estimate_cell(numbers, source, metric, setting) for source in sources]
+        rows.append(_row(setting_label(setting) or "–", cells))
     return {
         "caption": "Deterministic rule, test rows: the ramp after all convex steps, the ramp after "
         "the first, and the hinge in place of the ramp.",
@@ -280,24 +284,24 @@ def gap_sheet(numbers):
     measure = asked["measure"]
     gaps = [name for name in numbers.measures if name != measure]
     for source in numbers.ordered():
-        items = [
-            item
-            for item in numbers.items(source)
-            if not np.isnan(numbers.asks(source, item))
-            and not np.isnan(numbers.mean(source, f"{measure}_randomised", item, "train"))
+        settings = [
+            setting
+            for setting in numbers.settings_of(source)
+            if not np.isnan(numbers.asks(source, setting))
+            and not np.isnan(numbers.mean(source, Rate("randomised", measure), setting, "train"))
         ]
-        for place, item in enumerate(items):
+        for place, setting in enumerate(settings):
             cells = []
             for rule in ("randomised", "deterministic"):
                 for target in ("train", "general"):
-                    excess = numbers.excess(source, item, rule, target)
+                    excess = numbers.excess(source, setting, rule, target)
                     cells.append(cell(number(100 * excess, 1, sign=True) + " %"))
             for name in (measure, *gaps):
-                cells.append(_gap_cell(numbers, source, name, item))
-            several = len(items) > 1 or item
+                cells.append(_gap_cell(numbers, source, name, setting))
+            several = len(settings) > 1 or setting
             rows.append(
                 _row(
-                    setting_label(item) if several else numbers.label(source),
+                    setting_label(setting) if several else numbers.label(source),
                     cells,
                     group=numbers.label(source) if several and not place else "",
                 )
@@ -320,9 +324,9 @@ def gap_sheet(numbers):
     }
 
 
-def _gap_cell(numbers, source, name, item):
+def _gap_cell(numbers, source, name, setting):
     factor = 100 if is_share(name) else 1
-    found = [factor * value for value in numbers.estimate(source, f"{name}_gap", item)]
+    found = [factor * value for value in numbers.estimate(source, Rate("gap", name), setting)]
     return cell(number(found[0], 2, sign=True), interval(*found[1:]))
 
 
@@ -335,13 +339,15 @@ def fit_sheet(numbers):
             continue
         last = numbers.steps(source, "multiplier")
         settings = list(dict.fromkeys(steps["setting"]))
-        ordered = [item for item in numbers.items(source) if item in settings] or settings
-        for place, item in enumerate(ordered):
-            several = len(ordered) > 1 or item
+        ordered = [
+            setting for setting in numbers.settings_of(source) if setting in settings
+        ] or settings
+        for place, setting in enumerate(ordered):
+            several = len(ordered) > 1 or setting
             rows.append(
                 _row(
-                    setting_label(item) if several else numbers.label(source),
-                    _fit_cells(numbers, source, item, steps, last),
+                    setting_label(setting) if several else numbers.label(source),
+                    _fit_cells(numbers, source, setting, steps, last),
                     group=numbers.label(source) if several and not place else "",
                 )
             )
@@ -368,18 +374,18 @@ def fit_sheet(numbers):
     }
 
 
-def _fit_cells(numbers, source, item, steps, multipliers):
-    own = steps[steps["setting"] == item]
+def _fit_cells(numbers, source, setting, steps, multipliers):
+    own = steps[steps["setting"] == setting]
     by_step = own.groupby("step")["value"].mean()
-    rise = numbers.series(source, "objective_rise", item)
+    rise = numbers.series(source, "objective_rise", setting)
     rise = float(rise.max()) if len(rise) else np.nan
-    mine = multipliers[multipliers["setting"] == item]
+    mine = multipliers[multipliers["setting"] == setting]
     at_end = ""
     if len(mine):
         ends = mine[mine["step"] == mine.groupby("repeat")["step"].transform("max")]
         at_end = ", ".join(number(v, 3) for v in ends.groupby("part")["value"].mean())
-    gap = numbers.mean(source, "final_gap", item)
-    feasible = numbers.mean(source, "feasible", item)
+    gap = numbers.mean(source, "final_gap", setting)
+    feasible = numbers.mean(source, "feasible", setting)
     counts = own.groupby("repeat")["step"].max()
     return [
         cell(number(float(counts.mean()), 1 if counts.nunique() > 1 else 0)),
@@ -398,7 +404,7 @@ def _fit_cells(numbers, source, item, steps, multipliers):
         cell(power(rise), grade="" if np.isnan(rise) else "good" if rise <= 1e-9 else "poor"),
         cell(at_end or "–"),
         cell(power(gap)),
-        cell(number(numbers.mean(source, "evaluations_per_step", item), 1)),
+        cell(number(numbers.mean(source, "evaluations_per_step", setting), 1)),
         cell(percent(feasible, 0)),
     ]
 

@@ -1,11 +1,14 @@
 """Numbers of a study on dataset constraints, method by method and setting by setting."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
 from counterweight.evaluation.metrics.intervals import normal_interval, paired_interval
 from counterweight.evaluation.rates.asked import RULES, asked_of, asked_value, excess_over
-from counterweight.reporting.page.wording import method_label, parts_of
+from counterweight.files.settings import setting_options
+from counterweight.reporting.page.wording import method_label
 
 #: The method that others are compared with, if a study has it.
 MAIN = "ramp"
@@ -34,13 +37,22 @@ def _capital(text):
     return text[0].upper() + text[1:]
 
 
-def _in_order(item):
-    values = parts_of(item).values()
+def _in_order(setting):
+    values = setting_options(setting).values()
     return [value if isinstance(value, str) else f"{value:020.10f}" for value in values]
+
+
+class Rate(NamedTuple):
+    """A metric of a measure: ``Rate("deterministic", "error")``."""
+
+    metric: str
+    measure: str
 
 
 class RateNumbers:
     """Metrics of one study by method, target and metric, as tables of repeats by settings.
+
+    A metric is asked for by its name or, where it is of a measure, as a `Rate`.
 
     Parameters
     ----------
@@ -54,9 +66,12 @@ class RateNumbers:
         self.settings, self.asked = settings, asked_in(settings)
         self.measures = list(options_of(settings).get("measures") or {})
         own = metrics[metrics["source"].isin([one["id"] for one in settings["methods"]])]
-        stepwise = own["item"].str.contains("#", regex=False)
-        keys = ["source", "target", "metric"]
-        self._parts = dict(list(own[~stepwise].groupby(keys, sort=False)))
+        stepwise = own["step"].notna()
+        keys = ["source", "target", "metric", "measure"]
+        self._parts = {
+            (source, target, Rate(metric, measure) if measure else metric): rows
+            for (source, target, metric, measure), rows in own[~stepwise].groupby(keys, sort=False)
+        }
         self._steps = dict(list(own[stepwise].groupby(["source", "metric"], sort=False)))
         self.methods = {one["id"]: one for one in settings["methods"]}
         self._known = {}
@@ -91,45 +106,47 @@ class RateNumbers:
         rows = self._parts.get((source, target, metric))
         if rows is None:
             return pd.DataFrame()
-        return rows.pivot(index="repeat", columns="item", values="value").sort_index()
+        # What is told once for a study has parts in place of settings.
+        rows = rows[rows["part"] == ""]
+        return rows.pivot(index="repeat", columns="setting", values="value").sort_index()
 
-    def items(self, source):
+    def settings_of(self, source):
         """Settings of a method that were measured, by the numbers in them."""
-        return self._once(("items", source), lambda: self._items(source))
+        return self._once(("settings", source), lambda: self._settings_of(source))
 
-    def _items(self, source):
-        found = {}
+    def _settings_of(self, source):
+        known = {}
         for (name, target, metric), rows in self._parts.items():
-            measured = metric.endswith(RULES) and "_at_" not in metric
+            measured = isinstance(metric, Rate) and metric.metric in RULES
             if name == source and target == "general" and measured:
-                found.update(dict.fromkeys(rows["item"].unique()))
-        return sorted(found, key=_in_order)
+                known.update(dict.fromkeys(rows["setting"].unique()))
+        return sorted(known, key=_in_order)
 
-    def asks(self, source, item):
+    def asks(self, source, setting):
         """The value that a setting of a method asks for, or NaN."""
         options = self.methods[source].get("options") or {}
-        return asked_value(self.asked, options | parts_of(item))
+        return asked_value(self.asked, options | setting_options(setting))
 
-    def series(self, source, metric, item="", target="general"):
+    def series(self, source, metric, setting="", target="general"):
         """Values by repeat."""
         table = self.table(source, metric, target)
-        return table[item].dropna() if item in table else pd.Series(dtype=float)
+        return table[setting].dropna() if setting in table else pd.Series(dtype=float)
 
-    def mean(self, source, metric, item="", target="general"):
-        values = self.series(source, metric, item, target)
+    def mean(self, source, metric, setting="", target="general"):
+        values = self.series(source, metric, setting, target)
         return float(values.mean()) if len(values) else np.nan
 
-    def estimate(self, source, metric, item="", target="general"):
+    def estimate(self, source, metric, setting="", target="general"):
         """``(mean, low, high)``: corrected interval over repeats, normal one for one repeat."""
-        key = "estimate", source, metric, item, target
-        return self._once(key, lambda: self._estimate(source, metric, item, target))
+        key = "estimate", source, metric, setting, target
+        return self._once(key, lambda: self._estimate(source, metric, setting, target))
 
-    def _estimate(self, source, metric, item, target):
-        values = self.series(source, metric, item, target)
+    def _estimate(self, source, metric, setting, target):
+        values = self.series(source, metric, setting, target)
         if len(values) != 1:
             return paired_interval(values, self.settings["test_share"])
         rows = self._parts[source, target, metric]
-        rows = rows[(rows["item"] == item) & rows["value"].notna()]
+        rows = rows[(rows["setting"] == setting) & rows["value"].notna()]
         value, error = rows["value"].iloc[0], rows["standard_error"].iloc[0]
         return (value, *normal_interval(value, error))
 
@@ -156,7 +173,7 @@ class RateNumbers:
         """Number of fits whose measures are not all defined."""
         count = 0
         for measure in self.measures:
-            rows = self._parts.get((source, "general", f"{measure}_deterministic"))
+            rows = self._parts.get((source, "general", Rate("deterministic", measure)))
             count += 0 if rows is None else int(rows["value"].isna().sum())
         return count
 
@@ -164,29 +181,29 @@ class RateNumbers:
         """The rule of which a method asks what is asked."""
         return RULES[0] if self.methods[source]["model"] in THRESHOLDED else RULES[1]
 
-    def active(self, source, item):
+    def active(self, source, setting):
         """Whether the constraint of a setting binds, by the training value of its rule.
 
         None where a setting asks for nothing.
         """
-        asked = self.asks(source, item)
+        asked = self.asks(source, setting)
         if np.isnan(asked):
             return None
-        metric = f"{self.asked['measure']}_{self.rule(source)}"
-        seen = self.mean(source, metric, item, "train")
+        metric = Rate(self.rule(source), self.asked["measure"])
+        seen = self.mean(source, metric, setting, "train")
         if np.isnan(seen):
-            seen = self.mean(source, metric, item)
+            seen = self.mean(source, metric, setting)
         if self.asked["form"] == "at_least":
             return bool(seen * ACTIVE <= asked)
         return bool(seen >= ACTIVE * asked)
 
-    def excess(self, source, item, rule, target):
+    def excess(self, source, setting, rule, target):
         """Relative amount by which the mean of a measure breaks what is asked of it.
 
         Negative where it is kept with room.
         """
-        asked = self.asks(source, item)
-        seen = self.mean(source, f"{self.asked['measure']}_{rule}", item, target)
+        asked = self.asks(source, setting)
+        seen = self.mean(source, Rate(rule, self.asked["measure"]), setting, target)
         return excess_over(self.asked, seen, asked)
 
     def curve(self, source, measure, of, rule, target="general"):
@@ -195,12 +212,12 @@ class RateNumbers:
         A setting whose measure is defined in fewer than half of the repeats is left out.
         """
         points, least = [], self.repeats(source) / 2
-        for item in self.items(source):
-            x = self.mean(source, f"{measure}_{rule}", item, target)
-            y = self.estimate(source, f"{of}_{rule}", item, target)
-            count = len(self.series(source, f"{measure}_{rule}", item, target))
+        for setting in self.settings_of(source):
+            x = self.mean(source, Rate(rule, measure), setting, target)
+            y = self.estimate(source, Rate(rule, of), setting, target)
+            count = len(self.series(source, Rate(rule, measure), setting, target))
             if count >= least and not np.isnan(x) and not np.isnan(y[0]):
-                points.append((x, *y, item))
+                points.append((x, *y, setting))
         return sorted(points)
 
     def steps(self, source, metric):
@@ -208,21 +225,20 @@ class RateNumbers:
         return self._once(("steps", source, metric), lambda: self._steps_of(source, metric))
 
     def _steps_of(self, source, metric):
+        columns = ["repeat", "setting", "step", "part", "value"]
         rows = self._steps.get((source, metric))
         if rows is None:
-            return pd.DataFrame(columns=["repeat", "setting", "step", "part", "value"])
-        # The same items come back in every repeat: each is taken apart once.
-        apart = {}
-        for item in rows["item"].unique():
-            setting, step, *part = item.split("#")
-            apart[item] = setting, int(step), int(part[0]) if part else 0
-        setting, step, part = zip(*rows["item"].map(apart), strict=True)
-        return pd.DataFrame(
-            {
-                "repeat": rows["repeat"].to_numpy(),
-                "setting": setting,
-                "step": step,
-                "part": part,
-                "value": rows["value"].to_numpy(),
-            }
+            return pd.DataFrame(columns=columns)
+        # The objective is of no single constraint.
+        constraint = rows["part"].replace("", "0").astype(int)
+        return rows.assign(step=rows["step"].astype(int), part=constraint)[columns].reset_index(
+            drop=True
         )
+
+    def case(self, source, metric, part, setting):
+        """Mean over repeats of what was computed for a part, such as a case of the paper."""
+        rows = self._parts.get((source, "general", metric))
+        if rows is None:
+            return np.nan
+        rows = rows[(rows["part"] == part) & (rows["setting"] == setting)]
+        return float(rows["value"].mean())

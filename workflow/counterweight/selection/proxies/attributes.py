@@ -160,7 +160,7 @@ class _AttributeProxy(Proxy):
     def describe(self):
         """Facts of the fit, as partial metric records."""
         return [
-            {"metric": metric, "item": "", "value": value}
+            {"metric": metric, "setting": "", "value": value}
             for metric, value in self._records.items()
         ]
 

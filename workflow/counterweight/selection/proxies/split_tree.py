@@ -182,7 +182,7 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
         yield from zip(self.settings_, every, strict=True)
 
     def describe(self):
-        """Records of what was fitted: metric, item (the setting) and value.
+        """Records of what was fitted: metric, setting and value.
 
         Metrics: distance (to the hull or cone of the leaves), reached (1 where it is at most
         `stop_distance`), leaves, height, splits, disclosivity (in sample),
@@ -214,7 +214,7 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
                 )
             )
             records += [
-                {"metric": metric, "item": setting, "value": value}
+                {"metric": metric, "setting": setting, "value": value}
                 for metric, value in values.items()
             ]
         return records

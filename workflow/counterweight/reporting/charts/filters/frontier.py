@@ -19,21 +19,21 @@ def draw(study):
     Parameters
     ----------
     study : counterweight.reporting.page.results.StudyResults
-        Of the task ``filter``.
+        Of a study of the kind ``filter``.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    found = FilterResults(study.metrics, study.plan)
-    points = {target: points_of(found, target) for target in TITLES}
+    results = FilterResults(study.metrics, study.plan)
+    points = {target: points_of(results, target) for target in TITLES}
     if not any(points.values()):
         return style.blank("No filter of this study was measured.")
-    methods, shown = methods_of(found.plan), set()
+    methods, shown = methods_of(results.plan), set()
     with style.look():
         figure, axes = style.panels(1, 2, height=4.0, sharex=True, sharey=True)
         for ax, target in zip(axes[0], TITLES, strict=True):
-            base(ax, found, target)
+            base(ax, results, target)
             front = front_of(points[target])
             for x, y, name, _ in points[target]:
                 colour, mark = look_of(name, methods)
@@ -69,17 +69,17 @@ def draw(study):
     return figure
 
 
-def points_of(found, target):
-    """``(disclosivity, imbalance, method, item)`` of every setting of every method."""
+def points_of(results, target):
+    """``(disclosivity, imbalance, method, setting)`` of every setting of every method."""
     made = []
-    for name, _ in methods_of(found.plan):
-        for _, item in found.settings(name, target=target):
+    for name, _ in methods_of(results.plan):
+        for _, setting in results.settings(name, target=target):
             x, y = (
-                found.get(name, metric, target, item).mean
+                results.get(name, metric, target, setting).mean
                 for metric in ("disclosivity", "imbalance")
             )
             if not math.isnan(x + y):
-                made.append((x, y, name, item))
+                made.append((x, y, name, setting))
     return made
 
 

@@ -23,23 +23,25 @@ def draw(study):
     Parameters
     ----------
     study : counterweight.reporting.page.results.StudyResults
-        Of the task ``filter``.
+        Of a study of the kind ``filter``.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    found = FilterResults(study.metrics, study.plan)
-    name = main_method(found, "alpha_beta", "relaxed")
-    groups = found.groups()
-    wanted = _BUDGETS if name and found.option(name) == "alpha" else (1.0, 0.5, 0.0)
-    items = list(dict.fromkeys(found.at(name, value) for value in wanted)) if name else []
-    maps = [leaves_of(found, name, item, groups) for item in items]
-    shown = [(item, *table) for item, table in zip(items, maps, strict=True) if len(table[0])]
+    results = FilterResults(study.metrics, study.plan)
+    name = main_method(results, "alpha_beta", "relaxed")
+    groups = results.groups()
+    wanted = _BUDGETS if name and results.option(name) == "alpha" else (1.0, 0.5, 0.0)
+    settings = list(dict.fromkeys(results.at(name, value) for value in wanted)) if name else []
+    maps = [leaves_of(results, name, setting, groups) for setting in settings]
+    shown = [
+        (setting, *table) for setting, table in zip(settings, maps, strict=True) if len(table[0])
+    ]
     if not shown:
         return style.blank("No leaves of this study were measured.")
     sizes = [min(len(table[1]), _LEAVES) for table in shown]
-    label = dict(methods_of(found.plan))[name]
+    label = dict(methods_of(results.plan))[name]
     with style.look():
         figure, axes = style.panels(
             len(shown),
@@ -48,12 +50,12 @@ def draw(study):
             gridspec_kw={"height_ratios": [size + 0.6 for size in sizes]},
             sharex=True,
         )
-        for ax, (item, leaves, shares, mass, accepted) in zip(axes[:, 0], shown, strict=True):
+        for ax, (setting, leaves, shares, mass, accepted) in zip(axes[:, 0], shown, strict=True):
             _panel(ax, leaves, shares, mass, accepted, groups)
             hidden = len(leaves) - _LEAVES
             more = f"; {hidden} smaller leaves not shown" if hidden > 0 else ""
             ax.set_title(
-                f"{label}, {setting_label(item)}: {len(leaves)} "
+                f"{label}, {setting_label(setting)}: {len(leaves)} "
                 f"{'leaf' if len(leaves) == 1 else 'leaves'}{more}"
             )
         last = axes[-1, 0]
@@ -67,7 +69,7 @@ def draw(study):
     return figure
 
 
-def leaves_of(found, name, item, groups):
+def leaves_of(results, name, setting, groups):
     """Numbers, shares of groups, mass and acceptance of the leaves at a setting, by mass.
 
     Returns
@@ -76,25 +78,17 @@ def leaves_of(found, name, item, groups):
     shares : array (L, K)
     mass, accepted : array (L,)
     """
-    start = f"{item}#"
     for target in ("train", "test"):
-        leaves = [
-            one.removeprefix(start)
-            for one in found.items(name, "leaf_mass", target)
-            if one.startswith(start)
-        ]
+        leaves = results.parts(name, "leaf_mass", target, setting)
         if leaves:
             break
     mass, accepted = (
-        np.array([found.get(name, metric, target, f"{start}{leaf}").mean for leaf in leaves])
+        np.array([results.get(name, metric, target, setting, leaf).mean for leaf in leaves])
         for metric in ("leaf_mass", "leaf_acceptance")
     )
     shares = np.array(
         [
-            [
-                found.get(name, "leaf_share", target, f"{start}{leaf}#{group}").mean
-                for group in groups
-            ]
+            [results.get(name, "leaf_share", target, setting, leaf, group).mean for group in groups]
             for leaf in leaves
         ]
     ).reshape(len(leaves), len(groups))

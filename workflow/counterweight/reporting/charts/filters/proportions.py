@@ -20,48 +20,50 @@ def draw(study):
     Parameters
     ----------
     study : counterweight.reporting.page.results.StudyResults
-        Of the task ``filter``.
+        Of a study of the kind ``filter``.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    found = FilterResults(study.metrics, study.plan)
-    name, groups = main_method(found, "relaxed", "alpha_beta"), found.groups()
+    results = FilterResults(study.metrics, study.plan)
+    name, groups = main_method(results, "relaxed", "alpha_beta"), results.groups()
     if name is None or not groups:
         return style.blank("No filter of this study was measured.")
-    items = settings_of(found, name)
-    base = {group: found.get("labels", "group_share", "train", group).mean for group in groups}
-    order = sorted(groups, key=lambda group: (found.class_of(group), base[group]))
-    label = dict(methods_of(found.plan))[name]
+    settings = settings_of(results, name)
+    base = {
+        group: results.get("labels", "group_share", "train", part=group).mean for group in groups
+    }
+    order = sorted(groups, key=lambda group: (results.class_of(group), base[group]))
+    label = dict(methods_of(results.plan))[name]
     with style.look():
         figure, axes = style.panels(
-            2, len(items), height=1.7 + 0.36 * len(order) + 0.2, sharex=True, sharey=True
+            2, len(settings), height=1.7 + 0.36 * len(order) + 0.2, sharex=True, sharey=True
         )
         for row, target in enumerate(("train", "test")):
-            for ax, item in zip(axes[row], items, strict=True):
-                _panel(ax, found, name, target, item, order)
+            for ax, setting in zip(axes[row], settings, strict=True):
+                _panel(ax, results, name, target, setting, order)
                 words = "Training rows" if target == "train" else "Test rows"
-                ax.set_title(f"{words}, {setting_label(item)}")
+                ax.set_title(f"{words}, {setting_label(setting)}")
             axes[row, 0].set_yticks(range(len(order)), [_short(group) for group in order])
-        top = max(found.get("labels", "group_share", "train", group).mean for group in order)
-        axes[0, 0].set_xlim(0, 112 * max(top, *(found.share_wanted(group) for group in order)))
+        top = max(results.get("labels", "group_share", "train", part=group).mean for group in order)
+        axes[0, 0].set_xlim(0, 112 * max(top, *(results.share_wanted(group) for group in order)))
         for ax in axes[1]:
             ax.set_xlabel("Share, %")
         figure.legend(*_keys(label), loc="outside lower center", ncols=3)
     return figure
 
 
-def settings_of(found, name):
+def settings_of(results, name):
     """Items of the budgets that are drawn: those nearest to `_BUDGETS`, each once."""
-    wanted = _BUDGETS if found.option(name) == "alpha" else (1.0, 0.5, 0.0)
-    return list(dict.fromkeys(found.at(name, value) for value in wanted))
+    wanted = _BUDGETS if results.option(name) == "alpha" else (1.0, 0.5, 0.0)
+    return list(dict.fromkeys(results.at(name, value) for value in wanted))
 
 
-def _panel(ax, found, name, target, item, order):
+def _panel(ax, results, name, target, setting, order):
     places = np.arange(len(order))
-    before = [found.get("labels", "group_share", target, group).mean for group in order]
-    after = [found.get(name, "group_share", target, f"{item}#{group}") for group in order]
+    before = [results.get("labels", "group_share", target, part=group).mean for group in order]
+    after = [results.get(name, "group_share", target, setting, group) for group in order]
     ax.barh(places + 0.2, [100 * share for share in before], height=0.38, color="#B5B5B5")
     ax.barh(places - 0.2, [100 * one.mean for one in after], height=0.38, color=style.BLUE)
     for place, one in zip(places, after, strict=True):
@@ -69,7 +71,7 @@ def _panel(ax, found, name, target, item, order):
             ax.hlines(
                 place - 0.2, 100 * max(one.low, 0), 100 * one.high, color=style.INK, linewidth=0.8
             )
-        share = 100 * found.share_wanted(order[place])
+        share = 100 * results.share_wanted(order[place])
         ax.vlines(
             share, place - 0.5, place + 0.5, color=style.RED, linewidth=1.1, linestyle=(0, (3, 1.5))
         )

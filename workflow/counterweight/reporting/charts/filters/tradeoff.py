@@ -4,7 +4,7 @@ import math
 
 from matplotlib.figure import Figure
 
-from counterweight.reporting.filters.tables import FilterResults, methods_of
+from counterweight.reporting.filters.tables import FilterResults, methods_of, setting_value
 from counterweight.reporting.page import style
 
 CAPTION = (
@@ -36,14 +36,14 @@ def draw(study):
     Parameters
     ----------
     study : counterweight.reporting.page.results.StudyResults
-        Of the task ``filter``.
+        Of a study of the kind ``filter``.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    found = FilterResults(study.metrics, study.plan)
-    rows = sets_of(found)
+    results = FilterResults(study.metrics, study.plan)
+    rows = sets_of(results)
     if not rows:
         return style.blank("No filter of this study was measured.")
     with style.look():
@@ -52,12 +52,14 @@ def draw(study):
         for part, methods in zip(parts, rows, strict=True):
             axes = part.subplots(1, 2, sharex=True, sharey=True)
             points = [
-                (0.0, found.start(target).mean) for target in TITLES if found.start(target).known
+                (0.0, results.start(target).mean)
+                for target in TITLES
+                if results.start(target).known
             ]
             for ax, target in zip(axes, TITLES, strict=True):
-                base(ax, found, target)
+                base(ax, results, target)
                 for name, _ in methods:
-                    points += _line(ax, found, name, target)
+                    points += _line(ax, results, name, target)
                 ax.set_title(TITLES[target])
                 ax.set_xlabel("Disclosivity")
             axes[0].set_ylabel("Imbalance")
@@ -72,9 +74,9 @@ def draw(study):
     return figure
 
 
-def sets_of(found):
+def sets_of(results):
     """Methods with results as ``(id, label)``: those of the paper, then ways to grow trees."""
-    known = [(name, label) for name, label in methods_of(found.plan) if found.option(name)]
+    known = [(name, label) for name, label in methods_of(results.plan) if results.option(name)]
     plain = [pair for pair in known if not pair[0].endswith(_PRESETS)]
     grown = [pair for pair in known if pair[0].endswith(_PRESETS)]
     if grown:
@@ -92,14 +94,14 @@ def look_of(name, methods):
     return looks[others.index(name) % len(looks)]
 
 
-def base(ax, found, target):
+def base(ax, results, target):
     """Start and floor of a panel."""
-    floor = sorted(_floor(found, target).items())
+    floor = sorted(_floor(results, target).items())
     if floor:
         x, y = zip(*floor, strict=True)
         ax.plot(x, y, color=style.GREY, linewidth=1.0, zorder=1)
         ax.fill_between(x, 0, y, color=style.PALE, alpha=0.5, linewidth=0, zorder=0)
-    start = found.start(target).mean
+    start = results.start(target).mean
     if not math.isnan(start):
         ax.plot(
             [0],
@@ -121,23 +123,23 @@ def limits(axes, points):
         ax.set(xlim=(-0.03, max(1.03 * max(x), 0.05)), ylim=(0, 1.06 * max(y)))
 
 
-def _floor(found, target):
+def _floor(results, target):
     """Least imbalance by disclosivity, from the methods with settings alpha."""
     lines = {}
-    for name, _ in methods_of(found.plan):
-        for value, item in found.settings(name, "floor", target):
-            least = found.get(name, "floor", target, item).mean
-            if item.startswith("alpha="):
+    for name, _ in methods_of(results.plan):
+        for value, setting in results.settings(name, "floor", target):
+            least = results.get(name, "floor", target, setting).mean
+            if setting_value(setting)[0] == "alpha":
                 lines[value] = least
     return lines
 
 
-def _line(ax, found, name, target):
-    colour, mark = look_of(name, methods_of(found.plan))
+def _line(ax, results, name, target):
+    colour, mark = look_of(name, methods_of(results.plan))
     x, y = [], []
-    for _, item in found.settings(name, target=target):
-        across = found.get(name, "disclosivity", target, item)
-        up = found.get(name, "imbalance", target, item)
+    for _, setting in results.settings(name, target=target):
+        across = results.get(name, "disclosivity", target, setting)
+        up = results.get(name, "imbalance", target, setting)
         # Along the grid of budgets the same tree may come again and again.
         if not (across.known and up.known) or (x and (x[-1], y[-1]) == (across.mean, up.mean)):
             continue

@@ -31,41 +31,40 @@ def draw(study):
     Parameters
     ----------
     study : counterweight.reporting.page.results.StudyResults
-        Of the task ``filter``.
+        Of a study of the kind ``filter``.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    found = FilterResults(study.metrics, study.plan)
-    name, item = tree_shown(found)
+    results = FilterResults(study.metrics, study.plan)
+    name, setting = tree_shown(results)
     if name is None:
         return style.blank("No tree of this study was measured.")
     selector = next(one["selector"] for one in study.plan["methods"] if one["id"] == name)
     path = study.folder / "selection" / f"{selector}.model.parquet"
     if not path.exists():
         return style.blank(f"No tree to draw: {path.name} is not among the results.")
-    nodes = nodes_of(study, selector, item)
+    nodes = nodes_of(study, selector, setting)
     accepted = {
-        key.rpartition("#")[2]: found.get(name, "leaf_acceptance", "train", key).mean
-        for key in found.items(name, "leaf_acceptance", "train")
-        if key.startswith(f"{item}#")
+        leaf: results.get(name, "leaf_acceptance", "train", setting, leaf).mean
+        for leaf in results.parts(name, "leaf_acceptance", "train", setting)
     }
-    lines = outline(nodes, features_of(study), found.groups(), accepted)
-    label = dict(methods_of(found.plan))[name]
-    return _drawn(lines, f"{label}, {setting_label(item)}")
+    lines = outline(nodes, features_of(study), results.groups(), accepted)
+    label = dict(methods_of(results.plan))[name]
+    return _drawn(lines, f"{label}, {setting_label(setting)}")
 
 
-def tree_shown(found):
+def tree_shown(results):
     """Method and setting: the filter that the study gives away, else the main one near 0.2."""
-    given = (found.plan.get("filter") or {}).get("given") or {}
-    name = main_method(found, given.get("method"), "alpha_beta", "relaxed")
-    if name is None or found.option(name) != "alpha":
+    given = (results.plan.get("filter") or {}).get("given") or {}
+    name = main_method(results, given.get("method"), "alpha_beta", "relaxed")
+    if name is None or results.option(name) != "alpha":
         return None, None
-    known = [item for _, item in found.settings(name)]
+    known = [setting for _, setting in results.settings(name)]
     if given.get("method") == name and given.get("setting") in known:
         return name, given["setting"]
-    return name, found.at(name, 0.2)
+    return name, results.at(name, 0.2)
 
 
 def nodes_of(study, selector, setting, repeat=0):
@@ -139,10 +138,10 @@ def outline(nodes, features, groups, accepted):
 
 
 def _below(node, children):
-    found = [node]
+    below = [node]
     for child in children.get(node["node"], ()):
-        found += _below(child, children)
-    return found
+        below += _below(child, children)
+    return below
 
 
 def _unfolded(children):

@@ -1,7 +1,7 @@
 """How far the AUC of a few rows lies from that of all, by the share of positives among them."""
 
+from counterweight.files.settings import setting_options
 from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import parts_of
 
 CAPTION = (
     "Distance between the AUC of N drawn test rows and that of all of them, against the share of "
@@ -60,12 +60,12 @@ def draw(study):
 
 def _curves(study, source, metric):
     """``{N: [(share, mean, low, high), ...]}`` of one metric."""
-    found = {}
-    for item in study.rows(source, metric, "general")["item"].unique():
-        setting = parts_of(item)
-        estimate = study.estimate(source, metric, "general", item)
-        if set(setting) == {"N", "rho"} and estimate is not None:
+    curves = {}
+    for setting in study.rows(source, metric, "general")["setting"].unique():
+        options = setting_options(setting)
+        estimate = study.estimate(source, metric, "general", setting)
+        if set(options) == {"N", "rho"} and estimate is not None:
             mean, low, high = estimate
             bounds = (mean, mean) if low != low else (low, high)
-            found.setdefault(setting["N"], []).append((setting["rho"], mean, *bounds))
-    return {budget: sorted(points) for budget, points in found.items()}
+            curves.setdefault(options["N"], []).append((options["rho"], mean, *bounds))
+    return {budget: sorted(points) for budget, points in curves.items()}

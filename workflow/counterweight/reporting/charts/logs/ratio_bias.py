@@ -20,7 +20,7 @@ def draw(study):
     Parameters
     ----------
     study : counterweight.reporting.page.results.StudyResults
-        Of the task ``log``.
+        Of a study of the kind ``log``.
 
     Returns
     -------

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from counterweight.files.settings import numbers_of
 from counterweight.reporting.charts.logs.keep_rates import WAYS, learners
 from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import CORRECTIONS, learner_name, parts_of
+from counterweight.reporting.page.wording import CORRECTIONS, learner_name
 
 CAPTION = (
     "Share of positives among test rows of about the same predicted probability, against that "
@@ -66,15 +67,15 @@ def draw(study):
 def _curves(study, source):
     """``{keep rate: (predicted, observed)}`` by bin, means over splits."""
     predicted, observed = (
-        study.mean_by_item(source, f"reliability_{which}", "general")
+        study.means_by(["setting", "part"], source, f"reliability_{which}", "general")
         for which in ("predicted", "observed")
     )
     bins = {}
-    for item in predicted.index.intersection(observed.index):
-        setting, _, number = item.rpartition("#")
-        rate = parts_of(setting).get("keep_rate")
-        if isinstance(rate, float) and number.isdigit():
-            bins.setdefault(rate, []).append((int(number), predicted[item], observed[item]))
+    for place in predicted.index.intersection(observed.index):
+        setting, number = place
+        rate = numbers_of(setting).get("keep_rate")
+        if rate is not None:
+            bins.setdefault(rate, []).append((int(number), predicted[place], observed[place]))
     return {rate: np.array(sorted(points))[:, 1:].T for rate, points in bins.items()}
 
 

@@ -69,5 +69,5 @@ def _share(study, source, way):
     if len(rows):
         return float(rows["value"].mean())
     rows = study.rows("labels", "positive_share")
-    rows = rows[rows["item"] == "all"]
+    rows = rows[rows["part"] == "all"]
     return float(rows["value"].mean()) if way == "natural" and len(rows) else None

@@ -1,7 +1,7 @@
 """Values of policies estimated from logs that kept fewer and fewer zero rows."""
 
+from counterweight.reporting.logs.tables import value_table
 from counterweight.reporting.page import style
-from counterweight.reporting.page.tables import value_table
 from counterweight.reporting.page.wording import estimator_name
 
 CAPTION = (
@@ -22,7 +22,7 @@ def draw(study):
     Parameters
     ----------
     study : counterweight.reporting.page.results.StudyResults
-        Of the task ``log``.
+        Of a study of the kind ``log``.
 
     Returns
     -------

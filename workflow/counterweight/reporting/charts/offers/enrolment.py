@@ -78,10 +78,10 @@ def _totals(ax, study, rows, total):
 
 def _actual(study, rows, total):
     """Mean actual total, and its standard deviation by chance for the mean over repeats."""
-    found = study.rows(rows[0][0]["id"], f"{total}_actual", "general")
-    found = found[found["item"] == rows[0][1]]
-    noise = np.sqrt((found["standard_error"].astype(float) ** 2).mean() / max(len(found), 1))
-    return float(found["value"].mean()), float(np.nan_to_num(noise))
+    actual = study.rows(rows[0][0]["id"], f"{total}_actual", "general")
+    actual = actual[actual["setting"] == rows[0][1]]
+    noise = np.sqrt((actual["standard_error"].astype(float) ** 2).mean() / max(len(actual), 1))
+    return float(actual["value"].mean()), float(np.nan_to_num(noise))
 
 
 def _mean(study, row, metric):

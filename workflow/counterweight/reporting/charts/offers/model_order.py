@@ -35,17 +35,16 @@ def draw(study):
 
 
 def _by_size(rows):
-    """Repeats by number of segments; the record of the chosen model has no item."""
-    rows = rows[rows["item"].str.isdigit() & rows["value"].notna()]
+    """Repeats by number of segments; the record of the chosen model has no step."""
+    rows = rows[rows["step"].notna() & rows["value"].notna()]
     if rows.empty:
         return None
-    rows = rows.assign(size=rows["item"].astype(int))
+    rows = rows.assign(size=rows["step"].astype(int))
     return rows.pivot_table(index="repeat", columns="size", values="value").sort_index(axis=1)
 
 
 def _true_number(study, method):
-    items = study.rows(method, "rmse_component", "general")["item"]
-    return len({item.partition("#")[2] for item in items})
+    return study.rows(method, "rmse_component", "general")["part"].nunique()
 
 
 def _figure(likelihood, length, chosen, true):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.reporting.page import style
-from counterweight.reporting.rates.tables import RateNumbers
+from counterweight.reporting.rates.tables import Rate, RateNumbers
 from counterweight.reporting.rates.words import measure_name
 
 CAPTION = (
@@ -52,14 +52,14 @@ def draw(study):
             for name in sources:
                 rules = ("randomised", "deterministic") if name == main else ("deterministic",)
                 for rule in rules:
-                    points = _points(numbers, name, f"{measure}_{rule}", target)
+                    points = _points(numbers, name, Rate(rule, measure), target)
                     seen += points
                     label = numbers.label(name) + (f", {rule}" if name == main else "")
                     handle = _line(ax, points, rule, *looks[name])
                     if handle is not None:
                         entries[label] = handle
             free = (
-                numbers.mean("svm", f"{measure}_deterministic", "", target)
+                numbers.mean("svm", Rate("deterministic", measure), "", target)
                 if ("svm" in numbers.methods)
                 else np.nan
             )
@@ -82,15 +82,19 @@ def draw(study):
 
 
 def _asking(numbers, name):
-    return [item for item in numbers.items(name) if not np.isnan(numbers.asks(name, item))]
+    return [
+        setting
+        for setting in numbers.settings_of(name)
+        if not np.isnan(numbers.asks(name, setting))
+    ]
 
 
 def _points(numbers, name, metric, target):
     points = []
-    for item in _asking(numbers, name):
-        mean, low, high = numbers.estimate(name, metric, item, target)
+    for setting in _asking(numbers, name):
+        mean, low, high = numbers.estimate(name, metric, setting, target)
         if not np.isnan(mean):
-            points.append((numbers.asks(name, item), mean, low, high))
+            points.append((numbers.asks(name, setting), mean, low, high))
     return sorted(points)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.reporting.page import style
-from counterweight.reporting.rates.tables import RateNumbers
+from counterweight.reporting.rates.tables import Rate, RateNumbers
 
 CAPTION = (
     "Observed churn against the deployed model (left) and error (right) against the churn target, "
@@ -32,13 +32,17 @@ def draw(study):
     main = numbers.main()
     if not numbers.asked or numbers.asked["measure"] != "churn" or main is None:
         return style.blank("No churn was asked for in this study.")
-    items = [item for item in numbers.items(main) if not np.isnan(numbers.asks(main, item))]
-    if not items:
+    settings = [
+        setting
+        for setting in numbers.settings_of(main)
+        if not np.isnan(numbers.asks(main, setting))
+    ]
+    if not settings:
         return style.blank("No churn target was measured in this study.")
     baseline = study.plan.get("baseline")
     if baseline not in numbers.methods or baseline == main:
         baseline = None
-    targets = [100 * numbers.asks(main, item) for item in items]
+    targets = [100 * numbers.asks(main, setting) for setting in settings]
     with style.look():
         figure, axes = style.panels(1, 2, height=_HEIGHT, sharex=True)
         entries = {}
@@ -47,12 +51,13 @@ def draw(study):
             for rule, look in _RULES.items():
                 for target, place, dash in _PLACES:
                     found = [
-                        numbers.estimate(main, f"{measure}_{rule}", item, target) for item in items
+                        numbers.estimate(main, Rate(rule, measure), setting, target)
+                        for setting in settings
                     ]
                     label = f"{numbers.label(main)}, {rule}, {place}"
                     entries[label] = _line(ax, targets, found, *look, dash, target == "general")
             for target, place, dash in _PLACES if baseline else ():
-                found = numbers.estimate(baseline, f"{measure}_deterministic", "", target)
+                found = numbers.estimate(baseline, Rate("deterministic", measure), "", target)
                 label = f"{numbers.label(baseline)}, {place}"
                 entries[label] = _flat(ax, targets, found, *_BASELINE, dash, target == "general")
             ax.set_ylabel(f"{measure.capitalize()}, %")

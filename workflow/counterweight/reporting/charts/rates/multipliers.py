@@ -67,8 +67,10 @@ def draw(study):
 
 def _chosen(numbers, main, measured):
     """At most four settings, evenly among those in order."""
-    items = [item for item in numbers.items(main) if item in measured] or sorted(measured)
-    places = np.unique(
-        np.linspace(0, len(items) - 1, min(len(_LOOKS), len(items))).round().astype(int)
+    settings = [setting for setting in numbers.settings_of(main) if setting in measured] or sorted(
+        measured
     )
-    return [items[place] for place in places]
+    places = np.unique(
+        np.linspace(0, len(settings) - 1, min(len(_LOOKS), len(settings))).round().astype(int)
+    )
+    return [settings[place] for place in places]

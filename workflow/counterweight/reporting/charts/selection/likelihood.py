@@ -41,9 +41,10 @@ def draw(study):
 
 def _curves(rows):
     """Repeats by steps, relative to step 0; None without a start to compare with."""
+    rows = rows[rows["step"].notna()]
     if rows.empty:
         return None
-    rows = rows.assign(step=rows["item"].astype(int))
+    rows = rows.assign(step=rows["step"].astype(int))
     frame = rows.pivot_table(index="repeat", columns="step", values="value").sort_index(axis=1)
     return frame.sub(frame[0], axis=0) if 0 in frame else None
 

@@ -44,8 +44,8 @@ def draw(study):
 
 
 def _calibration(ax, study, name):
-    predicted = study.mean_by_item(name, "calibration_predicted")
-    observed = study.mean_by_item(name, "calibration_observed").reindex(predicted.index)
+    predicted = study.means_by("part", name, "calibration_predicted")
+    observed = study.means_by("part", name, "calibration_observed").reindex(predicted.index)
     order = np.argsort(predicted.to_numpy())
     ax.plot([0, 1], [0, 1], color=style.PALE, linewidth=1)
     ax.plot(
@@ -64,7 +64,7 @@ def _calibration(ax, study, name):
 
 def _overlap(ax, study, name, legend):
     for which, colour, up in (("labeled", style.BLUE, 1), ("unlabeled", style.ORANGE, -1)):
-        share = study.mean_by_item(name, f"overlap_{which}")
+        share = study.means_by("part", name, f"overlap_{which}")
         if share.empty:
             continue
         bins = share.index.astype(int).to_numpy()

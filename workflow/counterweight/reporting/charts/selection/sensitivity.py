@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from counterweight.files.settings import setting_options
 from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import number, parts_of
+from counterweight.reporting.page.wording import number
 
 CAPTION = (
     "Accuracy on the unlabeled population (top) and gain in its log-likelihood (bottom) after a "
@@ -33,10 +34,10 @@ def draw(study):
             rows = study.rows(one["id"], metric)
             chosen = rows[rows["target"] == _TARGET]
             rows = chosen if len(chosen) else rows
-            for item, value in rows.groupby("item", sort=False)["value"].mean().items():
-                setting = parts_of(item)
-                key = (setting.get("shifts", "all"), setting.get("inertia", np.nan))
-                values.setdefault(key, {})[setting.get("iterations", 1.0)] = value
+            for setting, value in rows.groupby("setting", sort=False)["value"].mean().items():
+                options = setting_options(setting)
+                key = (options.get("shifts", "all"), options.get("inertia", np.nan))
+                values.setdefault(key, {})[options.get("iterations", 1.0)] = value
         frames[metric] = values
     if not frames["accuracy"]:
         return style.blank("No sweep of this study was measured.")

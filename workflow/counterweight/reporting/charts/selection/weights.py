@@ -55,9 +55,9 @@ def _features(study, weightings):
     """Features by their imbalance before weighting, worst first, at most 14."""
     worst = {}
     for one in weightings:
-        for item, value in study.mean_by_item(one["id"], "balance_before").items():
-            worst[item] = max(worst.get(item, 0.0), abs(value))
-    return sorted(worst, key=lambda item: (-worst[item], item))[:_SHOWN]
+        for feature, value in study.means_by("part", one["id"], "balance_before").items():
+            worst[feature] = max(worst.get(feature, 0.0), abs(value))
+    return sorted(worst, key=lambda feature: (-worst[feature], feature))[:_SHOWN]
 
 
 def _sizes(figure, study, weightings):
@@ -96,8 +96,8 @@ def _sizes(figure, study, weightings):
 def _balance(figure, study, weightings, features):
     axes = figure.subplots(1, len(weightings), sharey=True, squeeze=False)[0]
     for ax, one in zip(axes, weightings, strict=True):
-        before = study.mean_by_item(one["id"], "balance_before")
-        after = study.mean_by_item(one["id"], "balance_after")
+        before = study.means_by("part", one["id"], "balance_before")
+        after = study.means_by("part", one["id"], "balance_after")
         ax.axvspan(-0.1, 0.1, color="#EEF4F8", linewidth=0)
         ax.axvline(0, color=style.GREY, linewidth=0.6)
         for place, feature in enumerate(features):

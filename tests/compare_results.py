@@ -16,23 +16,25 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import item_columns
 import numpy as np
 import pandas as pd
 
 PATTERNS = ("*/metrics/*.parquet", "claims.parquet", "tables/*.parquet")
 #: Columns that say what a row is about; the others are what was found.
 KEYS = (
-    *("id", "study", "source", "method", "repeat", "target", "metric", "item"),
-    *("assignment", "setting", "group", "estimator", "keep_rate"),
+    *("id", "study", "source", "method", "repeat", "target", "metric", "measure", "setting"),
+    *("part", "variable", "step", "keep_rate", "item", "assignment", "group", "estimator"),
 )
 
 
 def canonical(table):
     """A table in the form that both sides are compared in.
 
-    EXTEND HERE when columns change their form but not their content, e.g. when `item` is split
-    into typed columns: bring the older form into the newer one (or the reverse), tell the two
-    apart by their columns, and add new columns that rows are found by to `KEYS`.
+    EXTEND HERE when columns change their form but not their content: bring the older form into
+    the newer one (or the reverse), tell the two apart by their columns, and add new columns that
+    rows are found by to `KEYS`. Packed items become typed columns (see `item_columns`); claims
+    are told in other words since, so that their sentences are left out.
 
     Parameters
     ----------
@@ -43,7 +45,10 @@ def canonical(table):
     DataFrame
         With the same rows in the same order.
     """
-    return table
+    if "rules" in table:
+        rules = table["rules"].map(lambda text: json.dumps(item_columns.unpack_rules(text)))
+        return table.assign(rules=rules).drop(columns="detail", errors="ignore")
+    return item_columns.unpack_results(item_columns.unpack_items(table))
 
 
 @dataclass

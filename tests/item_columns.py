@@ -2,16 +2,12 @@
 
 Until the columns `counterweight.files.tables.PLACE` came, a measurement had one text ``item`` in
 which settings, parts and rates were packed, rates had their rule in the name of the metric, and
-the arrays of a swept model had the setting in their name. This module takes such tables apart, so
-that results from before can be compared with results from now, value by value:
-
-    python tests/item_columns.py OLD_RESULTS NEW_RESULTS
+tables of results had the setting behind the method. This module takes such tables apart, so that
+`compare_results` can compare results from before with results from now, value by value.
 """
 
 import json
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -68,33 +64,18 @@ def unpacked(source, metric, item):
 
 def unpack_items(old):
     """A table of measurements with items in the columns of today, row by row."""
-    if "item" not in old:
+    if not {"source", "metric", "item"} <= set(old):
         return old
-    known = {
-        key: unpacked(*key)
-        for key in set(zip(old["source"], old["metric"], old["item"], strict=True))
-    }
-    rows = [known[key] for key in zip(old["source"], old["metric"], old["item"], strict=True)]
-    new = pd.DataFrame(rows, index=old.index)
-    head = ["study", "source", "repeat", "target"]
-    tail = ["value", "standard_error", "rows"]
-    return pd.concat([old[head], new[["metric", *PLACE]], old[tail]], axis=1)
+    keys = list(zip(old["source"], old["metric"], old["item"], strict=True))
+    known = {key: unpacked(*key) for key in set(keys)}
+    new = pd.DataFrame([known[key] for key in keys], index=old.index)
+    columns = [name for name in old if name != "item"]
+    at = columns.index("metric")
+    return pd.concat([old[columns[:at]], new[["metric", *PLACE]], old[columns[at + 1 :]]], axis=1)
 
 
-def unpack_model(old):
-    """A table of fitted models with settings in the names of arrays, with a column for them."""
-    if "setting" in old:
-        return old
-    pairs = old["parameter"].astype(str).str.partition("@")
-    new = old.assign(setting=pairs[2], parameter=pairs[0])
-    return new[["repeat", "target", "setting", "parameter", "i", "j", "k", "value"]]
-
-
-def unpack_results(old, methods=None):
-    """A table of results in which the method or the item was packed.
-
-    `methods` are the ids of the study's methods: an id may itself hold no space.
-    """
+def unpack_results(old):
+    """A table of results in which the setting stood behind the method, or the item was packed."""
     if "assignment" in old and "item" in old:
         pairs = old["item"].astype(str).str.partition("#")
         of_kind = old["metric"].astype(str).str.startswith("regression_")
@@ -117,66 +98,12 @@ def unpack_rules(text):
     """The outcomes of a claim's rules without their words, the measure of a rate beside it."""
     rules = json.loads(text)
     for rule in rules:
+        rule.pop("text", None)
+        if "metric" not in rule:
+            continue
         measure = rule.pop("measure", "")
         if not measure:
             rule["metric"], measure = of_measure(rule["metric"])
         if rule["metric"] != "identity_gap":
             rule["measure"] = measure
-        rule.pop("text")
     return rules
-
-
-def differs(old, new):
-    """What of two tables is not exactly equal, as text; "" where all is."""
-    if list(old.columns) != list(new.columns):
-        return f"columns {list(old.columns)} and {list(new.columns)}"
-    if len(old) != len(new):
-        return f"{len(old)} and {len(new)} rows"
-    for name in old:
-        one, other = (frame[name].reset_index(drop=True) for frame in (old, new))
-        if pd.api.types.is_numeric_dtype(one):
-            one, other = one.to_numpy(float), other.to_numpy(float)
-            same = (one == other) | (np.isnan(one) & np.isnan(other))
-        else:
-            same = (one.fillna("") == other.fillna("")).to_numpy()
-        if not np.all(same):
-            first = int(np.argmin(same))
-            return f"{name}, {int((~same).sum())} rows, first {first}: {one[first]}, {other[first]}"
-    return ""
-
-
-def main(old, new):
-    """Compare every table of two folders of results; print what differs."""
-    wrong = done = 0
-    for path in sorted(Path(old).glob("**/*.parquet")):
-        place = path.relative_to(old)
-        other = Path(new) / place
-        if not other.exists():
-            print(f"{place}: not there")
-            wrong += 1
-            continue
-        frames = [pd.read_parquet(one) for one in (path, other)]
-        if place.name == "claims.parquet":
-            continue
-        for unpack in (unpack_items, unpack_results):
-            if "value" in frames[0] or unpack is unpack_results:
-                frames[0] = unpack(frames[0])
-        if "parameter" in frames[0]:
-            frames[0] = unpack_model(frames[0])
-        text = differs(*frames)
-        done, wrong = done + 1, wrong + bool(text)
-        if text:
-            print(f"{place}: {text}")
-    claims = [pd.read_parquet(Path(folder) / "claims.parquet") for folder in (old, new)]
-    rules = [frame["rules"].map(unpack_rules).tolist() for frame in claims]
-    told = claims[0]["detail"] != claims[1]["detail"]
-    print(f"{int(told.sum())} of {len(told)} claims are told in other words")
-    text = differs(*(frame.drop(columns=["rules", "detail"]) for frame in claims))
-    same = rules[0] == rules[1]
-    print(f"claims: {text or 'equal'}; outcomes of rules: {'equal' if same else 'differ'}")
-    print(f"{done} tables, {wrong} differ")
-    return 1 if wrong or text or not same else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
-from counterweight.evaluation.values.value import value_from_parquet  # noqa: E402
+from counterweight.evaluation.values.estimates import value_from_parquet  # noqa: E402
 from counterweight.files import streams  # noqa: E402
 
 ROWS = 10_000_000

@@ -55,7 +55,7 @@ def study(title, methods, options, **changes):
         "figures": [],
         "sheets": load("kind", "classification").PAGE,
         "keep_rate": 1.0,
-        "columns": ["error_deterministic", "accuracy", "auc"],
+        "columns": ["accuracy", "auc"],
         "protocol": {"name": "rates", "options": options},
         **changes,
     }

@@ -90,7 +90,9 @@ def test_a_budget_of_zero_leaves_no_way_to_go(small):
 
 def test_groups_are_told_before_and_after_with_figures_in_print(small):
     entry = {
-        "source": "alpha_beta alpha=0.2#b",
+        "source": "alpha_beta",
+        "setting": "alpha=0.2",
+        "part": "b",
         "metric": "group_gain",
         "target": "test",
         "value": 4.5,

@@ -92,7 +92,8 @@ def noor():
 
 
 def test_the_table_holds_what_was_measured(small, tmp_path):
-    printed = [{"study": "s", "source": "predictive_choice hard", "metric": "rmse", "value": 0.102}]
+    figure = {"study": "s", "source": "predictive_choice", "setting": "hard", "metric": "rmse"}
+    printed = [figure | {"value": 0.102}]
     table = offers_table(small, plan_of(), "s", printed=printed)
     assert tuple(table.columns) == LAYOUT
     row = table.query("method == 'predictive_choice' and metric == 'rmse'").iloc[0]
@@ -165,7 +166,7 @@ def test_a_number_of_segments_that_was_set_was_not_chosen(small):
     plan = plan_of()
     settings = plan["studies"]["s"]
     settings["methods"][0]["options"] = {"components": 3}
-    lengths = at("mdl", [9.0, 9.0, 8.0], "1") + at("mdl", [8.0, 8.0, 9.0], "2")
+    lengths = at("mdl", [9.0, 9.0, 8.0], step=1) + at("mdl", [8.0, 8.0, 9.0], step=2)
     more = pd.concat([small, measured(predictive_choice=lengths)])
     text = offer_sentences.order_sentence(offers_table(more, plan, "s"), more, settings)
     assert text == (

@@ -40,9 +40,9 @@ def measured(study, **sources):
     return pd.concat(frames, ignore_index=True)
 
 
-def at(metric, values, **keys):
+def at(metric, values, setting="", **keys):
     return [
-        {"metric": metric, "repeat": repeat, "value": value, **keys}
+        {"metric": metric, "setting": setting, "repeat": repeat, "value": value, **keys}
         for repeat, value in enumerate(values)
     ]
 
@@ -239,7 +239,7 @@ def test_safe_means_safe_at_all_milder_rates():
     records = [
         one
         for rate, value in values.items()
-        for one in at("brier", [value] * 2, f"keep_rate={rate}")
+        for one in at("brier", [value] * 2, setting=f"keep_rate={rate}")
     ]
     metrics = measured("s", sgd__weights=records)
     text = " ".join(sweep_view(metrics, "s", settings)["sentences"])

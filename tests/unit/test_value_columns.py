@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.value import (
-    PolicyValue,
-    doubly_robust,
-    ips,
-    snips,
-    value_from_parquet,
-)
+from counterweight.evaluation.values.estimates import doubly_robust, ips, snips, value_from_parquet
+from counterweight.evaluation.values.value import PolicyValue
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, bool, np.float16, object])

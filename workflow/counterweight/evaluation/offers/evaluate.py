@@ -6,19 +6,14 @@ Noor, W., Dailey, M. N., Haddawy, P. (2014), section 4.
 """
 
 import logging
-from typing import NamedTuple
 
 import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.metrics import metric_estimate
-from counterweight.evaluation.offers.regressions import (
-    imbalance,
-    overlap_class,
-    regress,
-    regression_records,
-)
-from counterweight.evaluation.offers.value import offer_density, offer_value, single_offer
+from counterweight.evaluation.offers.known import TRAINING, Repeat, rmse
+from counterweight.evaluation.offers.regressions import overlap_class, regress, regression_records
+from counterweight.evaluation.offers.value import offer_value, single_offer
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks, by_setting
@@ -92,18 +87,6 @@ COUNTS = (
 )
 #: Totals with a bootstrap interval, stored for each assignment.
 INTERVALS = ("enrolment_predicted", "revenue_predicted", "enrolment_claimed", "revenue_claimed")
-
-
-class ErrorNames(NamedTuple):
-    """Names of the root mean squared errors of one part of the rows."""
-
-    every: str
-    component: str
-    floor: str
-
-
-TRAINING = ErrorNames("rmse", "rmse_component", "rmse_floor")
-TESTING = ErrorNames("rmse_test", "rmse_component_test", "rmse_floor_test")
 #: Fewest components for the regressions of the paper's Tables 5 to 7.
 LEAST_COMPONENTS = 8
 
@@ -210,125 +193,6 @@ def evaluate_offers(
     return records
 
 
-class Repeat:
-    """What is known of the rows of one repeat.
-
-    Parameters
-    ----------
-    labels, truth : dict of str to array
-    X : ndarray (n, d)
-    scaling : (OfferScale, ndarray or None)
-        From ``offer_training.scale_of``.
-    mixture : dict or None
-    density : (str, int)
-        Kind and bins.
-    """
-
-    def __init__(self, labels, truth, X, scaling, mixture, density):
-        order = np.argsort(truth["row"], kind="stable")
-        at = np.searchsorted(truth["row"][order], labels["row"])
-        at = order[np.minimum(at, len(order) - 1)]
-        if not np.array_equal(truth["row"][at], labels["row"]):
-            raise CounterweightError(
-                "Labels and truth are not of the same rows: delete the results of the study and "
-                "run again."
-            )
-        self.truth = {name: np.asarray(values)[at] for name, values in truth.items()}
-        self.answer = np.asarray(self.truth["answer"], dtype=float).astype(int)
-        self.t, self.offer = labels["t"], labels["offer"]
-        self.X, (self.scale, self.grid) = X, scaling
-        self.train = labels["role"] == "train"
-        self.used = ~self.train if (~self.train).any() else self.train
-        self.roles = [(TRAINING, self.train)]
-        if (~self.train).any():
-            self.roles.append((TESTING, ~self.train))
-        self.p = self.truth.get("p")
-        self.curved = self.p is not None and {"eta", "k"} <= set(self.truth)
-        self.mixture = None
-        if mixture is not None and X.shape[1] == np.shape(mixture["means"])[1]:
-            self.mixture = Mixture(*(mixture[name] for name in ("weights", "means", "covariances")))
-        self._density, self._made = density, None
-
-    @property
-    def density(self):
-        """Distribution of the logged offers given the features, of all rows."""
-        if self._made is None:
-            kind, bins = self._density
-            self._made = offer_density(self.X, self.t, kind, bins)
-        return self._made
-
-    def posterior(self):
-        """True p(component | x), (n, J), and the curves of the components; or None."""
-        if self.mixture is None or not self.curved or "component" not in self.truth:
-            return None
-        component = self.truth["component"].astype(int)
-        J = len(self.mixture.weights)
-        if component.min() < 0 or component.max() >= J:
-            raise CounterweightError(
-                f"The truth has a component {component.max()}, but the mixture that drew the rows "
-                f"has {J}, numbered from 0: prepare the data set anew."
-            )
-        curves = np.zeros((J, 2))
-        for j in np.unique(component):
-            first = int(np.argmax(component == j))
-            curves[j] = self.truth["eta"][first], self.truth["k"][first]
-        with np.errstate(divide="ignore"):
-            joint = self.mixture.component_log_density(self.X) + np.log(self.mixture.weights)
-        joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-        return joint / joint.sum(axis=1, keepdims=True), curves
-
-    def component_facts(self):
-        """What each true component is like, as columns, as far as it is known."""
-        if "component" not in self.truth:
-            return {}
-        component = self.truth["component"].astype(int)
-        held = np.unique(component[self.train])
-        share = [self.answer[self.train & (component == j)].mean() for j in held]
-        facts = {"component": held, "imbalance": imbalance(share)}
-        if self.curved:
-            first = [int(np.argmax(component == j)) for j in held]
-            facts |= {name: self.truth[name][first] for name in ("eta", "k")}
-        if self.mixture is not None and len(self.mixture.weights) > max(1, held.max()):
-            from counterweight.datasets.generated.segments import overlaps
-
-            facts["overlap"] = overlaps(self.mixture.means, self.mixture.covariances)[held]
-        return facts
-
-    def fact_records(self):
-        """`component_facts` as records."""
-        facts = self.component_facts()
-        return [
-            {"metric": f"component_{name}", "part": str(j), "value": float(value)}
-            for name, values in facts.items()
-            if name != "component"
-            for j, value in zip(facts["component"], values, strict=True)
-        ]
-
-    def floor_records(self):
-        """RMSE by the true parameters where only the component is unknown: hard and soft."""
-        known = self.posterior()
-        if known is None:
-            return []
-        weights, curves = known
-        by_curve = acceptance(np.asarray(self.t)[:, None], *curves.T)
-        hard = by_curve[np.arange(len(weights)), weights.argmax(axis=1)]
-        said = {"hard": hard, "soft": (weights * by_curve).sum(axis=1)}
-        return [
-            {
-                "metric": names.floor,
-                "setting": name,
-                "value": _rmse(p, self.p, rows),
-                "rows": int(rows.sum()),
-            }
-            for name, p in said.items()
-            for names, rows in self.roles
-        ]
-
-
-def _rmse(p, truth, rows):
-    return float(np.sqrt(np.mean((p[rows] - truth[rows]) ** 2)))
-
-
 def _setting_records(own, known, setting, least_spread):
     used, records = known.used, []
     count = int(used.sum())
@@ -370,7 +234,7 @@ def _setting_records(own, known, setting, least_spread):
             if truth[name]:
                 add(f"{name}_error", abs(predicted[used].sum() / truth[name] - 1))
         for names, rows in known.roles:
-            add(names.every, _rmse(p, known.p, rows), rows=int(rows.sum()))
+            add(names.every, rmse(p, known.p, rows), rows=int(rows.sum()))
     if known.curved:
         eta, k = (known.truth[name][used] for name in ("eta", "k"))
         offers = own["best_offer"][used]
@@ -418,7 +282,7 @@ def _component_records(p, known):
         for names, rows in known.roles:
             rows = rows & (component == j)
             if rows.any():
-                value = _rmse(p, known.p, rows)
+                value = rmse(p, known.p, rows)
                 record = {"metric": names.component, "part": str(j)}
                 records.append(record | {"value": value, "rows": int(rows.sum())})
                 if names is TRAINING:

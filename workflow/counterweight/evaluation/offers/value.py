@@ -132,14 +132,14 @@ def _forest(X, bins, count, seed):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Some inputs do not have OOB scores")
             forest.fit(X, bins)
-        found = np.zeros_like(best)
-        found[:, forest.classes_.astype(int)] = forest.oob_decision_function_
+        probability = np.zeros_like(best)
+        probability[:, forest.classes_.astype(int)] = forest.oob_decision_function_
         # A row that every tree saw gets the shares of all rows.
-        unseen = ~np.isfinite(found).all(axis=1) | (found.sum(axis=1) <= 0)
-        found[unseen] = shares / len(bins)
-        loss = -np.mean(np.log(np.maximum(found[rows, bins], 1e-3)))
+        unseen = ~np.isfinite(probability).all(axis=1) | (probability.sum(axis=1) <= 0)
+        probability[unseen] = shares / len(bins)
+        loss = -np.mean(np.log(np.maximum(probability[rows, bins], 1e-3)))
         if loss < least:
-            best, least = found, loss
+            best, least = probability, loss
     return best
 
 

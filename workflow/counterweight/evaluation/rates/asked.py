@@ -21,8 +21,8 @@ def asked_of(measures, given=None):
     dict or None
         ``measure``, ``option`` and ``form``; see the protocol rates.
     """
-    found = [one for one in _ASKED if one["measure"] in measures]
-    return given or (found[0] if found else None)
+    by_name = [one for one in _ASKED if one["measure"] in measures]
+    return given or (by_name[0] if by_name else None)
 
 
 def asked_value(asked, options):

@@ -48,12 +48,12 @@ class RowChecks:
         columns : dict of str to array or None
             The first sets the length.
         """
-        found = {}
+        arrays = {}
         for name, values in columns.items():
             if values is None:
                 continue
-            found[name] = values = _numbers(values)
-            first = next(iter(found.values()))
+            arrays[name] = values = _numbers(values)
+            first = next(iter(arrays.values()))
             if values.ndim != 1 or values.shape != first.shape:
                 raise CounterweightError(
                     f"The column {self._named(name)} has the shape {values.shape} beside "
@@ -64,7 +64,7 @@ class RowChecks:
                     f"The column {self._named(name)} holds no numbers but values of type "
                     f"{values.dtype}: recode it first."
                 )
-        return found
+        return arrays
 
     def propensities(self, values, start):
         """Refuse propensities that are not in (0, 1]."""

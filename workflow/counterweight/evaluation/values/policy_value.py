@@ -202,7 +202,7 @@ class LogReader:
                 raise CounterweightError(
                     f"{self.labels} holds a log whose zero-reward rows were already rejected "
                     "(labeling.keep_rate), and this protocol rejects rows of whole logs itself: "
-                    "estimate the value of such a log with evaluation.value.value_from_parquet."
+                    "estimate the value of such a log with counterweight.value_from_parquet."
                 )
             batch = ours | {"target": theirs["p"]}
             batch |= {name: theirs[name] for name in ("q", "v") if name in theirs}

@@ -12,8 +12,6 @@ learning. NeurIPS.
 Dudik, M., Langford, J. & Li, L. (2011). Doubly robust policy evaluation and learning. ICML.
 """
 
-import warnings
-
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
@@ -26,11 +24,10 @@ from counterweight.evaluation.values.sums import (
     value_interval,
     zero_sums,
 )
-from counterweight.files import streams
 from counterweight.numerics.estimate import Estimate
 from counterweight.numerics.zero_rejection import checked_rates
 
-#: Estimators by name, as `value_from_parquet` and the protocol call them.
+#: Estimators by name, as files and the protocol call them.
 ESTIMATORS = ("ips", "ips_lost", "snips", "dr")
 _ORDERS = np.arange(1.0, 5.0)
 
@@ -134,10 +131,10 @@ class PolicyValue:
             missing or out of its range, or a prediction missing.
         """
         checks, start = self._checks, self.rows
-        found = checks.arrays(
+        columns = checks.arrays(
             {"reward": reward, "propensity": propensity, "target": target, "q": q, "v": v}
         )
-        reward, propensity, target = found["reward"], found["propensity"], found["target"]
+        reward, propensity, target = columns["reward"], columns["propensity"], columns["target"]
         rows = len(reward)
         if not rows:
             return self
@@ -162,7 +159,7 @@ class PolicyValue:
             self._one.add(power_sums(None, f - self._shift("one", f)))
             self._weight.add(power_sums(w, r - self._shift("weight", r, w)))
         if self._weighted and (len(where) < rows or "dr" in self.estimators):
-            model = found.get("q"), found.get("v")
+            model = columns.get("q"), columns.get("v")
             self._add_weighted(reward, propensity, target, keep, where, *model)
         self.rows += rows
         self.nonzero += len(where)
@@ -356,7 +353,7 @@ class PolicyValue:
 
     def _estimate(self, kind, sums, zero, rows, total=None):
         moments = ratio_moments(sums, zero, self._shifts.get(kind, 0.0), rows, total)
-        moments = {name: float(found) for name, found in moments.items()}
+        moments = {name: float(value) for name, value in moments.items()}
         weights = self._weight.value
         first, second, largest = weights[0], weights[2], self._largest[0]
         if kind != "one":
@@ -405,115 +402,3 @@ class PolicyValue:
                 f"{what} needs the {missing} zero-reward rows that were dropped from the log, or a "
                 "sample of them with its keep rates: use ips, which needs only their number."
             )
-
-
-def ips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range=None, level=0.95):
-    """IPS value of a policy, from arrays; see `PolicyValue.ips` and, without the number of
-    rows for a log whose zero-reward rows were kept at rates below 1, `PolicyValue.ips_lost`.
-
-    Returns
-    -------
-    Estimate
-    """
-    log = PolicyValue(("ips", "ips_lost"), reward_range=reward_range, level=level)
-    _warned(log.update(reward, propensity, target, keep_rate=keep_rate))
-    return log.ips_lost() if rows is None and log.subsampled else log.ips(rows)
-
-
-def snips(reward, propensity, target, *, keep_rate=None, rows=None, reward_range=None, level=0.95):
-    """Self-normalised IPS value of a policy, from arrays; see `PolicyValue.snips`.
-
-    Returns
-    -------
-    Estimate
-    """
-    log = PolicyValue(("snips",), reward_range=reward_range, level=level)
-    return _warned(log.update(reward, propensity, target, keep_rate=keep_rate)).snips(rows)
-
-
-def doubly_robust(
-    reward, propensity, target, q, v, *, keep_rate=None, rows=None, reward_range=None, level=0.95
-):
-    """Doubly robust value of a policy, from arrays; see `PolicyValue.dr`.
-
-    Returns
-    -------
-    Estimate
-    """
-    log = PolicyValue(("dr",), reward_range=reward_range, level=level)
-    return _warned(log.update(reward, propensity, target, keep_rate=keep_rate, q=q, v=v)).dr(rows)
-
-
-def value_from_parquet(
-    path,
-    *,
-    reward="reward",
-    propensity="propensity",
-    target="p",
-    keep_rate=None,
-    q=None,
-    v=None,
-    rows=None,
-    estimators=("ips", "snips"),
-    reward_range=None,
-    level=0.95,
-    size=streams.BATCH,
-):
-    """Value of a policy from a Parquet log, read once and a batch of rows at a time.
-
-    A second thread decodes the next batch; memory does not grow with the rows.
-
-    Parameters
-    ----------
-    path : str or Path, or sequence of these
-        A file, the parts of a log, or a folder of `.parquet` files.
-    reward, propensity, target : str
-        Columns of numbers (decimals and booleans too).
-    keep_rate : str or float, optional
-        Column of the keep rates of zero-reward rows, or the rate of all.
-    q, v : str, optional
-        Columns of the reward model, for ``dr``.
-    rows : int, optional
-        Number of rows before zero-reward rows were dropped, if any were.
-    estimators : sequence of str
-        Of ``ips``, ``ips_lost``, ``snips`` and ``dr``.
-    reward_range : (float, float), optional
-    level : float
-    size : int
-        Rows a batch.
-
-    Returns
-    -------
-    dict of str to Estimate
-        One for each estimator.
-
-    Raises
-    ------
-    CounterweightError
-        See `PolicyValue`; and when the file or a column is missing.
-
-    Warns
-    -----
-    UserWarning
-        When the policy never takes some of the logged actions.
-    """
-    by_row = isinstance(keep_rate, str)
-    names = {"reward": reward, "propensity": propensity, "target": target, "q": q, "v": v}
-    names["keep_rate"] = keep_rate if by_row else None
-    names = {key: name for key, name in names.items() if name is not None}
-    log = PolicyValue(estimators, reward_range=reward_range, level=level, names=names)
-    columns = dict.fromkeys(names.values())
-    for batch in streams.ahead(streams.log_batches(path, columns, size)):
-        found = {"keep_rate": None if by_row else keep_rate}
-        log.update(**found | {key: batch[name] for key, name in names.items()})
-    _warned(log)
-    return {
-        name: log.ips_lost() if name == "ips_lost" else getattr(log, name)(rows)
-        for name in log.estimators
-    }
-
-
-def _warned(log):
-    if log.note():
-        warnings.warn(log.note(), stacklevel=3)
-    return log

@@ -120,9 +120,9 @@ def table_sentence(table, claims, study, target, baseline, metric="accuracy"):
     is_baseline = (fair["method"] == baseline) & (fair["setting"] == "")
     others = fair[~is_baseline]
     columns = None if metric != "accuracy" else {"accuracy"}
-    found = claims_sentence(claims_on(claims, study, target, columns))
+    resting = claims_sentence(claims_on(claims, study, target, columns))
     if len(rows) == 1:
-        return f"{best['label']} has {article(name)} {name} of {shown} here. {found}"
+        return f"{best['label']} has {article(name)} {name} of {shown} here. {resting}"
     if is_baseline[best.name]:
         text += ", the baseline itself"
     elif not np.isnan(best["diff"]):
@@ -136,19 +136,19 @@ def table_sentence(table, claims, study, target, baseline, metric="accuracy"):
             f"{'is' if better == 1 else 'are'} better than the baseline beyond the interval and "
             f"{worse} worse"
         )
-    return f"{text}. {found}"
+    return f"{text}. {resting}"
 
 
 def article(noun):
     return "an" if noun[0] in "aeiouA" else "a"
 
 
-def claims_sentence(found):
+def claims_sentence(verdicts):
     """How the claims of `claims_on` came out."""
-    if not found:
+    if not verdicts:
         return "No claim rests on it."
     groups = {}
-    for name, verdict in found.items():
+    for name, verdict in verdicts.items():
         kind = "reproduced in part" if verdict.startswith("depends on") else verdict
         groups.setdefault(kind, []).append(name)
     parts = [f"{listing(names)} {kind}" for kind, names in groups.items()]
@@ -276,13 +276,13 @@ def selection_rows(metrics, settings):
     """One row for each selection model: AUC, calibration gap, share of tiny probabilities."""
     rows = []
     for one in settings["selectors"]:
-        found = metrics[(metrics["source"] == one["id"]) & (metrics["target"] == "")]
+        own = metrics[(metrics["source"] == one["id"]) & (metrics["target"] == "")]
         predicted, observed = (
-            found[found["metric"] == f"calibration_{which}"].groupby("part")["value"].mean()
+            own[own["metric"] == f"calibration_{which}"].groupby("part")["value"].mean()
             for which in ("predicted", "observed")
         )
         gap = float((predicted - observed).abs().mean()) if len(predicted) else np.nan
-        auc, extreme = (_mean(found, one["id"], name) for name in ("auc", "share_extreme"))
+        auc, extreme = (_mean(own, one["id"], name) for name in ("auc", "share_extreme"))
         if np.isnan([gap, auc, extreme]).all():
             continue
         rows.append(

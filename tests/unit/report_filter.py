@@ -333,7 +333,7 @@ def files(folder, name, rows=1500, seed=5, selector="alpha_beta"):
         {"row": np.arange(rows, dtype="int32"), **dict(zip(columns, X.T, strict=True))},
     )
     write_table(
-        folder / "selection" / f"{selector}.parquet",
+        folder / "selection" / f"{selector}.model.parquet",
         model_table(proxy.to_arrays(), 0, "").to_pandas(),
     )
     return proxy

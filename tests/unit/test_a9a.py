@@ -1,5 +1,6 @@
 """The a9a table and its twin: bits, blocks, places of errors, a truth that is true."""
 
+import functools
 import hashlib
 import re
 
@@ -7,8 +8,9 @@ import numpy as np
 import pytest
 from counterweight.datasets import a9a
 from counterweight.datasets.a9a import BLOCKS, FEATURES, FILES, OPTIONAL, A9a
-from counterweight.errors import CounterweightError
-from twin_checks import generated, mirror
+from twin_checks import generated, mirror, refused
+
+refusal = functools.partial(refused, A9a)
 
 ROWS = 30000
 NAMES = [f"x{number}" for number in range(1, FEATURES + 1)]
@@ -21,13 +23,6 @@ def write(folder, *lines, test=(GOOD,), end="\n"):
     for file, part in (("a9a", lines or (GOOD, OTHER)), ("a9a.t", test)):
         (folder / file).write_bytes("".join(line + end for line in part).encode())
     return folder
-
-
-def refusal(folder):
-    with pytest.raises(CounterweightError) as caught:
-        A9a.read(folder)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,13 @@
 """The Adult table: types, nulls, and errors that name the place."""
 
+import functools
+
 import numpy as np
 import pytest
 from counterweight.datasets.adult import COLUMNS, Adult
-from counterweight.errors import CounterweightError
-from twin_checks import mirror
+from twin_checks import mirror, refused
+
+refusal = functools.partial(refused, Adult)
 
 LINE = (
     "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, "
@@ -20,13 +23,6 @@ def write(folder, train=(LINE, HIDDEN), test=(HIDDEN + ".", LINE + "."), end="\n
     (folder / "adult.data").write_bytes((end.join([*train, "", ""])).encode())
     (folder / "adult.test").write_bytes((end.join([first, *test, "", ""])).encode())
     return folder
-
-
-def refusal(folder):
-    with pytest.raises(CounterweightError) as caught:
-        Adult.read(folder)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

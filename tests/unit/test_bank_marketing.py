@@ -1,5 +1,6 @@
 """The Bank Marketing table and its twin: types, nulls, places of errors, a truth that is true."""
 
+import functools
 import re
 
 import numpy as np
@@ -7,9 +8,10 @@ import pandas as pd
 import pytest
 from counterweight.datasets import bank_marketing as bank
 from counterweight.datasets.bank_marketing import COLUMNS, BankMarketing
-from counterweight.errors import CounterweightError
 from scipy.stats import lognorm
-from twin_checks import assert_probability, generated, mirror
+from twin_checks import assert_probability, generated, mirror, refused
+
+refusal = functools.partial(refused, BankMarketing)
 
 ROWS = 30000
 HEADER = ";".join(f'"{name}"' for name in COLUMNS)
@@ -27,13 +29,6 @@ def write(folder, *lines, header=HEADER, end="\n"):
     text = end.join([header, *(lines or (NEW, KNOWN)), ""])
     (folder / "bank-full.csv").write_bytes(text.encode())
     return folder
-
-
-def refusal(folder):
-    with pytest.raises(CounterweightError) as caught:
-        BankMarketing.read(folder)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.datasets.ca_housing import COLUMNS, CaHousing
-from counterweight.errors import CounterweightError
-from twin_checks import mirror
+from twin_checks import mirror, refused
 
 LINE = (
     "-122.230000,37.880000,41.000000,880.000000,129.000000,322.000000,126.000000,8.325200,"
@@ -14,10 +13,7 @@ LINE = (
 
 def refusal(folder, *lines):
     (folder / "cal_housing.data").write_text("\n".join([*lines, ""]))
-    with pytest.raises(CounterweightError) as caught:
-        CaHousing.read(folder)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
+    return refused(CaHousing, folder)
 
 
 def test_columns_types_and_order(tmp_path):

@@ -1,13 +1,15 @@
 """The Kakadu table and its twin: first bids that are known, inferred, or halved."""
 
+import functools
 import hashlib
 import re
 
 import numpy as np
 import pytest
 from counterweight.datasets.kakadu import COLUMNS, DESIGNS, FILES, Kakadu
-from counterweight.errors import CounterweightError
-from twin_checks import generated, mirror
+from twin_checks import generated, mirror, refused
+
+refusal = functools.partial(refused, Kakadu)
 
 HEADER = ",".join(COLUMNS)
 REST = "3,1,5,5,1,1,1,4,5,1,yes,no,1,no,male,27,3,25,no"
@@ -21,13 +23,6 @@ def person(lower, upper, answer, rest=REST):
 def write(folder, *lines, header=HEADER):
     (folder / "Kakadu.csv").write_text("\n".join([header, *lines, ""]))
     return folder
-
-
-def refusal(folder):
-    with pytest.raises(CounterweightError) as caught:
-        Kakadu.read(folder)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.fixture(scope="module")

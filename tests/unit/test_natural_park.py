@@ -1,13 +1,15 @@
 """The Natural Park table and its twin."""
 
+import functools
 import hashlib
 import re
 
 import numpy as np
 import pytest
 from counterweight.datasets.natural_park import COLUMNS, DESIGNS, FILES, NaturalPark
-from counterweight.errors import CounterweightError
-from twin_checks import generated, mirror
+from twin_checks import generated, mirror, refused
+
+refusal = functools.partial(refused, NaturalPark)
 
 HEADER = ",".join(COLUMNS)
 LINES = (
@@ -21,13 +23,6 @@ LINES = (
 def write(folder, *lines, header=HEADER, end="\n"):
     (folder / "NaturalPark.csv").write_bytes(end.join([header, *(lines or LINES), ""]).encode())
     return folder
-
-
-def refusal(folder):
-    with pytest.raises(CounterweightError) as caught:
-        NaturalPark.read(folder)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.fixture(scope="module")

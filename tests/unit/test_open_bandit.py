@@ -1,5 +1,6 @@
 """The Open Bandit logs: types, errors that name the place, and the twin."""
 
+import functools
 import hashlib
 from pathlib import Path
 
@@ -7,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.datasets.open_bandit import FILES, ITEMS, LOG_COLUMNS, SOURCES, OpenBandit
-from counterweight.errors import CounterweightError
 from stage_jobs import run_script
-from twin_checks import generated, mirror
+from twin_checks import generated, mirror, refused
+
+refusal = functools.partial(refused, OpenBandit)
 
 ROWS = 24000
 #: Header lines of the upstream files.
@@ -50,13 +52,6 @@ def put(folder, line, column, value, file="bts/men/men.csv"):
     fields[lines[0].split(",").index(column)] = value
     lines[line - 1] = ",".join(fields)
     path.write_text("\n".join(lines))
-
-
-def refusal(folder):
-    with pytest.raises(CounterweightError) as caught:
-        OpenBandit.read(folder)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_real_files_have_the_published_counts():

@@ -11,7 +11,7 @@ from counterweight.numerics.rates import DataSets, measure, parse_constraint, pa
 from counterweight.numerics.rates import compile as compile_rates
 from counterweight.numerics.rates.language import RATES
 from counterweight.numerics.rates.texts import check_text
-from counterweight.plan import components
+from counterweight.plan import components, digests
 
 
 def world(n=400, seed=0, weighted=True):
@@ -26,7 +26,7 @@ def world(n=400, seed=0, weighted=True):
 def test_modules_import_in_one_direction_and_nothing_above_numerics():
     folder = components.PACKAGE / "numerics" / "rates"
     graph = {
-        f"counterweight.numerics.rates.{path.stem}": components.imports(path)
+        f"counterweight.numerics.rates.{path.stem}": digests.imports(path)
         for path in folder.glob("[!_]*.py")
     }
     assert list(TopologicalSorter(graph).static_order())

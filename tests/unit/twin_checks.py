@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.errors import CounterweightError
 from counterweight.plan.components import declared
 
 
@@ -31,3 +32,11 @@ def assert_probability(p, outcome):
     for group in [np.ones(len(p), dtype=bool), *(tenths == tenth for tenth in range(10))]:
         spread = np.sqrt((p * (1 - p))[group].sum())
         assert abs((outcome - p)[group].sum()) < 4 * spread + 1e-9
+
+
+def refused(dataset, folder):
+    """What is said of files that are refused: one sentence."""
+    with pytest.raises(CounterweightError) as caught:
+        dataset.read(folder)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)

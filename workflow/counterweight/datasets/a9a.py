@@ -2,7 +2,6 @@
 
 import io
 import re
-from pathlib import Path
 
 import numpy as np
 from scipy.special import expit
@@ -168,40 +167,26 @@ class A9a(Published):
     NAME = "a9a"
 
     @staticmethod
-    def read(folder):
-        """Typed table of both files, in file order.
+    def table(folder):
+        """Typed table of both files, in file order; see `Published.read`.
 
-        The files are those of Adult row by row: ``a9a`` holds adult.data, ``a9a.t``
-        adult.test. In LIBSVM's text a line is a label, ``+1`` or ``-1``, and the features
-        that are 1 as ``number:1`` in ascending order, with a blank at its end. ``a9a.t``
-        has no feature 123; the table has it all the same.
+        The files are those of Adult row by row: ``a9a`` holds adult.data, ``a9a.t`` adult.test.
+        In LIBSVM's text a line is a label, ``+1`` or ``-1``, and the features that are 1 as
+        ``number:1`` in ascending order, with a blank at its end. ``a9a.t`` has no feature 123; the
+        table has it all the same. Rows without exactly one feature of a block (see `BLOCKS`) are
+        refused.
 
-        Parameters
-        ----------
-        folder : str or Path
-            Holds ``a9a`` and ``a9a.t``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0), ``label`` (int8: 1 for +1, 0 for -1), ``x1`` to
-            ``x123`` (int8, 0 or 1) and ``part`` (``train`` or ``test``).
-
-        Raises
-        ------
-        CounterweightError
-            When a file is missing, cut short or malformed, or a row does not have one
-            feature of each block (see `BLOCKS`): names file and line.
+        ``label`` (int8: 1 for +1, 0 for -1), ``x1`` to ``x123`` (int8, 0 or 1) and ``part``
+        (``train`` or ``test``).
         """
         import pandas as pd
 
-        tables = [_read(Path(folder) / file) for file in FILES]
+        tables = [_read(folder / file) for file in FILES]
         labels, features = (np.concatenate(part) for part in zip(*tables, strict=True))
         parts = np.repeat(["train", "test"], [len(table[0]) for table in tables])
         names = [f"x{number}" for number in range(1, FEATURES + 1)]
         frame = pd.DataFrame(features, columns=names)
         frame.insert(0, "label", labels)
-        frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
         return frame.assign(part=pd.Series(parts, dtype="str"))
 
     @staticmethod

@@ -1,7 +1,5 @@
 """Adult (census income, 1994): files, typed table, twin."""
 
-from pathlib import Path
-
 import numpy as np
 from scipy.special import expit
 
@@ -194,39 +192,23 @@ class Adult(Published):
     NAME = "Adult"
 
     @staticmethod
-    def read(folder):
-        """Typed table of both files, in file order.
+    def table(folder):
+        """Typed table of both files, in file order; see `Published.read`.
 
-        Parameters
-        ----------
-        folder : str or Path
-            Holds ``adult.data`` and ``adult.test``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0), the 15 columns under their official names
-            (integers as Int64, text as strings, nulls for ``?``), and ``part``
-            (``train`` or ``test``). ``income`` has no final period.
-
-        Raises
-        ------
-        CounterweightError
-            When a file is missing or malformed: names file, line and column.
+        The 15 columns have their official names: integers are Int64, text is strings, ``?`` is
+        null. ``part`` is ``train`` or ``test``. ``income`` has no final period.
         """
         import pandas as pd
 
         frames = []
         for file, part in (("adult.data", "train"), ("adult.test", "test")):
-            path = Path(folder) / file
+            path = folder / file
             frame, lines = read_fields(path, COLUMNS, missing="?", comment="|")
             known = frame["income"].isin(["<=50K", ">50K", "<=50K.", ">50K."])
             expect(path, frame, lines, ("income", known, "<=50K or >50K"))
             frame["income"] = frame["income"].str.rstrip(".")
             frames.append(frame.assign(part=part))
-        frame = pd.concat(frames, ignore_index=True)
-        frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
-        return frame
+        return pd.concat(frames, ignore_index=True)
 
     @staticmethod
     def twin(folder, rows, rng):

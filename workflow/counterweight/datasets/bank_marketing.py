@@ -1,7 +1,5 @@
 """Bank Marketing (a Portuguese bank's phone campaigns, 2008 to 2010): file, typed table, twin."""
 
-from pathlib import Path
-
 import numpy as np
 
 from counterweight.datasets.draws import drawn
@@ -110,29 +108,15 @@ class BankMarketing(Published):
     NAME = "Bank Marketing"
 
     @staticmethod
-    def read(folder):
-        """Typed table in file order, which upstream is the order of the calls.
+    def table(folder):
+        """Typed table in file order, upstream that of the calls; see `Published.read`.
 
-        Parameters
-        ----------
-        folder : str or Path
-            Holds ``bank-full.csv``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0) and the 17 columns under their published names:
-            integers as Int64, text as strings. The word ``unknown`` becomes null in text
-            columns. ``pdays`` -1, which means that the client was never contacted before,
-            becomes null (``previous`` is 0 in those rows). ``y`` is ``yes`` or ``no``.
-            ``duration`` is known only after the call: as a feature it leaks ``y``.
-
-        Raises
-        ------
-        CounterweightError
-            When the file is missing or malformed: names file, line and column.
+        The 17 columns have their published names: integers are Int64, text is strings. The word
+        ``unknown`` becomes null in text columns. ``pdays`` -1, which means that the client was
+        never contacted before, becomes null (``previous`` is 0 in those rows). ``y`` is ``yes``
+        or ``no``. ``duration`` is known only after the call: as a feature it leaks ``y``.
         """
-        path = Path(folder) / "bank-full.csv"
+        path = folder / "bank-full.csv"
         words = [name for name, kind in COLUMNS.items() if kind == "text" and name != "y"]
         frame, lines = read_fields(
             path,
@@ -151,7 +135,6 @@ class BankMarketing(Published):
             ("pdays", days >= -1, "-1 or a number of days"),
         )
         frame["pdays"] = days.mask(days == -1)
-        frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
         return frame
 
     @staticmethod

@@ -1,7 +1,5 @@
 """California Housing (1990 census block groups): file, typed table, twin."""
 
-from pathlib import Path
-
 import numpy as np
 
 from counterweight.datasets.published import Published
@@ -101,27 +99,13 @@ class CaHousing(Published):
     NAME = "California Housing"
 
     @staticmethod
-    def read(folder):
-        """Typed table in file order.
+    def table(folder):
+        """Typed table in file order; see `Published.read`.
 
-        Parameters
-        ----------
-        folder : str or Path
-            Holds ``cal_housing.data``.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0) and the nine official columns as float64: degrees,
-            years, counts, income in 10,000 dollars, value in dollars.
-
-        Raises
-        ------
-        CounterweightError
-            When the file is missing or malformed: names file, line and column.
+        The nine official columns are float64: degrees, years, counts, income in 10,000 dollars,
+        value in dollars.
         """
-        frame, _ = read_fields(Path(folder) / "cal_housing.data", COLUMNS)
-        frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
+        frame, _ = read_fields(folder / "cal_housing.data", COLUMNS)
         return frame
 
     @staticmethod

@@ -1,7 +1,6 @@
 """Kakadu (what 1,827 Australians would pay for a national park, 1990): file, typed table, twin."""
 
 import logging
-from pathlib import Path
 
 import numpy as np
 
@@ -126,33 +125,20 @@ class Kakadu(Published):
     NAME = "Kakadu"
 
     @staticmethod
-    def read(folder):
-        """Typed table in file order.
+    def table(folder):
+        """Typed table in file order; see `Published.read`.
 
-        Parameters
-        ----------
-        folder : str or Path
-            Holds ``Kakadu.csv``. Its first column, which numbers the rows, may have any name.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0); the attitudes ``recparks`` ... ``moreparks`` (1 to 5; one
-            published ``future`` is 9, which is undocumented and kept), ``gov`` (1 to 4),
-            ``envcon``, ``vparks``, ``conservation``, ``major`` (1 for yes), ``tvenv`` (1 to
-            9), ``female`` (0 or 1), ``age``, ``schooling`` and ``income`` (thousands), all
-            Int64; ``offer`` and ``answer`` (1 for yes), see `Kakadu`; ``first_known`` (0 or 1);
-            ``accepted``, the highest bid accepted, and ``refused``, the lowest bid refused,
-            null for none. Bids are floats, in dollars.
-
-        Raises
-        ------
-        CounterweightError
-            When the file is missing or malformed: names file, line and column.
+        The first column of the file, which numbers the rows, may have any name. The table has the
+        attitudes ``recparks`` ... ``moreparks`` (1 to 5; one published ``future`` is 9, which is
+        undocumented and kept), ``gov`` (1 to 4), ``envcon``, ``vparks``, ``conservation``,
+        ``major`` (1 for yes), ``tvenv`` (1 to 9), ``female`` (0 or 1), ``age``, ``schooling`` and
+        ``income`` (thousands), all Int64; ``offer`` and ``answer`` (1 for yes), see `Kakadu`;
+        ``first_known`` (0 or 1); ``accepted``, the highest bid accepted, and ``refused``, the
+        lowest bid refused, null for none. Bids are floats, in dollars.
         """
         import pandas as pd
 
-        path = Path(folder) / "Kakadu.csv"
+        path = folder / "Kakadu.csv"
         frame, lines = read_fields(path, named_index(path, COLUMNS), header=True, quotes=True)
         answers, sex = frame["answer"], frame["sex"]
         bounds = list(zip(answers, frame["lower"], frame["upper"], strict=True))
@@ -185,7 +171,7 @@ class Kakadu(Published):
             len(known),
             (~known).sum(),
         )
-        columns = {"row": np.arange(len(frame), dtype=np.int32)}
+        columns = {}
         for name in list(COLUMNS)[4:]:
             if name == "sex":
                 columns["female"] = (sex == "female").astype("Int64")

@@ -1,7 +1,5 @@
 """Natural Park (what 312 Portuguese would pay for a park, 1987): file, typed table, twin."""
 
-from pathlib import Path
-
 import numpy as np
 
 from counterweight.datasets.bids import asked_twice, named_index
@@ -60,30 +58,17 @@ class NaturalPark(Published):
     NAME = "Natural Park"
 
     @staticmethod
-    def read(folder):
-        """Typed table in file order.
+    def table(folder):
+        """Typed table in file order; see `Published.read`.
 
-        Parameters
-        ----------
-        folder : str or Path
-            Holds ``NaturalPark.csv``. Its first column, which numbers the rows, may have any
-            name.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0); ``age`` (class 1 to 6), ``female`` (0 or 1), ``income``
-            (class 1 to 8), all Int64; ``offer``, the first bid in euros (float), and
-            ``answer`` (Int64: 1 for yes); ``second_offer`` and ``second_answer``, likewise.
-
-        Raises
-        ------
-        CounterweightError
-            When the file is missing or malformed: names file, line and column.
+        The first column of the file, which numbers the rows, may have any name. The table has
+        ``age`` (class 1 to 6), ``female`` (0 or 1), ``income`` (class 1 to 8), all Int64;
+        ``offer``, the first bid in euros (float), and ``answer`` (Int64: 1 for yes);
+        ``second_offer`` and ``second_answer``, likewise.
         """
         import pandas as pd
 
-        path = Path(folder) / "NaturalPark.csv"
+        path = folder / "NaturalPark.csv"
         frame, lines = read_fields(path, named_index(path, COLUMNS), header=True, quotes=True)
         low, bid, high = (frame[name] for name in ("bidl", "bid1", "bidh"))
         expect(
@@ -102,7 +87,6 @@ class NaturalPark(Published):
         second = low.where(~first, high)
         return pd.DataFrame(
             {
-                "row": np.arange(len(frame), dtype=np.int32),
                 "age": frame["age"],
                 "female": (frame["sex"] == "female").astype("Int64"),
                 "income": frame["income"],

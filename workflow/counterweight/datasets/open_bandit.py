@@ -1,7 +1,6 @@
 """Open Bandit (fashion recommendations, 2019): logs of two policies, typed table, twin."""
 
 import hashlib
-from pathlib import Path
 
 import numpy as np
 
@@ -101,26 +100,13 @@ class OpenBandit(Published):
     NAME, LEAST = "Open Bandit", 4
 
     @staticmethod
-    def read(folder):
-        """Typed table of the four logs: men and women, random and bts.
+    def table(folder):
+        """Typed table of the four logs, men and women, random and bts; see `Published.read`.
 
-        Parameters
-        ----------
-        folder : str or Path
-            Holds ``{policy}/{campaign}/{campaign}.csv`` and the ``item_context.csv`` beside it.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0), ``campaign``, ``policy``, ``timestamp`` (UTC), ``item``,
-            ``position``, ``click`` (integers), ``propensity`` (of the item given its position),
-            ``user_feature_0`` to ``3`` (text), ``affinity`` (past clicks of the user on the
-            logged item) and ``item_feature_0`` (of the logged item).
-
-        Raises
-        ------
-        CounterweightError
-            When a file is missing or malformed: names file, line and column.
+        ``campaign``, ``policy``, ``timestamp`` (UTC), ``item``, ``position``, ``click`` (integers),
+        ``propensity`` (of the item given its position), ``user_feature_0`` to ``3`` (text),
+        ``affinity`` (past clicks of the user on the logged item) and ``item_feature_0`` (of the
+        logged item). The file ``item_context.csv`` stands beside each log.
         """
         import pandas as pd
 
@@ -128,14 +114,12 @@ class OpenBandit(Published):
         for file in FILES:
             policy, campaign, name = file.split("/")
             if name != "item_context.csv":
-                items = _read_items(Path(folder, policy, campaign, "item_context.csv"))
-                frame = _read_log(Path(folder, file), items)
+                items = _read_items(folder / policy / campaign / "item_context.csv")
+                frame = _read_log(folder / file, items)
                 frame.insert(0, "campaign", campaign)
                 frame.insert(1, "policy", policy)
                 frames.append(frame)
-        frame = pd.concat(frames, ignore_index=True)
-        frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
-        return frame
+        return pd.concat(frames, ignore_index=True)
 
     @staticmethod
     def twin(folder, rows, rng):

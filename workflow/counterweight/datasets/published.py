@@ -15,9 +15,9 @@ LINES = 1 << 16
 class Published:
     """Files that others published, and twins of them: generated files in the same format.
 
-    A subclass has ``read(folder)``, the typed table of the files in a folder, and
-    ``twin(folder, rows, rng)``, which writes the files of a twin and returns what is known of its
-    rows, by column.
+    A subclass has ``table(folder)``, the typed table of the files in a folder but for the row
+    numbers, and ``twin(folder, rows, rng)``, which writes the files of a twin and returns what is
+    known of its rows, by column.
 
     Attributes
     ----------
@@ -28,6 +28,29 @@ class Published:
     """
 
     NAME, LEAST = "", 3
+
+    @classmethod
+    def read(cls, folder):
+        """Typed table of the files, in file order; see ``table``.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Holds the files of `FILES`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``row`` (int32 from 0) and the columns of ``table``.
+
+        Raises
+        ------
+        CounterweightError
+            When a file is missing or malformed: names file, line and column.
+        """
+        frame = cls.table(Path(folder))
+        frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
+        return frame
 
     @classmethod
     def generate(cls, folder, rows, rng):

@@ -64,20 +64,7 @@ class LoggedClicks:
 
     @staticmethod
     def simulate(rows, rng):
-        """Draw a log whole; the same rows as `simulate_batches`.
-
-        Parameters
-        ----------
-        rows : int
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            The columns of `LAYOUT`.
-        truth : pandas.DataFrame
-            See `known_values`.
-        """
+        """Draw a log whole: the rows of `simulate_batches`, and `known_values`."""
         frame = pd.concat(LoggedClicks.simulate_batches(rows, rng), ignore_index=True)
         return frame, LoggedClicks.known_values()
 

@@ -32,19 +32,9 @@ class RareClicks:
 
     @staticmethod
     def simulate(rows, rng):
-        """Draw the points.
+        """Draw the points: ``x1`` to ``x6`` (float64), ``click`` (0 or 1); see `Curved.simulate`.
 
-        Parameters
-        ----------
-        rows : int
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        frame : pandas.DataFrame
-            ``row`` (int32), ``x1`` to ``x6`` (float64), ``click`` (0 or 1).
-        truth : pandas.DataFrame
-            ``row``, ``p_positive`` = p(click = 1 | x).
+        The truth is ``p_positive`` = p(click = 1 | x).
         """
         x1, x2, x3, x4 = rng.standard_normal((4, rows))
         x5 = rng.uniform(-1.0, 1.0, rows)

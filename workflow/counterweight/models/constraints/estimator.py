@@ -5,76 +5,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.feature_maps import FeatureMap, dense, standardised, thinned
+from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.datasets import DataSets, checked_features
-
-_KINDS = {
-    "number": ("a number", lambda v: isinstance(v, (int, float, np.integer, np.floating))),
-    "integer": ("a whole number", lambda v: isinstance(v, (int, np.integer))),
-    "boolean": ("true or false", lambda v: isinstance(v, (bool, np.bool_))),
-    "string": ("a text", lambda v: isinstance(v, str)),
-    "array": ("a list of texts", lambda v: isinstance(v, (list, tuple, np.ndarray))),
-}
-
-
-def check_options(model, options):
-    """Refuse values of constructor arguments that their entry in `OPTIONS` excludes.
-
-    Parameters
-    ----------
-    model : object
-        With an attribute for each option.
-    options : dict of str to dict
-        JSON-schema fragments: enum, or type ("null" last) and bounds.
-
-    Raises
-    ------
-    CounterweightError
-        Names the option, what it must be, and its value.
-    """
-    for name, node in options.items():
-        value = getattr(model, name)
-        if not _meets(value, node):
-            raise CounterweightError(f"{name} must be {_asked(node)}, not {value!r}.")
-
-
-def _meets(value, node):
-    if "enum" in node:
-        return isinstance(value, str) and value in node["enum"]
-    if value is None:
-        return "null" in _kinds(node)
-    kind = _kinds(node)[0]
-    if not _KINDS[kind][1](value) or (isinstance(value, (bool, np.bool_)) and kind != "boolean"):
-        return False
-    if kind not in ("number", "integer"):
-        return True
-    return bool(
-        np.isfinite(value)
-        and value >= node.get("minimum", -np.inf)
-        and value > node.get("exclusiveMinimum", -np.inf)
-        and value <= node.get("maximum", np.inf)
-        and value < node.get("exclusiveMaximum", np.inf)
-    )
-
-
-def _kinds(node):
-    """Types of a fragment, "null" last."""
-    return [node["type"]] if isinstance(node["type"], str) else node["type"]
-
-
-def _asked(node):
-    if "enum" in node:
-        return f"one of {listed(node['enum'])}"
-    bounds = [
-        f"{word} {node[key]}"
-        for key, word in (
-            ("minimum", "at least"),
-            ("exclusiveMinimum", "above"),
-            ("maximum", "at most"),
-            ("exclusiveMaximum", "below"),
-        )
-        if key in node
-    ]
-    return " ".join([_KINDS[_kinds(node)[0]][0], " and ".join(bounds)]).strip()
 
 
 class RateEstimator(ClassifierMixin, BaseEstimator):
@@ -139,7 +71,7 @@ class RateEstimator(ClassifierMixin, BaseEstimator):
         CounterweightError
             For options, data, groups or texts that cannot be used, and where the class says so.
         """
-        check_options(self, self._options)
+        check_options(vars(self), self._options)
         if samples is None:
             if X is None or y is None:
                 raise CounterweightError("fit needs X and y, or samples.")

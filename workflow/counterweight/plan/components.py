@@ -60,23 +60,39 @@ def tree(path):
     return ast.parse(Path(path).read_text(encoding="utf-8"))
 
 
-def _literal(module, name, default=None):
-    """A module's constant, its own or imported from this package; `default` if it has none."""
+@functools.lru_cache(None)
+def _constants(module):
+    """Top-level assignments of a module by name, and where its imported names come from."""
+    assigned, imported = {}, {}
     for node in tree(path_of(module)).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == name:
-            return _value(node.value, module)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("counterweight."):
+        if isinstance(node, ast.Assign):
+            assigned.setdefault(getattr(node.targets[0], "id", None), node.value)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("counterweight."):
             for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    return _literal(node.module, alias.name, default)
-    return default
+                imported.setdefault(alias.asname or alias.name, (node.module, alias.name))
+    return assigned, imported
+
+
+#: In place of a constant that is not there.
+_ABSENT = object()
+
+
+@functools.lru_cache(None)
+def _literal(module, name):
+    """A module's constant, its own or imported from this package; `_ABSENT` if it has none."""
+    assigned, imported = _constants(module)
+    if name in assigned:
+        return _value(assigned[name], module)
+    return _literal(*imported[name]) if name in imported else _ABSENT
 
 
 def _value(node, module):
     """A literal, in which constants may be named, unpacked (``**SHARED``) and joined (``|``)."""
+    if isinstance(node, ast.Constant):
+        return node.value
     if isinstance(node, ast.Name):
         value = _literal(module, node.id)
-        if value is None:
+        if value is _ABSENT:
             raise NameError(f"{node.id} is no constant of {module}, nor one that it imports")
         return value
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -85,7 +101,7 @@ def _value(node, module):
         whole = {}
         for key, value in zip(node.keys, node.values, strict=True):
             part = _value(value, module)
-            whole |= part if key is None else {ast.literal_eval(key): part}
+            whole |= part if key is None else {_value(key, module): part}
         return whole
     return ast.literal_eval(node)
 
@@ -98,7 +114,8 @@ def registry(kind):
 @functools.lru_cache(None)
 def _registry(kind):
     package, name = STAGES[kind]
-    return _literal(f"counterweight.{package}", name, {})
+    entries = _literal(f"counterweight.{package}", name)
+    return {} if entries is _ABSENT else entries
 
 
 def locate(kind, name):
@@ -111,7 +128,7 @@ def locate(kind, name):
     RuntimeError
         Within a job that did not declare the look-up; see `only`.
     """
-    known = registry(kind)
+    known = _registry(kind)
     if name not in known:
         raise CounterweightError(f"There is no {kind} {name!r}; choose one of {listed(known)}.")
     if _declared_uses is not None and (kind, name) not in _declared_uses:
@@ -180,13 +197,14 @@ def declared(kind, name, constant, default=None):
     """A literal constant of a component's module, e.g. ``OPTIONS``, without importing it.
 
     Where one module holds several components, the constant is a dict by component
-    name under ``{constant}_BY_NAME``.
+    name under ``{constant}_BY_NAME``. All who ask get the same object: it is not to be changed.
     """
     module, _ = locate(kind, name)
     by_name = _literal(module, f"{constant}_BY_NAME")
-    if by_name is not None and name in by_name:
+    if by_name is not _ABSENT and name in by_name:
         return by_name[name]
-    return _literal(module, constant, default)
+    value = _literal(module, constant)
+    return default if value is _ABSENT else value
 
 
 def options(kind, name):
@@ -196,5 +214,5 @@ def options(kind, name):
 
 def forget():
     """Read all sources anew: for tests that edit them."""
-    for cached in (path_of, is_module, tree, _registry):
+    for cached in (path_of, is_module, tree, _constants, _literal, _registry):
         cached.cache_clear()

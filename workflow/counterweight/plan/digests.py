@@ -12,6 +12,7 @@ A look-up by name cannot be seen in the imports. So each job declares its look-u
 import ast
 import functools
 import hashlib
+import re
 from pathlib import Path
 
 from counterweight.plan import components
@@ -58,15 +59,22 @@ def _modules_of(node, alias):
     return [name for name in names if components.is_module(name)]
 
 
+#: An import of this package, as the formatter writes it: read from the text, since parsing every
+#: module would take most of the time that planning a run takes.
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from (counterweight[\w.]*) import (\([^)]*\)|.*)|import (counterweight.*))$", re.M
+)
+
+
 @functools.lru_cache(None)
 def imports(path):
     """Modules of this package that a source file imports, at any depth of nesting."""
     names = set()
-    for node in ast.walk(components.tree(path)):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                names.update(_modules_of(node, alias))
-    return tuple(sorted(names))
+    for package, parts, whole in _IMPORT.findall(_source(path).decode()):
+        listed = re.sub(r"#.*|[()]", "", parts or whole).split(",")
+        words = [part.split()[0] for part in listed if part.strip()]
+        names.update([package, *(f"{package}.{word}" for word in words)] if package else words)
+    return tuple(sorted(name for name in names if components.is_module(name)))
 
 
 @functools.lru_cache(None)

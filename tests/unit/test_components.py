@@ -186,3 +186,26 @@ def test_every_look_up_by_name_goes_through_the_declared_ones():
         and any(word in path.read_text() for word in ("import_module", "__import__", "runpy"))
     ]
     assert not wrong
+
+
+def imports_of_the_tree(text):
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                names.update(digests._modules_of(node, alias))
+    return tuple(sorted(names))
+
+
+def test_imports_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
+    odd = tmp_path / "odd.py"
+    odd.write_text(
+        "import os, counterweight.errors as told\n"
+        "from counterweight.files import (\n    seeds,  # (one) of\n    jobs as work,\n)\n"
+        "from counterweight.numerics import \\\n    linear\n"
+        "def f():\n    import sys; from counterweight.plan import kinds\n"
+        "    return 'from counterweight.plan import paths'\n"
+    )
+    files = [odd, *components.PACKAGE.rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
+    for path in files:
+        assert digests.imports(str(path)) == imports_of_the_tree(path.read_text()), path

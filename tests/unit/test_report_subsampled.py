@@ -199,8 +199,8 @@ def test_tables_show_the_metrics_of_the_study(swept):
     plan, metrics = swept
     table = results_table(metrics, plan, "sweep", "general")
     assert list(dict.fromkeys(table["metric"])) == subsampled.COLUMNS
-    brier = table[table["metric"] == "brier"].set_index("method")
-    harsh = brier.loc["sgd-weights keep_rate=0.01"]
+    brier = table[table["metric"] == "brier"].set_index(["method", "setting"])
+    harsh = brier.loc["sgd-weights", "keep_rate=0.01"]
     assert harsh["label"] == "SGD regression, weighted, l = 0.01"
     assert harsh["mean"] == pytest.approx(0.12) and harsh["diff"] == pytest.approx(0.01)
 

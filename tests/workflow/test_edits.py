@@ -127,10 +127,13 @@ NOTHING = {
                 ("models", "MODELS", "counterweight.models.logistic:LogisticModel"),
                 ("weighting", "WEIGHTINGS", "counterweight.weighting.lemmas:general_weights"),
                 ("evaluation", "METRICS", "counterweight.evaluation.metrics.metrics:auc"),
-                ("kinds", "KINDS", "counterweight.kinds.log"),
             )
         ),
-        replaced("selection/__init__", '"""', '"""Edited. '),
+        # The first kind of the registry is that of components that name none.
+        replaced(
+            "kinds/__init__", 'kinds.filter",', 'kinds.filter", "new": "counterweight.kinds.log",'
+        ),
+        replaced("selection/__init__", "Stage 3", "Stage three"),
         edited("Snakefile", "workflow/rules/common.smk", "workflow/rules/train.smk"),
         edited("profiles/default/config.yaml", "envs/counterweight.yaml"),
         edited("workflow/report/report.rst", text="\nEdited.\n"),
@@ -170,6 +173,17 @@ NOTHING = {
 def test_what_makes_nothing_anew(again, edit):
     edit(again)
     assert again.plan() == set()
+
+
+def test_results_without_what_snakemake_knows_of_them(again, finished):
+    """They are gone by in order of their dates alone, and this is told."""
+    shutil.rmtree(again.folder / ".snakemake")
+    run = again.run("--dry-run")
+    assert run.status == 0 and run.jobs == set()
+    assert "came without the folder .snakemake" in run.output
+    assert "jobs have missing provenance/metadata" in run.output
+    (again.folder / "data/generated/a9a/a9a").touch()
+    assert again.plan() == expand(f"prepare_a9a; {RATES}", finished.first.jobs)
 
 
 CONFIG = {
@@ -369,7 +383,11 @@ CODE = {
         "weigh * lemma1 *; * *-lemma1; draw_twin; draw_curved; report",
     ),
     "a docstring of a module": (
-        replaced("models/mixtures/shifted_mixture", '"""', '"""Edited. '),
+        replaced(
+            "models/mixtures/shifted_mixture",
+            "Shifted mixture model:",
+            "Edited. Shifted mixture model:",
+        ),
         "* twin shifted*; draw_twin; report",
     ),
     "a raw file": (

@@ -65,7 +65,7 @@ def test_edited_evaluation_recomputes_metrics_only(again):
         "report",
         *(f"draw_{study}" for study in ("twin", "curved", "clicks", "ranking", "log", "rates")),
     }
-    assert len([job for job in jobs if job.startswith("evaluate ")]) == 18
+    assert len([job for job in jobs if job.startswith("evaluate ")]) == 19
 
 
 def test_an_edited_value_estimator_recomputes_the_values_of_logs_only(again):

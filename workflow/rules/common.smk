@@ -90,6 +90,23 @@ TABLES = [
 ]
 
 
+def of_unknown_origin():
+    """Whether results came without Snakemake's notes on what each file was made from."""
+    notes = Path(".snakemake/metadata")
+    noted = notes.is_dir() and any(notes.iterdir())
+    return not noted and any(Path(RESULTS).glob("*/*.parquet"))
+
+
+if workflow.is_main_process and of_unknown_origin():
+    print(
+        f"The files in {RESULTS} came without the folder .snakemake, which says what each was "
+        "made from. They are taken as they are, or made anew where they are older than what "
+        "they were made from; other differences cannot be seen. Copy .snakemake as well, or "
+        "make all anew with --forceall.",
+        file=sys.stderr,
+    )
+
+
 def applying_only():
     """Whether this run was asked for nothing but the rule `apply`."""
     return set(workflow.dag_settings.targets or ()) == {"apply"}

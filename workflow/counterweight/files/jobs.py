@@ -75,11 +75,13 @@ class Running:
         self.input, self.output, self.threads = job.input, job.output, job.threads
         self.given, self.log = job.params.job["given"], log
         self._run, self._uses = job.params.job["run"], job.params.job["uses"]
+        self._modules = job.params.job.get("modules", ())
 
     def run(self):
-        """Call the function of the job; components that it did not declare are refused."""
-        with components.only(self._uses):
-            return components.reference(self._run)(self)
+        """Call the function of the job; what it did not declare cannot be looked up by name."""
+        function = components.reference(self._run)
+        with components.only(self._uses, self._modules):
+            return function(self)
 
 
 @contextlib.contextmanager

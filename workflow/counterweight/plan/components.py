@@ -140,13 +140,13 @@ def locate(kind, name):
     return module, attribute
 
 
-#: Look-ups that the job which runs in this process declared; None outside a job.
-_declared_uses = None
+#: Look-ups and modules that the job which runs in this process declared; None outside a job.
+_declared_uses = _declared_modules = None
 
 
 @contextlib.contextmanager
-def only(uses):
-    """Within the block, `load` and `declared` refuse components that are not among `uses`.
+def only(uses, modules=()):
+    """Within the block, look-ups by name are refused that are not among these.
 
     A job's digest covers what it declares, so a look-up that it does not declare could keep
     results of old code.
@@ -154,24 +154,42 @@ def only(uses):
     Parameters
     ----------
     uses : iterable of (str, str)
-        Kind and name.
+        Kind and name of components, for `load` and `declared`.
+    modules : iterable of str
+        For `reference`.
     """
-    global _declared_uses
-    before, _declared_uses = _declared_uses, {tuple(pair) for pair in uses}
+    global _declared_uses, _declared_modules
+    before = _declared_uses, _declared_modules
+    _declared_uses, _declared_modules = {tuple(pair) for pair in uses}, {*modules}
     try:
         yield
     finally:
-        _declared_uses = before
+        _declared_uses, _declared_modules = before
 
 
 def load(kind, name):
     """Import a component; errors as `locate`."""
-    return reference(":".join(locate(kind, name)))
+    return _imported(*locate(kind, name))
 
 
 def reference(text):
-    """Import ``module:attribute``; the module itself where no attribute is named."""
+    """Import ``module:attribute``; the module itself where no attribute is named.
+
+    Raises
+    ------
+    RuntimeError
+        Within a job that did not declare the module; see `only`.
+    """
     module, _, attribute = text.partition(":")
+    if _declared_modules is not None and module not in _declared_modules:
+        raise RuntimeError(
+            f"This job imports {module} by name, which it does not declare: add it to the modules "
+            "of the job where it is planned, so that the digest covers it."
+        )
+    return _imported(module, attribute)
+
+
+def _imported(module, attribute):
     imported = importlib.import_module(module)
     return getattr(imported, attribute) if attribute else imported
 

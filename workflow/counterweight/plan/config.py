@@ -41,12 +41,14 @@ def _filled(node):
     return node
 
 
-def check(config):
+def check(config, full=None):
     """Refuse a config that the schema does not allow.
 
     Parameters
     ----------
     config : dict
+    full : dict, optional
+        The schema, where it is at hand.
 
     Raises
     ------
@@ -55,20 +57,22 @@ def check(config):
     """
     from jsonschema import Draft202012Validator
 
-    full = schema()
+    full = full or schema()
     mistakes = told(Draft202012Validator(full), config, ())
     if not mistakes:
         for path, value, node in _with_options(config, full):
             kind, key = node["x-component-with-options"]
-            allowed = copy.deepcopy(node)
-            allowed["properties"] |= components.options(kind, value[key])
-            allowed["additionalProperties"] = False
+            options = components.options(kind, value[key])
             needed = [
                 name
-                for name, option in components.options(kind, value[key]).items()
+                for name, option in options.items()
                 if "default" not in option and name not in (value.get("sweep") or {})
             ]
-            allowed["required"] = [key, *needed]
+            allowed = node | {
+                "properties": node["properties"] | options,
+                "additionalProperties": False,
+                "required": [key, *needed],
+            }
             mistakes += told(Draft202012Validator(allowed), value, path)
         for model, options in (config.get("model_defaults") or {}).items():
             allowed = {
@@ -141,8 +145,8 @@ def resolve(config):
     CounterweightError
         For anything that the schema or the references between the parts do not allow.
     """
-    check(config)
     full = schema()
+    check(config, full)
     plan = _with_defaults(config, full)
     if "accuracy" not in plan["metrics"]:
         raise CounterweightError(

@@ -25,7 +25,7 @@ class Job:
     files : tuple of str
         Files that count as its code, e.g. templates.
     modules : tuple of str
-        Modules that it imports by a text that it is told.
+        Modules that it imports by a text that it is told. Any other such import is refused.
     """
 
     run: str
@@ -42,6 +42,7 @@ class Job:
             "run": self.run,
             "given": self.given,
             "uses": [list(pair) for pair in self.uses],
+            "modules": list(self.modules),
             "code": digests.code(script, self.run, self.uses, self.files, self.modules),
         }
 

@@ -20,7 +20,9 @@ def draw_job(plan, paths, name):
         "truth": at.truth,
         "selection": [at.selection_model(selector) for selector in study["selectors"]],
     }
-    given = {"study": name, "shown": study_plan(study)}
+    shown = study_plan(study)
+    del shown["sheets"]  # of the report alone
+    given = {"study": name, "shown": shown}
     uses = tuple(("figure", figure) for figure in study["figures"])
     return Job(f"{_ASSEMBLE}:draw", inputs, given, uses)
 

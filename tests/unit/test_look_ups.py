@@ -1,0 +1,148 @@
+"""What a job loads by name: each look-up is declared, so that the digest of its code covers it.
+
+Inside a job other look-ups are refused (`counterweight.plan.components.only`). Here it is checked
+that the small run of the workflow's tests comes by all of them, and the planned jobs of it and of
+the shipped config declare the ones that stand in the functions of the kinds.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+import yaml
+from counterweight.plan import components, digests
+from counterweight.plan.config import resolve
+from counterweight.plan.reading import with_listed_studies
+from counterweight.plan.stages import Stages
+
+ROOT = Path(__file__).resolve().parents[2]
+LOOK_UPS = {"load", "configured", "declared", "locate", "options"}
+STAGES = ("label", "select", "weigh", "train", "evaluate", "deliver", "apply")
+#: Modules with look-ups that no job makes: they plan, or are what looks up.
+PLANNING = ("counterweight.plan.", "counterweight.options", "counterweight.kinds.")
+
+
+def planned(config):
+    """All jobs of a config, by stage, study or data set, and item."""
+    plan = resolve(config)
+    stages = Stages(plan, ROOT / "scripts")
+    names = [(stage, name, "") for name in plan["datasets"] for stage in ("download", "prepare")]
+    names.append(("report", "", ""))
+    for name, study in plan["studies"].items():
+        names += [(stage, name, "") for stage in ("label", "deliver", "apply")]
+        names += [("draw", name, "")] if study["figures"] else []
+        names += [("select", name, item) for item in study["selectors"]]
+        names += [("weigh", name, item) for item in study["weightings"]]
+        for item, method in study["methods"].items():
+            stages_of = ("train", "evaluate") if method["reported"] else ("train",)
+            names += [(stage, name, item) for stage in stages_of]
+    jobs = {asked: stages.job(*asked) for asked in names}
+    return {asked: job for asked, job in jobs.items() if job}
+
+
+@pytest.fixture(scope="module")
+def small():
+    return planned(yaml.safe_load((ROOT / "tests" / "workflow" / "small.yaml").read_text()))
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    return planned(with_listed_studies(config, {}, ROOT / "workflow" / "studies"))
+
+
+def looked_up(source):
+    """Kinds of components that a source text looks up; None for one that is no literal."""
+    kinds = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            owner = getattr(getattr(node.func, "value", None), "id", "components")
+            if name in LOOK_UPS and owner == "components" and node.args:
+                kinds.add(getattr(node.args[0], "value", None))
+    return kinds
+
+
+def modules_of(stage, job):
+    """Modules that the digest of a job covers whole."""
+    modules = {*job.modules, *digests.imports(ROOT / "scripts" / f"{stage}.py")}
+    modules.update(digests.part_of(*job.run.split(":"))[1])
+    modules.update(components.locate(*pair)[0] for pair in job.uses)
+    return set(digests.closure(tuple(sorted(modules))))
+
+
+def test_imports_are_read_from_the_text_as_the_syntax_tree_has_them():
+    paths = [*components.PACKAGE.rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
+    assert len(paths) > 200
+    for path in paths:
+        names = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                for alias in node.names:
+                    names.update(digests._modules_of(node, alias))
+        assert set(digests.imports(path)) == names, path
+
+
+@pytest.mark.parametrize("which", ["small", "shipped"])
+def test_each_function_of_a_kind_looks_up_what_its_job_declares(which, request):
+    for (stage, *rest), job in request.getfixturevalue(which).items():
+        texts, _ = digests.part_of(*job.run.split(":"))
+        declared = {kind for kind, _ in job.uses}
+        for kind in looked_up(b"\n".join(texts)):
+            if kind is None:  # the rules of labeling, looked up in one line
+                assert stage == "label" and declared >= {"features", "outcome", "labeling"}
+            elif not (kind == "dataset" and stage == "evaluate"):  # known of simulated ones only
+                assert kind in declared, (stage, *rest, kind)
+
+
+def test_the_small_run_has_a_job_of_every_function_of_every_kind(small):
+    run = {job.run for job in small.values()}
+    for text in components.registry("kind").values():
+        functions = digests._definitions(components.path_of(text))[0]
+        assert {f"{text}:{name}" for name in STAGES if name in functions} <= run
+
+
+def test_the_small_run_comes_by_every_look_up_of_the_library(small):
+    reached = {}
+    for (stage, *_), job in small.items():
+        for module in modules_of(stage, job):
+            reached.setdefault(module, set()).update(kind for kind, _ in job.uses)
+    checked = 0
+    for path in sorted(components.PACKAGE.rglob("*.py")):
+        module = ".".join(path.relative_to(components.PACKAGE.parent).with_suffix("").parts)
+        text = path.read_text()
+        if module.startswith(PLANNING) or "components" not in text:
+            continue
+        for kind in looked_up(text):
+            checked += 1
+            if module not in {job.run.split(":")[0] for job in small.values()}:
+                assert kind in reached[module], (module, kind)
+    assert checked >= 7
+
+
+def test_code_that_is_read_as_a_file_is_an_input_or_in_the_digest(small):
+    """Places of files beside the code, e.g. templates, are known to the modules listed here."""
+    words = ("__file__", "getsource", "importlib.resources", "pkgutil", "schema_path", "PACKAGE")
+    users = {
+        str(path.relative_to(components.PACKAGE))
+        for path in components.PACKAGE.rglob("*.py")
+        if any(word in path.read_text() for word in words)
+    }
+    planning = {name for name in users if name.startswith("plan/")}
+    assert users - planning == {
+        "reporting/page/plan.py",  # plans
+        "reporting/page/report.py",
+        "reporting/claims.py",
+    }
+    job = small["report", "", ""]
+    folder = components.PACKAGE / "reporting" / "page" / "templates"
+    assert set(job.files) == {str(path) for path in folder.iterdir()}
+    assert Path(job.inputs["schema"]).samefile(components.schema_path("claims.schema.yaml"))
+
+
+def test_a_module_that_is_imported_by_name_must_be_declared():
+    chart = "counterweight.reporting.page.style"
+    with components.only([], [chart]):
+        assert components.reference(f"{chart}:save_svg").__name__ == "save_svg"
+        with pytest.raises(RuntimeError, match="does not declare: add it to the modules"):
+            components.reference("counterweight.reporting.page.report")

@@ -71,18 +71,6 @@ def modules_of(stage, job):
     return set(digests.closure(tuple(sorted(modules))))
 
 
-def test_imports_are_read_from_the_text_as_the_syntax_tree_has_them():
-    paths = [*components.PACKAGE.rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
-    assert len(paths) > 200
-    for path in paths:
-        names = set()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                for alias in node.names:
-                    names.update(digests._modules_of(node, alias))
-        assert set(digests.imports(path)) == names, path
-
-
 @pytest.mark.parametrize("which", ["small", "shipped"])
 def test_each_function_of_a_kind_looks_up_what_its_job_declares(which, request):
     for (stage, *rest), job in request.getfixturevalue(which).items():

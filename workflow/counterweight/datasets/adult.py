@@ -101,48 +101,17 @@ RACES = {
     "Other": 0.0083,
 }
 COUNTRIES = {
-    "United-States": 0.9122,
-    "Mexico": 0.0201,
-    "Philippines": 0.0062,
-    "Germany": 0.0043,
-    "Canada": 0.0038,
-    "Puerto-Rico": 0.0036,
-    "El-Salvador": 0.0034,
-    "India": 0.0032,
-    "Cuba": 0.0030,
-    "England": 0.0029,
-    "Jamaica": 0.0025,
-    "South": 0.0025,
-    "China": 0.0023,
-    "Italy": 0.0022,
-    "Dominican-Republic": 0.0021,
-    "Vietnam": 0.0021,
-    "Guatemala": 0.0020,
-    "Japan": 0.0019,
-    "Poland": 0.0018,
-    "Columbia": 0.0018,
-    "Taiwan": 0.0016,
-    "Haiti": 0.0014,
-    "Iran": 0.0013,
-    "Portugal": 0.0011,
-    "Nicaragua": 0.0010,
-    "Peru": 0.0010,
-    "France": 0.0009,
-    "Greece": 0.0009,
-    "Ecuador": 0.0009,
-    "Ireland": 0.0007,
-    "Hong": 0.0006,
-    "Cambodia": 0.0006,
-    "Trinadad&Tobago": 0.0006,
-    "Thailand": 0.0006,
-    "Laos": 0.0006,
-    "Yugoslavia": 0.0005,
-    "Outlying-US(Guam-USVI-etc)": 0.0004,
-    "Hungary": 0.0004,
-    "Honduras": 0.0004,
-    "Scotland": 0.0004,
+    "United-States": 0.9122, "Mexico": 0.0201, "Philippines": 0.0062, "Germany": 0.0043,
+    "Canada": 0.0038, "Puerto-Rico": 0.0036, "El-Salvador": 0.0034, "India": 0.0032, "Cuba": 0.0030,
+    "England": 0.0029, "Jamaica": 0.0025, "South": 0.0025, "China": 0.0023, "Italy": 0.0022,
+    "Dominican-Republic": 0.0021, "Vietnam": 0.0021, "Guatemala": 0.0020, "Japan": 0.0019,
+    "Poland": 0.0018, "Columbia": 0.0018, "Taiwan": 0.0016, "Haiti": 0.0014, "Iran": 0.0013,
+    "Portugal": 0.0011, "Nicaragua": 0.0010, "Peru": 0.0010, "France": 0.0009, "Greece": 0.0009,
+    "Ecuador": 0.0009, "Ireland": 0.0007, "Hong": 0.0006, "Cambodia": 0.0006,
+    "Trinadad&Tobago": 0.0006, "Thailand": 0.0006, "Laos": 0.0006, "Yugoslavia": 0.0005,
+    "Outlying-US(Guam-USVI-etc)": 0.0004, "Hungary": 0.0004, "Honduras": 0.0004, "Scotland": 0.0004,
     "Holand-Netherlands": 0.0002,
-}
+}  # fmt: skip
 # Unmarried people by age (up to 25, 40, 60, above).
 UNMARRIED = {
     "Never-married": (0.945, 0.640, 0.280, 0.120),
@@ -151,38 +120,14 @@ UNMARRIED = {
     "Widowed": (0.002, 0.012, 0.090, 0.520),
     "Married-spouse-absent": (0.011, 0.028, 0.030, 0.030),
 }
-# Relationship of unmarried people by marital status.
+#: Relationship of unmarried people, and their shares by marital status.
+HOMES = ("Not-in-family", "Own-child", "Unmarried", "Other-relative")
 RELATIONSHIPS = {
-    "Never-married": {
-        "Not-in-family": 0.44,
-        "Own-child": 0.42,
-        "Unmarried": 0.08,
-        "Other-relative": 0.06,
-    },
-    "Divorced": {
-        "Not-in-family": 0.54,
-        "Own-child": 0.075,
-        "Unmarried": 0.36,
-        "Other-relative": 0.025,
-    },
-    "Separated": {
-        "Not-in-family": 0.41,
-        "Own-child": 0.10,
-        "Unmarried": 0.44,
-        "Other-relative": 0.05,
-    },
-    "Married-spouse-absent": {
-        "Not-in-family": 0.50,
-        "Own-child": 0.11,
-        "Unmarried": 0.31,
-        "Other-relative": 0.08,
-    },
-    "Widowed": {
-        "Not-in-family": 0.55,
-        "Own-child": 0.02,
-        "Unmarried": 0.38,
-        "Other-relative": 0.05,
-    },
+    "Never-married": (0.44, 0.42, 0.08, 0.06),
+    "Divorced": (0.54, 0.075, 0.36, 0.025),
+    "Separated": (0.41, 0.10, 0.44, 0.05),
+    "Married-spouse-absent": (0.50, 0.11, 0.31, 0.08),
+    "Widowed": (0.55, 0.02, 0.38, 0.05),
 }
 
 
@@ -339,9 +284,8 @@ def _draw(rows, rng):
     marital = np.array([*states, "Married-civ-spouse", "Married-AF-spouse"])[
         np.where(married, 5 + (rng.random(rows) < 0.0015), state)
     ]
-    homes = ["Not-in-family", "Own-child", "Unmarried", "Other-relative"]
-    by_state = np.array([[RELATIONSHIPS[name][home] for home in homes] for name in states])
-    home = np.array([*homes, "Husband", "Wife"])[
+    by_state = np.array([RELATIONSHIPS[name] for name in states])
+    home = np.array([*HOMES, "Husband", "Wife"])[
         np.where(married, np.where(male, 4, 5), _choose(rng, by_state[state], rows))
     ]
     classes = np.array([*WORKCLASSES, "?", "Never-worked"])

@@ -250,7 +250,7 @@ def test_the_page_tells_the_functions_of_a_kind_as_its_protocol_has_them():
     optional = {f"{prefix}{stage}" for prefix in ("plan_", "") for stage in ("select", "weigh")}
     (text,) = [example.text for example in examples() if "/kinds/average" in example.path]
     bound = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
-    bound |= set(re.findall(r"import (shown)$", text, re.M))
+    bound |= set(re.findall(r"import PAGE, (shown)$", text, re.M))
     assert asked - optional - {"deliver", "apply"} == bound - {"deliver", "apply"}
 
 

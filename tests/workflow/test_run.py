@@ -228,7 +228,7 @@ def test_a_study_of_ones_own_brings_no_other_along(copied, small):
     (copy.folder / "own.yaml").write_text(yaml.safe_dump({"studies": {"mine": own}}))
     listed = ("--config", "studies_of=[noor_2014]")
     jobs = copy.plan("--configfile", "own.yaml")
-    assert "label mine" in jobs and "simulate_curved" in jobs
+    assert "label mine" in jobs and "prepare_curved" in jobs
     assert {job.split()[1] for job in jobs if " " in job} == {"mine"}
     jobs = copy.plan("--configfile", "own.yaml", *listed)
     assert {"label mine", "label_offers kakadu"} <= jobs and "label ca_coastal" not in jobs

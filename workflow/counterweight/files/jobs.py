@@ -35,6 +35,7 @@ def logged(path, where=()):
     for handler in handlers:
         handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
         log.addHandler(handler)
+    level = log.level
     log.setLevel(logging.INFO)
     logging.captureWarnings(True)
     logging.getLogger("py.warnings").addHandler(handlers[0])
@@ -51,6 +52,7 @@ def logged(path, where=()):
         log.error("unexpected error\n%s", traceback.format_exc().rstrip())
         sys.exit(1)
     finally:
+        log.setLevel(level)
         for handler in handlers:
             log.removeHandler(handler)
             handler.flush()

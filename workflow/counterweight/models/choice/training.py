@@ -7,7 +7,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import constant, stacked
-from counterweight.labeling.offered import OfferScale
+from counterweight.labeling.offer_scale import OfferScale
 from counterweight.models.choice.offers import (
     acceptance,
     checked_revenue,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.labeling.offered import OfferScale
+from counterweight.labeling.offer_scale import OfferScale
 from counterweight.models.choice.offers import acceptance, optimal_offer
 from counterweight.reporting.charts.offers.segments import first_model, training_rows
 from counterweight.reporting.page import style

@@ -231,7 +231,7 @@ def test_a_study_of_ones_own_brings_no_other_along(copied, small):
     assert "label mine" in jobs and "prepare_curved" in jobs
     assert {job.split()[1] for job in jobs if " " in job} == {"mine"}
     jobs = copy.plan("--configfile", "own.yaml", *listed)
-    assert {"label mine", "label_offers kakadu"} <= jobs and "label ca_coastal" not in jobs
+    assert {"label mine", "label kakadu"} <= jobs and "label ca_coastal" not in jobs
 
 
 def test_the_bytes_do_not_depend_on_cores(finished, copied, small):

@@ -169,7 +169,7 @@ def only(uses, modules=()):
 
 def load(kind, name):
     """Import a component; errors as `locate`."""
-    return _imported(*locate(kind, name))
+    return _part_of(*locate(kind, name))
 
 
 def reference(text):
@@ -186,10 +186,10 @@ def reference(text):
             f"This job imports {module} by name, which it does not declare: add it to the modules "
             "of the job where it is planned, so that the digest covers it."
         )
-    return _imported(module, attribute)
+    return _part_of(module, attribute)
 
 
-def _imported(module, attribute):
+def _part_of(module, attribute):
     imported = importlib.import_module(module)
     return getattr(imported, attribute) if attribute else imported
 

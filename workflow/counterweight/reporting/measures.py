@@ -1,0 +1,57 @@
+"""What is known of a measure: how it is called, told and judged. Declared, never guessed by name."""
+
+from typing import NamedTuple
+
+
+class Measure(NamedTuple):
+    """How a metric is told.
+
+    Attributes
+    ----------
+    label : str
+        In print, lower case unless it is a name.
+    unit : str
+        ``share`` (between 0 and 1; differences are told in points, times 100), ``relative``
+        (told in per cent of what it is relative to), or the unit's own name, "" for none.
+    better : str
+        ``more``, ``less``, or "" where neither is.
+    digits : int or None
+        After the point; by its size if None.
+    percent : bool
+        Whether values (not only differences) are told in per cent.
+    meaning : str
+        One sentence for the glossary.
+    """
+
+    label: str
+    unit: str = ""
+    better: str = ""
+    digits: int | None = None
+    percent: bool = False
+    meaning: str = ""
+
+    @property
+    def told(self):
+        """``(unit, factor)`` of differences."""
+        if self.unit == "share":
+            return "points", 100.0
+        if self.unit == "relative":
+            return "% of the value", 100.0
+        return self.unit, 1.0
+
+
+def measure_of(declared, metric, measure=""):
+    """The `Measure` of a metric, by what the plan declares; its name in words if nothing is.
+
+    Parameters
+    ----------
+    declared : dict
+        ``measures`` of a study's part of the plan: fields by metric, and by ``metric of measure``
+        for metrics that are taken of several measures.
+    metric, measure : str
+    """
+    entry = declared.get(f"{metric} of {measure}" if measure else metric)
+    if entry is None:
+        words = f"{metric} of {measure}" if measure else metric
+        entry = {"label": words.replace("_", " ")}
+    return Measure(**entry)

@@ -1,0 +1,309 @@
+"""Everything that was measured in one study, found by what it is: what pages and figures look at."""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.intervals import normal_interval, paired_interval
+from counterweight.files.settings import setting_options
+from counterweight.files.tables import PLACE, model_arrays, read_table
+from counterweight.reporting.measures import measure_of
+
+#: What a number is addressed by, beside its repeat.
+KEYS = ("source", "target", "metric", *PLACE)
+#: A place that is not given: text is "", numbers are -1 (they are never negative).
+_EMPTY = {"measure": "", "setting": "", "part": "", "variable": "", "step": -1, "keep_rate": -1.0}
+
+
+class Estimate(NamedTuple):
+    """Mean over repeats with its sd, 95 % interval, number of repeats and range."""
+
+    mean: float = math.nan
+    sd: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+    least: float = math.nan
+    greatest: float = math.nan
+
+    @property
+    def known(self):
+        return not math.isnan(self.mean)
+
+    @property
+    def bounded(self):
+        """Whether it has an interval."""
+        return not math.isnan(self.low)
+
+    def times(self, factor):
+        """The same in another unit."""
+        numbers = [factor * value for value in self]
+        numbers[4] = self.n
+        return Estimate(*numbers)
+
+
+def summarised(rows, test_share, keys):
+    """Mean, sd, corrected resampled interval and range of each group of rows.
+
+    The interval is that of `counterweight.evaluation.metrics.intervals.paired_interval`, for all
+    groups at once; NaN where a group has one row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns of `Estimate`, and ``standard_error`` and ``rows`` of each group's first row;
+        its index are the groups in the order of the rows.
+    """
+    from scipy.special import stdtrit
+
+    groups = rows.groupby(list(keys), sort=False)
+    table = groups["value"].agg(["mean", "std", "count", "min", "max"])
+    n, sd = table["count"].to_numpy(float), table["std"].to_numpy(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.sqrt(1 / n + test_share / (1 - test_share))
+        half = stdtrit(np.maximum(n - 1, 1), 0.975) * sd * spread
+    table = table.rename(columns={"std": "sd", "count": "n", "min": "least", "max": "greatest"})
+    return table.assign(low=table["mean"] - half, high=table["mean"] + half).join(
+        groups[["standard_error", "rows"]].first()
+    )
+
+
+class StudyNumbers:
+    """The plan, the metrics and the files of one study.
+
+    A number is addressed by source (a method, selector, weighting, or "labels"), metric, target,
+    and where it has one by its place: ``measure, setting, part, variable, step, keep_rate``.
+
+    Parameters
+    ----------
+    name : str
+    plan : dict
+        The study's part of the plan of the report.
+    metrics : pandas.DataFrame
+        Layout `counterweight.files.tables.METRICS`; rows of other studies are dropped.
+    folder : str or Path
+        The study's folder of results.
+    printed : iterable of dict
+        Figures of the papers, from `counterweight.reporting.claims.load_claims`.
+    """
+
+    def __init__(self, name, plan, metrics, folder="", printed=()):
+        self.name, self.plan, self.folder = name, plan, Path(folder)
+        self.metrics = metrics[metrics["study"] == name]
+        rows = self.metrics[self.metrics["value"].notna()].fillna({"step": -1, "keep_rate": -1.0})
+        self._rows = rows.sort_values("repeat", kind="stable")
+        self.summary = summarised(rows, plan["test_share"], KEYS)
+        self._known = dict(
+            zip(
+                self.summary.index,
+                self.summary[[*Estimate._fields]].itertuples(index=False, name=None),
+                strict=True,
+            )
+        )
+        self._errors = self.summary["standard_error"].to_dict()
+        self._places = {}
+        for key in self._known:
+            self._places.setdefault(key[:3], []).append(key[3:])
+        self._positions = None
+        self._printed = {
+            self._key(entry["source"], entry["metric"], entry["target"], entry): entry["value"]
+            for entry in printed
+            if entry["study"] == name
+        }
+        self._methods = {one["id"]: one for one in plan["methods"]}
+
+    @staticmethod
+    def _key(source, metric, target, place):
+        return (source, target, metric, *(place.get(name, _EMPTY[name]) for name in PLACE))
+
+    # What the plan says.
+
+    def methods(self, swept=None):
+        """Methods of the plan in its order; only those with a sweep, or only those without."""
+        known = list(self._methods.values())
+        return known if swept is None else [one for one in known if bool(one["sweep"]) == swept]
+
+    def method(self, source):
+        return self._methods[source]
+
+    def label(self, source):
+        """A method, selector or weighting in print."""
+        for kind in ("methods", "selectors", "weightings"):
+            for one in self.plan[kind]:
+                if one["id"] == source:
+                    return one.get("label") or source.replace("_", " ")
+        return source.replace("_", " ")
+
+    def role(self, source):
+        """main, method, peer, baseline or bound (which sees what nobody knows)."""
+        return self._methods[source].get("role", "method")
+
+    @property
+    def baseline(self):
+        """Id of the method that others are compared with, or None."""
+        name = self.plan.get("baseline")
+        return name if name in self._methods else None
+
+    @property
+    def main(self):
+        """Id of the method that the study is about: as named, else the first plain one."""
+        named = self.plan.get("main")
+        if named in self._methods:
+            return named
+        ranked = [
+            [name for name in self._methods if self.role(name) == role]
+            for role in ("main", "method", "peer")
+        ]
+        return next((names[0] for names in ranked if names), self.baseline)
+
+    def measure(self, metric, measure=""):
+        """The `counterweight.reporting.measures.Measure` of a metric."""
+        return measure_of(self.plan.get("measures") or {}, metric, measure)
+
+    # Numbers.
+
+    def get(self, source, metric, target="general", **place):
+        """An `Estimate`, of NaN where nothing was measured.
+
+        From a single repeat its interval is the normal one of its standard error, if it has one.
+        """
+        key = self._key(source, metric, target, place)
+        known = self._known.get(key)
+        if known is None:
+            return Estimate()
+        found = Estimate(*known)
+        if found.n == 1 and not math.isnan(self._errors[key]):
+            low, high = normal_interval(found.mean, self._errors[key])
+            found = found._replace(low=low, high=high)
+        return found
+
+    def estimate(self, source, metric, target="general", setting="", **place):
+        """As `get`, but None where nothing was measured."""
+        known = self.get(source, metric, target, setting=setting, **place)
+        return known if known.known else None
+
+    def values(self, source, metric, target="general", **place):
+        """Values by repeat; empty where nothing was measured."""
+        if self._positions is None:
+            self._positions = self._rows.groupby(list(KEYS), sort=False).indices
+        known = self._positions.get(self._key(source, metric, target, place))
+        if known is None:
+            return pd.Series(dtype=float)
+        rows = self._rows.iloc[known]
+        return rows.set_index("repeat")["value"]
+
+    def difference(self, first, second):
+        """`Estimate` of the paired differences of two Series by repeat, first minus second."""
+        differences = (first - second).dropna()
+        mean, low, high = paired_interval(differences, self.plan["test_share"])
+        sd = differences.std(ddof=1) if len(differences) > 1 else math.nan
+        return Estimate(mean, sd, low, high, len(differences))
+
+    def against(self, other, source, metric, target="general", **place):
+        """`difference` of a method from another one that has no settings, in one metric."""
+        measure = {"measure": place["measure"]} if "measure" in place else {}
+        return self.difference(
+            self.values(source, metric, target, **place),
+            self.values(other, metric, target, **measure),
+        )
+
+    def in_print(self, source, metric, target="general", **place):
+        """A figure of the paper, or NaN."""
+        return self._printed.get(self._key(source, metric, target, place), math.nan)
+
+    def places(self, column, source, metric, target="general", **fixed):
+        """Values of a column of the place that a metric was measured at, in their order."""
+        at = PLACE.index(column)
+        wanted = [(PLACE.index(name), value) for name, value in fixed.items()]
+        return list(
+            dict.fromkeys(
+                place[at]
+                for place in self._places.get((source, target, metric), ())
+                if all(place[index] == value for index, value in wanted)
+            )
+        )
+
+    def settings(self, source, metric=None, target=None):
+        """Settings of a method that were measured, by the numbers in them."""
+        known = {
+            place[PLACE.index("setting")]
+            for (name, of, what), places in self._places.items()
+            if name == source and metric in (None, what) and target in (None, of)
+            for place in places
+        }
+        return sorted(known, key=_by_numbers)
+
+    def curve(self, source, metric, option, target="general", **place):
+        """A metric along the values of one option, the only one of its settings.
+
+        Returns
+        -------
+        list of (float, float, float, float)
+            ``(value of the option, mean, low, high)``, by that value; where there is no
+            interval, both bounds are the mean.
+        """
+        points = []
+        for setting in self.places("setting", source, metric, target):
+            options = setting_options(setting)
+            known = self.get(source, metric, target, setting=setting, **place)
+            if not known.known or set(options) != {option} or isinstance(options[option], str):
+                continue
+            bounds = (known.low, known.high) if known.bounded else (known.mean, known.mean)
+            points.append((options[option], known.mean, *bounds))
+        return sorted(points)
+
+    def measured(self, metric, target=None, source=None):
+        """Whether a metric was measured at all."""
+        return any(
+            what == metric and target in (None, of) and source in (None, name)
+            for name, of, what in self._places
+        )
+
+    # Rows and files, for figures.
+
+    def rows(self, source, metric, target=None):
+        """Rows of one metric of one source."""
+        rows = self.metrics[(self.metrics["source"] == source) & (self.metrics["metric"] == metric)]
+        return rows if target is None else rows[rows["target"] == target]
+
+    def means_by(self, column, source, metric, target=None):
+        """Mean over repeats for each value of a column, such as ``part``, as a Series."""
+        return self.rows(source, metric, target).groupby(column, sort=False)["value"].mean()
+
+    def table(self, file):
+        """A Parquet file of the study as a frame, e.g. ``"features.parquet"``."""
+        return read_table(self.folder / file)
+
+    def columns(self, file):
+        """Names of the columns of a Parquet file of the study, without reading its rows."""
+        import pyarrow.parquet as pq
+
+        return pq.read_schema(self.folder / file).names
+
+    def model(self, method, repeat=0, target="general"):
+        """Named arrays of one fitted model.
+
+        Raises
+        ------
+        CounterweightError
+            When the file or the repeat and target are not there.
+        """
+        path = self.folder / "models" / f"{method}.parquet"
+        rows = read_table(path)
+        rows = rows[(rows["repeat"] == repeat) & (rows["target"] == target)]
+        if rows.empty:
+            raise CounterweightError(
+                f"{path} has no model of repeat {repeat} for the target {target!r}: "
+                "delete it and run again to make it anew."
+            )
+        return model_arrays(rows)
+
+
+def _by_numbers(setting):
+    """Settings by the numbers in them; those with words by the words."""
+    values = setting_options(setting).values()
+    return [value if isinstance(value, str) else f"{value:020.10f}" for value in values]

@@ -1,0 +1,284 @@
+"""The page of one study: its question, its answer, the figure, the table, how far to trust it.
+
+What a kind of study shows is declared as a `StudyPage`; this module lays it out. A kind that
+declares nothing still has a whole page: the answer compares the main method with the baseline,
+and every measure that was taken stands in a table.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from counterweight.reporting.page import blocks
+from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told
+from counterweight.reporting.wording import capital, count, listing, number
+
+#: Populations in print.
+TARGETS = {"general": "everyone", "unlabeled": "the unlabeled"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a study found: the answer in one sentence, what goes with it, numbers as cards."""
+
+    sentence: str
+    more: tuple = ()
+    cards: tuple = ()
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """What pages of a kind of study show.
+
+    Attributes
+    ----------
+    answer : callable
+        ``answer(numbers)`` gives an `Answer`, or None where nothing was measured.
+    sheets : tuple of Sheet
+        Results, first.
+    trust : tuple
+        What tells how far to trust them: sheets, and functions of the numbers that give
+        sentences or blocks.
+    details : tuple of Sheet
+        Folded, last.
+    """
+
+    answer: Callable
+    sheets: tuple = ()
+    trust: tuple = ()
+    details: tuple = ()
+
+
+def headline(numbers):
+    """The metric that methods are compared by: the study's first column that was measured."""
+    columns = numbers.plan.get("columns") or list(numbers.plan.get("measures") or {})
+    return next((metric for metric in columns if numbers.measured(metric)), None)
+
+
+def compared(numbers, metric, target="general", sources=None):
+    """How the main method does against the baseline, and what a bound would have, as a sentence.
+
+    Returns
+    -------
+    str
+        "" where neither was measured.
+    """
+    main, baseline = numbers.main, numbers.baseline
+    measure = numbers.measure(metric)
+    known = numbers.get(main, metric, target) if main else None
+    if known is None or not known.known:
+        return ""
+    text, bracket = told(known, measure)
+    sentence = (
+        f"On {TARGETS.get(target, target)}, {numbers.label(main)} has {_a(measure.label)} of {text}"
+    )
+    sentence += f" {bracket}" if bracket else ""
+    if baseline in (None, main):
+        return sentence + "."
+    gap = numbers.against(baseline, main, metric, target)
+    if not gap.known:
+        return sentence + "."
+    return f"{sentence}: {difference_in_words(gap, measure)} {numbers.label(baseline)}."
+
+
+def difference_in_words(gap, measure):
+    """``0.4 points [0.1, 0.7] better than``; says so where the interval holds 0."""
+    unit, _ = measure.told
+    text, bracket = told(gap, measure, sign=True)
+    size = f"{text} {unit}".strip() + (f" {bracket}" if bracket else "")
+    if not gap.bounded or gap.low <= 0 <= gap.high:
+        return f"{size}, no difference beyond chance, from"
+    if not measure.better:
+        return f"{size} from"
+    good = (gap.low > 0) == (measure.better == "more")
+    return f"{size}, {'better' if good else 'worse'} than"
+
+
+def recovered(numbers, metric, target="general"):
+    """Share of what a bound would gain over the baseline that the main method gains; or NaN."""
+    bounds = [one["id"] for one in numbers.methods(swept=False) if numbers.role(one["id"]) == "bound"]
+    same = [name for name in bounds if numbers.method(name)["model"] == numbers.method(numbers.main)["model"]]
+    for name in same or bounds:
+        base, main, bound = (
+            numbers.get(source, metric, target).mean for source in (numbers.baseline, numbers.main, name)
+        ) if numbers.baseline else (math.nan,) * 3
+        gap = numbers.against(numbers.baseline, name, metric, target) if numbers.baseline else None
+        if gap is not None and gap.bounded and not gap.low <= 0 <= gap.high:
+            return (main - base) / (bound - base)
+    return math.nan
+
+
+def plain_answer(numbers):
+    """The answer of any study: the main method against the baseline, population by population."""
+    metric = headline(numbers)
+    if metric is None:
+        return None
+    sentences = [
+        text for target in numbers.plan["targets"] if (text := compared(numbers, metric, target))
+    ]
+    if not sentences:
+        return None
+    measure = numbers.measure(metric)
+    cards = []
+    for source in dict.fromkeys([numbers.main, numbers.baseline]):
+        known = numbers.get(source, metric, numbers.plan["targets"][0]) if source else None
+        if known is not None and known.known:
+            text, bracket = told(known, measure)
+            cards.append(blocks.Card(numbers.label(source), text, bracket, capital(measure.label)))
+    return Answer(sentences[0], tuple(sentences[1:]), tuple(cards))
+
+
+def _a(noun):
+    return f"{'an' if noun[0] in 'aeiouA' else 'a'} {noun}"
+
+
+def everything(numbers, shown=()):
+    """Every declared measure of methods, setting by setting, that no other sheet has shown."""
+    metrics = [
+        metric
+        for metric in (numbers.plan.get("measures") or {})
+        if metric not in shown
+        and any(
+            numbers.get(line.source, metric, target, **line.place).known
+            for target in (*numbers.plan["targets"], "train", "test")
+            for line in each_setting(numbers)
+        )
+    ]
+    targets = [*numbers.plan["targets"], "train", "test"]
+    columns = [
+        Column(
+            metric,
+            target=target,
+            label=f"{numbers.measure(metric).label}, {TARGETS.get(target, target)}",
+        )
+        for metric in metrics
+        for target in targets
+    ]
+    return Sheet("All other measures", each_setting, tuple(columns), fold=True)
+
+
+def study_page(page, numbers, context):
+    """The whole page of a study.
+
+    Parameters
+    ----------
+    page : StudyPage
+    numbers : counterweight.reporting.numbers.StudyNumbers
+    context : StudyContext
+        What the page needs beside the numbers.
+
+    Returns
+    -------
+    page : counterweight.reporting.page.blocks.Page
+    finding : counterweight.reporting.page.blocks.Finding
+        The study in one line, for the pages above it.
+    """
+    plan = numbers.plan
+    answer = page.answer(numbers) or Answer(
+        "Nothing was measured: see what failed." if context.failures else "Nothing was measured."
+    )
+    question = plan.get("question") or default_question(numbers)
+    lead = [blocks.Sentence(answer.sentence, "answer")]
+    lead += [blocks.Sentence(text) for text in answer.more]
+    if answer.cards:
+        lead.append(blocks.Cards(answer.cards))
+    lead += context.failures
+    figures = list(context.figures)
+    lead += figures[:1]
+    sections = [
+        blocks.Section("Results", tuple(_tables(page.sheets, numbers, context)), "results"),
+        blocks.Section(
+            "How far to trust it",
+            (*_trust(page.trust, numbers, context), *_counted(numbers)),
+            "trust",
+        ),
+        blocks.Section("More figures", tuple(figures[1:]), "figures"),
+        blocks.Section(
+            "Details",
+            (
+                *_tables((*page.details, everything(numbers, _shown(page, numbers))), numbers, context),
+                *context.links,
+            ),
+            "details",
+        ),
+    ]
+    made = blocks.Page(
+        path=context.path,
+        title=plan["title"],
+        blocks=tuple(lead),
+        sections=tuple(section for section in sections if section.blocks),
+        group=context.group,
+        banner=context.banner,
+        lead=question,
+    )
+    chart = figures[0].narrow if figures else ""
+    return made, blocks.Finding(plan["title"], context.path, question, answer.sentence, chart)
+
+
+@dataclass(frozen=True)
+class StudyContext:
+    """What a study's page has beside its numbers.
+
+    ``figures`` are `blocks.Figure`, ``failures`` `blocks.Failure`, ``links`` blocks of the last
+    section, ``csv`` the link to the study's table, ``reasons`` why a method has no result.
+    """
+
+    path: str
+    group: str = ""
+    banner: str = ""
+    figures: tuple = ()
+    failures: tuple = ()
+    links: tuple = ()
+    csv: object = None
+    reasons: dict | None = None
+
+
+def default_question(numbers):
+    """The question of a study that does not say its own."""
+    metric = headline(numbers)
+    if metric is None or numbers.main is None:
+        return ""
+    label = numbers.measure(metric).label
+    if numbers.baseline in (None, numbers.main):
+        return f"What {label} does {numbers.label(numbers.main)} have?"
+    return f"Does {numbers.label(numbers.main)} have a better {label} than {numbers.label(numbers.baseline)}?"
+
+
+def _tables(sheets, numbers, context):
+    for rank, sheet in enumerate(sheets):
+        table = build(sheet, numbers, context.reasons, None if rank else context.csv)
+        if table is not None:
+            yield table
+
+
+def _trust(parts, numbers, context):
+    for part in parts:
+        if isinstance(part, Sheet):
+            yield from _tables((part,), numbers, context)
+        else:
+            for said in part(numbers):
+                yield blocks.Sentence(said) if isinstance(said, str) else said
+
+
+def _shown(page, numbers):
+    """Metrics that the sheets of a page show."""
+    metrics = set()
+    for sheet in (*page.sheets, *page.details, *(part for part in page.trust if isinstance(part, Sheet))):
+        columns = sheet.columns(numbers) if callable(sheet.columns) else sheet.columns
+        metrics |= {column.metric for column in columns}
+    return metrics
+
+
+def _counted(numbers):
+    """Counts that must not be hidden, by what the measures declare: unit and that less is better."""
+    for metric, declared in (numbers.plan.get("measures") or {}).items():
+        if not declared.get("counted"):
+            continue
+        some = [
+            (numbers.label(one["id"]), known)
+            for one in numbers.methods()
+            if (known := numbers.get(one["id"], metric)).known and known.mean > 0
+        ]
+        if some:
+            names = listing(f"{label} ({number(known.mean, 1)})" for label, known in some)
+            yield blocks.Sentence(f"{capital(numbers.measure(metric).label)}: {names}.", "quiet")

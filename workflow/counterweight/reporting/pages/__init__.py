@@ -1,0 +1,1 @@
+"""What pages of each kind of study show, declared: an answer, sheets, what to trust them by."""

@@ -1,0 +1,323 @@
+"""Pages of studies of labels that are seen of a selected part only (and of any classifier)."""
+
+import math
+
+import numpy as np
+import pandas as pd
+
+from counterweight.reporting.measures import Measure
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.page.study import (
+    TARGETS,
+    Answer,
+    StudyPage,
+    headline,
+    plain_answer,
+    recovered,
+)
+from counterweight.reporting.sheets import Bound, Column, Sheet, each_method, each_of
+from counterweight.reporting.wording import capital, count, listing, number, percent, setting_label
+
+#: Metrics that a results table shows where the plan does not name them; the first is the headline.
+COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
+LAYOUT = (
+    "study",
+    "target",
+    "method",
+    "setting",
+    "label",
+    "oracle",
+    "metric",
+    "mean",
+    "sd",
+    "diff",
+    "low",
+    "high",
+    "n",
+    "printed",
+    "status",
+    "reason",
+)
+
+
+def table(numbers, target, reason_of):
+    """The results of a study on one target: a row for each method, setting and metric.
+
+    A swept method has a row for each of its settings (one row if it failed), but where the study
+    draws the sensitivity figure, which shows them all. ``diff`` with ``low`` and ``high`` is the
+    mean difference from the baseline on the same splits with its corrected interval.
+
+    Parameters
+    ----------
+    numbers : counterweight.reporting.numbers.StudyNumbers
+    target : str
+    reason_of : callable
+        ``reason_of(method id)``: why a method has no result.
+    """
+    metrics = tuple(numbers.plan["columns"] or COLUMNS)
+    rows = []
+    for method in numbers.methods():
+        source, settings = method["id"], [""]
+        if method["sweep"]:
+            if "sensitivity" in numbers.plan["figures"]:
+                continue
+            known = [numbers.places("setting", source, metric, target) for metric in metrics]
+            settings = list(dict.fromkeys(sum(known, []))) or [""]
+        for setting in settings:
+            values = {m: numbers.values(source, m, target, setting=setting) for m in metrics}
+            failed = all(series.empty for series in values.values())
+            place = {
+                "study": numbers.name,
+                "target": target,
+                "method": source,
+                "setting": setting,
+                "label": ", ".join(filter(None, [numbers.label(source), setting_label(setting)])),
+                "oracle": numbers.role(source) == "bound",
+                "status": "failed" if failed else "ok",
+                "reason": reason_of(source) if failed else "",
+            }
+            for metric, series in values.items():
+                gap = Estimate()
+                if source != numbers.baseline:
+                    base = numbers.values(numbers.baseline, metric, target)
+                    gap = numbers.difference(series, base)
+                rows.append(
+                    place
+                    | {
+                        "metric": metric,
+                        "mean": series.mean() if len(series) else np.nan,
+                        "sd": series.std(ddof=1) if len(series) > 1 else np.nan,
+                        "diff": gap.mean,
+                        "low": gap.low,
+                        "high": gap.high,
+                        "n": len(series),
+                        "printed": numbers.in_print(source, metric, target),
+                    }
+                )
+    return pd.DataFrame(rows, columns=list(LAYOUT))
+
+
+def answer(numbers):
+    """What the main method changes, and how much of what hidden labels would give that is."""
+    metric = headline(numbers)
+    made = plain_answer(numbers)
+    if made is None:
+        return None
+    more = list(made.more)
+    target = numbers.plan["targets"][0]
+    share = recovered(numbers, metric, target)
+    if not math.isnan(share):
+        more.append(
+            f"Hidden labels themselves would have been worth more: the main method recovers "
+            f"{percent(share, 0)} of that."
+            if share < 1
+            else "It recovers all that the hidden labels would have been worth."
+        )
+    more.append(_floor(numbers, target) if metric == "accuracy" else "")
+    return Answer(made.sentence, tuple(filter(None, more)), made.cards)
+
+
+def _floor(numbers, target):
+    """What a constant answer would score: the floor under every accuracy."""
+    share = numbers.get("labels", "positive_share", target, part="target").mean
+    if math.isnan(share):
+        return ""
+    return (
+        f"Always answering “{'yes' if share > 0.5 else 'no'}” would score "
+        f"{percent(max(share, 1 - share))}."
+    )
+
+
+def results_sheet(target):
+    """Every method on one target, by the study's columns, with differences from the baseline."""
+
+    def columns(numbers):
+        metrics = numbers.plan["columns"] or COLUMNS
+        first, *others = metrics
+        made = [Column(first, target=target, show="sd"), Column(first, target=target, show="difference")]
+        made.append(Column(first, "In print", target=target, show="printed"))
+        return (*made, *(Column(metric, target=target, show="sd") for metric in others))
+
+    return Sheet(
+        lambda numbers: numbers.plan["titles"].get(target)
+        or f"Every method on {TARGETS.get(target, target)}",
+        each_method,
+        columns,
+    )
+
+
+def _of(metric, by=None):
+    """Mean of a metric of a weighting, relative to another number where `by` is given."""
+
+    def value(numbers, line):
+        known = [numbers.get(line.source, metric, target) for target in ("", *TARGETS)]
+        known = next((one for one in known if one.known), Estimate())
+        return known if by is None else by(numbers, line, known)
+
+    return value
+
+
+def _share_of_rows(numbers, line, size):
+    rows = numbers.rows(line.source, "effective_sample_size")["rows"]
+    rows = rows[rows > 0]
+    return size.times(1 / rows.mean()) if len(rows) else Estimate()
+
+
+def _worst(metric):
+    """The worst balanced feature's difference, in standard deviations."""
+
+    def value(numbers, line):
+        means = numbers.means_by("part", line.source, metric).dropna()
+        return Estimate(mean=float(means.abs().max())) if len(means) else Estimate()
+
+    return value
+
+
+_SHARE = Measure("share", "share", "more", percent=True)
+_SD = Measure("difference", "", "less", 2)
+
+#: What weights rest on: one line a weighting.
+WEIGHTS = Sheet(
+    "What the weights rest on",
+    each_of("weightings"),
+    (
+        Column("effective_sample_size", "Effective rows", value=_of("effective_sample_size")),
+        Column(
+            "effective_sample_size",
+            "Share of the labeled",
+            value=_of("effective_sample_size", _share_of_rows),
+            measure=_SHARE,
+            show="mean",
+            term="How many rows of weight 1 would say as much, as a share of the labeled rows.",
+        ),
+        Column("largest_weight", "Largest weight", value=_of("largest_weight"), show="mean"),
+        Column("rows_capped", "Rows at the cap", value=_of("rows_capped"), show="mean"),
+        Column(
+            "mean_weight",
+            "Mean weight",
+            value=_of("mean_weight"),
+            show="mean",
+            bound=None,
+            term="1 where the selection model is right.",
+        ),
+        Column(
+            "balance_before",
+            "Largest difference before",
+            value=_worst("balance_before"),
+            measure=_SD,
+            show="mean",
+            term="Largest standardised difference of a feature between the labeled and the target.",
+        ),
+        Column(
+            "balance_after",
+            "Largest difference after",
+            value=_worst("balance_after"),
+            measure=_SD,
+            show="mean",
+            bound=Bound(0.1, "Balanced: differences after weighting of at most 0.1 sd."),
+        ),
+    ),
+    first="Weights",
+    fold=False,
+)
+
+
+def _calibration_gap(numbers, line):
+    means = [
+        numbers.means_by("part", line.source, f"calibration_{which}")
+        for which in ("predicted", "observed")
+    ]
+    gap = (means[0] - means[1]).abs()
+    return Estimate(mean=float(gap.mean())) if len(gap) else Estimate()
+
+
+#: What is known of p(s=1|x): one line a selection model.
+SELECTORS = Sheet(
+    "The models of who is labeled",
+    each_of("selectors"),
+    (
+        Column("auc", "AUC", value=_of("auc"), term="How well it tells labeled from unlabeled rows."),
+        Column(
+            "calibration_predicted",
+            "Calibration gap",
+            value=_calibration_gap,
+            measure=Measure("gap", "", "less", 3),
+            show="mean",
+            bound=Bound(0.03, "Calibrated: predicted and observed shares within 0.03 on average."),
+        ),
+        Column(
+            "share_extreme",
+            "Tiny probabilities",
+            value=_of("share_extreme"),
+            measure=Measure("share", "share", "less", 2, percent=True),
+            show="mean",
+            term="Share of rows that are hardly ever labeled: weights say little of them.",
+        ),
+    ),
+    first="Model",
+    fold=False,
+)
+
+
+def missing_at_random(numbers):
+    """Whether labels look missing at random: a bound of the main method's model against it."""
+    metric = headline(numbers)
+    main = numbers.main
+    if metric is None or main is None or not numbers.method(main)["weights"]:
+        return
+    model = numbers.method(main)["model"]
+    bounds = [
+        one["id"]
+        for one in numbers.methods(swept=False)
+        if numbers.role(one["id"]) == "bound" and one["model"] == model and not one["weights"]
+    ]
+    for bound in bounds[:1]:
+        gap = numbers.against(main, bound, metric)
+        if not gap.bounded:
+            continue
+        better = (gap.low > 0) if numbers.measure(metric).better != "less" else (gap.high < 0)
+        if better:
+            yield (
+                "Seeing the hidden labels helps beyond what weights repair: the labels look "
+                "missing not at random, or the selection model is wrong."
+            )
+        else:
+            yield "No sign that labels are missing not at random: hidden labels help no more than weights."
+
+
+def fits(numbers):
+    """Fits that did not converge fully, and updates that were held back."""
+    rows = numbers.metrics[numbers.metrics["source"].isin([one["id"] for one in numbers.methods()])]
+    converged = rows[(rows["metric"] == "converged") & (rows["target"] != "")]
+    short = converged[converged["value"] < 1]
+    if len(short):
+        names = listing(numbers.label(name) for name in short["source"].unique())
+        yield f"{len(short)} of {count(len(converged), 'fit')} did not converge fully ({names})."
+    held = rows[rows["metric"] == "components_held"]["value"].sum()
+    if held:
+        yield f"{count(int(held), 'component update was', 'component updates were')} held back for lack of rows."
+
+
+def sizes(numbers):
+    """How many rows stand behind the numbers."""
+    parts = []
+    for metric, text in (
+        ("rows_labeled", "labeled"),
+        ("rows_unlabeled", "unlabeled"),
+        ("rows_test", "test"),
+    ):
+        known = numbers.get("labels", metric, "")
+        known = known if known.known else numbers.get("labels", metric)
+        if known.known and known.mean:
+            parts.append(f"{number(known.mean, 0)} {text}")
+    if parts:
+        yield f"{capital(listing(parts))} rows in each of {count(numbers.plan['repeats'], 'random split')}."
+
+
+TRUST = (missing_at_random, WEIGHTS, SELECTORS, fits, sizes)
+
+PAGE = StudyPage(
+    answer=answer,
+    sheets=(results_sheet("general"), results_sheet("unlabeled")),
+    trust=TRUST,
+)

@@ -1,0 +1,380 @@
+"""The one builder of tables for pages: a sheet is declared, its cells follow from the measures.
+
+A `Sheet` says which lines it has and which numbers stand in its columns. How a number is told
+(name, unit, digits, which direction is better) is the measure's to say. Columns without any number
+and sheets without any line are left out, so one declaration serves every study of a kind.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from counterweight.reporting.measures import Measure
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.page.blocks import Cell, Head, Row, Table
+from counterweight.reporting.wording import capital, interval, number, places_for, setting_label
+
+#: Lines beyond which a sheet is folded.
+LONG = 14
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a sheet: whose numbers it has, and where."""
+
+    source: str
+    label: str
+    place: dict = field(default_factory=dict)
+    group: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a value is held against: within, beyond, or open where the interval has both.
+
+    Attributes
+    ----------
+    limit : float
+        In the unit of the column's value.
+    says : str
+        What is judged, in words: it stands under the table.
+    least : bool
+        Whether the value should be at least the limit, not at most.
+    absolute : bool
+        Whether the size counts, whatever the sign.
+    """
+
+    limit: float
+    says: str
+    least: bool = False
+    absolute: bool = False
+
+    def judge(self, estimate):
+        """``within``, ``beyond``, ``open``; "" where there is no value."""
+        if not estimate.known:
+            return ""
+        low, high = (
+            (estimate.low, estimate.high) if estimate.bounded else (estimate.mean, estimate.mean)
+        )
+        if self.absolute:
+            low, high = (
+                0.0 if low <= 0 <= high else min(abs(low), abs(high)),
+                max(abs(low), abs(high)),
+            )
+        if self.least:
+            low, high, limit = -high, -low, -self.limit
+        else:
+            limit = self.limit
+        return "within" if high <= limit else "beyond" if low > limit else "open"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a sheet.
+
+    Attributes
+    ----------
+    metric : str
+        Its measure says how it is told.
+    label : str
+        Head of the column; by default the measure's own label.
+    target : str
+        Population or rows; "" where the metric has none. None: the line's own.
+    source : str or None
+        Whose number it is, where it is not the line's.
+    place : dict
+        What the line's place is changed by, such as ``{"part": "1"}``.
+    show : str
+        ``interval``: mean and 95 % interval; ``mean``; ``sd``: mean (sd over repeats);
+        ``difference``: from the baseline of the study, paired, with its interval; ``printed``:
+        the paper's figure.
+    value : callable or None
+        ``value(numbers, line)`` gives an `Estimate` of what follows from several metrics.
+    bound : Bound or None
+    measure : Measure or None
+        How it is told, where the metric's own measure does not say it.
+    term : str
+        What it means, shown on hover; by default the measure's meaning.
+    """
+
+    metric: str = ""
+    label: str = ""
+    target: str | None = "general"
+    source: str | None = None
+    place: dict = field(default_factory=dict)
+    show: str = "interval"
+    value: Callable | None = None
+    bound: Bound | None = None
+    measure: Measure | None = None
+    term: str = ""
+
+    def address(self, line):
+        place = {**line.place, **self.place}
+        target = place.pop("target", "general") if self.target is None else self.target
+        place.pop("target", None)
+        return (self.source or line.source, self.metric, target), place
+
+    def style(self, numbers):
+        """How it is told: a `Measure`."""
+        return self.measure or numbers.measure(self.metric, self.place.get("measure", ""))
+
+    def estimate(self, numbers, line):
+        """The `Estimate` of a line, in the measure's own unit."""
+        if self.value is not None:
+            return self.value(numbers, line)
+        address, place = self.address(line)
+        if self.show == "printed":
+            return Estimate(mean=numbers.in_print(*address, **place))
+        if self.show == "difference":
+            if numbers.baseline is None or line.source == numbers.baseline:
+                return Estimate()
+            return numbers.against(numbers.baseline, *address, **place)
+        return numbers.get(*address, **place)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A declared table.
+
+    Attributes
+    ----------
+    caption : str or callable
+        ``caption(numbers)`` where it depends on the study.
+    lines : callable
+        ``lines(numbers)`` gives the `Line` of each row, e.g. `each_method`.
+    columns : tuple of Column, or callable
+        ``columns(numbers)`` where they depend on the study.
+    first : str
+        Head of the labels.
+    note : str or callable
+    fold : bool or None
+        Whether it is folded; None: if it is long.
+    """
+
+    caption: str | Callable
+    lines: Callable
+    columns: tuple | Callable
+    first: str = "Method"
+    note: str | Callable = ""
+    fold: bool | None = None
+
+
+def given(what, numbers):
+    """What is declared, or what it is for a study where it is a function of it."""
+    return what(numbers) if callable(what) else what
+
+
+# Lines.
+
+
+def each_method(numbers, sweeps=False):
+    """A line for each method, of one without a sweep; with `sweeps` of each setting of others."""
+    for one in numbers.methods():
+        settings = numbers.settings(one["id"]) if one["sweep"] and sweeps else [""]
+        if one["sweep"] and not sweeps:
+            continue
+        yield from lines_of(numbers, one["id"], settings or [""])
+
+
+def each_setting(numbers):
+    """A line for each method and setting of its sweep."""
+    return each_method(numbers, sweeps=True)
+
+
+def lines_of(numbers, source, settings):
+    """Lines of one method at some settings; a heading above them where it has several."""
+    label, mark = numbers.label(source), mark_of(numbers, source)
+    if list(settings) == [""]:
+        yield Line(source, label, mark=mark)
+        return
+    for rank, setting in enumerate(settings):
+        yield Line(
+            source,
+            setting_label(setting) or label,
+            {"setting": setting},
+            group="" if rank else label,
+            mark=mark,
+        )
+
+
+def mark_of(numbers, source):
+    """Mark of a method's row, by its role."""
+    role = numbers.role(source)
+    return {"bound": "oracle", "baseline": "baseline"}.get(role, "") or (
+        "main" if source == numbers.main else ""
+    )
+
+
+def each_of(kind):
+    """Lines of the plan's ``selectors`` or ``weightings``."""
+
+    def lines(numbers):
+        for one in numbers.plan[kind]:
+            yield Line(one["id"], numbers.label(one["id"]))
+
+    return lines
+
+
+# Cells.
+
+
+def told(estimate, measure, places=None, sign=False):
+    """``(text, bracket)``: a number and its interval as a measure is told.
+
+    Values of measures in per cent, and differences (`sign`) of shares, are multiplied by 100.
+    """
+    unit, factor = told_in(measure, sign)
+    if places is None:
+        places = digits_of(measure, [estimate], sign)
+    scaled = estimate.times(factor)
+    text = number(scaled.mean, places, sign=sign) + (unit if estimate.known else "")
+    return text, interval(scaled.low, scaled.high, places)
+
+
+def told_in(measure, difference=False):
+    """Unit behind a number, with its blank, and the factor."""
+    if difference and measure.unit == "share":
+        return "", 100.0
+    if measure.percent or measure.unit == "relative":
+        return " %", 100.0
+    return "", 1.0
+
+
+def digits_of(measure, estimates, difference=False):
+    """Digits after the point that all numbers of a column have."""
+    if measure.digits is not None:
+        return measure.digits
+    _, factor = told_in(measure, difference)
+    sizes = [
+        abs(factor * value)
+        for one in estimates
+        for value in ((one.mean, one.low, one.high) if difference else (one.mean,))
+        if value and math.isfinite(value)
+    ]
+    if factor == 100.0:
+        return 1 if difference or max(sizes, default=0) >= 1 else 2
+    if measure.unit in {"rows", "updates", "labels", "steps"}:
+        return 0
+    return places_for(sizes[:1] and [sorted(sizes)[len(sizes) // 2]], 2, 3)
+
+
+def _tone(estimate, better):
+    """up or down for a difference whose interval does not hold 0; worse is always down."""
+    if not better or not estimate.bounded:
+        return ""
+    up, down = ("up", "down") if better == "more" else ("down", "up")
+    return up if estimate.low > 0 else down if estimate.high < 0 else ""
+
+
+def _cells(column, numbers, lines):
+    """Cells of a column, one for each line."""
+    measure = column.style(numbers)
+    estimates = [column.estimate(numbers, line) for line in lines]
+    sign = column.show == "difference"
+    places = digits_of(measure, [one for one in estimates if one.known], sign)
+    for one in estimates:
+        text, bracket = told(one, measure, places, sign)
+        if column.show == "sd":
+            unit, factor = told_in(measure)
+            bracket = "" if math.isnan(one.sd) else f"({number(factor * one.sd, places)})"
+        elif column.show in {"mean", "printed"}:
+            bracket = ""
+        grade = column.bound.judge(one) if column.bound else ""
+        yield Cell(text, bracket, grade, _tone(one, measure.better) if sign else "")
+
+
+def _head(column, numbers):
+    measure = column.style(numbers)
+    unit = "points" if column.show == "difference" and measure.unit == "share" else measure.unit
+    text = capital(column.label or measure.label)
+    if column.show == "difference" and not column.label:
+        text = "Difference"
+    if unit and unit not in {"share", "relative"} and unit not in text:
+        text += f", {unit}"
+    return Head(text, column.term or measure.meaning)
+
+
+def build(sheet, numbers, reasons=None, csv=None):
+    """A sheet as a `counterweight.reporting.page.blocks.Table`; None where it has no numbers.
+
+    Parameters
+    ----------
+    sheet : Sheet
+    numbers : counterweight.reporting.numbers.StudyNumbers
+    reasons : dict of str to str, optional
+        Why a method has no result, by its id: its row says so.
+    csv : counterweight.reporting.page.blocks.Link, optional
+    """
+    lines = list(sheet.lines(numbers))
+    columns = list(given(sheet.columns, numbers))
+    made = [list(_cells(column, numbers, lines)) for column in columns]
+    kept = [rank for rank, cells in enumerate(made) if any(cell.text != "–" for cell in cells)]
+    best = _best(columns[kept[0]], numbers, lines) if kept else None
+    rows = []
+    for place, line in enumerate(lines):
+        cells = tuple(made[rank][place] for rank in kept)
+        if all(cell.text == "–" for cell in cells):
+            if line.source in (reasons or {}) and not line.place:
+                rows.append(_failed(line, reasons[line.source]))
+            continue
+        rows.append(Row(line.label, cells, line.group, line.mark, place == best))
+    if not kept or not any(row.cells for row in rows):
+        return None
+    caption = given(sheet.caption, numbers)
+    fold = len(rows) > LONG if sheet.fold is None else sheet.fold
+    return Table(
+        caption,
+        (Head(sheet.first), *(_head(columns[rank], numbers) for rank in kept)),
+        tuple(_said_once(rows)),
+        note=_note(sheet, numbers, [columns[rank] for rank in kept], lines),
+        csv=csv,
+        fold=f"{caption.rstrip('.')} ({len(rows)} rows)" if fold else "",
+    )
+
+
+def _failed(line, reason):
+    return Row(line.label, group=line.group, mark="failed", reason=reason)
+
+
+def _said_once(rows):
+    """A data set that is not there fails every method: its long reason stands once."""
+    last = None
+    for row in rows:
+        if row.reason and row.reason == last:
+            yield replace(row, reason="for the same reason")
+        else:
+            yield row
+        last = row.reason or last
+
+
+def _best(column, numbers, lines):
+    """Place of the best line of a column, of methods that see nothing hidden."""
+    better = column.style(numbers).better
+    if not better or column.value is not None:
+        return None
+    fair = [
+        (column.estimate(numbers, line).mean, place)
+        for place, line in enumerate(lines)
+        if line.mark != "oracle"
+    ]
+    fair = [pair for pair in fair if not math.isnan(pair[0])]
+    if len(fair) < 2:
+        return None
+    return max(fair, key=lambda pair: pair[0] if better == "more" else -pair[0])[1]
+
+
+def _note(sheet, numbers, columns, lines):
+    """What brackets and marks stand for, what is judged by what, and the sheet's own note."""
+    shows = {column.show for column in columns}
+    parts = [given(sheet.note, numbers)]
+    if "sd" in shows:
+        parts.append("Mean (standard deviation over repeats).")
+    if shows & {"interval", "difference"}:
+        parts.append("Brackets: 95 % intervals.")
+    if "difference" in shows and numbers.baseline:
+        parts.append(f"Difference: from {numbers.label(numbers.baseline)}, on the same splits.")
+    parts += [column.bound.says for column in columns if column.bound]
+    if any(line.mark == "oracle" for line in lines):
+        parts.append("† sees what is hidden from all others: a bound, not a competitor.")
+    return " ".join(part for part in parts if part)

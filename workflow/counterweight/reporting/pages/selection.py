@@ -139,8 +139,10 @@ def results_sheet(target):
         return (*made, *(Column(metric, target=target, show="sd") for metric in others))
 
     return Sheet(
-        lambda numbers: numbers.plan["titles"].get(target)
-        or f"Every method on {TARGETS.get(target, target)}",
+        lambda numbers: (
+            {entry["target"]: entry["title"] for entry in numbers.plan["tables"]}.get(target)
+            or f"Every method on {TARGETS.get(target, target)}"
+        ),
         each_method,
         columns,
     )

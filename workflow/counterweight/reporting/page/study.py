@@ -5,25 +5,34 @@ declares nothing still has a whole page: the answer compares the main method wit
 and every measure that was taken stands in a table.
 """
 
+import html
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from counterweight.reporting.page import blocks
-from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told
+from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
 from counterweight.reporting.wording import capital, count, listing, number
 
 #: Populations in print.
+#: Colours of small charts; the same as in `counterweight.reporting.charts.style`.
+BLUE, GREY, INK = "#0072B2", "#767676", "#222222"
+
 TARGETS = {"general": "everyone", "unlabeled": "the unlabeled"}
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a study found: the answer in one sentence, what goes with it, numbers as cards."""
+    """What a study found: the answer in one sentence, what goes with it, numbers as cards.
+
+    ``points`` are what the small chart of the pages above draws: ``(label, Estimate, mark)`` of
+    one measure, the mark "main" or "".
+    """
 
     sentence: str
     more: tuple = ()
     cards: tuple = ()
+    points: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -96,16 +105,20 @@ def difference_in_words(gap, measure):
 
 def recovered(numbers, metric, target="general"):
     """Share of what a bound would gain over the baseline that the main method gains; or NaN."""
-    bounds = [one["id"] for one in numbers.methods(swept=False) if numbers.role(one["id"]) == "bound"]
-    same = [name for name in bounds if numbers.method(name)["model"] == numbers.method(numbers.main)["model"]]
-    for name in same or bounds:
-        base, main, bound = (
-            numbers.get(source, metric, target).mean for source in (numbers.baseline, numbers.main, name)
-        ) if numbers.baseline else (math.nan,) * 3
-        gap = numbers.against(numbers.baseline, name, metric, target) if numbers.baseline else None
-        if gap is not None and gap.bounded and not gap.low <= 0 <= gap.high:
-            return (main - base) / (bound - base)
+    if numbers.baseline is None or numbers.main is None:
+        return math.nan
+    for name in _bounds(numbers):
+        gap = numbers.against(numbers.baseline, name, metric, target)
+        if gap.bounded and not gap.low <= 0 <= gap.high:
+            return numbers.against(numbers.baseline, numbers.main, metric, target).mean / gap.mean
     return math.nan
+
+
+def _bounds(numbers):
+    """Methods that see what is hidden, those of the main method's model first."""
+    known = [one for one in numbers.methods(swept=False) if numbers.role(one["id"]) == "bound"]
+    model = numbers.method(numbers.main)["model"] if numbers.main else None
+    return [one["id"] for one in sorted(known, key=lambda one: one["model"] != model)]
 
 
 def plain_answer(numbers):
@@ -118,14 +131,24 @@ def plain_answer(numbers):
     ]
     if not sentences:
         return None
-    measure = numbers.measure(metric)
-    cards = []
-    for source in dict.fromkeys([numbers.main, numbers.baseline]):
-        known = numbers.get(source, metric, numbers.plan["targets"][0]) if source else None
-        if known is not None and known.known:
+    sources = dict.fromkeys(filter(None, [numbers.main, numbers.baseline, *_bounds(numbers)[:1]]))
+    target = numbers.plan["targets"][0]
+    return Answer(
+        sentences[0], tuple(sentences[1:]), *cards_and_points(numbers, sources, metric, target)
+    )
+
+
+def cards_and_points(numbers, sources, metric, target="general", **place):
+    """Cards and points of the small chart for one metric of some methods."""
+    measure, cards, points = numbers.measure(metric, place.get("measure", "")), [], []
+    for source in sources:
+        known = numbers.get(source, metric, target, **place)
+        if known.known:
             text, bracket = told(known, measure)
             cards.append(blocks.Card(numbers.label(source), text, bracket, capital(measure.label)))
-    return Answer(sentences[0], tuple(sentences[1:]), tuple(cards))
+            mark = "main" if source == numbers.main else ""
+            points.append((numbers.label(source), known.times(told_in(measure)[1]), mark))
+    return tuple(cards), tuple(points)
 
 
 def _a(noun):
@@ -211,8 +234,44 @@ def study_page(page, numbers, context):
         banner=context.banner,
         lead=question,
     )
-    chart = figures[0].narrow if figures else ""
+    chart = small_chart(answer.points)
     return made, blocks.Finding(plan["title"], context.path, question, answer.sentence, chart)
+
+
+def small_chart(points, width=260, row=22, room=110):
+    """A few values with their intervals as a small SVG, the labels left of them.
+
+    Parameters
+    ----------
+    points : sequence of (str, Estimate, str)
+        See `Answer`.
+    """
+    ends = [value for _, one, _ in points for value in (one.mean, one.low, one.high)]
+    ends = [value for value in ends if math.isfinite(value)]
+    if len(points) < 2 or not ends:
+        return ""
+    least, most = min(ends), max(ends)
+    scale = (width - room - 16) / ((most - least) or 1.0)
+
+    def x(value):
+        return f"{room + 8 + scale * (value - least):.1f}"
+
+    parts = []
+    for place, (label, one, mark) in enumerate(points):
+        y, colour = row * place + row / 2, BLUE if mark else GREY
+        if one.bounded:
+            parts.append(
+                f'<path d="M{x(one.low)} {y}H{x(one.high)}" stroke="{colour}" stroke-width="2"/>'
+            )
+        parts.append(f'<circle cx="{x(one.mean)}" cy="{y}" r="4" fill="{colour}"/>')
+        short = label if len(label) < 20 else label[:18] + "…"
+        parts.append(
+            f'<text x="0" y="{y + 4}" font-size="11" fill="{INK}">{html.escape(short)}</text>'
+        )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {row * len(points)}">'
+        f"{''.join(parts)}</svg>"
+    )
 
 
 @dataclass(frozen=True)

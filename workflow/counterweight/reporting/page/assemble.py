@@ -1,4 +1,9 @@
-"""Everything the report stage writes, from whatever measurements are there."""
+"""Everything the report stage writes, from whatever measurements are there.
+
+A family's pages and tables are one job, the index with the claims another, so that one family's
+pages are made anew only when that family changed. Both come from the same functions as the
+report of what is there after a failed run, which is one file.
+"""
 
 import json
 import sys
@@ -8,137 +13,185 @@ from pathlib import Path
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.jobs import log
 from counterweight.files.tables import METRICS, read_table, replacing, write_table
-from counterweight.plan.components import load
+from counterweight.plan.components import reference
 from counterweight.reporting.claims import LAYOUT, decide, load_claims
-from counterweight.reporting.page.report import build_report
-from counterweight.reporting.page.results import StudyResults
-from counterweight.reporting.page.style import save_svg
-from counterweight.reporting.page.tables import all_tables
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page import blocks, contents, site
+from counterweight.reporting.page.drawings import draw_study, drawings
+from counterweight.reporting.page.failures import (
+    failure_block,
+    failures_of,
+    measurements_and_failures,
+    reason_of,
+)
+from counterweight.reporting.page.render import render, render_one
+from counterweight.reporting.page.study import StudyContext, study_page
+
+#: Layout of the findings of a family, for the index.
+FINDINGS = tuple((name, "string") for name in ("study", "title", "href", "question", "answer", "chart"))
 
 
-def first_failure(chain, dated=False):
-    """The first step of a chain whose output is not there, or None.
-
-    Parameters
-    ----------
-    chain : dict
-        ``study``, ``source`` and ``steps``: each step with ``stage``, ``outputs``, ``log``.
-    dated : bool
-        Whether an output older than what it was made from counts as missing: after a run
-        that was cut short it is left from an earlier one.
-
-    Returns
-    -------
-    dict or None
-        ``study``, ``source``, ``stage``, ``reason`` (the end of the log), ``log``, and
-        ``affects``: the sources that have no result for it.
-    """
-    newest = 0.0
-    for step in chain["steps"]:
-        paths = [Path(path) for path in step["outputs"]]
-        absent = [path for path in paths if not path.exists()]
-        dates = [path.stat().st_mtime for path in paths if path.exists()]
-        if not absent and (min(dates) >= newest or not dated):
-            newest = max(dates)
-            continue
-        if absent:
-            reason = _end_of_log(step["log"]) or (
-                f"{listed(absent)}: not made, and no log was written; the run was interrupted or "
-                "an earlier step failed."
-            )
-        else:
-            reason = "Not made anew in this run, which was interrupted: run again."
-        return {
-            "study": step.get("study", chain["study"]),
-            "source": step.get("source", chain["source"]),
-            "stage": step["stage"],
-            "reason": reason,
-            "log": step["log"],
-            "affects": [chain["source"]],
-        }
-    return None
-
-
-def _end_of_log(path):
-    """A log from its last error on; its last lines if it has none."""
-    path = Path(path)
-    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-    errors = [k for k, line in enumerate(lines) if line.startswith("ERROR:")]
-    return "\n".join(lines[errors[-1] :] if errors else lines[-20:])
-
-
-def measurements_and_failures(chains, dated=False):
-    """The metrics of every whole chain, and why the others broke.
-
-    A table behind a broken step may be left from an earlier run, so it is not read. One
-    failed step is one failure, however many results it takes with it. For `dated` see
-    `first_failure`.
-
-    Returns
-    -------
-    metrics : pandas.DataFrame
-    failures : list of dict
-    """
-    import pandas as pd
-
-    tables, failures = [], {}
-    for chain in chains:
-        failure = first_failure(chain, dated)
-        if failure is None:
-            tables.append(read_table(chain["steps"][-1]["outputs"][0]))
-            continue
-        known = failures.setdefault((failure["stage"], failure["log"]), failure)
-        known["affects"] = list(dict.fromkeys(known["affects"] + failure["affects"]))
-    columns = [name for name, _ in METRICS]
-    metrics = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
-    return metrics, list(failures.values())
-
-
-def draw_study(name, shown, metrics, results, folder=None):
-    """Draw the figures of one study; return the paths by figure name.
-
-    They go to `folder`, by default the study's own folder of figures.
-    """
-    paths = {}
-    study = StudyResults(name, shown, metrics, Path(results) / name)
-    for figure in shown["figures"]:
-        paths[figure] = Path(folder or Path(results) / name / "figures") / f"{figure}.svg"
-        save_svg(load("figure", figure)(study), paths[figure])
-        log.info("%s: drew %s", name, figure)
-    return paths
-
-
-def draw(job):
-    """Draw the figures of a study: stage draw."""
-    import pandas as pd
-
-    given = job.given
-    metrics = pd.concat([read_table(path) for path in job.input.metrics], ignore_index=True)
-    draw_study(given["study"], given["shown"], metrics, Path(job.output[0]).parents[2])
-
-
-def report(job):
-    """Assemble the report: stage report."""
-    results = Path(job.output.html).parent
-    assemble(job.given["shown"], job.given["chains"], job.input.claims, results)
-    job.log.info("wrote %s", job.output.html)
-
-
-def assemble(shown, chains, claims_files, results, *, partial=False):
-    """Write the tables, the claims and the report.
+def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=None):
+    """The pages, findings and tables of a family.
 
     Parameters
     ----------
     shown : dict
-        From ``counterweight.reporting.page.plan.report_plan``.
-    chains : list of dict
-        How each table of measurements comes about; see `first_failure`.
-    claims_files : sequence of path
-    results : path
-        Folder of results.
-    partial : bool
-        Whether some chains may be broken. The report then marks what is missing; without
-        it a broken chain is an error.
+        From ``counterweight.reporting.page.plan.report_plan``; studies of other families are
+        passed over.
+    family : str
+    metrics : pandas.DataFrame
+    papers : tuple
+        Claims and printed figures, from `counterweight.reporting.claims.load_claims`.
+    results : Path
+    failures : list of dict
+    draw_in : str, optional
+        Folder to draw the figures in that can be drawn, in place of those of the run.
+
+    Returns
+    -------
+    pages : list of blocks.Page
+    findings : dict of str to blocks.Finding
+        By study.
+    tables : dict of str to pandas.DataFrame
+        By ``{study}-{target}``.
+    """
+    claims, printed = papers
+    pages, findings, tables = [], {}, {}
+    title = contents.family_title(shown, family)
+    for name in contents.families(shown)[family]:
+        plan = shown["studies"][name]
+        numbers = StudyNumbers(name, plan, metrics, results / name, printed)
+        own = failures_of(failures, name, plan["dataset"])
+        reasons = {one["id"]: reason_of(failures, name, one["id"], plan) for one in plan["methods"]}
+        links = []
+        for target in plan["targets"]:
+            tables[f"{name}-{target}"] = reference(plan["sheets"]["table"])(
+                numbers, target, reasons.get
+            )
+            where = "" if len(plan["targets"]) == 1 else f", {target}"
+            links.append(blocks.Link(f"The table as CSV{where}", f"tables/{name}-{target}.csv"))
+        if draw_in is not None:
+            draw_if_possible(numbers, draw_in)
+        context = StudyContext(
+            path=contents.page_of(name),
+            group=title,
+            banner=contents.BANNERS.get(plan["source"], ""),
+            figures=tuple(drawings(draw_in or results, name, plan)),
+            failures=tuple(map(failure_block, own)),
+            links=(*links, *_claims_of(name, claims)),
+            csv=links[0],
+            reasons=reasons,
+        )
+        page, findings[name] = study_page(reference(plan["sheets"]["page"]), numbers, context)
+        pages.append(page)
+    return [site.family_page(shown, family, list(findings.values())), *pages], findings, tables
+
+
+def _claims_of(study, claims):
+    resting = [
+        claim
+        for claim in claims
+        if any(
+            rule.get("study") == study
+            or any(isinstance(rule[side], dict) and rule[side].get("study") == study for side in ("left", "right"))
+            for rule in claim.get("decide", ())
+        )
+    ]
+    titles = list(dict.fromkeys(claim["title"].partition(",")[0] for claim in resting))
+    return site.claims_link([claim["id"] for claim in resting], titles)
+
+
+def draw_if_possible(numbers, folder):
+    """Figures of what is there; one that cannot be drawn is left out, and said."""
+    for figure in numbers.plan["figures"]:
+        try:
+            draw_study(numbers, [figure], folder)
+        except (CounterweightError, KeyError, ValueError, IndexError) as error:
+            log.warning("%s: figure %s cannot be drawn: %s", numbers.name, figure, error)
+
+
+def index_pages(shown, metrics, papers, findings, failures=()):
+    """The index, the claims and the glossary, and the claims as a table."""
+    claims, _ = papers
+    decided = decide(claims, metrics, shown, failures)
+    run = decided[[bool(site.studies_of(decided.iloc[[k]]) & {*shown["studies"]}) for k in range(len(decided))]]
+    run = decided[decided["paper"].isin(run["paper"])]
+    links = [blocks.Link("Every measurement", "tables/metrics.parquet")]
+    if len(run):
+        links.append(blocks.Link("The claims as CSV", "claims.csv"))
+    index = site.index_page(shown, findings, run, list(map(failure_block, failures)), links)
+    pages = [index, site.glossary_page(contents.site_of(shown))]
+    if len(run):
+        pages.append(site.claims_page(run))
+    return pages, decided
+
+
+def draw(job):
+    """Draw the figures of a study: stage draw."""
+    given = job.given
+    metrics = _metrics(job.input.metrics)
+    results = Path(job.output[0]).parents[2]
+    numbers = StudyNumbers(given["study"], given["shown"], metrics, results / given["study"])
+    draw_study(numbers, given["shown"]["figures"], results)
+
+
+def page(job):
+    """The pages and tables of a family: stage report."""
+    given = job.given
+    shown, family = given["shown"], given["family"]
+    results = Path(job.output.findings).parents[1]
+    papers = load_claims(job.input.claims)
+    pages, findings, tables = family_pages(
+        shown, family, _metrics(job.input.metrics), papers, results
+    )
+    for name, table in tables.items():
+        write_table(results / "tables" / f"{name}.parquet", table)
+        with replacing(results / "tables" / f"{name}.csv") as path:
+            table.to_csv(path, index=False)
+    rows = {
+        column: [name if column == "study" else getattr(one, column) for name, one in findings.items()]
+        for column, _ in FINDINGS
+    }
+    write_table(job.output.findings, rows, FINDINGS)
+    write_pages(pages, contents.site_of(shown, given["contents"]), results)
+    job.log.info("wrote the pages of %s", family)
+
+
+def report(job):
+    """The index, the claims, the glossary: stage report."""
+    shown = job.given["shown"]
+    results = Path(job.output.html).parent
+    metrics = _metrics(job.input.metrics)
+    findings = {}
+    for path, family in zip(job.input.findings, contents.families(shown), strict=True):
+        rows = read_table(path).drop(columns="study").to_dict("records")
+        findings[family] = [blocks.Finding(**row) for row in rows]
+    pages, decided = index_pages(shown, metrics, load_claims(job.input.claims), findings)
+    write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
+    write_table(results / "claims.parquet", decided, LAYOUT)
+    with replacing(results / "claims.csv") as path:
+        decided.to_csv(path, index=False)
+    write_pages(pages, contents.site_of(shown), results)
+    job.log.info("wrote %s", job.output.html)
+
+
+def _metrics(paths):
+    import pandas as pd
+
+    return pd.concat([read_table(path) for path in paths], ignore_index=True)
+
+
+def write_pages(pages, known, results):
+    for one in pages:
+        with replacing(Path(results) / one.path) as path:
+            path.write_text(render(one, known), encoding="utf-8")
+
+
+def assemble_what_is_there(shown, chains, claims_files, results):
+    """The report of a run that failed: one file, from the measurements that are there.
+
+    Its figures are drawn aside: in their place, a later run would take them for the whole ones.
 
     Returns
     -------
@@ -146,63 +199,28 @@ def assemble(shown, chains, claims_files, results, *, partial=False):
         Failures.
     """
     results = Path(results)
-    metrics, failures = measurements_and_failures(chains, dated=partial)
-    if failures and not partial:
-        names = listed(f"{failure['study']} {failure['source']}".strip() for failure in failures)
-        raise CounterweightError(f"Measurements are missing ({names}): run the workflow again.")
-    figures = {}
-    for name, study in shown["studies"].items():
-        if partial:
-            drawn = _drawn_if_possible(name, study, metrics, results)
-        else:
-            drawn = {
-                figure: (results / name / "figures" / f"{figure}.svg").read_text(encoding="utf-8")
-                for figure in study["figures"]
-            }
-        figures |= {(name, figure): svg for figure, svg in drawn.items()}
-    claims, printed = load_claims(claims_files)
-    decided = decide(claims, metrics, shown, failures)
-    html = build_report(shown, metrics, decided, failures, figures, printed)
-    tables = {
-        f"{study}-{target}": table
-        for (study, target), table in all_tables(metrics, shown, printed, failures).items()
-    }
-    if not partial:
-        write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
-        for name, table in tables.items():
-            write_table(results / "tables" / f"{name}.parquet", table)
-            with replacing(results / "tables" / f"{name}.csv") as path:
-                table.to_csv(path, index=False)
-        write_table(results / "claims.parquet", decided, LAYOUT)
-        with replacing(results / "claims.csv") as path:
-            decided.to_csv(path, index=False)
+    metrics, failures = measurements_and_failures(chains, dated=True)
+    papers = load_claims(claims_files)
+    findings, pages = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        for family in contents.families(shown):
+            made, known, _ = family_pages(
+                shown, family, metrics, papers, results, failures, draw_in=folder
+            )
+            pages += made
+            findings[family] = list(known.values())
+        above, _ = index_pages(shown, metrics, papers, findings, failures)
     with replacing(results / "report.html") as path:
-        path.write_text(html, encoding="utf-8")
+        path.write_text(render_one(above[:1] + pages + above[1:], contents.site_of(shown)), encoding="utf-8")
     return failures
 
 
-def _drawn_if_possible(name, study, metrics, results):
-    """Figures of what is there, as text; one that cannot be drawn is left out, and said.
-
-    They are drawn aside: in their place, a later run would take them for the whole ones.
-    """
-    drawn = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for figure in study["figures"]:
-            try:
-                paths = draw_study(name, study | {"figures": [figure]}, metrics, results, folder)
-                drawn[figure] = paths[figure].read_text(encoding="utf-8")
-            except (CounterweightError, KeyError, ValueError, IndexError) as error:
-                log.warning("%s: figure %s cannot be drawn: %s", name, figure, error)
-    return drawn
-
-
 def main():
-    """Partial report after a failed run; reads the arguments of `assemble` as JSON."""
+    """Partial report after a failed run; reads the arguments of `assemble_what_is_there` as JSON."""
     given = json.load(sys.stdin)
     try:
-        failures = assemble(
-            given["shown"], given["chains"], given["claims"], given["results"], partial=True
+        failures = assemble_what_is_there(
+            given["shown"], given["chains"], given["claims"], given["results"]
         )
     except CounterweightError as error:
         sys.exit(f"ERROR: {error}")

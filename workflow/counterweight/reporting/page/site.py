@@ -6,100 +6,16 @@ import numpy as np
 
 from counterweight.reporting.claims import OUTCOMES, conditions
 from counterweight.reporting.page import blocks
+from counterweight.reporting.page.contents import (
+    BANNERS,
+    CLAIMS,
+    GLOSSARY,
+    INDEX,
+    families,
+    family_title,
+    page_of,
+)
 from counterweight.reporting.wording import capital, count, digits, interval, listing, number
-
-#: Words of pages that are no measures, for the glossary.
-TERMS = {
-    "baseline": "The method that a study names for others to be compared with.",
-    "95 % interval": (
-        "A range made so that it holds the true value in 95 of 100 such studies. Random splits of "
-        "one table share rows; intervals over splits are widened for that."
-    ),
-    "target": "The people or rows that an answer is meant for.",
-    "labeled": "Rows whose outcome is seen.",
-    "weights": "How many rows of the target each labeled row stands for.",
-    "beyond chance": "The whole interval lies on one side of 0.",
-    "undecided": "The interval holds both what the claim says and what it denies.",
-    "repeat": "One random split into training and test rows.",
-    "bound": "A method that sees what is hidden from all others; no competitor.",
-}
-BANNERS = {
-    "generated": (
-        "Generated data: not a result about the real world. The files were drawn from a known "
-        "model in the layout of the real data set."
-    ),
-    "simulated": (
-        "Simulated study: the points come from a known formula, so that the truth is known."
-    ),
-}
-INDEX, CLAIMS, GLOSSARY = "report.html", "report/claims.html", "report/glossary.html"
-
-
-def page_of(name):
-    """Path of a study's or family's page, below the folder of results."""
-    return f"report/{name}.html"
-
-
-def families(shown):
-    """``{family: [study, ...]}`` in plan order."""
-    grouped = {}
-    for name, study in shown["studies"].items():
-        grouped.setdefault(study["family"], []).append(name)
-    return grouped
-
-
-def family_title(shown, family):
-    """A family in print: as the config says, else its name in words."""
-    known = (shown.get("families") or {}).get(family) or {}
-    return known.get("title") or capital(family.replace("_", " "))
-
-
-def site_of(shown):
-    """What all pages know of each other."""
-    entries = [{"title": "Overview", "path": INDEX, "group": "", "words": ""}]
-    terms = dict(TERMS)
-    for family, names in families(shown).items():
-        title = family_title(shown, family)
-        entries.append(
-            {"title": title, "path": page_of(f"family-{family}"), "group": title, "words": ""}
-        )
-        for name in names:
-            study = shown["studies"][name]
-            labels = [one["label"] for one in study["methods"]]
-            measures = study.get("measures") or {}
-            words = [name, study["dataset"], *labels, *(one["label"] for one in measures.values())]
-            entries.append(
-                {
-                    "title": study["title"],
-                    "path": page_of(name),
-                    "group": title,
-                    "words": " ".join(dict.fromkeys(words)),
-                }
-            )
-            terms |= {
-                one["label"]: one["meaning"] for one in measures.values() if one.get("meaning")
-            }
-    if shown.get("papers", True):
-        entries.append({"title": "Claims of the papers", "path": CLAIMS, "group": "", "words": ""})
-    entries.append({"title": "Glossary", "path": GLOSSARY, "group": "", "words": ""})
-    return blocks.Site(
-        shown["title"], shown["version"], tuple(entries), terms, tuple(facts(shown))
-    )
-
-
-def facts(shown):
-    """What was run, in short sentences."""
-    sources = {study["source"] for study in shown["studies"].values()}
-    said = {
-        "download": "Data: the published files.",
-        "generated": "Data: generated.",
-        "simulated": "Some studies are simulated.",
-        "own": "Data: your own table.",
-    }
-    yield from (text for source, text in said.items() if source in sources)
-    yield f"Seed {shown['seed']}."
-    yield f"Counterweight {shown['version']}."
-
 
 def glossary_page(site):
     rows = [blocks.Row(word, (blocks.Cell(text),)) for word, text in sorted(site.terms.items())]

@@ -1,0 +1,147 @@
+"""Which steps of a run have no result, and why: for the report of what is there."""
+
+from pathlib import Path
+
+from counterweight.errors import listed
+from counterweight.files.tables import METRICS, read_table
+from counterweight.reporting.page import blocks
+
+
+def first_failure(chain, dated=False):
+    """The first step of a chain whose output is not there, or None.
+
+    Parameters
+    ----------
+    chain : dict
+        ``study``, ``source`` and ``steps``: each step with ``stage``, ``outputs``, ``log``.
+    dated : bool
+        Whether an output older than what it was made from counts as missing: after a run
+        that was cut short it is left from an earlier one.
+
+    Returns
+    -------
+    dict or None
+        ``study``, ``source``, ``stage``, ``reason`` (the end of the log), ``log``, and
+        ``affects``: the sources that have no result for it.
+    """
+    newest = 0.0
+    for step in chain["steps"]:
+        paths = [Path(path) for path in step["outputs"]]
+        absent = [path for path in paths if not path.exists()]
+        dates = [path.stat().st_mtime for path in paths if path.exists()]
+        if not absent and (min(dates) >= newest or not dated):
+            newest = max(dates)
+            continue
+        if absent:
+            reason = _end_of_log(step["log"]) or (
+                f"{listed(absent)}: not made, and no log was written; the run was interrupted or "
+                "an earlier step failed."
+            )
+        else:
+            reason = "Not made anew in this run, which was interrupted: run again."
+        return {
+            "study": step.get("study", chain["study"]),
+            "source": step.get("source", chain["source"]),
+            "stage": step["stage"],
+            "reason": reason,
+            "log": step["log"],
+            "affects": [chain["source"]],
+        }
+    return None
+
+
+def _end_of_log(path):
+    """A log from its last error on; its last lines if it has none."""
+    path = Path(path)
+    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+    errors = [k for k, line in enumerate(lines) if line.startswith("ERROR:")]
+    return "\n".join(lines[errors[-1] :] if errors else lines[-20:])
+
+
+def measurements_and_failures(chains, dated=False):
+    """The metrics of every whole chain, and why the others broke.
+
+    A table behind a broken step may be left from an earlier run, so it is not read. One
+    failed step is one failure, however many results it takes with it. For `dated` see
+    `first_failure`.
+
+    Returns
+    -------
+    metrics : pandas.DataFrame
+    failures : list of dict
+    """
+    import pandas as pd
+
+    tables, failures = [], {}
+    for chain in chains:
+        failure = first_failure(chain, dated)
+        if failure is None:
+            tables.append(read_table(chain["steps"][-1]["outputs"][0]))
+            continue
+        known = failures.setdefault((failure["stage"], failure["log"]), failure)
+        known["affects"] = list(dict.fromkeys(known["affects"] + failure["affects"]))
+    columns = [name for name, _ in METRICS]
+    metrics = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+    return metrics, list(failures.values())
+
+
+def failure_of(failures, study, source, dataset=None):
+    """The failure that explains why a source of a study has no result, or None.
+
+    The source's own failure comes first, then one of its study, then one of the
+    data set that the study needs (``study`` empty, ``source`` its name).
+
+    Parameters
+    ----------
+    failures : iterable of dict
+        With ``study``, ``source``, ``stage``, ``reason``, ``log``.
+    """
+    own = failures_of(failures, study, dataset)
+    named = [one for one in own if source in (one["source"], *one.get("affects", ()))]
+    return (named or own or [None])[0]
+
+
+def failures_of(failures, study, dataset=None):
+    """Failures of a study and of the data set that it needs; the study's own first."""
+    own = [one for one in failures if one["study"] == study]
+    shared = [
+        one for one in failures if dataset and not one["study"] and one["source"] == dataset
+    ]
+    return own + shared
+
+
+def last_line(text):
+    """The line of a log that says what went wrong: the last error, else the last line."""
+    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
+    for line in reversed(lines):
+        if line.startswith("ERROR: ") and line != "ERROR: unexpected error":
+            return line.removeprefix("ERROR: ")
+    return lines[-1] if lines else "no reason was logged"
+
+
+def reason_of(failures, study, source, settings):
+    """Why a source of a study has no result, in one line."""
+    failure = failure_of(failures, study, source, settings.get("dataset"))
+    return last_line(failure["reason"]) if failure else "no result was found"
+
+
+def failure_block(failure):
+    """A failure for a page, with what to do about it."""
+    lines = [line for line in str(failure["reason"]).splitlines() if line.strip()]
+    stage = str(failure.get("stage") or "")
+    advice = "Read the log, correct the cause, and run again: only what is missing is made."
+    if "download" in stage:
+        advice = (
+            "Put the file where the message says, or set data_mirror to a folder that has "
+            "it, and run again. Without network, make demo shows the whole workflow on "
+            "generated data."
+        )
+    return blocks.Failure(
+        failure.get("study") or "",
+        failure.get("source") or "",
+        stage,
+        last_line(failure["reason"]),
+        "\n".join(lines[-15:]),
+        failure.get("log") or "",
+        advice,
+    )

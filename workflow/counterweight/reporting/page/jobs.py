@@ -1,0 +1,99 @@
+"""The jobs of the report stage: the figures of a study, the pages of a family, the index."""
+
+import os
+from pathlib import Path
+
+from counterweight.plan import components
+from counterweight.plan.jobs import Job
+from counterweight.reporting.page.contents import families, page_of, site_of
+from counterweight.reporting.page.plan import report_plan, study_plan
+
+_ASSEMBLE = "counterweight.reporting.page.assemble"
+
+
+def draw_job(plan, paths, name):
+    """The job that draws the figures of a study."""
+    study, at = plan["studies"][name], paths.study(name)
+    inputs = {
+        "metrics": paths.measurements([name]),
+        "features": at.features,
+        "labels": at.labels,
+        "truth": at.truth,
+        "selection": [at.selection_model(selector) for selector in study["selectors"]],
+    }
+    shown = study_plan(study)
+    for key in ("sheets", "question"):
+        del shown[key]  # of the pages alone
+    given = {"study": name, "shown": shown}
+    uses = tuple(("figure", figure) for figure in study["figures"])
+    return Job(f"{_ASSEMBLE}:draw", inputs, given, uses)
+
+
+def page_job(plan, paths, family):
+    """The job that makes the pages and tables of a family's studies."""
+    shown = report_plan(plan)
+    names = families(shown)[family]
+    contents = [entry | {"words": ""} for entry in site_of(shown).entries]
+    own = shown | {"studies": {name: shown["studies"][name] for name in names}}
+    tables = [
+        f"{paths.results}/tables/{name}-{target}"
+        for name in names
+        for target in plan["studies"][name]["targets"]
+    ]
+    pages = [f"family-{family}", *names]
+    return Job(
+        f"{_ASSEMBLE}:page",
+        {
+            "metrics": paths.measurements(names),
+            "figures": [path for name in names for path in paths.figures(name)],
+            **_claims(),
+        },
+        {"shown": own, "family": family, "contents": contents},
+        outputs={
+            "findings": f"{paths.results}/findings/{family}.parquet",
+            "pages": [f"{paths.results}/{page_of(name)}" for name in pages],
+            "tables": [f"{table}.parquet" for table in tables],
+            "tables_csv": [f"{table}.csv" for table in tables],
+        },
+        files=_templates(),
+        modules=_sheet_modules(own),
+    )
+
+
+def report_job(plan, paths):
+    """The job that makes the index, the claims and the glossary."""
+    shown = report_plan(plan)
+    findings = [f"{paths.results}/findings/{family}.parquet" for family in families(shown)]
+    return Job(
+        f"{_ASSEMBLE}:report",
+        {"metrics": paths.measurements(), "findings": findings, **_claims()},
+        {"shown": shown},
+        files=_templates(),
+    )
+
+
+def partial_job(plan, paths):
+    """What the report of a failed run is told; see `assemble.main`."""
+    shown = report_plan(plan)
+    claims = _claims()["claims"]
+    return {"shown": shown, "chains": paths.chains(), "claims": claims, "results": paths.results}
+
+
+def _claims():
+    library = components.PACKAGE.parent
+    # Relative, so that a folder that was moved has nothing to do.
+    claims = sorted(os.path.relpath(path) for path in (library / "claims").glob("*.yaml"))
+    return {
+        "claims": claims,
+        "schema": os.path.relpath(components.schema_path("claims.schema.yaml")),
+    }
+
+
+def _templates():
+    return tuple(sorted(map(str, Path(__file__).with_name("templates").glob("*"))))
+
+
+def _sheet_modules(shown):
+    """Modules that the sheets of a plan are in; the page job imports them by name."""
+    references = [ref for study in shown["studies"].values() for ref in study["sheets"].values()]
+    return tuple(sorted({reference.partition(":")[0] for reference in references}))

@@ -19,6 +19,8 @@ from counterweight.errors import CounterweightError
 from counterweight.plan.config import check_folders, resolve
 from counterweight.plan.reading import with_listed_studies
 from counterweight.plan.stages import Stages
+from counterweight.reporting.page.contents import families
+from counterweight.reporting.page.jobs import partial_job
 
 from snakemake.exceptions import WorkflowError
 
@@ -83,13 +85,6 @@ def given_away():
     return [path for gift in jobs if gift for path in gift.outputs.values()]
 
 
-TABLES = [
-    f"{RESULTS}/tables/{study}-{target}"
-    for study, parts in STUDIES.items()
-    for target in parts["targets"]
-]
-
-
 def of_unknown_origin():
     """Whether results came without Snakemake's notes on what each file was made from."""
     notes = Path(".snakemake/metadata")
@@ -118,7 +113,7 @@ def what_was_made():
 
 
 def report_what_is_there():
-    """Make the page from what is there, in such a way that the next run makes it anew.
+    """Make one page from what is there, in such a way that the next run makes it anew.
 
     Snakemake takes outputs that exist for finished ones, so the other outputs of the report,
     which would belong to an earlier run, are removed.
@@ -126,11 +121,10 @@ def report_what_is_there():
     if applying_only():
         # A mistake in a table of new rows says nothing about the studies.
         return
-    given = job("report").given | {"claims": job("report").inputs["claims"]}
     try:
         made = subprocess.run(
             [sys.executable, "-m", "counterweight.reporting.page.assemble"],
-            input=json.dumps(given | {"results": RESULTS}),
+            input=json.dumps(partial_job(PLAN, PATHS)),
             text=True,
         )
         if made.returncode:

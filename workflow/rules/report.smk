@@ -1,9 +1,44 @@
-"""Stage 7, report assembly: tables, claims and one self-contained page.
+"""Stage 7, report assembly: a family's pages and tables, the index, the claims, the glossary.
 
-Needs: every table of measurements and every figure. Makes: tables as Parquet and CSV,
-claims.parquet, report.html. When other jobs failed, `report_what_is_there` makes the page from
-what is there at the end of the run.
+Needs: every table of measurements and every figure. Makes: report.html and the pages in report/,
+tables as Parquet and CSV, claims.parquet. When other jobs failed, `report_what_is_there` makes one
+page from what is there at the end of the run.
 """
+
+for family in families(PLAN):
+
+    rule:
+        name:
+            f"page_{family}"
+        input:
+            **job("page", family).inputs,
+        output:
+            findings=job("page", family).outputs["findings"],
+            pages=report(
+                job("page", family).outputs["pages"],
+                caption="../report/report.rst",
+                category="Pages",
+            ),
+            tables=job("page", family).outputs["tables"],
+            tables_csv=report(
+                job("page", family).outputs["tables_csv"],
+                caption="../report/tables.rst",
+                category="Tables",
+            ),
+        log:
+            PATHS.log("page", family),
+        benchmark:
+            f"{RESULTS}/benchmarks/page/{family}.tsv"
+        conda:
+            ENVIRONMENT
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=10,
+        params:
+            job=spec("page", family),
+        script:
+            "../../scripts/report.py"
 
 
 rule report:
@@ -11,18 +46,18 @@ rule report:
         **job("report").inputs,
     output:
         html=report(
-            f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"
+            f"{RESULTS}/report.html", caption="../report/report.rst", category="Pages"
         ),
         claims=f"{RESULTS}/claims.parquet",
         claims_csv=report(
             f"{RESULTS}/claims.csv", caption="../report/claims.rst", category="Claims"
         ),
+        pages=report(
+            job("report").outputs["pages"],
+            caption="../report/report.rst",
+            category="Pages",
+        ),
         metrics=f"{RESULTS}/tables/metrics.parquet",
-        tables=[f"{table}.parquet" for table in TABLES],
-        tables_csv=[
-            report(f"{table}.csv", caption="../report/tables.rst", category="Tables")
-            for table in TABLES
-        ],
     log:
         f"{RESULTS}/logs/report.log",
     benchmark:

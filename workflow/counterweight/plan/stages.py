@@ -6,6 +6,9 @@ from pathlib import Path
 from counterweight.plan import kinds
 from counterweight.plan.paths import Paths
 
+#: Scripts of what is no stage of its own.
+SCRIPTS = {"page": "report"}
+
 
 class Stages:
     """The jobs of a plan.
@@ -30,7 +33,7 @@ class Stages:
         ----------
         stage : str
         name : str
-            Data set or study; "" for the report.
+            Data set, study, or family of studies (of a page); "" for the report.
         item : str
             Selector, weighting (``weighting-selector``) or method, by id.
 
@@ -40,13 +43,13 @@ class Stages:
             None where there is nothing to do.
         """
         from counterweight.datasets import sources
-        from counterweight.reporting.page import plan as pages
+        from counterweight.reporting.page import jobs
 
         if stage in ("download", "prepare"):
             planned = {"download": sources.download_job, "prepare": sources.prepare_job}[stage]
             return planned(name, self.plan, self.paths)
-        if stage in ("draw", "report"):
-            planned = {"draw": pages.draw_job, "report": pages.report_job}[stage]
+        if stage in ("draw", "page", "report"):
+            planned = getattr(jobs, f"{stage}_job")
             return planned(self.plan, self.paths, *([name] if name else []))
         study = self.plan["studies"][name]
         planned = getattr(kinds.module_of(study), f"plan_{stage}")
@@ -54,7 +57,8 @@ class Stages:
 
     def _spec(self, stage, name="", item=""):
         """The job spec for params; arguments as `job`."""
-        return self.job(stage, name, item).spec(str(self.scripts / f"{stage}.py"))
+        script = SCRIPTS.get(stage, stage)
+        return self.job(stage, name, item).spec(str(self.scripts / f"{script}.py"))
 
     def applied(self):
         """Study whose gift is applied to new rows; see `counterweight.plan.kinds.applied`."""

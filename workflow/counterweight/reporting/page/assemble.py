@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import CounterweightError
 from counterweight.files.jobs import log
 from counterweight.files.tables import METRICS, read_table, replacing, write_table
 from counterweight.plan.components import reference
@@ -28,7 +28,9 @@ from counterweight.reporting.page.render import render, render_one
 from counterweight.reporting.page.study import StudyContext, study_page
 
 #: Layout of the findings of a family, for the index.
-FINDINGS = tuple((name, "string") for name in ("study", "title", "href", "question", "answer", "chart"))
+FINDINGS = tuple(
+    (name, "string") for name in ("study", "title", "href", "question", "answer", "chart")
+)
 
 
 def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=None):
@@ -94,7 +96,10 @@ def _claims_of(study, claims):
         for claim in claims
         if any(
             rule.get("study") == study
-            or any(isinstance(rule[side], dict) and rule[side].get("study") == study for side in ("left", "right"))
+            or any(
+                isinstance(rule[side], dict) and rule[side].get("study") == study
+                for side in ("left", "right")
+            )
             for rule in claim.get("decide", ())
         )
     ]
@@ -115,16 +120,12 @@ def index_pages(shown, metrics, papers, findings, failures=()):
     """The index, the claims and the glossary, and the claims as a table."""
     claims, _ = papers
     decided = decide(claims, metrics, shown, failures)
-    run = decided[[bool(site.studies_of(decided.iloc[[k]]) & {*shown["studies"]}) for k in range(len(decided))]]
-    run = decided[decided["paper"].isin(run["paper"])]
+    run = decided[decided["paper"].isin(site.papers_run(decided, shown["studies"]))]
     links = [blocks.Link("Every measurement", "tables/metrics.parquet")]
     if len(run):
         links.append(blocks.Link("The claims as CSV", "claims.csv"))
     index = site.index_page(shown, findings, run, list(map(failure_block, failures)), links)
-    pages = [index, site.glossary_page(contents.site_of(shown))]
-    if len(run):
-        pages.append(site.claims_page(run))
-    return pages, decided
+    return [index, site.claims_page(run), site.glossary_page(contents.site_of(shown))], decided
 
 
 def draw(job):
@@ -150,7 +151,9 @@ def page(job):
         with replacing(results / "tables" / f"{name}.csv") as path:
             table.to_csv(path, index=False)
     rows = {
-        column: [name if column == "study" else getattr(one, column) for name, one in findings.items()]
+        column: [
+            name if column == "study" else getattr(one, column) for name, one in findings.items()
+        ]
         for column, _ in FINDINGS
     }
     write_table(job.output.findings, rows, FINDINGS)
@@ -211,7 +214,9 @@ def assemble_what_is_there(shown, chains, claims_files, results):
             findings[family] = list(known.values())
         above, _ = index_pages(shown, metrics, papers, findings, failures)
     with replacing(results / "report.html") as path:
-        path.write_text(render_one(above[:1] + pages + above[1:], contents.site_of(shown)), encoding="utf-8")
+        path.write_text(
+            render_one(above[:1] + pages + above[1:], contents.site_of(shown)), encoding="utf-8"
+        )
     return failures
 
 

@@ -104,9 +104,7 @@ def failure_of(failures, study, source, dataset=None):
 def failures_of(failures, study, dataset=None):
     """Failures of a study and of the data set that it needs; the study's own first."""
     own = [one for one in failures if one["study"] == study]
-    shared = [
-        one for one in failures if dataset and not one["study"] and one["source"] == dataset
-    ]
+    shared = [one for one in failures if dataset and not one["study"] and one["source"] == dataset]
     return own + shared
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
-from counterweight.reporting.page.contents import families, page_of, site_of
+from counterweight.reporting.page.contents import CLAIMS, GLOSSARY, families, page_of, site_of
 from counterweight.reporting.page.plan import report_plan, study_plan
 
 _ASSEMBLE = "counterweight.reporting.page.assemble"
@@ -68,6 +68,7 @@ def report_job(plan, paths):
         f"{_ASSEMBLE}:report",
         {"metrics": paths.measurements(), "findings": findings, **_claims()},
         {"shown": shown},
+        outputs={"pages": [f"{paths.results}/{page}" for page in (CLAIMS, GLOSSARY)]},
         files=_templates(),
     )
 

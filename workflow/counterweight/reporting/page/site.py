@@ -1,8 +1,7 @@
 """The pages above those of studies: the index, a page a family, the claims, the glossary."""
 
 import json
-
-import numpy as np
+import math
 
 from counterweight.reporting.claims import OUTCOMES, conditions
 from counterweight.reporting.page import blocks
@@ -17,9 +16,12 @@ from counterweight.reporting.page.contents import (
 )
 from counterweight.reporting.wording import capital, count, digits, interval, listing, number
 
+
 def glossary_page(site):
     rows = [blocks.Row(word, (blocks.Cell(text),)) for word, text in sorted(site.terms.items())]
-    table = blocks.Table("Words of these pages", (blocks.Head("Word"), blocks.Head("Meaning")), rows)
+    table = blocks.Table(
+        "Words of these pages", (blocks.Head("Word"), blocks.Head("Meaning")), rows
+    )
     return blocks.Page(GLOSSARY, "Glossary", (table,))
 
 
@@ -98,6 +100,15 @@ def studies_of(claims):
     return {rule["study"] for rules in claims["rules"] for rule in json.loads(rules)}
 
 
+def papers_run(claims, studies):
+    """Papers that a rule of one of their claims names one of the studies for."""
+    return {
+        claim.paper
+        for claim in claims.itertuples()
+        if any(rule["study"] in studies for rule in json.loads(claim.rules))
+    }
+
+
 def _counts(claims):
     kinds = claims["verdict"].map(short_verdict).value_counts(sort=False)
     for verdict, amount in kinds.items():
@@ -113,7 +124,9 @@ def claims_page(claims):
     return blocks.Page(
         CLAIMS,
         "Claims of the papers",
-        (blocks.Claims(tuple(claim_rows(claims)), filters=True),),
+        (blocks.Claims(tuple(claim_rows(claims)), filters=True),)
+        if len(claims)
+        else (blocks.Sentence("No study of a paper was run, so no claim was looked at."),),
         lead="What the papers say, and what came out here.",
     )
 
@@ -123,7 +136,7 @@ def claim_rows(claims):
     for claim in claims.itertuples():
         places = digits(claim.unit, claim.effect, claim.low, claim.high)
         effect = ""
-        if not np.isnan(claim.effect):
+        if not math.isnan(claim.effect):
             effect = f"{number(claim.effect, places, sign=True)} {claim.unit}".strip()
         rules = json.loads(claim.rules)
         details = [

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from counterweight.reporting.page import blocks
 from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
-from counterweight.reporting.wording import capital, count, listing, number
+from counterweight.reporting.wording import capital, listing, number
 
 #: Populations in print.
 #: Colours of small charts; the same as in `counterweight.reporting.charts.style`.
@@ -219,7 +219,9 @@ def study_page(page, numbers, context):
         blocks.Section(
             "Details",
             (
-                *_tables((*page.details, everything(numbers, _shown(page, numbers))), numbers, context),
+                *_tables(
+                    (*page.details, everything(numbers, _shown(page, numbers))), numbers, context
+                ),
                 *context.links,
             ),
             "details",
@@ -322,7 +324,11 @@ def _trust(parts, numbers, context):
 def _shown(page, numbers):
     """Metrics that the sheets of a page show."""
     metrics = set()
-    for sheet in (*page.sheets, *page.details, *(part for part in page.trust if isinstance(part, Sheet))):
+    for sheet in (
+        *page.sheets,
+        *page.details,
+        *(part for part in page.trust if isinstance(part, Sheet)),
+    ):
         columns = sheet.columns(numbers) if callable(sheet.columns) else sheet.columns
         metrics |= {column.metric for column in columns}
     return metrics

@@ -134,7 +134,10 @@ def results_sheet(target):
     def columns(numbers):
         metrics = numbers.plan["columns"] or COLUMNS
         first, *others = metrics
-        made = [Column(first, target=target, show="sd"), Column(first, target=target, show="difference")]
+        made = [
+            Column(first, target=target, show="sd"),
+            Column(first, target=target, show="difference"),
+        ]
         made.append(Column(first, "In print", target=target, show="printed"))
         return (*made, *(Column(metric, target=target, show="sd") for metric in others))
 
@@ -238,7 +241,9 @@ SELECTORS = Sheet(
     "The models of who is labeled",
     each_of("selectors"),
     (
-        Column("auc", "AUC", value=_of("auc"), term="How well it tells labeled from unlabeled rows."),
+        Column(
+            "auc", "AUC", value=_of("auc"), term="How well it tells labeled from unlabeled rows."
+        ),
         Column(
             "calibration_predicted",
             "Calibration gap",
@@ -319,7 +324,5 @@ def sizes(numbers):
 TRUST = (missing_at_random, WEIGHTS, SELECTORS, fits, sizes)
 
 PAGE = StudyPage(
-    answer=answer,
-    sheets=(results_sheet("general"), results_sheet("unlabeled")),
-    trust=TRUST,
+    answer=answer, sheets=(results_sheet("general"), results_sheet("unlabeled")), trust=TRUST
 )

@@ -1,0 +1,98 @@
+"""How numbers and lists are written, in every table, claim and figure alike."""
+
+import math
+
+from counterweight.files.settings import setting_options
+
+MINUS = "\N{MINUS SIGN}"
+#: Options of settings in print, where a letter is the field's own word.
+OPTIONS = {"keep_rate": "l", "kappa": "κ", "alpha": "α", "eta": "η"}
+
+
+def number(value, digits=2, sign=False):
+    """A number with a true minus sign, thin spaces between thousands, a dash for NaN."""
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "infinite" if value > 0 else f"{MINUS}infinite"
+    text = f"{abs(value):,.{digits}f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    if not float(f"{abs(value):.{digits}f}"):
+        return text
+    return (MINUS if value < 0 else "+" if sign else "") + text
+
+
+def digits(unit_name, *values):
+    """Digits after the point for numbers of a unit.
+
+    Whole numbers for counts, two digits for points; otherwise as many as leave three
+    figures of the largest of `values`, at least two (three for log losses), at most six.
+    """
+    if unit_name in {"rows", "updates"}:
+        return 0
+    if unit_name == "points":
+        return 2
+    return places_for(values, 3 if unit_name.startswith("nats") else 2)
+
+
+def places_for(values, least=2, figures=3, most=6):
+    """Digits after the point that leave some figures of the largest of `values`."""
+    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    if not sizes:
+        return least
+    return min(max(least, figures - 1 - math.floor(math.log10(max(sizes)))), most)
+
+
+def percent(value, places=1):
+    return "–" if value is None or math.isnan(value) else number(100 * value, places) + " %"
+
+
+def chance_text(value):
+    """A chance in per cent that shows 0 and 1 only where it is that."""
+    if value is None or math.isnan(value):
+        return "–"
+    if 0 < value < 0.0005:
+        return "< 0.05 %"
+    if 0.9995 < value < 1:
+        return "> 99.9 %"
+    return percent(value, 0 if value in (0, 1) else 2 if value < 0.01 else 1)
+
+
+def interval(low, high, places=2):
+    """``[low, high]``, or nothing where there is no interval."""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return f"[{number(low, places)}, {number(high, places)}]"
+
+
+def setting_label(setting):
+    """A setting of a sweep in print: ``keep_rate=0.1`` as *l = 0.1*; ``hard`` as it is."""
+    return ", ".join(
+        " = ".join(filter(None, [option_name(key), option_text(value)]))
+        for key, value in setting_options(setting).items()
+    )
+
+
+def option_text(value):
+    """The value of an option in print."""
+    return f"{value:g}" if isinstance(value, float) else value
+
+
+def option_name(option):
+    """``alpha`` as *α*."""
+    return OPTIONS.get(option, option.replace("_", " "))
+
+
+def count(amount, noun, plural=None):
+    """``1 method``, ``2 methods``."""
+    return f"{amount} {noun if amount == 1 else plural or noun + 's'}"
+
+
+def listing(words):
+    """``a, b and c``."""
+    words = [str(word) for word in words]
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def capital(text):
+    """A text with its first letter large."""
+    return text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""What is known of a measure: how it is called, told and judged. Declared, never guessed by name."""
+"""What is known of a measure: how it is called, told and judged. Declared, not guessed."""
 
 from typing import NamedTuple
 

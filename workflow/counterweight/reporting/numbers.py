@@ -1,4 +1,4 @@
-"""Everything that was measured in one study, found by what it is: what pages and figures look at."""
+"""Everything that was measured in one study, found by what it is: for pages and figures."""
 
 import math
 from pathlib import Path

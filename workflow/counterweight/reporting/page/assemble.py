@@ -221,7 +221,7 @@ def assemble_what_is_there(shown, chains, claims_files, results):
 
 
 def main():
-    """Partial report after a failed run; reads the arguments of `assemble_what_is_there` as JSON."""
+    """Report after a failed run; reads the arguments of `assemble_what_is_there` as JSON."""
     given = json.load(sys.stdin)
     try:
         failures = assemble_what_is_there(

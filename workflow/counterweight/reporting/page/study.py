@@ -302,7 +302,8 @@ def default_question(numbers):
     label = numbers.measure(metric).label
     if numbers.baseline in (None, numbers.main):
         return f"What {label} does {numbers.label(numbers.main)} have?"
-    return f"Does {numbers.label(numbers.main)} have a better {label} than {numbers.label(numbers.baseline)}?"
+    main, baseline = numbers.label(numbers.main), numbers.label(numbers.baseline)
+    return f"Does {main} have a better {label} than {baseline}?"
 
 
 def _tables(sheets, numbers, context):
@@ -335,7 +336,7 @@ def _shown(page, numbers):
 
 
 def _counted(numbers):
-    """Counts that must not be hidden, by what the measures declare: unit and that less is better."""
+    """Counts that must not be hidden: of measures that declare so."""
     for metric, declared in (numbers.plan.get("measures") or {}).items():
         if not declared.get("counted"):
             continue

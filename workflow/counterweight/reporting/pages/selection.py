@@ -289,7 +289,10 @@ def missing_at_random(numbers):
                 "missing not at random, or the selection model is wrong."
             )
         else:
-            yield "No sign that labels are missing not at random: hidden labels help no more than weights."
+            yield (
+                "No sign that labels are missing not at random: hidden labels help no more than "
+                "weights."
+            )
 
 
 def fits(numbers):
@@ -302,7 +305,8 @@ def fits(numbers):
         yield f"{len(short)} of {count(len(converged), 'fit')} did not converge fully ({names})."
     held = rows[rows["metric"] == "components_held"]["value"].sum()
     if held:
-        yield f"{count(int(held), 'component update was', 'component updates were')} held back for lack of rows."
+        amount = count(int(held), "component update was", "component updates were")
+        yield f"{amount} held back for lack of rows."
 
 
 def sizes(numbers):
@@ -318,7 +322,8 @@ def sizes(numbers):
         if known.known and known.mean:
             parts.append(f"{number(known.mean, 0)} {text}")
     if parts:
-        yield f"{capital(listing(parts))} rows in each of {count(numbers.plan['repeats'], 'random split')}."
+        splits = count(numbers.plan["repeats"], "random split")
+        yield f"{capital(listing(parts))} rows in each of {splits}."
 
 
 TRUST = (missing_at_random, WEIGHTS, SELECTORS, fits, sizes)

@@ -209,3 +209,85 @@ def test_imports_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
     files = [odd, *components.PACKAGE.rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
     for path in files:
         assert digests.imports(str(path)) == imports_of_the_tree(path.read_text()), path
+
+
+def declarations(tree):
+    """Top-level statements that only declare something for the report."""
+    names = {*digests.DECLARATIONS, "LABEL_BY_NAME", "ROLE_BY_NAME"}
+    for node in tree.body:
+        name = getattr(node.targets[0], "id", "") if isinstance(node, ast.Assign) else ""
+        mapping = name == "MEASURES" or name.endswith("_BY_NAME")
+        if name in names and isinstance(node.value, ast.Dict if mapping else ast.Constant):
+            yield node
+
+
+def code_of_the_tree(text):
+    lines = text.splitlines(keepends=True)
+    for node in reversed([*declarations(ast.parse(text))]):
+        first = node.lineno - 1
+        while not lines[first - 1].strip():
+            first -= 1
+        del lines[first : node.end_lineno]
+    return "".join(lines).rstrip("\n")
+
+
+def test_declarations_left_out_by_the_text_are_those_of_the_syntax_trees(tmp_path):
+    odd = tmp_path / "odd.py"
+    odd.write_text(
+        '"""Doc."""\n\nLABEL_BY_NAME = {"a": "A", "b": "B (c)"}\nROLE = "peer"\nLABEL = "A = (b)"\n'
+        'MEASURES = {\n    "m": {"label": "m"},\n\n    "n": {},\n}\nX = {"LABEL": 1}\n\n'
+        'CAPTION = (\n    "One. "\n    "Two (three)."\n)\nMEASURES = ("a", "b")\n\n\n'
+        'def f():\n    LABEL = "b"\n    return LABEL\n'
+    )
+    assert digests._code(str(odd)) == (
+        b'"""Doc."""\nX = {"LABEL": 1}\nMEASURES = ("a", "b")\n\n\n'
+        b'def f():\n    LABEL = "b"\n    return LABEL\n'
+    )
+    for path in [odd, *components.PACKAGE.rglob("*.py")]:
+        code = digests._code(str(path)).decode().rstrip("\n")
+        assert code == code_of_the_tree(path.read_text()), path
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        'LABEL = "a" "b"',
+        'LABEL = "a"; X = 1',
+        "LABEL = f()",
+        'LABEL = "a" + X',
+        "MEASURES = {} | X",
+    ],
+)
+def test_a_declaration_in_another_form_counts_as_code(tmp_path, odd):
+    path = tmp_path / "odd.py"
+    path.write_text(f"X = 1\n{odd}\n")
+    assert digests._code(str(path)) == path.read_bytes()
+
+
+def test_no_code_reads_a_declaration():
+    """It is in no digest, so a job that went by it could keep results of another."""
+    names = {*digests.DECLARATIONS, "LABEL_BY_NAME", "ROLE_BY_NAME"}
+    for path in components.PACKAGE.rglob("*.py"):
+        tree = components.tree(path)
+        declared = {node.targets[0].id for node in declarations(tree)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                assert node.id not in declared, f"{path} reads {node.id}"
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "counterweight"
+            ):
+                assert not names & {alias.name for alias in node.names}, path
+
+
+def test_a_declaration_changes_no_digest(copy):
+    before = model_digests()
+    path = copy / "models" / "logistic.py"
+    text = path.read_text()
+    label = 'LABEL = "Another name"\nROLE = "peer"\nMEASURES = {\n    "x": {"label": "x"},\n}\n'
+    bare = digests._code(str(path)).decode()
+    at = bare.index("\n\n\nclass ") + 1
+    for changed in (bare, bare[:at] + label + bare[at:], bare[:at] + "\n" + label + bare[at:]):
+        path.write_text(changed)
+        assert model_digests() == before
+    path.write_text(text.replace("class ", "# edited\nclass ", 1))
+    assert model_digests()["logistic"] != before["logistic"]

@@ -7,6 +7,9 @@ that function names in its module; otherwise an edit of one stage would re-run a
 
 A look-up by name cannot be seen in the imports. So each job declares its look-ups, and
 `counterweight.plan.components.load` refuses any other inside a job.
+
+What a module only says about itself for readers of the report, such as a label, is no code: the
+plan reads it and tells it to the jobs that print it. Such statements (`DECLARATIONS`) are left out.
 """
 
 import ast
@@ -17,10 +20,26 @@ from pathlib import Path
 
 from counterweight.plan import components
 
+#: Constants that the plan alone reads, for the report: texts, and mappings of them.
+DECLARATIONS = ("LABEL", "ROLE", "CAPTION", "MEASURES")
+#: Such a statement with the blank lines above it, as a formatter leaves it; in any other form it
+#: counts as code. A test holds it against the syntax trees.
+_DECLARATION = re.compile(
+    rb"\n+(?:(?:LABEL|ROLE|CAPTION) = (?:\"[^\"\\\n]*\"|\(\n(?:[ \t][^\n]*\n)*\))"
+    rb"|(?:MEASURES|(?:LABEL|ROLE)_BY_NAME) = (?:\{[^{}\n]*\}|\{\n(?:[ \t][^\n]*\n|\n)*\}))"
+    rb"(?=\n|\Z)"
+)
+
 
 @functools.lru_cache(None)
 def _source(path):
     return Path(path).read_bytes()
+
+
+@functools.lru_cache(None)
+def _code(path):
+    """A source file without its `DECLARATIONS`."""
+    return _DECLARATION.sub(b"", _source(path))
 
 
 @functools.lru_cache(None)
@@ -166,7 +185,7 @@ def code(script, run="", uses=(), files=(), modules=()):
         sums.update(f"{kind} {name} {module}:{attribute}".encode() + b"\0")
         modules.add(module)
     for module in closure(tuple(sorted(modules))):
-        sums.update(module.encode() + b"\0" + _source(components.path_of(module)) + b"\0")
+        sums.update(module.encode() + b"\0" + _code(components.path_of(module)) + b"\0")
     for path in sorted(files):
         sums.update(Path(path).name.encode() + b"\0" + _source(path) + b"\0")
     return sums.hexdigest()[:16]
@@ -175,5 +194,5 @@ def code(script, run="", uses=(), files=(), modules=()):
 def forget():
     """Read all sources anew: for tests that edit them."""
     components.forget()
-    for cached in (_source, _definitions, imports, closure, part_of, code):
+    for cached in (_source, _code, _definitions, imports, closure, part_of, code):
         cached.cache_clear()

@@ -40,6 +40,7 @@ OPTIONS = {
         "were.",
     },
 }
+LABEL = "rewards are seen of logged actions only"
 LABELS = (
     ("row", "int32"),
     ("role", "string"),

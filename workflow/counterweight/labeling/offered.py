@@ -74,6 +74,7 @@ OPTIONS = {
         "description": "Column of the true threshold, where the truth is known.",
     },
 }
+LABEL = "answers are seen of the offers that were made"
 LABELS = (
     ("repeat", "int16"),
     ("row", "int32"),

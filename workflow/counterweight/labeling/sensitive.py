@@ -32,6 +32,7 @@ OPTIONS = {
         "missing.",
     },
 }
+LABEL = "groups are known of training rows only"
 #: Most groups of one column: beyond it the column is a number or a name, not a group.
 MOST_GROUPS = 50
 #: Prefix of the group columns in the tables of labels and of the truth.

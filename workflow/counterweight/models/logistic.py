@@ -13,6 +13,7 @@ OPTIONS = {
         "description": "Penalty on standardised coefficients, for each row; 0 for none.",
     }
 }
+LABEL = "Logistic regression"
 
 
 class LogisticModel(BinaryClassifier):

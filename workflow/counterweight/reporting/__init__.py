@@ -28,3 +28,16 @@ FIGURES = {
     "heatmap": "counterweight.reporting.charts.filters.heatmap:draw",
     "tree": "counterweight.reporting.charts.filters.tree:draw",
 }
+
+MEASURES = {
+    "metrics": "counterweight.evaluation.metrics.measures",
+    "models": "counterweight.models.measures",
+    "labeling": "counterweight.labeling.measures",
+    "selection": "counterweight.selection.measures",
+    "weighting": "counterweight.weighting.measures",
+    "ranking": "counterweight.evaluation.ranking.measures",
+    "values": "counterweight.evaluation.values.measures",
+    "offers": "counterweight.evaluation.offers.measures",
+    "rates": "counterweight.evaluation.rates.measures",
+    "filters": "counterweight.evaluation.filters.measures",
+}

@@ -25,6 +25,7 @@ OPTIONS = {
         "description": "Relative change of the log-likelihood at which EM stops.",
     },
 }
+LABEL = "Gaussian mixture"
 
 
 class GaussianMixtureSelector(BaseEstimator):

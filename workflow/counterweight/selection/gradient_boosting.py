@@ -18,6 +18,7 @@ OPTIONS = {
         "description": "Largest number of leaves.",
     },
 }
+LABEL = "gradient boosting"
 
 
 class GradientBoostingSelector(BaseEstimator):

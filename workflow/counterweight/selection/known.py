@@ -1,6 +1,7 @@
 """The true selection probability of a generated data set: an oracle."""
 
 OPTIONS = {}
+LABEL = "known"
 
 #: Reads the truth, so everything that builds on it is marked as an oracle.
 ORACLE = True

@@ -12,6 +12,7 @@ OPTIONS = {
         "description": "Penalty on standardised coefficients, for each row; 0 for none.",
     }
 }
+LABEL = "logistic regression"
 
 
 class LogisticSelector(BaseEstimator):

@@ -37,6 +37,7 @@ OPTIONS = {
         "for proxies of one setting only, [] for none.",
     }
 }
+LABEL_BY_NAME = {"equal": "naive", "quadratic": "QP", "relaxed": "relaxed"}
 
 #: An acceptance of the linear program this close to a bound is at the bound.
 BOUND = 1e-7

@@ -6,6 +6,7 @@ from counterweight.errors import CounterweightError
 
 #: The population that each weighting makes the labeled rows stand for.
 TARGET_BY_NAME = {"lemma1": "general", "lemma2": "unlabeled"}
+LABEL_BY_NAME = {"lemma1": "Lemma 1", "lemma2": "Lemma 2"}
 
 
 def general_weights(p, share):

@@ -53,6 +53,7 @@ OPTIONS = {
         "description": "Expected rows of a part from which a leaf counts as large.",
     },
 }
+LABEL = "balance and disclosure on new rows"
 
 
 def evaluate_filter(

@@ -34,6 +34,7 @@ OPTIONS = {
         "description": "Whether to keep the points of each reliability curve.",
     }
 }
+LABEL = "metrics of predictions on test rows"
 
 #: Test rows that lost zeros are weighed by their keep rates.
 WEIGHS = True

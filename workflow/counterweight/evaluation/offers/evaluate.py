@@ -71,6 +71,7 @@ OPTIONS = {
         "within a segment.",
     },
 }
+LABEL = "acceptance, enrolment and revenue"
 #: Numbers of a fitted model that are reported as they are.
 COUNTS = (
     "slopes_at_bound",

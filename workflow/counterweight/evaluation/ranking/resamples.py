@@ -61,6 +61,7 @@ OPTIONS = {
         "description": "Probability with which a deviation may pass the bound.",
     },
 }
+LABEL = "AUC of a fixed ranker on subsampled rows"
 
 #: Numbers in one block of resamples.
 BLOCK = 2_000_000

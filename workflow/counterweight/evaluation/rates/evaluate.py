@@ -75,6 +75,7 @@ OPTIONS = {
         "and a new one needs.",
     },
 }
+LABEL = "rates on named data sets"
 
 
 def evaluate_rates(

@@ -48,6 +48,7 @@ OPTIONS = {
         "description": "Coverage of the intervals.",
     },
 }
+LABEL = "values of policies from logs"
 
 COLUMNS = ("row", "role", "propensity", "reward")
 

@@ -29,6 +29,7 @@ OPTIONS = {
         "description": "Houses up to this latitude are never labeled.",
     },
 }
+LABEL = "only houses near the northern coast are labeled"
 
 
 def coastal(

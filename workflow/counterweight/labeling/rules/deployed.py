@@ -51,6 +51,7 @@ OPTIONS = {
         "description": "Penalty of the deployed model on standardised coefficients, for each row.",
     },
 }
+LABEL = "some rows near the boundary of a deployed model are labeled"
 #: Rows that d1 is chosen from, for each row of it: with 1 there would be nothing to choose.
 CANDIDATES = 1.5
 

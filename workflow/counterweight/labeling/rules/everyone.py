@@ -3,6 +3,7 @@
 import numpy as np
 
 OPTIONS = {}
+LABEL = "every row is labeled"
 #: The rule may label all rows; elsewhere that is a mistake, since nothing is to correct.
 COMPLETE = True
 

@@ -4,6 +4,7 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import numbers
 
 OPTIONS = {}
+LABEL = "rows are labeled with a known chance"
 #: Real data have no known p(s=1|x).
 NEEDS_TRUTH = True
 

@@ -9,6 +9,7 @@ OPTIONS = {
         "description": "Whether people whose spouse is absent count as married.",
     }
 }
+LABEL = "only married people are labeled"
 
 
 def married(frame, truth, rng, *, spouse_absent=False):

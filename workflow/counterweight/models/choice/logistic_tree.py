@@ -47,6 +47,9 @@ OPTIONS = {
         "misclassification is that of Landwehr et al.",
     },
 }
+LABEL = "Logistic model tree"
+ROLE = "peer"
+VALUE_LABELS = {"per_component": {True: "by component"}}
 
 
 #: Arrays that a tree is stored in, by node, and their types.

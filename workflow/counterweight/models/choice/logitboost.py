@@ -46,6 +46,9 @@ OPTIONS = {
         "p = 1/2 for everyone.",
     },
 }
+LABEL = "LogitBoost"
+ROLE = "peer"
+VALUE_LABELS = {"per_component": {True: "by component"}}
 
 
 class Boost:

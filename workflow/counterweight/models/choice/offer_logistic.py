@@ -16,6 +16,12 @@ OPTIONS = {
         "description": "Penalty on standardised coefficients, for each row; 0 for none.",
     },
 }
+LABEL = "Logistic regression"
+ROLE = "peer"
+VALUE_LABELS = {
+    "interactions": {True: "with interactions"},
+    "per_component": {True: "by component"},
+}
 
 
 @dataclass(eq=False, repr=False)

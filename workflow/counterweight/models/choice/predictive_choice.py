@@ -111,6 +111,7 @@ OPTIONS = {
         "description": "hard: the curve of the likeliest segment; soft: the mean over segments.",
     },
 }
+LABEL = "Choice model"
 
 #: The chosen model is run on until a row's log-likelihood rises by less than this share of
 #: the tolerance.

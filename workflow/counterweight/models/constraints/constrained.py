@@ -101,6 +101,12 @@ OPTIONS = {
         "least violation reached, or keep the classifier that has it.",
     },
 }
+LABEL = "Constrained SVM"
+VALUE_LABELS = {
+    "loss": {"ramp": "ramp", "hinge": "hinge"},
+    "method": {"cutting_plane": "by cutting planes"},
+    "start": {"svm": "from the SVM", "deployed": "from the deployed model"},
+}
 #: Fitted numbers, whose arrays have one entry; the others are arrays.
 _NUMBERS = {
     "intercept": float,

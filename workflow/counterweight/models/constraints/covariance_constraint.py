@@ -17,6 +17,9 @@ OPTIONS = {
     **SVM_OPTIONS,
     **MAP_OPTIONS,
 }
+LABEL = "Zafar et al."
+ROLE = "peer"
+RULE = "deterministic"
 
 
 @dataclass(eq=False, repr=False)

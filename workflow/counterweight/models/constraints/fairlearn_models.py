@@ -86,6 +86,11 @@ OPTIONS_BY_NAME = {
         **SVM_OPTIONS,
     },
 }
+LABEL_BY_NAME = {
+    "exponentiated_gradient": "Exponentiated gradient",
+    "threshold_optimizer": "Threshold optimiser",
+}
+ROLE = "peer"
 #: fairlearn's name of each rate, for its threshold optimiser.
 THRESHOLD_NAMES = {
     "demographic_parity": "demographic_parity",

@@ -39,6 +39,9 @@ OPTIONS = {
     **SVM_OPTIONS,
     **MAP_OPTIONS,
 }
+LABEL = "Group thresholds"
+ROLE = "peer"
+RULE = "deterministic"
 
 
 @dataclass(eq=False, repr=False)

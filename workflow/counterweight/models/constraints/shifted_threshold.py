@@ -24,6 +24,9 @@ OPTIONS = {
     **SVM_OPTIONS,
     **MAP_OPTIONS,
 }
+LABEL = "Shifted SVM"
+ROLE = "peer"
+RULE = "deterministic"
 
 #: Rounding that a sum of shares may have.
 ROUNDING = 1e-12

@@ -33,6 +33,7 @@ OPTIONS = {
         "description": "Penalty on standardised coefficients, for each row.",
     },
 }
+LABEL = "{weights} {selector}"
 #: All training rows, unfiltered.
 EVERYONE = "everyone"
 #: Largest entry of the gradient of the mean log loss where the search stops; most steps.

@@ -54,6 +54,7 @@ OPTIONS = {
         "description": "Least eigenvalue of a covariance of standardised features.",
     },
 }
+LABEL = "Class mixtures"
 
 
 class MixtureClassifier(BinaryClassifier):

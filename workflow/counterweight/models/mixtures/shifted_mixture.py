@@ -59,6 +59,7 @@ OPTIONS = {
         "step: new = (1 - lambda) * old + lambda * EM.",
     },
 }
+LABEL = "Shifted mixture"
 
 KINDS = ("priors", "weights", "means", "covariances")
 COVARIANCE_FLOOR = 1e-6

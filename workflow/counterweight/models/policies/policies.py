@@ -71,6 +71,11 @@ OPTIONS_BY_NAME = {
         **REWARD_MODEL,
     },
 }
+LABEL_BY_NAME = {
+    "uniform_policy": "Uniform policy",
+    "imitated_policy": "Imitated policy",
+    "column_policy": "Logged policy",
+}
 #: Seed of the halves for cross-fitting; no part of the config, so that all methods share them.
 HALVES = 2010
 

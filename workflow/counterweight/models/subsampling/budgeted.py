@@ -63,6 +63,17 @@ OPTIONS = {
         "description": "Least rows in a leaf; learner tree only.",
     },
 }
+LABEL = "Tree, {share}"
+VALUE_LABELS = {
+    "share": {
+        "natural": "natural share",
+        "progressive": "progressive sampling",
+        "oversampled": "positives oversampled",
+        "all": "all rows",
+    },
+    "criterion": {"error": "by error", "auc": "by AUC"},
+    "correction": {"odds": "corrected by odds"},
+}
 
 #: Progressive sampling: each step has FACTOR times the rows of the one before, STEPS steps
 #: lead to the budget, and neither class is below LEAST_SHARE of the budget in the end.

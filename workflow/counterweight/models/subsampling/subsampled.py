@@ -62,6 +62,22 @@ OPTIONS = {
         "description": "Least rows in a leaf; learner tree only.",
     },
 }
+LABEL = "{learner}, {correction}"
+VALUE_LABELS = {
+    "learner": {
+        "sgd": "SGD regression",
+        "logistic": "Logistic regression",
+        "boosting": "Gradient boosting",
+        "tree": "Tree",
+    },
+    "correction": {
+        "weights": "weighted",
+        "spline": "spline calibration",
+        "prior": "prior correction",
+        "none": "uncorrected",
+    },
+    "keep_rate": {"balanced": "balanced"},
+}
 #: Bounds of scores and of rewards that are probabilities.
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 

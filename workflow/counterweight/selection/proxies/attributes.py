@@ -66,6 +66,7 @@ OPTIONS_BY_NAME = {
         },
     },
 }
+LABEL_BY_NAME = {"regression_proxy": "regression", "tree_proxy": "tree"}
 
 log = logging.getLogger("counterweight")
 

@@ -22,6 +22,7 @@ from counterweight.selection.proxies.split_search import Search
 from counterweight.selection.proxies.split_steps import step_records, steps
 
 KIND = "filter"
+LABEL = "(α,β)-proxy"
 
 
 class SplitTreeProxy(Proxy):

@@ -1,0 +1,119 @@
+"""How balanced filters are told."""
+
+MEASURES = {
+    "imbalance": {
+        "label": "imbalance",
+        "better": "less",
+        "meaning": "Distance of the groups' shares among the accepted from the target; 0 is "
+        "balanced.",
+    },
+    "imbalance_drawn": {
+        "label": "imbalance of a draw",
+        "better": "less",
+        "meaning": "Imbalance of one sample that was really drawn.",
+    },
+    "disclosivity": {
+        "label": "disclosivity",
+        "better": "less",
+        "meaning": "How much the filter's leaf can tell about somebody's group, beyond the groups' "
+        "shares: 0 tells nothing.",
+    },
+    "disclosivity_rows": {
+        "label": "rows of the most disclosive leaf",
+        "digits": 0,
+        "meaning": "Rows of the leaf that tells most about groups.",
+    },
+    "disclosivity_large": {
+        "label": "disclosivity of large leaves",
+        "better": "less",
+        "meaning": "Disclosivity over leaves that have enough rows to count on.",
+    },
+    "leaves_empty": {
+        "label": "leaves without test rows",
+        "digits": 0,
+        "meaning": "Leaves in which no test row falls.",
+    },
+    "floor": {
+        "label": "least imbalance that any filter has",
+        "better": "less",
+        "meaning": "No filter of this disclosivity can come nearer to the target.",
+    },
+    "collected": {
+        "label": "rows accepted",
+        "better": "more",
+        "digits": 0,
+        "meaning": "Expected number of accepted rows.",
+    },
+    "nothing_accepted": {
+        "label": "filters that accept nobody",
+        "digits": 0,
+        "meaning": "Fits whose filter accepts nobody.",
+    },
+    "group_gain": {
+        "label": "gain of a group's share",
+        "meaning": "Share of a group among the accepted over its share among all.",
+    },
+    "excess_disclosivity": {
+        "label": "disclosivity on test rows beyond training",
+        "better": "less",
+        "meaning": "Disclosivity on test rows minus that on training rows.",
+    },
+    "excess_imbalance": {
+        "label": "imbalance on test rows beyond training",
+        "better": "less",
+        "meaning": "Imbalance on test rows minus that on training rows.",
+    },
+    "bound_disclosivity": {
+        "label": "bound of the disclosivity",
+        "better": "less",
+        "meaning": "What Theorem 3 promises of the disclosivity on new rows; above 1 it says "
+        "nothing.",
+    },
+    "bound_imbalance": {
+        "label": "bound of the imbalance",
+        "better": "less",
+        "meaning": "What Theorem 3 promises of the imbalance on new rows; above 1.41 it says "
+        "nothing.",
+    },
+    "bound_epsilon": {
+        "label": "epsilon of the bound",
+        "better": "less",
+        "meaning": "How far shares in leaves may be off by chance, by Theorem 3.",
+    },
+    "leaf_mass": {
+        "label": "share of rows in a leaf",
+        "meaning": "Share of the rows that fall into a leaf.",
+    },
+    "leaf_acceptance": {
+        "label": "acceptance of a leaf",
+        "meaning": "Chance that somebody in a leaf is accepted.",
+    },
+    "leaf_share": {
+        "label": "share of a group in a leaf",
+        "meaning": "Share of a group among the rows of a leaf.",
+    },
+    "accuracy_worst": {
+        "label": "accuracy in the worst group",
+        "unit": "share",
+        "better": "more",
+        "percent": True,
+        "meaning": "Least accuracy over the groups of a classifier that was trained on the sample.",
+    },
+    "accuracy_group": {
+        "label": "accuracy in a group",
+        "unit": "share",
+        "better": "more",
+        "percent": True,
+        "meaning": "Accuracy in a group of a classifier that was trained on the sample.",
+    },
+    "groups_untested": {
+        "label": "groups without test rows",
+        "digits": 0,
+        "meaning": "Groups that no test row has.",
+    },
+    "rows_accepted": {
+        "label": "rows accepted",
+        "digits": 0,
+        "meaning": "Rows that the filter accepted.",
+    },
+}

@@ -1,0 +1,344 @@
+"""How models of acceptance and their offers are told."""
+
+MEASURES = {
+    "rmse": {
+        "label": "RMSE",
+        "better": "less",
+        "meaning": "Root of the mean squared distance of predicted from true chances of acceptance "
+        "over all offers.",
+    },
+    "rmse_test": {
+        "label": "RMSE on new people",
+        "better": "less",
+        "meaning": "RMSE on people whom the model has not seen.",
+    },
+    "rmse_component": {
+        "label": "RMSE on a component",
+        "better": "less",
+        "meaning": "RMSE among the people of one true segment.",
+    },
+    "rmse_component_test": {
+        "label": "RMSE on new people of a component",
+        "better": "less",
+        "meaning": "RMSE among new people of one true segment.",
+    },
+    "rmse_floor": {
+        "label": "RMSE of the true parameters",
+        "better": "less",
+        "meaning": "RMSE that even the true segments have, since nobody's segment is known for "
+        "sure.",
+    },
+    "rmse_floor_test": {
+        "label": "RMSE of the true parameters on new people",
+        "better": "less",
+        "meaning": "RMSE of the true segments among people whom the model has not seen.",
+    },
+    "kl": {
+        "label": "divergence of the mixtures",
+        "unit": "nats",
+        "better": "less",
+        "meaning": "How different the fitted mixture is from the true one; 0 is the same.",
+    },
+    "mdl": {
+        "label": "description length",
+        "unit": "nats",
+        "better": "less",
+        "meaning": "What it takes to describe the data with a number of segments; the least is "
+        "chosen.",
+    },
+    "components_chosen": {
+        "label": "chosen number of segments",
+        "digits": 0,
+        "meaning": "Number of segments with the least description length.",
+    },
+    "likelihood_drop": {
+        "label": "largest fall of the log-likelihood",
+        "better": "less",
+        "meaning": "Largest relative fall of the log-likelihood between two iterations.",
+    },
+    "closed_form_gap": {
+        "label": "distance of the closed form from the search",
+        "better": "less",
+        "meaning": "Distance of the best offer by formula from the best one on a fine grid.",
+    },
+    "slopes_at_bound": {
+        "label": "slopes at their bound",
+        "digits": 0,
+        "meaning": "Segments in which the offer separates the answers, so that the slope has no "
+        "end.",
+    },
+    "monotone_active": {
+        "label": "segments without a rise",
+        "digits": 0,
+        "meaning": "Segments in which acceptance does not rise with the offer.",
+    },
+    "one_answer_segments": {
+        "label": "segments with one kind of answer",
+        "digits": 0,
+        "meaning": "Segments in which everybody said yes, or everybody no.",
+    },
+    "covariances_at_floor": {
+        "label": "covariances at their floor",
+        "digits": 0,
+        "meaning": "Segments that have shrunk to hardly more than a point.",
+    },
+    "updates_held": {
+        "label": "updates held back",
+        "digits": 0,
+        "meaning": "Updates of a segment that were left out since too few rows belonged to it.",
+    },
+    "rows_missing": {
+        "label": "rows without features",
+        "digits": 0,
+        "meaning": "Rows whose features are missing.",
+    },
+    "components_capped": {
+        "label": "searches that ended at the most segments",
+        "digits": 0,
+        "meaning": "Fits that chose the largest number of segments that was tried.",
+    },
+    "one_answer_models": {
+        "label": "models of one answer",
+        "digits": 0,
+        "meaning": "Models whose rows had one kind of answer.",
+    },
+    "cells_filled": {
+        "label": "cells filled in",
+        "digits": 0,
+        "meaning": "Missing values that were filled in.",
+    },
+    "auc_missing": {
+        "label": "AUC that could not be told",
+        "digits": 0,
+        "meaning": "Fits whose test rows had one kind of answer.",
+    },
+    "component_eta": {
+        "label": "offer at which half accept",
+        "meaning": "Offer at which half of a true segment accept.",
+    },
+    "component_k": {
+        "label": "steepness of acceptance",
+        "meaning": "How sharply acceptance rises with the offer in a true segment.",
+    },
+    "component_imbalance": {
+        "label": "imbalance of answers",
+        "meaning": "How far the share that accepts in a true segment is from one half.",
+    },
+    "component_overlap": {
+        "label": "overlap with other segments",
+        "meaning": "How much a true segment is mixed up with others.",
+    },
+    "offer_variation": {
+        "label": "share of rows whose segment had one offer",
+        "unit": "share",
+        "meaning": "Share of people in segments in which all got the same offer, so that nothing "
+        "can be learned of others.",
+    },
+    "best_offer": {
+        "label": "best offer",
+        "meaning": "Offer that earns most: the median over people.",
+    },
+    "best_offer_low": {
+        "label": "lower quartile of the best offers",
+        "meaning": "A quarter of the people have a best offer below it.",
+    },
+    "best_offer_high": {
+        "label": "upper quartile of the best offers",
+        "meaning": "A quarter of the people have a best offer above it.",
+    },
+    "single_offer": {
+        "label": "best offer to everybody",
+        "meaning": "The one offer to everybody that earns most by the model.",
+    },
+    "single_offer_acceptance": {
+        "label": "share that accepts the one offer",
+        "percent": True,
+        "meaning": "Share that accepts the best single offer, by the model.",
+    },
+    "single_offer_revenue": {
+        "label": "revenue of the one offer",
+        "better": "more",
+        "meaning": "What the best single offer earns for each person, by the model.",
+    },
+    "offers_matched": {
+        "label": "people whose offer was near",
+        "digits": 0,
+        "meaning": "People whose logged offer was near the one that the method would make.",
+    },
+    "offers_unsupported": {
+        "label": "people without a near offer",
+        "digits": 0,
+        "meaning": "People for whom the log has hardly any offer near the one that the method "
+        "would make.",
+    },
+    "offers_bandwidth": {
+        "label": "window of near offers",
+        "meaning": "How near an offer must be to count, on the scale from 0 to 1.",
+    },
+    "revenue_smoothing": {
+        "label": "change of revenue by the window",
+        "meaning": "How much the window of near offers alone changes the revenue.",
+    },
+    "enrolment_predicted": {
+        "label": "predicted enrolment",
+        "digits": 0,
+        "meaning": "How many would accept the offers that were made, by the model.",
+    },
+    "enrolment_actual": {
+        "label": "actual enrolment",
+        "digits": 0,
+        "meaning": "How many accepted the offers that were made.",
+    },
+    "enrolment_true": {
+        "label": "true expected enrolment",
+        "digits": 0,
+        "meaning": "How many would accept the offers that were made, by the true chances.",
+    },
+    "enrolment_error": {
+        "label": "error of the enrolment",
+        "better": "less",
+        "meaning": "Predicted from true enrolment, relative to the people.",
+    },
+    "enrolment_claimed": {
+        "label": "claimed enrolment with best offers",
+        "digits": 0,
+        "meaning": "How many would accept the best offers, by the model itself.",
+    },
+    "enrolment_optimal_true": {
+        "label": "true enrolment with best offers",
+        "digits": 0,
+        "meaning": "How many would accept the model's best offers, by the true chances.",
+    },
+    "enrolment_best_possible": {
+        "label": "best possible enrolment",
+        "digits": 0,
+        "meaning": "How many would accept the offers that really earn most.",
+    },
+    "revenue_predicted": {
+        "label": "predicted revenue",
+        "meaning": "What the offers that were made earn, by the model.",
+    },
+    "revenue_actual": {
+        "label": "actual revenue",
+        "meaning": "What the offers that were made earned.",
+    },
+    "revenue_true": {
+        "label": "true expected revenue",
+        "meaning": "What the offers that were made earn, by the true chances.",
+    },
+    "revenue_error": {
+        "label": "error of the revenue",
+        "better": "less",
+        "meaning": "Predicted from true revenue, relative to it.",
+    },
+    "revenue_claimed": {
+        "label": "claimed revenue with best offers",
+        "meaning": "What the best offers earn, by the model itself.",
+    },
+    "revenue_optimal_true": {
+        "label": "true revenue with best offers",
+        "better": "more",
+        "meaning": "What the model's best offers earn, by the true chances.",
+    },
+    "revenue_best_possible": {
+        "label": "best possible revenue",
+        "meaning": "What the offers that really earn most would earn.",
+    },
+    "revenue_snips": {
+        "label": "SNIPS revenue",
+        "better": "more",
+        "meaning": "What the best offers earn, estimated from people who were offered nearly that.",
+    },
+    "revenue_ips": {
+        "label": "IPS revenue",
+        "better": "more",
+        "meaning": "What the best offers earn, estimated from people who were offered nearly that, "
+        "without normalising.",
+    },
+    "regression_p": {
+        "label": "p value",
+        "meaning": "Chance of so large a coefficient if the quantity had no influence on the "
+        "error.",
+    },
+    "regression_beta": {
+        "label": "standardised coefficient",
+        "meaning": "By how many standard deviations the error changes with one of the quantity.",
+    },
+    "regression_coefficient": {
+        "label": "coefficient",
+        "meaning": "By how much the error changes with the quantity.",
+    },
+    "regression_low": {
+        "label": "lower bound of the coefficient",
+        "meaning": "Lower end of the coefficient's 95 % interval.",
+    },
+    "regression_high": {
+        "label": "upper bound of the coefficient",
+        "meaning": "Upper end of the coefficient's 95 % interval.",
+    },
+    "regression_r2": {
+        "label": "R²",
+        "meaning": "Share of the differences in error that the quantities explain.",
+    },
+    "regression_adjusted_r2": {
+        "label": "adjusted R²",
+        "meaning": "R² less what chance would explain.",
+    },
+    "regression_missing": {
+        "label": "regressions that could not be made",
+        "digits": 0,
+        "meaning": "Fits with too few segments for a regression.",
+    },
+    "enrolment_predicted_low": {
+        "label": "lower bound of the predicted enrolment",
+        "digits": 0,
+        "meaning": "Lower end of the 95 % interval of the predicted enrolment.",
+    },
+    "enrolment_predicted_high": {
+        "label": "upper bound of the predicted enrolment",
+        "digits": 0,
+        "meaning": "Upper end of the 95 % interval of the predicted enrolment.",
+    },
+    "enrolment_claimed_low": {
+        "label": "lower bound of the claimed enrolment with best offers",
+        "digits": 0,
+        "meaning": "Lower end of the 95 % interval of the claimed enrolment with best offers.",
+    },
+    "enrolment_claimed_high": {
+        "label": "upper bound of the claimed enrolment with best offers",
+        "digits": 0,
+        "meaning": "Upper end of the 95 % interval of the claimed enrolment with best offers.",
+    },
+    "revenue_predicted_low": {
+        "label": "lower bound of the predicted revenue",
+        "meaning": "Lower end of the 95 % interval of the predicted revenue.",
+    },
+    "revenue_predicted_high": {
+        "label": "upper bound of the predicted revenue",
+        "meaning": "Upper end of the 95 % interval of the predicted revenue.",
+    },
+    "revenue_claimed_low": {
+        "label": "lower bound of the claimed revenue with best offers",
+        "meaning": "Lower end of the 95 % interval of the claimed revenue with best offers.",
+    },
+    "revenue_claimed_high": {
+        "label": "upper bound of the claimed revenue with best offers",
+        "meaning": "Upper end of the 95 % interval of the claimed revenue with best offers.",
+    },
+    "revenue_snips_low": {
+        "label": "lower bound of the SNIPS revenue",
+        "meaning": "Lower end of the 95 % interval of the SNIPS revenue.",
+    },
+    "revenue_snips_high": {
+        "label": "upper bound of the SNIPS revenue",
+        "meaning": "Upper end of the 95 % interval of the SNIPS revenue.",
+    },
+    "revenue_ips_low": {
+        "label": "lower bound of the IPS revenue",
+        "meaning": "Lower end of the 95 % interval of the IPS revenue.",
+    },
+    "revenue_ips_high": {
+        "label": "upper bound of the IPS revenue",
+        "meaning": "Upper end of the 95 % interval of the IPS revenue.",
+    },
+}

@@ -1,0 +1,148 @@
+"""How fits under constraints are told; rates themselves go by their expressions."""
+
+MEASURES = {
+    "final_objective": {
+        "label": "objective",
+        "better": "less",
+        "meaning": "What the fit makes small, at its end.",
+    },
+    "objective": {
+        "label": "objective at a step",
+        "better": "less",
+        "meaning": "What the fit makes small, after a step.",
+    },
+    "objective_rise": {
+        "label": "largest rise of the objective",
+        "better": "less",
+        "meaning": "Largest change upwards between two steps; below 0 it always fell.",
+    },
+    "objective_unexplained": {
+        "label": "objective minus the measured rates and the penalty",
+        "meaning": "What of the objective the rates and the penalty do not account for.",
+    },
+    "asked_excess_deterministic": {
+        "label": "deterministic excess over what was asked",
+        "unit": "relative",
+        "better": "less",
+        "meaning": "By how much the rule that goes by the sign of the score breaks what was asked; "
+        "below 0 it is kept.",
+    },
+    "asked_excess_randomised": {
+        "label": "randomised excess over what was asked",
+        "unit": "relative",
+        "better": "less",
+        "meaning": "By how much the rule that tosses a coin near the boundary breaks what was "
+        "asked; below 0 it is kept.",
+    },
+    "steps_rising": {
+        "label": "number of convex steps in which the objective rose",
+        "unit": "steps",
+        "better": "less",
+        "meaning": "Convex steps in which the objective rose.",
+    },
+    "steps_violated": {
+        "label": "number of convex steps that left the constraints",
+        "unit": "steps",
+        "better": "less",
+        "meaning": "Convex steps after which a constraint was broken.",
+    },
+    "late_fall": {
+        "label": "share of the objective's fall after step 5",
+        "unit": "share",
+        "meaning": "How much of the fall of the objective comes late.",
+    },
+    "violation": {
+        "label": "violation at a step",
+        "better": "less",
+        "meaning": "By how much a constraint is broken after a step; at most 0 it is kept.",
+    },
+    "largest_violation": {
+        "label": "largest violation",
+        "better": "less",
+        "meaning": "By how much a constraint was broken on the way; at most 0 it was kept.",
+    },
+    "final_violation": {
+        "label": "violation at the end",
+        "better": "less",
+        "meaning": "By how much a constraint is broken at the end; at most 0 it is kept.",
+    },
+    "multiplier": {
+        "label": "multiplier",
+        "meaning": "Price of a constraint: how much the objective would gain if it were loosened.",
+    },
+    "final_gap": {
+        "label": "certified gap",
+        "better": "less",
+        "meaning": "How far the fit can be from the best one of its last step.",
+    },
+    "largest_gap": {
+        "label": "certified gap of a step",
+        "better": "less",
+        "meaning": "How far the fit can be from the best one of a step, at worst.",
+    },
+    "evaluations": {
+        "label": "evaluations",
+        "digits": 0,
+        "meaning": "Passes over the training rows.",
+    },
+    "evaluations_per_step": {
+        "label": "evaluations in a step",
+        "digits": 1,
+        "meaning": "Passes over the training rows in a convex step.",
+    },
+    "bound_gap": {
+        "label": "largest distance of bound and ramp at the current solution",
+        "better": "less",
+        "meaning": "Distance of the convex bound from the rate that it stands for where they "
+        "should meet; 0 is tight.",
+    },
+    "bound_excess": {
+        "label": "least of bound minus ramp",
+        "meaning": "Least distance of the convex bound above the rate; at least 0 it is a bound.",
+    },
+    "penalty": {
+        "label": "penalty",
+        "meaning": "Weight of the coefficients' size in the objective.",
+    },
+    "coefficient_norm": {
+        "label": "norm of the coefficients",
+        "meaning": "Size of the coefficients.",
+    },
+    "feasible": {
+        "label": "share of feasible fits",
+        "better": "more",
+        "meaning": "Whether a fit found a model that keeps all constraints.",
+    },
+    "sign_test_labels": {
+        "label": "labels that a sign test needs",
+        "unit": "labels",
+        "better": "less",
+        "meaning": "Labels that it takes to show that one classifier is better than another.",
+    },
+    "sign_test_drawn": {
+        "label": "rows to draw for a sign test",
+        "unit": "rows",
+        "better": "less",
+        "meaning": "Rows to look at until enough of them are decided differently.",
+    },
+    "labels_needed": {
+        "label": "labels that show the new model is better",
+        "unit": "labels",
+        "better": "less",
+        "meaning": "Labels of rows on which both differ that it takes to show which model is "
+        "better.",
+    },
+    "wins_share": {
+        "label": "share of disagreements won",
+        "unit": "share",
+        "better": "more",
+        "percent": True,
+        "meaning": "Share of the rows decided differently that the new model decides right.",
+    },
+    "disagreement": {
+        "label": "share of disagreements",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Share of rows that both models decide differently.",
+    },
+}

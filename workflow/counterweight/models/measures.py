@@ -1,0 +1,91 @@
+"""How facts about fitted models are told."""
+
+MEASURES = {
+    "log_likelihood": {
+        "label": "unlabeled log-likelihood",
+        "unit": "nats per row",
+        "better": "more",
+        "meaning": "How well a mixture explains the features; more is better.",
+    },
+    "unlabeled_log_likelihood": {
+        "label": "unlabeled log-likelihood of a sweep",
+        "unit": "nats per row",
+        "better": "more",
+        "meaning": "How well a mixture explains the features of unlabeled rows.",
+    },
+    "restart_log_likelihood": {
+        "label": "log-likelihood of a restart",
+        "unit": "nats",
+        "better": "more",
+        "meaning": "How well each start of a fit came to explain its rows.",
+    },
+    "iterations": {"label": "iterations", "digits": 0, "meaning": "Rounds that a fit took."},
+    "converged": {
+        "label": "share of fits that converged",
+        "better": "more",
+        "meaning": "Whether a fit came to rest within its tolerance.",
+    },
+    "components_held": {
+        "label": "component updates held back",
+        "unit": "updates",
+        "better": "less",
+        "meaning": "Updates of a mixture component that were left out since too few rows belonged "
+        "to it.",
+    },
+    "decisions_moved": {
+        "label": "decisions that moved",
+        "unit": "share",
+        "meaning": "Share of test rows whose yes or no changed when the model was moved to the "
+        "target population.",
+    },
+    "log_likelihood_falls": {
+        "label": "falls of the log-likelihood",
+        "digits": 0,
+        "meaning": "Iterations in which the log-likelihood fell.",
+    },
+    "rows_trained": {
+        "label": "rows trained on",
+        "digits": 0,
+        "meaning": "Rows that were left to train on after subsampling.",
+    },
+    "spline_gap": {
+        "label": "distance from the spline of all calibration rows",
+        "better": "less",
+        "meaning": "Largest distance of the calibration curve from that of all rows.",
+    },
+    "predictions_out_of_range": {
+        "label": "predictions beyond the calibration rows",
+        "digits": 0,
+        "meaning": "Test rows whose score is outside of what the calibration saw.",
+    },
+    "rows_bought": {
+        "label": "rows bought",
+        "unit": "rows",
+        "meaning": "Training rows whose label was bought.",
+    },
+    "chosen_share": {
+        "label": "chosen share of positives",
+        "meaning": "Share of positives that a method chose for its training rows.",
+    },
+    "budget_excess": {
+        "label": "rows bought beyond the budget",
+        "unit": "rows",
+        "better": "less",
+        "meaning": "Training rows bought beyond what the budget allows.",
+    },
+    "constant_model": {
+        "label": "share of constant models",
+        "better": "less",
+        "meaning": "Whether a model gives everybody the same answer.",
+    },
+    "rows_without_policy": {
+        "label": "rows without an imitated policy",
+        "digits": 0,
+        "meaning": "Rows in whose cell the imitated policy was never seen.",
+    },
+    "actions_unseen": {
+        "label": "actions never seen",
+        "digits": 0,
+        "meaning": "Actions of the policy that the training log does not have.",
+    },
+}

@@ -1,0 +1,286 @@
+"""What is known of each measure of a study: label, unit, direction, meaning, for the report.
+
+What a family of metrics has in common is declared in modules that `counterweight.reporting`
+lists (`MEASURES`); a component may declare more beside itself. A rate that the config measures is
+told by its expression, never by the name that it was given. The config has the last word.
+"""
+
+import ast
+import functools
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.rates.language import (
+    Number,
+    Operation,
+    Rate,
+    nodes,
+    parse_constraint,
+    parse_expression,
+    set_text,
+)
+from counterweight.plan import components
+
+#: Rates of which less is better, and those of which more is.
+LESS = frozenset(
+    {"error", "false_negative_rate", "false_positive_rate", "churn", "loss_rate"}
+    | {"false_positives", "false_negatives", "errors", "changes", "losses"}
+)
+MORE = frozenset(
+    {"accuracy", "recall", "true_negative_rate", "precision", "win_rate"}
+    | {"true_positives", "true_negatives", "wins"}
+)
+#: Rates that count rows.
+COUNTS = frozenset(
+    {"true_positives", "true_negatives", "false_positives", "false_negatives"}
+    | {"errors", "changes", "wins", "losses"}
+)
+MEANINGS = {
+    "coverage": "Share of rows that get the positive answer",
+    "negative_rate": "Share of rows that get the negative answer",
+    "error": "Share of rows that get the wrong answer",
+    "accuracy": "Share of rows that get the right answer",
+    "recall": "Share of the positive rows that get the positive answer",
+    "false_negative_rate": "Share of the positive rows that get the negative answer",
+    "false_positive_rate": "Share of the negative rows that get the positive answer",
+    "true_negative_rate": "Share of the negative rows that get the negative answer",
+    "precision": "Share of the positive answers that are right",
+    "churn": "Share of rows that get another answer than from the deployed model",
+    "win_rate": "Share of rows that are right where the deployed model is wrong",
+    "loss_rate": "Share of rows that are wrong where the deployed model is right",
+}
+#: Metrics that the protocol of rates takes of each measure; ``{}`` is the measure.
+OF_RATE = {
+    "deterministic": ("deterministic {}", "By the sign of the score."),
+    "randomised": ("randomised {}", "By a coin where the score is near the boundary."),
+    "deployed": ("{} of the deployed model", "Of the model that is in use so far."),
+    "gap": ("test minus training value of the randomised {}", "What does not carry over."),
+}
+
+
+def literal(module, name):
+    """A literal constant of a module, read from its text; None where it has none."""
+    for node in components.tree(components.path_of(module)).body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name:
+            return ast.literal_eval(node.value)
+    return None
+
+
+@functools.lru_cache(None)
+def shared():
+    """What the families of metrics declare, by metric.
+
+    Raises
+    ------
+    CounterweightError
+        Where two families declare one metric in two ways.
+    """
+    merged = {}
+    for module in literal("counterweight.reporting", "MEASURES").values():
+        _add(merged, literal(module, "MEASURES"), module)
+    return merged
+
+
+def _add(merged, more, where):
+    for metric, entry in more.items():
+        if merged.setdefault(metric, entry) != entry:
+            raise CounterweightError(
+                f"{where} declares the metric {metric!r} again, with something else: keep one of "
+                "the two declarations of MEASURES, or give the metric another name."
+            )
+
+
+def own(study, metrics):
+    """What the components of a study and its config declare beyond `shared`, by metric.
+
+    Metrics of a rate stand under ``metric of measure``.
+
+    Parameters
+    ----------
+    study : dict
+        Resolved.
+    metrics : iterable of str
+        Names of the metrics of predictions.
+    """
+    known = dict(shared())
+    for kind, name in _components(study, metrics):
+        _add(known, components.declared(kind, name, "MEASURES", {}), f"The {kind} {name}")
+    declared = {metric: entry for metric, entry in known.items() if metric not in shared()}
+    declared |= of_rates(study)
+    for metric, entry in study.get("measures", {}).items():
+        names = [metric] if metric in known else []
+        names += [name for name in declared if name.endswith(f" of {metric}")]
+        for name in names or [metric]:
+            base = declared.get(name) or known.get(name) or {"label": metric.replace("_", " ")}
+            told = dict(entry)
+            if "label" in told and name != metric:
+                told["label"] = _of_rate(name, told["label"], study)
+            declared[name] = base | told
+    return declared
+
+
+def _components(study, metrics):
+    yield from (("metric", metric) for metric in metrics)
+    yield "protocol", study["evaluation"]["protocol"]
+    yield "labeling", study["labeling"]["rule"]
+    yield "outcome", study["outcome"]["rule"]
+    yield from {("selector", one["selector"]): 0 for one in study["selectors"].values()}
+    yield from {("weighting", one["weighting"]): 0 for one in study["weightings"].values()}
+    yield from {("model", one["model"]): 0 for one in study["methods"].values()}
+
+
+def rates_of(study):
+    """Texts of the rates that a study measures, by name."""
+    return study["evaluation"]["options"].get("measures") or {}
+
+
+def of_rates(study):
+    """Metrics of the rates that a study measures, told by their expressions."""
+    told = {}
+    for name, text in rates_of(study).items():
+        tree = parse_expression(text)
+        label, fields = label_of(tree, text), fields_of(tree)
+        meaning = meaning_of(tree, text)
+        for metric, (words, sense) in OF_RATE.items():
+            entry = fields | {"label": words.format(label), "meaning": f"{meaning}. {sense}"}
+            if metric == "gap":
+                entry["better"] = ""
+            told[f"{metric} of {name}"] = entry
+        if _equal(study):
+            for rule in ("deterministic", "randomised"):
+                metric = f"{rule}_at_equal of {name}"
+                told[metric] = fields | {
+                    "label": _of_rate(metric, label, study),
+                    "meaning": f"{meaning}, where methods come to the same value of another "
+                    "measure.",
+                }
+    return told
+
+
+def _equal(study):
+    """Label of the measure at equal values of which methods are compared; "" for none."""
+    equal = study["evaluation"]["options"].get("equal")
+    if not equal or not rates_of(study):
+        return ""
+    return measure_labels(study)[equal["measure"]]
+
+
+def _of_rate(name, label, study):
+    """Label of a metric of a measure, from the label of the measure."""
+    metric = name.partition(" of ")[0]
+    if metric.endswith("_at_equal"):
+        return f"{metric.removesuffix('_at_equal')} {label} at equal {_equal(study)}"
+    return OF_RATE[metric][0].format(label) if metric in OF_RATE else label
+
+
+def measure_labels(study):
+    """Rates of a study in print, by name: as the config says, else by the expression."""
+    given = study.get("measures", {})
+    return {
+        name: given.get(name, {}).get("label") or label_of(parse_expression(text), text)
+        for name, text in rates_of(study).items()
+    }
+
+
+def _where(rate):
+    """Data set of a rate in words; "" for everyone."""
+    if rate.sets == (("everyone",),):
+        return ""
+    return set_text(rate.sets).replace(" | ", " or ").replace(" & ", " and ").replace("_", " ")
+
+
+def label_of(tree, text):
+    """An expression in print: ``recall on d2``, ``coverage ratio, male to female``, or its text."""
+    if isinstance(tree, Rate):
+        where = _where(tree)
+        label = ("deployed " if tree.deployed else "") + tree.name.replace("_", " ")
+        return f"{label} on {where}" if where else label
+    pair = [getattr(tree, side, None) for side in ("left", "right")]
+    if all(isinstance(side, Rate) for side in pair) and pair[0].name == pair[1].name:
+        word = {"/": "ratio", "-": "difference"}.get(tree.sign)
+        joint = "to" if word == "ratio" else "minus"
+        names = [_where(side) or "everyone" for side in pair]
+        if word and not any(side.deployed for side in pair):
+            return f"{pair[0].name.replace('_', ' ')} {word}, {names[0]} {joint} {names[1]}"
+    return text
+
+
+def meaning_of(tree, text):
+    """What an expression measures, without a stop at the end."""
+    if isinstance(tree, Rate):
+        meaning = MEANINGS.get(tree.name, tree.name.replace("_", " ").capitalize())
+        where = _where(tree)
+        return f"{meaning}, on {where}" if where else meaning
+    named = {rate.name: MEANINGS.get(rate.name) for rate in nodes(tree, Rate)}
+    terms = [
+        f"{name.replace('_', ' ')}: {said[0].lower()}{said[1:]}"
+        for name, said in named.items()
+        if said
+    ]
+    return "; ".join([f"The value of {text}", *terms])
+
+
+def fields_of(tree):
+    """Unit and direction of an expression: a rate is a share, a ratio of rates a plain number."""
+    if isinstance(tree, Rate):
+        if tree.name in COUNTS:
+            return {"unit": "rows", "better": _better(tree), "digits": 0}
+        return {"unit": "share", "percent": True, "better": _better(tree)}
+    if isinstance(tree, Operation):
+        sides = [fields_of(side) for side in (tree.left, tree.right)]
+        if tree.sign == "-" and [side.get("unit") for side in sides] == ["share", "share"]:
+            return {"unit": "share", "percent": True, "better": ""}
+        shares = all(side.get("unit") == "share" for side in sides)
+        if tree.sign == "+" and shares and sides[0]["better"] == sides[1]["better"]:
+            return {"unit": "", "better": sides[0]["better"]}
+    return {"unit": "", "better": ""}
+
+
+def _better(rate):
+    return "less" if rate.name in LESS else "more" if rate.name in MORE else ""
+
+
+def asked_of(study):
+    """What the sweeps of a study ask of one of its measures, read from the constraints.
+
+    ``L <= R / option`` asks that the measure ``L / R`` be at most the inverse of the option,
+    ``L <= option`` and ``L >= option`` ask for the measure ``L`` itself.
+
+    Returns
+    -------
+    dict or None
+        ``measure``, ``option`` and ``form``; the first that fits. None where the constraints ask
+        nothing of a measure.
+    """
+    trees = {name: parse_expression(text) for name, text in rates_of(study).items()}
+    for method in study["methods"].values():
+        for text in _constraints(method["options"]):
+            for one in parse_constraint(text):
+                asked = _asked_by(one)
+                name = next((n for n, tree in trees.items() if asked and tree == asked[0]), None)
+                if name:
+                    return {"measure": name, "option": asked[1], "form": asked[2]}
+    return None
+
+
+def _constraints(options):
+    given = options.get("constraints") or []
+    return [
+        *([given] if isinstance(given, str) else given),
+        *filter(None, [options.get("constraint")]),
+    ]
+
+
+def _asked_by(constraint):
+    """Expression, option and form of what a constraint asks; None for other constraints."""
+    left, sign, right = constraint.left, constraint.sign, constraint.right
+    if sign == ">=" and isinstance(right, Operation):
+        left, sign, right = right, "<=", left
+    option = getattr(right, "name", None)
+    if isinstance(left, Rate) and not isinstance(right, (Rate, Number, Operation)) and option:
+        return left, option, "at_most" if sign == "<=" else "at_least"
+    inverse = isinstance(right, Operation) and right.sign == "/" and isinstance(right.left, Rate)
+    if sign == "<=" and inverse and isinstance(left, Rate):
+        option = getattr(right.right, "name", None)
+        if option and not isinstance(right.right, Rate):
+            return Operation("/", left, right.left), option, "at_most_inverse"
+    return None

@@ -1,0 +1,89 @@
+"""How models of who is labeled, and proxies of groups, are told."""
+
+MEASURES = {
+    "share_extreme": {
+        "label": "share of tiny probabilities",
+        "unit": "share",
+        "better": "less",
+        "percent": True,
+        "meaning": "Share of rows that are hardly ever labeled, so that few labeled rows stand for "
+        "them.",
+    },
+    "isotonic_share": {
+        "label": "share of isotonic calibration",
+        "meaning": "How much of the calibration is by isotonic regression.",
+    },
+    "calibration_predicted": {
+        "label": "predicted chance of a label",
+        "meaning": "Mean predicted p(s=1|x) of a bin.",
+    },
+    "calibration_observed": {
+        "label": "observed share of labels",
+        "meaning": "Share of labeled rows in a bin.",
+    },
+    "overlap_labeled": {
+        "label": "share of labeled rows",
+        "meaning": "Share of the labeled rows in a range of p(s=1|x).",
+    },
+    "overlap_unlabeled": {
+        "label": "share of unlabeled rows",
+        "meaning": "Share of the unlabeled rows in a range of p(s=1|x).",
+    },
+    "distance": {
+        "label": "distance of the hull from the target",
+        "better": "less",
+        "meaning": "How near the groups' shares can come to the target by any acceptance of the "
+        "leaves.",
+    },
+    "reached": {
+        "label": "share of fits that reach the target",
+        "better": "more",
+        "meaning": "Whether some acceptance of the leaves meets the target.",
+    },
+    "hull_gap": {
+        "label": "slack of the nearest point",
+        "better": "less",
+        "meaning": "How far the nearest point of the hull is known to be from the best one.",
+    },
+    "leaves": {"label": "number of leaves", "digits": 0, "meaning": "Leaves of a tree."},
+    "height": {
+        "label": "height of the tree",
+        "digits": 0,
+        "meaning": "Splits on the way to the deepest leaf.",
+    },
+    "splits": {"label": "number of splits", "digits": 0, "meaning": "Splits of a tree."},
+    "smallest_leaf_rows": {
+        "label": "rows of the smallest leaf",
+        "digits": 0,
+        "meaning": "Training rows of the smallest leaf.",
+    },
+    "split_shrink": {
+        "label": "remaining share of the distance after a split",
+        "better": "less",
+        "meaning": "Largest share of the distance to the target that a split leaves.",
+    },
+    "lemma3_splits": {
+        "label": "splits that meet Lemma 3",
+        "digits": 0,
+        "meaning": "Splits that meet the conditions under which Lemma 3 promises progress.",
+    },
+    "lemma3_shrink": {
+        "label": "remaining share after a split of Lemma 3",
+        "better": "less",
+        "meaning": "Largest share of the distance that a split within the conditions of Lemma 3 "
+        "leaves.",
+    },
+    "disclosivity_nodes": {
+        "label": "disclosivity of all nodes",
+        "better": "less",
+        "meaning": "Largest disclosivity over all nodes of a tree, not its leaves alone.",
+    },
+    "attribute_accuracy": {
+        "label": "accuracy for the group",
+        "meaning": "Share of people whose group the proxy predicts right.",
+    },
+    "attribute_majority": {
+        "label": "largest group",
+        "meaning": "Share of people in the largest group: what guessing it would score.",
+    },
+}

@@ -1,0 +1,68 @@
+"""How weights are told, and the acceptance of leaves."""
+
+MEASURES = {
+    "effective_sample_size": {
+        "label": "effective rows",
+        "digits": 0,
+        "meaning": "How many rows of equal weight would say as much as the weighted ones.",
+    },
+    "effective_share": {
+        "label": "share of effective rows",
+        "better": "more",
+        "meaning": "Effective rows over labeled rows.",
+    },
+    "largest_weight": {"label": "largest weight", "meaning": "Largest weight after the cap."},
+    "largest_uncapped": {
+        "label": "largest weight before the cap",
+        "meaning": "Largest weight before the cap.",
+    },
+    "rows_capped": {
+        "label": "rows at the cap",
+        "unit": "rows",
+        "better": "less",
+        "meaning": "Rows whose weight was cut to the cap.",
+    },
+    "rows_zero": {
+        "label": "rows of weight zero",
+        "digits": 0,
+        "meaning": "Labeled rows that count for nothing.",
+    },
+    "mean_weight": {
+        "label": "mean weight",
+        "meaning": "1 where the model of who is labeled is right.",
+    },
+    "balance_before": {
+        "label": "imbalance before weighting",
+        "unit": "sd",
+        "meaning": "Mean of a feature over the labeled rows minus its mean over the target, in "
+        "standard deviations.",
+    },
+    "balance_after": {
+        "label": "imbalance after weighting",
+        "unit": "sd",
+        "meaning": "Weighted mean of a feature minus its mean over the target, in standard "
+        "deviations.",
+    },
+    "balance_z": {
+        "label": "imbalance",
+        "unit": "standard errors",
+        "meaning": "Imbalance after weighting over its standard error.",
+    },
+    "acceptance_rate": {
+        "label": "acceptance rate",
+        "better": "more",
+        "percent": True,
+        "meaning": "Share of people that the filter accepts.",
+    },
+    "imbalance_expected": {
+        "label": "imbalance of the realised distribution",
+        "better": "less",
+        "meaning": "Distance from the target of the groups' shares that the acceptance should "
+        "give.",
+    },
+    "disclosivity_expected": {
+        "label": "expected disclosivity",
+        "better": "less",
+        "meaning": "Disclosivity of the leaves among the training rows.",
+    },
+}

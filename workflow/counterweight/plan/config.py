@@ -13,6 +13,7 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components, kinds
+from counterweight.plan.labels import add_labels
 from counterweight.plan.methods import add_starts, method_id, options_of, resolved_method
 from counterweight.plan.mistakes import nearest, told
 
@@ -271,6 +272,8 @@ def _resolved_study(name, study, plan):
     study = {
         "id": name,
         "title": name,
+        "question": "",
+        "measures": {},
         "paired_with": None,
         "repeats": plan["repeats"],
         "test_share": plan["test_share"],
@@ -287,7 +290,7 @@ def _resolved_study(name, study, plan):
             f"studies.{name}: the labeling rule {rule} labels every row, so there is no unlabeled "
             "population: set targets: [general]."
         )
-    selectors = {}
+    selectors, given_labels = {}, {"selection": {}, "models": {}}
     for item in study.pop("selection"):
         identity = item.get("name", item["selector"])
         if identity in selectors:
@@ -301,6 +304,8 @@ def _resolved_study(name, study, plan):
         }
         own = kind.ITEM_KEYS.get("selection", {})
         selectors[identity] |= {key: item.get(key, default) for key, default in own.items()}
+        if "label" in item:
+            given_labels["selection"][identity] = item["label"]
     weightings = {}
     listed_weightings = study.pop("weighting")
     names = [item["weighting"] for item in listed_weightings]
@@ -330,6 +335,8 @@ def _resolved_study(name, study, plan):
                 f"{where} is a second method called {identity!r}: give it a name of its own."
             )
         methods[identity] = resolved_method(where, item, study, plan)
+        if "label" in item:
+            given_labels["models"][identity] = item["label"]
     for index, (identity, item) in enumerate(zip(list(methods), listed_methods, strict=True)):
         add_starts(f"studies.{name}.models[{index}]", identity, item, study, plan)
     kind.finish(name, study)
@@ -347,4 +354,5 @@ def _resolved_study(name, study, plan):
             f"studies.{name}.baseline is {study['baseline']!r}, which is swept: the others need "
             "one method to be compared with."
         )
+    add_labels(name, study, given_labels)
     return study

@@ -22,6 +22,7 @@ def resolved_method(where, item, study, plan):
         "options": options_of("model", item["model"], given),
         "reported": True,
         "starts": {},
+        "role": item.get("role"),
     }
     starts = components.declared("model", item["model"], "STARTS")
     if starts and (item.get("weights") or item.get("oracle")):

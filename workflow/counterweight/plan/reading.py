@@ -2,7 +2,7 @@
 
 Snakemake merges ``config.yaml`` with what ``--configfile`` and ``--config`` give. What comes out
 lists files of studies under ``studies_of``, and has studies, or changes to listed ones, under
-``studies``. `with_listed_studies` makes one config of it, which
+``studies`` (titles of their families under ``families``). `with_listed_studies` makes one config of it, which
 `counterweight.plan.config.resolve` checks.
 """
 
@@ -74,7 +74,9 @@ def with_listed_studies(config, given, folder):
     inline = config.get("studies", {})
     if not isinstance(inline, Mapping):
         return config  # not what the schema asks for, which says so
-    listed = _listed_studies(entries, Path(folder))
+    listed, families = _listed_studies(entries, Path(folder))
+    if isinstance(config.get("families", {}), Mapping):
+        config["families"] = updated(families, config.get("families", {}))
     # As Snakemake merges files: what is on top decides the order, too.
     studies = updated(updated(copy.deepcopy(dict(inline)), listed), inline)
     if not studies:
@@ -95,15 +97,17 @@ def with_listed_studies(config, given, folder):
 
 
 def _listed_studies(entries, folder):
-    """Studies of all listed files, by name, in the order of the list."""
+    """Studies of all listed files, by name, in the order of the list; and families."""
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
         raise CounterweightError(
             f"studies_of must be a list of names or paths of files of studies, not {entries!r}."
         )
-    studies, files = {}, {}
+    studies, files, families = {}, {}, {}
     for entry in entries:
         path = _path(entry, folder)
-        for name, study in _studies_in(path).items():
+        content = _content_of(path)
+        families = updated(families, content.get("families") or {})
+        for name, study in content["studies"].items():
             if name in studies:
                 where = f"both in {files[name]} and in {path}"
                 if files[name] == path:
@@ -113,7 +117,7 @@ def _listed_studies(entries, folder):
                     "list one file."
                 )
             studies[name], files[name] = study, path
-    return studies
+    return studies, families
 
 
 def _path(entry, folder):
@@ -136,7 +140,8 @@ def _path(entry, folder):
     return path
 
 
-def _studies_in(path):
+def _content_of(path):
+    """What a file of studies holds: ``studies``, and maybe ``families``."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # a safe loader
     except (OSError, UnicodeDecodeError) as error:
@@ -148,14 +153,18 @@ def _studies_in(path):
             f"The file of studies {path} is not valid YAML{where}: "
             f"{getattr(error, 'problem', None) or error}."
         ) from error
-    if not isinstance(content, dict) or list(content) != ["studies"]:
+    if not isinstance(content, dict) or {*content} - {"families"} != {"studies"}:
         raise CounterweightError(
-            f"The file of studies {path} must have one key, studies, with the studies by name "
-            "under it; other settings belong in the config."
+            f"The file of studies {path} must have the key studies, with the studies by name under "
+            "it, and may have families, with their titles; other settings belong in the config."
         )
     if not isinstance(content["studies"], dict) or not content["studies"]:
         raise CounterweightError(f"The file of studies {path} has no study by name under studies.")
-    return content["studies"]
+    if not isinstance(content.get("families", {}), dict):
+        raise CounterweightError(
+            f"families in the file of studies {path} must be a mapping of names to titles."
+        )
+    return content
 
 
 def updated(config, changes):

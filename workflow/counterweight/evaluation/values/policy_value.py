@@ -49,6 +49,14 @@ OPTIONS = {
     },
 }
 LABEL = "values of policies from logs"
+VALUE_LABELS = {
+    "measure": {
+        "ips": "IPS",
+        "ips_lost": "IPS without the count",
+        "snips": "SNIPS",
+        "dr": "Doubly robust",
+    },
+}
 
 COLUMNS = ("row", "role", "propensity", "reward")
 

@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 
 from counterweight import __version__
-from counterweight.plan import components, kinds
+from counterweight.plan import components, kinds, measures
 from counterweight.plan.jobs import Job
+from counterweight.plan.labels import sees_truth, told
 
+#: Family of studies that name none.
+OWN_FAMILY = "studies"
 _ASSEMBLE = "counterweight.reporting.page.assemble"
 
 
@@ -20,8 +23,10 @@ def draw_job(plan, paths, name):
         "truth": at.truth,
         "selection": [at.selection_model(selector) for selector in study["selectors"]],
     }
-    shown = study_plan(study)
-    del shown["sheets"]  # of the report alone
+    shown = study_plan(study, plan["metrics"])
+    for key in ("sheets", "captions", "question"):
+        del shown[key]  # of the pages alone
+    shown["measures"] = measures.shared() | shown["measures"]
     given = {"study": name, "shown": shown}
     uses = tuple(("figure", figure) for figure in study["figures"])
     return Job(f"{_ASSEMBLE}:draw", inputs, given, uses)
@@ -39,15 +44,11 @@ def report_job(plan, paths):
         "schema": os.path.relpath(components.schema_path("claims.schema.yaml")),
     }
     given = {"shown": report_plan(plan), "chains": paths.chains()}
-    # Their captions stand on the page.
-    drawn = {figure for study in plan["studies"].values() for figure in study["figures"]}
-    uses = tuple(("figure", figure) for figure in sorted(drawn))
     templates = Path(__file__).with_name("templates").glob("*")
     return Job(
         f"{_ASSEMBLE}:report",
         inputs,
         given,
-        uses,
         files=tuple(sorted(map(str, templates))),
         modules=sheet_modules(given["shown"]),
     )
@@ -77,22 +78,52 @@ def report_plan(plan):
         "version": __version__,
         "data_source": plan["data_source"],
         "seed": plan["seed"],
-        "studies": {name: study_plan(study) for name, study in plan["studies"].items()},
+        "families": families_of(plan),
+        "measures": measures.shared(),
+        "studies": {
+            name: study_plan(study, plan["metrics"]) for name, study in plan["studies"].items()
+        },
     }
 
 
-def study_plan(study):
-    """The part of a resolved study that the report shows."""
+def families_of(plan):
+    """Title and question of each family of the studies, by its name, in their order."""
+    known = plan["families"]
+    return {
+        family: {"title": family.replace("_", " ").capitalize(), "question": ""}
+        | ({"title": "Your studies"} if family == OWN_FAMILY else {})
+        | known.get(family, {})
+        for family in dict.fromkeys(study["family"] for study in plan["studies"].values())
+    }
+
+
+def study_plan(study, metrics=()):
+    """The part of a resolved study that the report shows.
+
+    Parameters
+    ----------
+    study : dict
+    metrics : iterable of str
+        Metrics of predictions, by name.
+
+    Returns
+    -------
+    dict
+        JSON-able. ``measures`` are those that the study has beyond what all share; see
+        `counterweight.reporting.measures.with_measures`.
+    """
     shown = {
         key: study[key]
         for key in (
             "title",
+            "question",
             "family",
             "dataset",
             "source",
             "repeats",
             "test_share",
             "targets",
+            "main",
             "baseline",
             "figures",
             "columns",
@@ -101,39 +132,76 @@ def study_plan(study):
     }
     shown["sheets"] = kinds.module_of(study).PAGE
     shown |= kinds.module_of(study).shown(study)
+    protocol, options = study["evaluation"]["protocol"], study["evaluation"]["options"]
     shown["protocol"] = {
-        "name": study["evaluation"]["protocol"],
-        "options": study["evaluation"]["options"],
+        "name": protocol,
+        "label": components.declared("protocol", protocol, "LABEL", protocol.replace("_", " ")),
+        "options": options,
+        "asked": options.get("asked") or measures.asked_of(study),
     }
+    shown["dataset_title"] = components.declared("dataset", study["dataset"], "TITLE", "")
+    rule = study["labeling"]["rule"]
+    shown["labeling"] = components.declared("labeling", rule, "LABEL", rule.replace("_", " "))
+    shown["captions"] = {
+        figure: components.declared("figure", figure, "CAPTION", "") for figure in study["figures"]
+    }
+    shown["measures"] = measures.own(study, metrics)
+    shown["labels"] = components.declared("protocol", protocol, "VALUE_LABELS", {}) | {
+        "measure": components.declared("protocol", protocol, "VALUE_LABELS", {}).get("measure", {})
+        | measures.measure_labels(study)
+    }
+    labels = study["labels"]
     shown["selectors"] = [
-        {"id": name, "oracle": selector["oracle"], "selector": selector["selector"]}
+        {
+            "id": name,
+            "label": labels["selectors"][name],
+            "oracle": selector["oracle"],
+            "selector": selector["selector"],
+            "options": selector["options"],
+        }
         for name, selector in study["selectors"].items()
     ]
     shown["weightings"] = [
-        {"id": name} | {key: part[key] for key in ("weighting", "selector", "max_weight", "target")}
+        {"id": name, "label": labels["weightings"][name]}
+        | {key: part[key] for key in ("weighting", "selector", "max_weight", "target", "options")}
         for name, part in study["weightings"].items()
     ]
-    shown["methods"] = []
-    for name, method in study["methods"].items():
-        if not method["reported"]:
-            continue
-        weights = study["weightings"].get(method["weights"], {})
-        selector = weights.get("selector")
-        sees_truth = method["oracle"] or bool(selector and study["selectors"][selector]["oracle"])
-        shown["methods"].append(
-            {
-                "id": name,
-                "label": name,
-                "model": method["model"],
-                "weights": weights.get("weighting"),
-                "selector": selector,
-                "oracle": sees_truth,
-                "options": method["options"],
-                "sweep": method["sweep"],
-                "repeats": method["repeats"],
-            }
-        )
+    shown["methods"] = [
+        _method_plan(name, method, study)
+        for name, method in study["methods"].items()
+        if method["reported"]
+    ]
     shown["tables"] = [
         {"target": target, "title": study["tables"].get(target, "")} for target in study["targets"]
     ]
     return shown
+
+
+def _method_plan(name, method, study):
+    """A method as the report knows it.
+
+    ``values`` are the values of its options in print, of those that have a name of their own;
+    ``rule`` is the rule of prediction (deterministic or randomised) by which it keeps what is
+    asked.
+    """
+    weights = study["weightings"].get(method["weights"], {})
+    labels = components.declared("model", method["model"], "VALUE_LABELS", {})
+    options, swept = method["options"], method["sweep"] or {}
+    return {
+        "id": name,
+        "label": method["label"],
+        "role": method["role"],
+        "model": method["model"],
+        "weights": weights.get("weighting"),
+        "selector": weights.get("selector"),
+        "oracle": sees_truth(method, study),
+        "options": options,
+        "values": {
+            option: told(option, options[option], labels)
+            for option in labels
+            if option in options and option not in swept
+        },
+        "rule": components.declared("model", method["model"], "RULE", "randomised"),
+        "sweep": method["sweep"],
+        "repeats": method["repeats"],
+    }

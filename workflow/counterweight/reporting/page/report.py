@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from counterweight.plan.components import declared
 from counterweight.reporting.claims import OUTCOMES, VERDICTS, conditions
 from counterweight.reporting.logs import policy_values, subsampled
 from counterweight.reporting.page import summaries
@@ -116,7 +115,7 @@ def _study_view(page, figures):
         {
             "name": figure,
             "svg": inline_svg(figures[page.name, figure], f"{page.name}-{figure}"),
-            "caption": declared("figure", figure, "CAPTION", ""),
+            "caption": (settings.get("captions") or {}).get(figure, ""),
         }
         for figure in settings.get("figures") or ()
         if (page.name, figure) in figures

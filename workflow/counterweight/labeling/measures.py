@@ -22,6 +22,7 @@ MEASURES = {
     "rows_dropped": {
         "label": "rows left out",
         "digits": 0,
+        "counted": True,
         "meaning": "Rows that a recipe leaves out.",
     },
     "rows_log": {

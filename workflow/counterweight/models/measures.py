@@ -29,6 +29,7 @@ MEASURES = {
         "label": "component updates held back",
         "unit": "updates",
         "better": "less",
+        "counted": True,
         "meaning": "Updates of a mixture component that were left out since too few rows belonged "
         "to it.",
     },
@@ -41,6 +42,7 @@ MEASURES = {
     "log_likelihood_falls": {
         "label": "falls of the log-likelihood",
         "digits": 0,
+        "counted": True,
         "meaning": "Iterations in which the log-likelihood fell.",
     },
     "rows_trained": {
@@ -56,6 +58,7 @@ MEASURES = {
     "predictions_out_of_range": {
         "label": "predictions beyond the calibration rows",
         "digits": 0,
+        "counted": True,
         "meaning": "Test rows whose score is outside of what the calibration saw.",
     },
     "rows_bought": {
@@ -71,21 +74,25 @@ MEASURES = {
         "label": "rows bought beyond the budget",
         "unit": "rows",
         "better": "less",
+        "counted": True,
         "meaning": "Training rows bought beyond what the budget allows.",
     },
     "constant_model": {
         "label": "share of constant models",
         "better": "less",
+        "counted": True,
         "meaning": "Whether a model gives everybody the same answer.",
     },
     "rows_without_policy": {
         "label": "rows without an imitated policy",
         "digits": 0,
+        "counted": True,
         "meaning": "Rows in whose cell the imitated policy was never seen.",
     },
     "actions_unseen": {
         "label": "actions never seen",
         "digits": 0,
+        "counted": True,
         "meaning": "Actions of the policy that the training log does not have.",
     },
 }

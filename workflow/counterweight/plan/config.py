@@ -18,11 +18,13 @@ from counterweight.plan.methods import add_starts, method_id, options_of, resolv
 from counterweight.plan.mistakes import nearest, told
 
 SCHEMA = components.schema_path("config.schema.yaml")
+#: A safe loader, in C where there is one.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def schema():
     """The full JSON schema, component names and options filled in."""
-    return _filled(yaml.safe_load(SCHEMA.read_text(encoding="utf-8")))
+    return _filled(yaml.load(SCHEMA.read_text(encoding="utf-8"), _LOADER))
 
 
 def _filled(node):

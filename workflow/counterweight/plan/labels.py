@@ -64,9 +64,7 @@ def _selector_labels(selectors, given):
             key: spec[key] for key in spec if key not in ("selector", "oracle", "options")
         }
         base = firsts.setdefault(kind, options)
-        apart = [
-            told(key, value, values) for key, value in options.items() if value != base[key]
-        ]
+        apart = [told(key, value, values) for key, value in options.items() if value != base[key]]
         labels[identity] = _with(_declared("selector", kind), apart)
     return _unique(labels, given)
 
@@ -148,7 +146,7 @@ def _unique(labels, given):
 
 
 def _add_roles(name, study):
-    """``role`` of each method (main, method, peer, baseline or bound), and ``main`` of the study."""
+    """Set ``role`` of each method and ``main`` of the study."""
     methods = {key: one for key, one in study["methods"].items() if one["reported"]}
     main = study.get("main")
     if main is not None and main not in methods:

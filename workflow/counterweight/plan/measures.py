@@ -1,7 +1,8 @@
 """What is known of each measure of a study: label, unit, direction, meaning, for the report.
 
-What a family of metrics has in common is declared in modules that `counterweight.reporting`
-lists (`MEASURES`); a component may declare more beside itself. A rate that the config measures is
+What the metrics of a stage or a protocol are is declared in modules that `counterweight.reporting`
+lists (`MEASURES`, by kind of component, or kind and name); a component may declare more beside
+itself. A rate that the config measures is
 told by its expression, never by the name that it was given. The config has the last word.
 """
 
@@ -57,6 +58,7 @@ OF_RATE = {
 }
 
 
+@functools.lru_cache(None)
 def literal(module, name):
     """A literal constant of a module, read from its text; None where it has none."""
     for node in components.tree(components.path_of(module)).body:
@@ -67,12 +69,12 @@ def literal(module, name):
 
 @functools.lru_cache(None)
 def shared():
-    """What the families of metrics declare, by metric.
+    """What the stages and protocols declare, by metric.
 
     Raises
     ------
     CounterweightError
-        Where two families declare one metric in two ways.
+        Where a metric is declared in two ways.
     """
     merged = {}
     for module in literal("counterweight.reporting", "MEASURES").values():
@@ -89,8 +91,8 @@ def _add(merged, more, where):
             )
 
 
-def own(study, metrics):
-    """What the components of a study and its config declare beyond `shared`, by metric.
+def of_study(study, metrics):
+    """What is known of each measure of a study, by metric.
 
     Metrics of a rate stand under ``metric of measure``.
 
@@ -100,22 +102,29 @@ def own(study, metrics):
         Resolved.
     metrics : iterable of str
         Names of the metrics of predictions.
+
+    Returns
+    -------
+    dict of str to dict
+        Fields of `counterweight.reporting.measures.Measure`.
     """
-    known = dict(shared())
+    modules = literal("counterweight.reporting", "MEASURES")
+    known = {}
     for kind, name in _components(study, metrics):
+        for key in (kind, f"{kind} {name}"):
+            if key in modules:
+                _add(known, literal(modules[key], "MEASURES"), modules[key])
         _add(known, components.declared(kind, name, "MEASURES", {}), f"The {kind} {name}")
-    declared = {metric: entry for metric, entry in known.items() if metric not in shared()}
-    declared |= of_rates(study)
-    for metric, entry in study.get("measures", {}).items():
-        names = [metric] if metric in known else []
-        names += [name for name in declared if name.endswith(f" of {metric}")]
-        for name in names or [metric]:
-            base = declared.get(name) or known.get(name) or {"label": metric.replace("_", " ")}
-            told = dict(entry)
-            if "label" in told and name != metric:
-                told["label"] = _of_rate(name, told["label"], study)
-            declared[name] = base | told
-    return declared
+    known |= of_rates(study)
+    for measure, given in study["measures"].items():
+        # A metric, or a rate of the study, of which there are several metrics.
+        several = [metric for metric in known if metric.endswith(f" of {measure}")]
+        for metric in several or [measure]:
+            entry = known.get(metric) or {"label": measure.replace("_", " ")}
+            known[metric] = entry | given
+            if several and "label" in given:
+                known[metric]["label"] = _of_rate(metric, given["label"], study)
+    return known
 
 
 def _components(study, metrics):
@@ -174,7 +183,7 @@ def _of_rate(name, label, study):
 
 def measure_labels(study):
     """Rates of a study in print, by name: as the config says, else by the expression."""
-    given = study.get("measures", {})
+    given = study["measures"]
     return {
         name: given.get(name, {}).get("label") or label_of(parse_expression(text), text)
         for name, text in rates_of(study).items()

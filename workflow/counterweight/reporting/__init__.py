@@ -30,14 +30,14 @@ FIGURES = {
 }
 
 MEASURES = {
-    "metrics": "counterweight.evaluation.metrics.measures",
-    "models": "counterweight.models.measures",
     "labeling": "counterweight.labeling.measures",
-    "selection": "counterweight.selection.measures",
+    "selector": "counterweight.selection.measures",
     "weighting": "counterweight.weighting.measures",
-    "ranking": "counterweight.evaluation.ranking.measures",
-    "values": "counterweight.evaluation.values.measures",
-    "offers": "counterweight.evaluation.offers.measures",
-    "rates": "counterweight.evaluation.rates.measures",
-    "filters": "counterweight.evaluation.filters.measures",
+    "model": "counterweight.models.measures",
+    "metric": "counterweight.evaluation.metrics.measures",
+    "protocol ranking_resamples": "counterweight.evaluation.ranking.measures",
+    "protocol policy_value": "counterweight.evaluation.values.measures",
+    "protocol offers": "counterweight.evaluation.offers.measures",
+    "protocol rates": "counterweight.evaluation.rates.measures",
+    "protocol filtering": "counterweight.evaluation.filters.measures",
 }

@@ -21,6 +21,8 @@ class Measure(NamedTuple):
         Whether values (not only differences) are told in per cent.
     meaning : str
         One sentence for the glossary.
+    counted : bool
+        Whether it is a count that must not be hidden where it is above 0.
     """
 
     label: str
@@ -29,6 +31,7 @@ class Measure(NamedTuple):
     digits: int | None = None
     percent: bool = False
     meaning: str = ""
+    counted: bool = False
 
     @property
     def told(self):
@@ -47,11 +50,44 @@ def measure_of(declared, metric, measure=""):
     ----------
     declared : dict
         ``measures`` of a study's part of the plan: fields by metric, and by ``metric of measure``
-        for metrics that are taken of several measures.
+        for metrics that are taken of several measures and differ by them.
     metric, measure : str
     """
-    entry = declared.get(f"{metric} of {measure}" if measure else metric)
+    entry = declared.get(f"{metric} of {measure}") or declared.get(metric)
     if entry is None:
         words = f"{metric} of {measure}" if measure else metric
         entry = {"label": words.replace("_", " ")}
     return Measure(**entry)
+
+
+def packed(shown):
+    """The plan of a report with each measure that studies share said once; see `unpacked`."""
+    common = {}
+    for study in shown["studies"].values():
+        common = study["measures"] | common
+    studies = {
+        name: study
+        | {
+            "measures": {
+                metric: None if entry == common[metric] else entry
+                for metric, entry in study["measures"].items()
+            }
+        }
+        for name, study in shown["studies"].items()
+    }
+    return shown | {"measures": common, "studies": studies}
+
+
+def unpacked(shown):
+    """What `packed` was given: every study with all that is known of its measures."""
+    studies = {
+        name: study
+        | {
+            "measures": {
+                metric: entry or shown["measures"][metric]
+                for metric, entry in study["measures"].items()
+            }
+        }
+        for name, study in shown["studies"].items()
+    }
+    return shown | {"studies": studies}

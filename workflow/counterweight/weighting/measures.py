@@ -20,11 +20,13 @@ MEASURES = {
         "label": "rows at the cap",
         "unit": "rows",
         "better": "less",
+        "counted": True,
         "meaning": "Rows whose weight was cut to the cap.",
     },
     "rows_zero": {
         "label": "rows of weight zero",
         "digits": 0,
+        "counted": True,
         "meaning": "Labeled rows that count for nothing.",
     },
     "mean_weight": {

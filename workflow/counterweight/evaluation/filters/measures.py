@@ -31,6 +31,7 @@ MEASURES = {
     "leaves_empty": {
         "label": "leaves without test rows",
         "digits": 0,
+        "counted": True,
         "meaning": "Leaves in which no test row falls.",
     },
     "floor": {
@@ -47,6 +48,7 @@ MEASURES = {
     "nothing_accepted": {
         "label": "filters that accept nobody",
         "digits": 0,
+        "counted": True,
         "meaning": "Fits whose filter accepts nobody.",
     },
     "group_gain": {
@@ -109,6 +111,7 @@ MEASURES = {
     "groups_untested": {
         "label": "groups without test rows",
         "digits": 0,
+        "counted": True,
         "meaning": "Groups that no test row has.",
     },
     "rows_accepted": {

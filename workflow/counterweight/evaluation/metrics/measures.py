@@ -57,6 +57,7 @@ MEASURES = {
     "probabilities_clipped": {
         "label": "probabilities moved from 0 or 1",
         "digits": 0,
+        "counted": True,
         "meaning": "Predictions of exactly 0 or 1, which the log loss cannot judge and which were "
         "moved a little.",
     },

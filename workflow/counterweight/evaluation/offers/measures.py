@@ -64,52 +64,62 @@ MEASURES = {
     "slopes_at_bound": {
         "label": "slopes at their bound",
         "digits": 0,
+        "counted": True,
         "meaning": "Segments in which the offer separates the answers, so that the slope has no "
         "end.",
     },
     "monotone_active": {
         "label": "segments without a rise",
         "digits": 0,
+        "counted": True,
         "meaning": "Segments in which acceptance does not rise with the offer.",
     },
     "one_answer_segments": {
         "label": "segments with one kind of answer",
         "digits": 0,
+        "counted": True,
         "meaning": "Segments in which everybody said yes, or everybody no.",
     },
     "covariances_at_floor": {
         "label": "covariances at their floor",
         "digits": 0,
+        "counted": True,
         "meaning": "Segments that have shrunk to hardly more than a point.",
     },
     "updates_held": {
         "label": "updates held back",
         "digits": 0,
+        "counted": True,
         "meaning": "Updates of a segment that were left out since too few rows belonged to it.",
     },
     "rows_missing": {
         "label": "rows without features",
         "digits": 0,
+        "counted": True,
         "meaning": "Rows whose features are missing.",
     },
     "components_capped": {
         "label": "searches that ended at the most segments",
         "digits": 0,
+        "counted": True,
         "meaning": "Fits that chose the largest number of segments that was tried.",
     },
     "one_answer_models": {
         "label": "models of one answer",
         "digits": 0,
+        "counted": True,
         "meaning": "Models whose rows had one kind of answer.",
     },
     "cells_filled": {
         "label": "cells filled in",
         "digits": 0,
+        "counted": True,
         "meaning": "Missing values that were filled in.",
     },
     "auc_missing": {
         "label": "AUC that could not be told",
         "digits": 0,
+        "counted": True,
         "meaning": "Fits whose test rows had one kind of answer.",
     },
     "component_eta": {
@@ -168,6 +178,7 @@ MEASURES = {
     "offers_unsupported": {
         "label": "people without a near offer",
         "digits": 0,
+        "counted": True,
         "meaning": "People for whom the log has hardly any offer near the one that the method "
         "would make.",
     },
@@ -287,6 +298,7 @@ MEASURES = {
     "regression_missing": {
         "label": "regressions that could not be made",
         "digits": 0,
+        "counted": True,
         "meaning": "Fits with too few segments for a regression.",
     },
     "enrolment_predicted_low": {
@@ -341,4 +353,5 @@ MEASURES = {
         "label": "upper bound of the IPS revenue",
         "meaning": "Upper end of the 95 % interval of the IPS revenue.",
     },
+    "leaves": {"label": "number of leaves", "digits": 0, "meaning": "Leaves of a tree."},
 }

@@ -44,6 +44,7 @@ MEASURES = {
     "resamples_redrawn": {
         "label": "resamples drawn again",
         "digits": 0,
+        "counted": True,
         "meaning": "Subsamples without a positive or a negative row, which were drawn again.",
     },
 }

@@ -38,12 +38,14 @@ MEASURES = {
         "label": "number of convex steps in which the objective rose",
         "unit": "steps",
         "better": "less",
+        "counted": True,
         "meaning": "Convex steps in which the objective rose.",
     },
     "steps_violated": {
         "label": "number of convex steps that left the constraints",
         "unit": "steps",
         "better": "less",
+        "counted": True,
         "meaning": "Convex steps after which a constraint was broken.",
     },
     "late_fall": {

@@ -68,11 +68,14 @@ MEASURES = {
     "values_missing": {
         "label": "values that could not be estimated",
         "digits": 0,
+        "counted": True,
         "meaning": "Subsamples without an estimate.",
     },
     "rows_unsupported": {
         "label": "rows without support",
         "digits": 0,
+        "counted": True,
         "meaning": "Rows in which the policy takes an action that the log never takes.",
     },
+    "largest_weight": {"label": "largest weight", "meaning": "Largest weight after the cap."},
 }

@@ -55,7 +55,7 @@ VALUE_LABELS = {
         "ips_lost": "IPS without the count",
         "snips": "SNIPS",
         "dr": "Doubly robust",
-    },
+    }
 }
 
 COLUMNS = ("row", "role", "propensity", "reward")

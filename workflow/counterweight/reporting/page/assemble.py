@@ -15,6 +15,7 @@ from counterweight.files.jobs import log
 from counterweight.files.tables import METRICS, read_table, replacing, write_table
 from counterweight.plan.components import reference
 from counterweight.reporting.claims import LAYOUT, decide, load_claims
+from counterweight.reporting.measures import unpacked
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.page import blocks, contents, site
 from counterweight.reporting.page.drawings import draw_study, drawings
@@ -140,7 +141,7 @@ def draw(job):
 def page(job):
     """The pages and tables of a family: stage report."""
     given = job.given
-    shown, family = given["shown"], given["family"]
+    shown, family = unpacked(given["shown"]), given["family"]
     results = Path(job.output.findings).parents[1]
     papers = load_claims(job.input.claims)
     pages, findings, tables = family_pages(
@@ -163,7 +164,7 @@ def page(job):
 
 def report(job):
     """The index, the claims, the glossary: stage report."""
-    shown = job.given["shown"]
+    shown = unpacked(job.given["shown"])
     results = Path(job.output.html).parent
     metrics = _metrics(job.input.metrics)
     findings = {}
@@ -225,7 +226,7 @@ def main():
     given = json.load(sys.stdin)
     try:
         failures = assemble_what_is_there(
-            given["shown"], given["chains"], given["claims"], given["results"]
+            unpacked(given["shown"]), given["chains"], given["claims"], given["results"]
         )
     except CounterweightError as error:
         sys.exit(f"ERROR: {error}")

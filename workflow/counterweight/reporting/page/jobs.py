@@ -5,6 +5,7 @@ from pathlib import Path
 
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
+from counterweight.reporting.measures import packed
 from counterweight.reporting.page.contents import CLAIMS, GLOSSARY, families, page_of, site_of
 from counterweight.reporting.page.plan import report_plan, study_plan
 
@@ -21,8 +22,8 @@ def draw_job(plan, paths, name):
         "truth": at.truth,
         "selection": [at.selection_model(selector) for selector in study["selectors"]],
     }
-    shown = study_plan(study)
-    for key in ("sheets", "question"):
+    shown = study_plan(study, plan["metrics"])
+    for key in ("sheets", "question", "captions"):
         del shown[key]  # of the pages alone
     given = {"study": name, "shown": shown}
     uses = tuple(("figure", figure) for figure in study["figures"])
@@ -48,7 +49,7 @@ def page_job(plan, paths, family):
             "figures": [path for name in names for path in paths.figures(name)],
             **_claims(),
         },
-        {"shown": own, "family": family, "contents": contents},
+        {"shown": packed(own), "family": family, "contents": contents},
         outputs={
             "findings": f"{paths.results}/findings/{family}.parquet",
             "pages": [f"{paths.results}/{page_of(name)}" for name in pages],
@@ -67,7 +68,7 @@ def report_job(plan, paths):
     return Job(
         f"{_ASSEMBLE}:report",
         {"metrics": paths.measurements(), "findings": findings, **_claims()},
-        {"shown": shown},
+        {"shown": packed(shown)},
         outputs={"pages": [f"{paths.results}/{page}" for page in (CLAIMS, GLOSSARY)]},
         files=_templates(),
     )
@@ -77,7 +78,12 @@ def partial_job(plan, paths):
     """What the report of a failed run is told; see `assemble.main`."""
     shown = report_plan(plan)
     claims = _claims()["claims"]
-    return {"shown": shown, "chains": paths.chains(), "claims": claims, "results": paths.results}
+    return {
+        "shown": packed(shown),
+        "chains": paths.chains(),
+        "claims": claims,
+        "results": paths.results,
+    }
 
 
 def _claims():

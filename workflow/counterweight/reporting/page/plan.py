@@ -1,63 +1,11 @@
 """The part of the plan that figures, tables and the report show."""
 
-import os
-from pathlib import Path
-
 from counterweight import __version__
 from counterweight.plan import components, kinds, measures
-from counterweight.plan.jobs import Job
 from counterweight.plan.labels import sees_truth, told
 
 #: Family of studies that name none.
 OWN_FAMILY = "studies"
-_ASSEMBLE = "counterweight.reporting.page.assemble"
-
-
-def draw_job(plan, paths, name):
-    """The job that draws the figures of a study."""
-    study, at = plan["studies"][name], paths.study(name)
-    inputs = {
-        "metrics": paths.measurements([name]),
-        "features": at.features,
-        "labels": at.labels,
-        "truth": at.truth,
-        "selection": [at.selection_model(selector) for selector in study["selectors"]],
-    }
-    shown = study_plan(study, plan["metrics"])
-    for key in ("sheets", "captions", "question"):
-        del shown[key]  # of the pages alone
-    shown["measures"] = measures.shared() | shown["measures"]
-    given = {"study": name, "shown": shown}
-    uses = tuple(("figure", figure) for figure in study["figures"])
-    return Job(f"{_ASSEMBLE}:draw", inputs, given, uses)
-
-
-def report_job(plan, paths):
-    """The job that assembles the report."""
-    library = components.PACKAGE.parent
-    # Relative, so that a folder that was moved has nothing to do.
-    claims = sorted(os.path.relpath(path) for path in (library / "claims").glob("*.yaml"))
-    inputs = {
-        "metrics": paths.measurements(),
-        "figures": [path for name in plan["studies"] for path in paths.figures(name)],
-        "claims": claims,
-        "schema": os.path.relpath(components.schema_path("claims.schema.yaml")),
-    }
-    given = {"shown": report_plan(plan), "chains": paths.chains()}
-    templates = Path(__file__).with_name("templates").glob("*")
-    return Job(
-        f"{_ASSEMBLE}:report",
-        inputs,
-        given,
-        files=tuple(sorted(map(str, templates))),
-        modules=sheet_modules(given["shown"]),
-    )
-
-
-def sheet_modules(shown):
-    """Modules that the sheets of a plan are in; the report imports them by name."""
-    references = [ref for study in shown["studies"].values() for ref in study["sheets"].values()]
-    return tuple(sorted({reference.partition(":")[0] for reference in references}))
 
 
 def report_plan(plan):
@@ -109,8 +57,7 @@ def study_plan(study, metrics=()):
     Returns
     -------
     dict
-        JSON-able. ``measures`` are those that the study has beyond what all share; see
-        `counterweight.reporting.measures.with_measures`.
+        JSON-able.
     """
     shown = {
         key: study[key]
@@ -145,7 +92,7 @@ def study_plan(study, metrics=()):
     shown["captions"] = {
         figure: components.declared("figure", figure, "CAPTION", "") for figure in study["figures"]
     }
-    shown["measures"] = measures.own(study, metrics)
+    shown["measures"] = measures.of_study(study, metrics)
     shown["labels"] = components.declared("protocol", protocol, "VALUE_LABELS", {}) | {
         "measure": components.declared("protocol", protocol, "VALUE_LABELS", {}).get("measure", {})
         | measures.measure_labels(study)

@@ -158,6 +158,13 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """The glossary: pairs of a term and what it means; words on other pages lead to them."""
+
+    terms: tuple
+
+
+@dataclass(frozen=True)
 class Section:
     """A heading and what stands under it; sections may hold sections."""
 

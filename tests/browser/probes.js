@@ -1,0 +1,67 @@
+// What is asked of a page that is open in a browser; see pages.py.
+const probes = {
+  // Elements that stick out of the page, but for what scrolls inside a region of its own.
+  overflow() {
+    const wide = document.documentElement.clientWidth, out = [];
+    const page = document.documentElement.scrollWidth;
+    if (page > wide) out.push(`page to ${page}`);
+    for (const e of document.querySelectorAll("body *")) {
+      const box = e.getBoundingClientRect();
+      if (!box.width || !box.height || box.right <= wide + 1) continue;
+      if (e.closest("svg,.scroll,.sr,.skip")) continue;
+      out.push(`${e.tagName.toLowerCase()}.${e.className} to ${Math.round(box.right)}`);
+    }
+    return out.slice(0, 5);
+  },
+
+  // Text of figures against what it stands on: shapes below it, or the page.
+  contrast() {
+    const parse = c => (c.match(/[\d.]+/g) || []).map(Number);
+    const luminance = colour => {
+      const [r, g, b] = colour.map(v => (v /= 255) <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+      return .2126 * r + .7152 * g + .0722 * b;
+    };
+    const ratio = (a, b) => {
+      const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p);
+      return (x + .05) / (y + .05);
+    };
+    const over = (top, alpha, low) => top.map((v, k) => alpha * v + (1 - alpha) * low[k]);
+    const shapes = ["path", "rect", "use", "circle", "polygon"], bad = [];
+    for (const text of document.querySelectorAll("svg text")) {
+      const box = text.getBoundingClientRect(), svg = text.closest("svg");
+      if (!box.width || !text.textContent.trim()) continue;
+      let ground = [255, 255, 255];
+      for (let e = text; e; e = e.parentElement) {
+        const c = parse(getComputedStyle(e).backgroundColor);
+        if (c.length === 3 || c[3] > 0) { ground = c.slice(0, 3); break; }
+      }
+      const x = box.left + box.width / 2, y = box.top + box.height / 2;
+      const below = document.elementsFromPoint(x, y).filter(e => e.closest("svg") === svg).reverse();
+      // Not in sight, or on a picture, whose colours are its own.
+      if (!below.includes(text) || below.some(e => e.tagName === "image")) continue;
+      for (const shape of below) {
+        if (!shapes.includes(shape.tagName)) continue;
+        if (!(shape.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING)) continue;
+        const style = getComputedStyle(shape);
+        if (style.fill === "none") continue;
+        ground = over(parse(style.fill).slice(0, 3), style.fillOpacity * style.opacity, ground);
+      }
+      const found = ratio(parse(getComputedStyle(text).fill).slice(0, 3), ground);
+      if (found < 4.5) bad.push(`${text.textContent.trim()}: ${found.toFixed(2)}`);
+    }
+    return bad.slice(0, 5);
+  },
+
+  // All headings as level and text; targets of all links; folds open; height of the page.
+  headings: () => [...document.querySelectorAll("h1,h2,h3,h4,h5,h6")].map(h => [+h.tagName[1], h.textContent]),
+  links: () => [...document.querySelectorAll("a[href]")].map(a => a.getAttribute("href")),
+  unfold: () => document.querySelectorAll("main details").forEach(d => { d.open = true; }),
+  height: () => document.documentElement.scrollHeight,
+
+  // Serious and critical findings of axe-core: rule, what it asks for, where.
+  async axe() {
+    const {violations} = await axe.run({resultTypes: ["violations"]});
+    return violations.filter(v => ["serious", "critical"].includes(v.impact)).map(v =>
+      `${v.id} (${v.help}): ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join("; ")}`);
+  },
+};

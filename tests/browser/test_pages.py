@@ -1,0 +1,166 @@
+"""The pages of a report in a real browser."""
+
+import pages
+import pytest
+import sample
+
+pytestmark = pytest.mark.skipif(bool(pages.missing()), reason=pages.missing() or "-")
+
+BAD = """<!doctype html><html lang="en"><head><title>Bad</title></head><body><main>
+<h1>Bad</h1><h3>Too deep</h3><a href="nowhere.html">a</a><a href="#nowhere">b</a>
+<p style="color:#bbb;background:#fff">Pale</p><div style="width:900px">Wide</div>
+<svg viewBox="0 0 100 20" width="300"><rect width="100" height="20" fill="#222"/>
+<text y="15" fill="#444">dark on dark</text></svg>
+<img src="picture.png"><script>missing()</script></main></body></html>"""
+
+
+@pytest.fixture(scope="module")
+def shown():
+    with pages.browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    sample.write(folder, *sample.pages())
+    return folder
+
+
+NAMES = ("report.html", "report_whole.html", "report/adult.html", "report/claims.html")
+
+
+@pytest.mark.parametrize("name", (*NAMES, "report/glossary.html"))
+def test_nothing_is_wrong_with_a_page(shown, results, name):
+    assert pages.check_page(shown, results / name) == []
+    assert pages.sizes_wrong(results) == []
+
+
+def test_what_is_wrong_is_found(shown, tmp_path):
+    (tmp_path / "bad.html").write_text(BAD)
+    found = "\n".join(pages.check_page(shown, tmp_path / "bad.html", (390,), ("light",)))
+    for text in (
+        "missing is not defined",
+        "picture.png",
+        "sticks out: page to 9",
+        "color-contrast",
+        "image-alt",
+        "low contrast: dark on dark",
+        "h3 after h1: Too deep",
+        "no such file: nowhere.html",
+        "no such place: #nowhere",
+    ):
+        assert text in found
+
+
+def test_search_is_worked_from_the_keyboard(shown, results):
+    with pages.opened(shown, results / "report/adult.html") as (page, _):
+        page.keyboard.press("/")
+        page.keyboard.type("kakadu")
+        assert page.locator("#find li").all_inner_texts() == [
+            "Kakadu: labels by a rule\nSample selection"
+        ]
+        assert not page.locator("#list").is_visible()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/kakadu.html")
+    with pages.opened(shown, results / "report/adult.html", 390) as (page, problems):
+        page.keyboard.press("/")
+        page.keyboard.type("how far trust")
+        page.keyboard.press("Enter")
+        assert page.url.endswith("#trust")
+        page.keyboard.press("/")
+        page.keyboard.type("nothing like it")
+        assert page.locator("#find p").inner_text() == "Nothing found"
+        page.keyboard.press("Escape")
+        assert page.locator("#list").is_visible()
+        assert problems == []
+
+
+@pytest.mark.parametrize("name", ("report/adult.html", "report_whole.html"))
+def test_the_place_where_one_is_is_marked(shown, results, name):
+    place = "trust" if "adult" in name else "page-kakadu"
+    with pages.opened(shown, results / name) as (page, _):
+        page.locator(f"#{place}").evaluate("e => scrollTo({top: e.offsetTop, behavior: 'instant'})")
+        page.wait_for_selector(f'#list [aria-current=location][href="#{place}"]')
+        assert page.locator("#list [aria-current=location]").count() == 1
+
+
+def test_a_chosen_theme_stays(shown, results):
+    paint = "getComputedStyle(document.body).backgroundColor"
+    with pages.opened(shown, results / "report.html") as (page, _):
+        light = page.evaluate(paint)
+        page.click("#theme")
+        dark = page.evaluate(paint)
+        page.goto((results / "report/adult.html").as_uri())
+        assert page.evaluate(paint) == dark != light
+    with pages.opened(shown, results / "report.html", theme="dark") as (page, _):
+        assert page.evaluate(paint) == dark
+        page.click("#theme")
+        assert page.evaluate(paint) == light
+
+
+def test_a_term_is_explained_on_focus_hover_and_tap(shown, results):
+    told = sample.TERMS["accuracy"]
+    with pages.opened(shown, results / "report/adult.html") as (page, _):
+        term, tip = page.locator("a.term", has_text="accuracy").first, page.locator("#tip")
+        term.focus()
+        assert tip.inner_text() == told and term.get_attribute("aria-describedby") == "tip"
+        page.keyboard.press("Escape")
+        assert not tip.is_visible()
+        term.hover()
+        assert tip.inner_text() == told
+        term.click()
+        page.wait_for_url("**/glossary.html#term-accuracy")
+    options = {"has_touch": True, "is_mobile": True}
+    with pages.opened(shown, results / "report/adult.html", 390, **options) as (page, _):
+        page.locator("a.term", has_text="accuracy").first.tap()
+        assert page.locator("#tip").inner_text() == told and "adult" in page.url
+
+
+def test_claims_are_narrowed(shown, results):
+    with pages.opened(shown, results / "report/claims.html") as (page, _):
+        claims = page.locator("main li[id]:visible")
+        assert claims.count() == 6
+        page.select_option("[name=verdict]", "holds")
+        assert claims.count() == 1 and page.locator(".filters output").inner_text() == "1 of 6"
+        page.select_option("[name=verdict]", "")
+        page.select_option("[name=paper]", "A paper of 2004")
+        assert claims.count() == 3 and page.locator(".paper:visible").count() == 1
+        page.fill("[name=word]", "undecided weighting")
+        assert claims.count() == 1 + 2  # the word stands in the details of all
+
+
+def test_all_is_said_without_scripts(shown, results):
+    for name in ("report/adult.html", "report/claims.html"):
+        with pages.opened(shown, results / name, 390, java_script_enabled=False) as (page, _):
+            page.locator("#side > summary").click()
+            assert page.locator("#list a:visible").count() >= 4
+            assert not page.locator("#find, #theme, .filters").filter(visible=True).count()
+        with pages.opened(shown, results / name, java_script_enabled=False) as (page, _):
+            assert page.locator("#list > ul a").first.is_visible()
+            assert page.locator("main li[id]:visible").count() == 6
+
+
+def test_a_phone_is_given_cards_and_the_narrow_figure(shown, results):
+    with pages.opened(shown, results / "report/adult.html", 390) as (page, _):
+        cell = page.locator("td", has_text="0.700").first
+        label = cell.evaluate("e => getComputedStyle(e, '::before').content")
+        assert label == '"Accuracy"'
+        assert page.locator("figure .narrow").first.is_visible()
+        assert not page.locator("figure .wide").first.is_visible()
+        assert page.locator("table.slim thead").is_visible()
+
+
+def test_print_has_no_contents_and_open_folds(shown, results):
+    with pages.opened(shown, results / "report/adult.html", theme="dark") as (page, _):
+        page.emulate_media(media="print", color_scheme="dark")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert not page.locator("nav").is_visible()
+        assert page.locator("main details:not([open])").count() == 0
+        assert page.locator(".narrow").first.is_visible() is False
+        ink = page.evaluate("getComputedStyle(document.body).color")
+        assert max(map(int, ink[4:-1].split(","))) < 60
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert page.locator("main details[open]").count() == 0
+    assert pages.paper(shown, results / "report_whole.html") <= 8

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page import blocks
 from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
 from counterweight.reporting.wording import capital, listing, number
@@ -104,14 +105,22 @@ def difference_in_words(gap, measure):
 
 
 def recovered(numbers, metric, target="general"):
-    """Share of what a bound would gain over the baseline that the main method gains; or NaN."""
-    if numbers.baseline is None or numbers.main is None:
-        return math.nan
-    for name in _bounds(numbers):
-        gap = numbers.against(numbers.baseline, name, metric, target)
-        if gap.bounded and not gap.low <= 0 <= gap.high:
-            return numbers.against(numbers.baseline, numbers.main, metric, target).mean / gap.mean
-    return math.nan
+    """Share of what a bound gains over the baseline that the main method gains too.
+
+    Returns
+    -------
+    share : float
+        NaN where no bound gains anything beyond chance.
+    gap : Estimate
+        What the bound gains.
+    """
+    if numbers.baseline is not None and numbers.main is not None:
+        for name in _bounds(numbers):
+            gap = numbers.against(numbers.baseline, name, metric, target)
+            if gap.bounded and not gap.low <= 0 <= gap.high:
+                mine = numbers.against(numbers.baseline, numbers.main, metric, target)
+                return mine.mean / gap.mean, gap
+    return math.nan, Estimate()
 
 
 def _bounds(numbers):

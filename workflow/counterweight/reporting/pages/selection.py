@@ -15,7 +15,7 @@ from counterweight.reporting.page.study import (
     plain_answer,
     recovered,
 )
-from counterweight.reporting.sheets import Bound, Column, Sheet, each_method, each_of
+from counterweight.reporting.sheets import Bound, Column, Sheet, each_method, each_of, told
 from counterweight.reporting.wording import capital, count, listing, number, percent, setting_label
 
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
@@ -105,16 +105,21 @@ def answer(numbers):
         return None
     more = list(made.more)
     target = numbers.plan["targets"][0]
-    share = recovered(numbers, metric, target)
-    if not math.isnan(share):
-        more.append(
-            f"Hidden labels themselves would have been worth more: the main method recovers "
-            f"{percent(share, 0)} of that."
-            if share < 1
-            else "It recovers all that the hidden labels would have been worth."
-        )
+    more.append(_of_bound(numbers, metric, target))
     more.append(_floor(numbers, target) if metric == "accuracy" else "")
     return Answer(made.sentence, tuple(filter(None, more)), made.cards)
+
+
+def _of_bound(numbers, metric, target):
+    """What the hidden labels would have been worth, and how much of it the main method has."""
+    share, gap = recovered(numbers, metric, target)
+    if math.isnan(share):
+        return ""
+    measure = numbers.measure(metric)
+    text, bracket = told(gap, measure, sign=True)
+    size = f"{text} {measure.told[0]}".strip() + f" {bracket}"
+    rest = f"of that, {percent(share, 0)} is recovered" if share > 0 else "none of it is recovered"
+    return f"The hidden labels themselves would have been worth {size}; {rest}."
 
 
 def _floor(numbers, target):

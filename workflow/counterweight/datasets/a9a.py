@@ -9,6 +9,7 @@ from scipy.special import expit
 from counterweight.datasets.draws import drawn
 from counterweight.datasets.published import Published
 from counterweight.errors import CounterweightError
+from counterweight.files.reading import content_of
 from counterweight.files.tables import replacing
 
 TITLE = "a9a (Adult as 123 binary features)"
@@ -235,14 +236,7 @@ def _read(path):
 
 def _content(path):
     """Bytes of a file, whole text of whole lines."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise CounterweightError(
-            f"{path} is not there: run the download, or put the file there by hand."
-        ) from error
-    except OSError as error:
-        raise CounterweightError(f"{path} cannot be read ({error.strerror}).") from error
+    content = content_of(path)
     if not content.strip():
         raise CounterweightError(f"{path} is empty: delete it and fetch it anew.")
     if odd := re.search(rb"[^\t\n\r -~]", content):

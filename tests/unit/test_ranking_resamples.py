@@ -1,6 +1,5 @@
 """The AUC of a ranking on few of its rows: exact counts against rows, unbiasedness, the bound."""
 
-import ast
 import inspect
 
 import numpy as np
@@ -10,6 +9,7 @@ from counterweight.evaluation.metrics import metrics
 from counterweight.evaluation.ranking import resamples as module
 from counterweight.evaluation.ranking.resamples import Ranking, ranking_resamples
 from counterweight.numerics.ranking import agarwal_bound, auc_estimate
+from counterweight.plan import components
 from records import where
 
 
@@ -27,6 +27,13 @@ def made_up(seed=0, n=3000, share=0.15, digits=6):
     return predictions, {"repeat": np.zeros(n, int), "row": np.arange(n), "y_general": y}
 
 
+def ranked(*made):
+    """A ranking of made-up rows, their labels and their scores."""
+    predictions, truth = made_up(*made)
+    y, p = truth["y_general"], predictions["p"]
+    return Ranking.of(y, p), y, p
+
+
 @pytest.fixture(scope="module")
 def records():
     found = ranking_resamples(
@@ -38,9 +45,7 @@ def records():
 @pytest.mark.parametrize("digits", [1, 6])
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_counts_by_place_give_the_estimate_of_the_rows(digits, share):
-    predictions, truth = made_up(3, 400, share, digits)
-    y, p = truth["y_general"], predictions["p"]
-    ranking = Ranking.of(y, p)
+    ranking, y, p = ranked(3, 400, share, digits)
     found = ranking.moments(ranking.counts(True), ranking.counts(False))
     whole = auc_estimate(y, p)
     assert ranking.rows == 400
@@ -53,9 +58,7 @@ def test_counts_by_place_give_the_estimate_of_the_rows(digits, share):
 @pytest.mark.parametrize("digits", [1, 6])
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_drawn_rows_have_the_mean_and_variance_of_the_population(digits, share):
-    predictions, truth = made_up(4, 300, share, digits)
-    y, p = truth["y_general"], predictions["p"]
-    ranking = Ranking.of(y, p)
+    ranking, y, p = ranked(4, 300, share, digits)
     values = ranking.draw(3, 5, 20_000, np.random.default_rng(0))
     assert values.mean() == pytest.approx(ranking.value, abs=4 * values.std() / np.sqrt(20_000))
     pairs = (p[y == 1][:, None] > p[y == 0]) + 0.5 * (p[y == 1][:, None] == p[y == 0])
@@ -136,13 +139,7 @@ def test_one_class_and_hopeless_rates_are_told():
 
 
 def test_options_are_literal_and_their_defaults_those_of_the_function():
-    tree = ast.parse(inspect.getsource(module))
-    options = next(
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and node.targets[0].id == "OPTIONS"
-    )
     parameters = inspect.signature(ranking_resamples).parameters
-    for name, fragment in options.items():
+    for name, fragment in components.options("protocol", "ranking_resamples").items():
         default = parameters[name].default
         assert fragment["default"] == (list(default) if isinstance(default, tuple) else default)

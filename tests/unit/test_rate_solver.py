@@ -173,6 +173,12 @@ def test_regularised_bias_is_a_constant_feature_and_a_free_one_costs_nothing():
     assert near.gap.max() <= 1e-5 and moved.gap.max() <= 1e-5
 
 
+def first_step(X, positive, negative, bounds, **options):
+    """Fit of one convex step, through the origin."""
+    options |= {"penalty": PENALTY, "bias": "none", "steps": 1}
+    return minimise_rates(X, positive, negative, bounds, **options)
+
+
 @pytest.mark.parametrize("m", [0, 1, 2, 3])
 def test_certified_interval_holds_the_optimum(m):
     X, positive, negative, bounds = problem(10 + m, m, n=25, d=3)
@@ -180,14 +186,11 @@ def test_certified_interval_holds_the_optimum(m):
     options = [("newton", "centre", "newton"), ("cutting_plane", "maximum", "newton")]
     options += [("cutting_plane", "centre", "interior_point")] + [("bisection",) * 2] * (m == 1)
     for method, chooser, *inner in options:
-        fit = minimise_rates(
+        fit = first_step(
             X,
             positive,
             negative,
             bounds,
-            penalty=PENALTY,
-            bias="none",
-            steps=1,
             method=method,
             chooser="centre" if method == "bisection" else chooser,
             tolerance=1e-6,
@@ -226,17 +229,7 @@ def test_steps_equal_a_qp_library(m):
         {"method": "cutting_plane", "chooser": "centre"},
         {"method": "cutting_plane", "inner": "interior_point"},
     ):
-        fit = minimise_rates(
-            X,
-            positive,
-            negative,
-            bounds,
-            penalty=PENALTY,
-            bias="none",
-            steps=1,
-            tolerance=1e-7,
-            **options,
-        )
+        fit = first_step(X, positive, negative, bounds, tolerance=1e-7, **options)
         assert fit.states[0].upper == pytest.approx(solved.obj_val, abs=1e-6)
         np.testing.assert_allclose(fit.coefficient, solved.x[:d], atol=5e-3)
 

@@ -156,6 +156,9 @@ NOTHING = {
         replaced("kinds/offers", '"""Studies of', '"""Edited: studies of'),
         replaced("datasets/sources", "    source, raw = ", "    # edited\n    source, raw = "),
     ),
+    "the download, where all data are generated": edited(
+        "datasets/download/fetch", "datasets/download/transfer", "datasets/download/archives"
+    ),
     "newer dates of some files": touched(
         "data/generated/adult/adult.data",
         "workflow/claims/noor_2014.yaml",
@@ -281,8 +284,8 @@ CODE = {
         edited("datasets/generated/rare_clicks", "datasets/generated/segments"),
         f"prepare_rare_clicks; prepare_three_segments; {CLICKS}; {RANKING}; {OFFERS}",
     ),
-    "the download": (
-        edited("datasets/download/transfer"),
+    "the check of raw files": (
+        edited("datasets/download/digests"),
         f"prepare_adult; prepare_a9a; {OF_ADULT}; {RATES}",
     ),
     "rules of labeling": (

@@ -83,7 +83,7 @@ def generate(job):
 
 def prepare(job):
     """Raw files to one typed table, nulls for what is missing."""
-    from counterweight.datasets.download.fetch import verify
+    from counterweight.datasets.download.digests import verify
     from counterweight.files.tables import write_table
 
     name = job.given["dataset"]

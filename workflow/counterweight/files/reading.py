@@ -9,6 +9,28 @@ from counterweight.errors import CounterweightError, listed
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
+def content_of(path):
+    """Bytes of a file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    CounterweightError
+        When it is not there or cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise CounterweightError(
+            f"{path} is not there: run the download, or put the file there by hand."
+        ) from error
+    except OSError as error:
+        raise CounterweightError(f"{path} cannot be read ({error.strerror}).") from error
+
+
 def read_fields(
     path, kinds, *, missing=None, comment=None, separator=",", header=False, quotes=False
 ):
@@ -52,14 +74,7 @@ def read_fields(
     import pandas as pd
 
     path = Path(path)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise CounterweightError(
-            f"{path} is not there: run the download, or put the file there by hand."
-        ) from error
-    except OSError as error:
-        raise CounterweightError(f"{path} cannot be read ({error.strerror}).") from error
+    content = content_of(path)
     if content.startswith(codecs.BOM_UTF8):
         content = content.replace(codecs.BOM_UTF8, b"   ", 1)
     _check_text(path, content)

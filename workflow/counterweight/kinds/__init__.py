@@ -10,30 +10,33 @@ A module is read in two places. When a run is planned (no numpy there):
 ``KEYS``
     Keys of a study that have a meaning for it, out of those that not every kind has
     (`counterweight.plan.kinds.OWN_KEYS`). Others are refused.
-``ITEM_KEYS``
-    Keys of single entries, beyond a component's options, with their defaults:
-    ``{"selection": {...}}``.
-``HINT``
-    What to do instead of a key that is refused; may be "".
 ``complete(name, study, plan)``
     Fixes what its studies have no choice in, and checks what is its own. Changes `study`.
-``finish(name, study)``
-    The same once selectors, weightings and methods are spelled out.
 ``plan_label(plan, study, at)``, ``plan_select(plan, study, selector, at)``,
 ``plan_weigh(plan, study, weighting, at)``, ``plan_train(plan, study, method, at)``,
 ``plan_evaluate(plan, study, method, at)``
     The `counterweight.plan.jobs.Job` of each stage: its inputs (`at` has the paths), what it is
     told, the components that it looks up. Selectors, weightings and methods are given by id.
-``plan_deliver(plan, study, at)``, ``plan_apply(plan, study, at)``
-    The same for what a study gives away, and for its use on new rows, with their outputs, as many
-    as the kind likes; None where there is nothing.
-``shown(study)``
-    What its pages of the report need to know of a study beyond what all do.
 ``PAGE``
     Its pages in the report, each as ``module:function``: ``table`` gives its table for one target,
     ``sections`` what stands on its page.
 
-And when a job runs: ``label(job)``, ``select(job)``, ``weigh(job)``, ``train(job)``,
+And what it may leave out where there is nothing of the sort (`counterweight.plan.kinds.LEFT_OUT`):
+
+``ITEM_KEYS``
+    Keys of single entries, beyond a component's options, with their defaults:
+    ``{"selection": {...}}``.
+``HINT``
+    What to do instead of a key that is refused.
+``finish(name, study)``
+    As ``complete``, once selectors, weightings and methods are spelled out.
+``plan_deliver(plan, study, at)``, ``plan_apply(plan, study, at)``
+    The job of what a study gives away, and of its use on new rows, with their outputs, as many as
+    the kind likes; None for a study that has none.
+``shown(study)``
+    What its pages of the report need to know of a study beyond what all do.
+
+When a job runs: ``label(job)``, ``select(job)``, ``weigh(job)``, ``train(job)``,
 ``evaluate(job)``, ``deliver(job)``, ``apply(job)``: each reads ``job.input``, goes by
 ``job.given``, and writes ``job.output`` except for metrics: label, select, weigh and evaluate
 return those as records (see `counterweight.files.tables.metrics_table`). These functions import

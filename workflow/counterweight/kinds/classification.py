@@ -13,7 +13,6 @@ ITEM_KEYS = {
     "selection": {"calibration": "isotonic", "folds": 5},
     "weighting": {"max_weight": 50.0},
 }
-HINT = ""
 #: Metrics that a results table shows unless told otherwise.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
 PAGE = {
@@ -63,16 +62,11 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.files.seeds import generator
-    from counterweight.files.tables import read_table, write_table
     from counterweight.labeling.split import describe_labels, label_rows
+    from counterweight.labeling.stage import prepared_rows, write_rows
 
     given = job.given
-    frame = read_table(job.input.table)
-    known = read_table(job.input.known) if job.input.known else None
-    recipe, outcome, rule = components.labeling_rules(given)
-    rng = generator(given["seed"], given["stream"], 0, "noise")
-    features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
+    frame, features, *rest = prepared_rows(job, job.input.known)
     asked = (
         "seed",
         "repeats",
@@ -85,19 +79,11 @@ def label(job):
         "test_rows",
     )
     labels, truth = label_rows(
-        frame,
-        features,
-        known,
-        rule,
-        outcome,
-        study=given["stream"],
-        **{name: given[name] for name in asked},
+        frame, features, *rest, study=given["stream"], **{name: given[name] for name in asked}
     )
     dropped = len(frame) - len(features)
     job.log.info("%d rows kept, %d left out by the recipe", len(features), dropped)
-    write_table(job.output.features, features)
-    write_table(job.output.labels, labels)
-    write_table(job.output.truth, truth)
+    write_rows(job, features, labels, truth)
     return describe_labels(labels, truth, dropped)
 
 
@@ -283,15 +269,3 @@ def evaluate(job):
         **options,
     )
     return records + describe_fits(models)
-
-
-def plan_deliver(plan, study, at):
-    return None
-
-
-def plan_apply(plan, study, at):
-    return None
-
-
-def shown(study):
-    return {}

@@ -11,8 +11,6 @@ from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of balanced filters"
 KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with"})
-ITEM_KEYS = {"selection": {}, "weighting": {}}
-HINT = ""
 PAGE = {
     "table": "counterweight.reporting.filters.sections:filters_table",
     "sections": "counterweight.reporting.filters.sections:sections",
@@ -98,11 +96,20 @@ def filter_settings(proxy, weighting):
     return [f"{name}={round(float(value), 10):g}" for value in values] or [""]
 
 
-def _proxy(study, method):
-    """Name of the proxy behind a method's filter, and that proxy with its options."""
-    selector = study["weightings"][study["methods"][method]["weights"]]["selector"]
-    spec = study["selectors"][selector]
-    return selector, {key: spec[key] for key in ("selector", "options")}
+def _filter_of(study, method, at):
+    """The filter of a method: the selector that is its proxy, and the files that hold it by role.
+
+    With them the rows that it was fitted on.
+    """
+    weighting = study["methods"][method]["weights"]
+    selector = study["weightings"][weighting]["selector"]
+    inputs = {
+        "features": at.features,
+        "labels": at.labels,
+        "proxy": at.selection_model(selector),
+        "weights": at.weights(weighting),
+    }
+    return study["selectors"][selector]["selector"], inputs
 
 
 def plan_label(plan, study, at):
@@ -112,15 +119,11 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.files.seeds import generator
-    from counterweight.files.tables import read_table, write_table
     from counterweight.labeling.sensitive import describe_groups, label_groups
+    from counterweight.labeling.stage import prepared_rows, write_rows
 
     given = job.given
-    frame = read_table(job.input.table)
-    recipe, outcome, rule = components.labeling_rules(given)
-    rng = generator(given["seed"], given["stream"], 0, "noise")
-    features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
+    frame, features, _, rule, outcome = prepared_rows(job)
     labels, truth = label_groups(
         frame,
         features,
@@ -133,9 +136,7 @@ def label(job):
     )
     dropped = len(frame) - int((labels["repeat"] == 0).sum())
     job.log.info("%d rows with a group, %d left out", len(frame) - dropped, dropped)
-    write_table(job.output.features, features)
-    write_table(job.output.labels, labels)
-    write_table(job.output.truth, truth)
+    write_rows(job, features, labels, truth)
     return describe_groups(labels, truth, dropped, given["target"])
 
 
@@ -256,19 +257,13 @@ def weigh(job):
 
 def plan_train(plan, study, method, at):
     spec = study["methods"][method]
-    name, proxy = _proxy(study, method)
-    inputs = {
-        "features": at.features,
-        "labels": at.labels,
-        "proxy": at.selection_model(name),
-        "weights": at.weights(spec["weights"]),
-    }
+    proxy, inputs = _filter_of(study, method, at)
     given = {
         "method": {key: spec[key] for key in ("model", "options")},
-        "selector": proxy["selector"],
+        "selector": proxy,
         "repeats": spec["repeats"],
     }
-    uses = (("model", spec["model"]), ("selector", proxy["selector"]))
+    uses = (("model", spec["model"]), ("selector", proxy))
     return Job(f"{_HERE}:train", inputs, given | draws(plan, study), uses)
 
 
@@ -301,18 +296,10 @@ def train(job):
 
 def plan_evaluate(plan, study, method, at):
     parts, uses = protocol_of(study)
-    name, proxy = _proxy(study, method)
-    inputs = {
-        "features": at.features,
-        "labels": at.labels,
-        "truth": at.truth,
-        "proxy": at.selection_model(name),
-        "weights": at.weights(study["methods"][method]["weights"]),
-        "model": at.model(method),
-        "predictions": at.predictions(method),
-    }
-    given = {"selector": proxy["selector"], "target": study["target"]}
-    uses += (("selector", proxy["selector"]),)
+    proxy, inputs = _filter_of(study, method, at)
+    inputs |= {"truth": at.truth, "model": at.model(method), "predictions": at.predictions(method)}
+    given = {"selector": proxy, "target": study["target"]}
+    uses += (("selector", proxy),)
     return Job(f"{_HERE}:evaluate", inputs, parts | given | draws(plan, study), uses)
 
 
@@ -354,16 +341,8 @@ def plan_deliver(plan, study, at):
     given = study["filter"]
     if not given:
         return None
-    method = given["method"]
-    name, proxy = _proxy(study, method)
-    inputs = {
-        "table": at.table,
-        "features": at.features,
-        "labels": at.labels,
-        "proxy": at.selection_model(name),
-        "weights": at.weights(study["methods"][method]["weights"]),
-        "metrics": at.metrics(method),
-    }
+    proxy, inputs = _filter_of(study, given["method"], at)
+    inputs |= {"table": at.table, "metrics": at.metrics(given["method"])}
     rules, _ = labeling_of(study)
     told = {
         "study": study["id"],
@@ -371,11 +350,11 @@ def plan_deliver(plan, study, at):
         "filter": given,
         "recipe": rules["features"],
         "outcome": rules["outcome"],
-        "selector": proxy["selector"],
+        "selector": proxy,
         "target": study["target"],
     }
     outputs = {"filter": f"{at.folder}/filter.parquet", "card": f"{at.folder}/filter.md"}
-    return Job(f"{_HERE}:deliver", inputs, told, (("selector", proxy["selector"]),), outputs)
+    return Job(f"{_HERE}:deliver", inputs, told, (("selector", proxy),), outputs)
 
 
 def deliver(job):
@@ -415,13 +394,13 @@ def deliver(job):
 def plan_apply(plan, study, at):
     if not study["filter"]:
         return None
-    _, proxy = _proxy(study, study["filter"]["method"])
+    proxy, _ = _filter_of(study, study["filter"]["method"], at)
     inputs = {"filter": f"{at.folder}/filter.parquet", "candidates": plan["candidates"] or []}
     outputs = {
         "table": f"{plan['results']}/filtered.parquet",
         "csv": f"{plan['results']}/filtered.csv",
     }
-    uses = (("selector", proxy["selector"]),)
+    uses = (("selector", proxy),)
     return Job(f"{_HERE}:apply", inputs, {"seed": plan["seed"]}, uses, outputs)
 
 

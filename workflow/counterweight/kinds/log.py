@@ -9,7 +9,6 @@ from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 
 WORDS = "studies of logged actions"
 KEYS = frozenset()
-ITEM_KEYS = {}
 HINT = " (rates of such a study stand in evaluation.keep_rates)"
 PAGE = {
     "table": "counterweight.reporting.logs.tables:value_table",
@@ -20,10 +19,6 @@ _HERE = "counterweight.kinds.log"
 
 def complete(name, study, plan):
     study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
-
-
-def finish(name, study):
-    pass
 
 
 def plan_label(plan, study, at):
@@ -106,15 +101,3 @@ def evaluate(job):
     )
     job.log.info("%d measurements", len(records))
     return records + describe_fits(read_models(job.input.model))
-
-
-def plan_deliver(plan, study, at):
-    return None
-
-
-def plan_apply(plan, study, at):
-    return None
-
-
-def shown(study):
-    return {}

@@ -8,8 +8,6 @@ from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 
 WORDS = "studies of offers and answers"
 KEYS = frozenset({"paired_with"})
-ITEM_KEYS = {}
-HINT = ""
 PAGE = {
     "table": "counterweight.reporting.offers.sections:offers_table",
     "sections": "counterweight.reporting.offers.sections:sections",
@@ -24,10 +22,6 @@ def complete(name, study, plan):
         study["test_share"] = 0.0
 
 
-def finish(name, study):
-    pass
-
-
 def plan_label(plan, study, at):
     parts, uses = labeling_of(study)
     given = {"repeats": study["repeats"], "test_share": study["test_share"]}
@@ -36,16 +30,11 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.files.seeds import generator
-    from counterweight.files.tables import read_table, write_table
     from counterweight.labeling.offered import LABELS, describe_offers, label_offers
+    from counterweight.labeling.stage import prepared_rows, write_rows
 
     given = job.given
-    frame = read_table(job.input.table)
-    known = read_table(job.input.known) if job.input.known else None
-    recipe, outcome, rule = components.labeling_rules(given)
-    answer = given["outcome"]["options"].get("column")
-    features = recipe(frame, generator(given["seed"], given["stream"], 0, "noise"), outcome=answer)
+    frame, features, known, rule, outcome = prepared_rows(job, job.input.known)
     labels, truth = label_offers(
         frame,
         features,
@@ -56,13 +45,11 @@ def label(job):
         study=given["stream"],
         repeats=given["repeats"],
         test_share=given["test_share"],
-        answer=answer,
+        answer=given["outcome"]["options"].get("column"),
     )
     dropped = len(frame) - int((rule(frame)["kept"] & frame["row"].isin(features["row"])).sum())
     job.log.info("%d rows with offers and answers, %d left out", len(frame) - dropped, dropped)
-    write_table(job.output.features, features)
-    write_table(job.output.labels, labels, LABELS)
-    write_table(job.output.truth, truth)
+    write_rows(job, features, labels, truth, LABELS)
     return describe_offers(labels, truth, dropped)
 
 
@@ -169,10 +156,6 @@ def deliver(job):
     )
     job.log.info("offers for %d people", len(table["row"]))
     write_table(job.output.offers, table)
-
-
-def plan_apply(plan, study, at):
-    return None
 
 
 def shown(study):

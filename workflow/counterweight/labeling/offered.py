@@ -8,7 +8,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.columns import matches, refuse_outside, require
 from counterweight.labeling.offer_scale import OfferScale
-from counterweight.labeling.split import check_features
+from counterweight.labeling.split import check_features, size_records
 
 #: Studies with this labeling rule are about offers, not about classes.
 KIND = "offers"
@@ -390,10 +390,7 @@ def describe_offers(labels, truth, dropped):
         hidden = truth.loc[part.index]
         sizes = {f"rows_{role}": int((part["role"] == role).sum()) for role in ("train", "test")}
         sizes |= {"rows_all": len(part), "rows_dropped": dropped}
-        records += [
-            {"repeat": repeat, "metric": name, "value": value, "rows": len(part)}
-            for name, value in sizes.items()
-        ]
+        records += size_records(repeat, len(part), sizes)
         for role in ("train", "test"):
             mask = (part["role"] == role).to_numpy()
             if not mask.any():

@@ -10,7 +10,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.columns import free_name
-from counterweight.labeling.split import check_features
+from counterweight.labeling.split import check_features, size_records
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
 log = logging.getLogger("counterweight")
@@ -303,10 +303,7 @@ def describe_groups(labels, truth, dropped, target=None):
             "rows_dropped": dropped,
             "groups": Z.shape[1],
         }
-        records += [
-            {"repeat": repeat, "metric": name, "value": value, "rows": len(part)}
-            for name, value in sizes.items()
-        ]
+        records += size_records(repeat, len(part), sizes)
         for name, mask in (("train", ~test), ("test", test)):
             r, count = Z[mask].mean(axis=0), int(mask.sum())
             place = {"repeat": repeat, "target": name, "rows": count}

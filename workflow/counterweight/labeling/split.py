@@ -202,6 +202,14 @@ def check_features(features):
         )
 
 
+def size_records(repeat, rows, sizes):
+    """Metric records of the numbers of a repeat by name, each with all its rows."""
+    return [
+        {"repeat": repeat, "metric": metric, "value": value, "rows": rows}
+        for metric, value in sizes.items()
+    ]
+
+
 def describe_labels(labels, hidden, dropped):
     """Sizes and class shares of each repeat, as metric records.
 
@@ -221,10 +229,7 @@ def describe_labels(labels, hidden, dropped):
         }
         sizes = {f"rows_{role}": int(mask.sum()) for role, mask in groups.items()}
         sizes |= {"rows_all": len(part), "rows_dropped": dropped}
-        records += [
-            {"repeat": repeat, "metric": metric, "value": value, "rows": len(part)}
-            for metric, value in sizes.items()
-        ]
+        records += size_records(repeat, len(part), sizes)
         records += _describe_sets(repeat, part, truth)
         groups["all"] = np.ones(len(part), bool)
         weight = 1.0 / part["keep_rate"].to_numpy()

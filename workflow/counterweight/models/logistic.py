@@ -3,16 +3,9 @@
 import numpy as np
 
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.numerics.linear import fit_logistic, logistic_probability
+from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
 
-OPTIONS = {
-    "ridge": {
-        "type": "number",
-        "minimum": 0,
-        "default": 1e-6,
-        "description": "Penalty on standardised coefficients, for each row; 0 for none.",
-    }
-}
+OPTIONS = RIDGE
 LABEL = "Logistic regression"
 
 

@@ -10,6 +10,16 @@ from counterweight.numerics.checks import checked_labels, checked_rows, checked_
 
 log = logging.getLogger("counterweight")
 
+#: Option of the models that `fit_logistic` fits.
+RIDGE = {
+    "ridge": {
+        "type": "number",
+        "minimum": 0,
+        "default": 1e-6,
+        "description": "Penalty on standardised coefficients, for each row; 0 for none.",
+    }
+}
+
 
 def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
     """Minimise the weighted log loss plus a small ridge on standardised features.

@@ -1,5 +1,7 @@
 """The kind of a study: found by its labeling rule, asked for its jobs."""
 
+from types import SimpleNamespace
+
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.mistakes import nearest
@@ -15,6 +17,15 @@ OWN_KEYS = {
     "keep_rate": 1.0,
     "paired_with": None,
 }
+#: What a kind may leave out; each as it is for one that has nothing of the sort.
+LEFT_OUT = {
+    "ITEM_KEYS": {},
+    "HINT": "",
+    "finish": lambda name, study: None,
+    "plan_deliver": lambda plan, study, at: None,
+    "plan_apply": lambda plan, study, at: None,
+    "shown": lambda study: {},
+}
 
 
 def kind_of(part, name, undeclared=None):
@@ -27,8 +38,8 @@ def kind_of(part, name, undeclared=None):
 
 
 def module_of(study):
-    """The module of a study's kind, by the protocol in `counterweight.kinds`."""
-    return components.load("kind", study["kind"])
+    """What the module of a study's kind has, by the protocol in `counterweight.kinds`."""
+    return SimpleNamespace(**LEFT_OUT | vars(components.load("kind", study["kind"])))
 
 
 def check_parts(name, study):
@@ -86,7 +97,7 @@ def _refuse_meaningless(name, study, kind):
         if part in kind.KEYS
         for index, item in enumerate(study[part])
         for key in items[part]
-        if key in item and key not in kind.ITEM_KEYS[part]
+        if key in item and key not in kind.ITEM_KEYS.get(part, ())
     ]
     if keys:
         raise CounterweightError(

@@ -50,9 +50,8 @@ def unlabeled_weights(p, share):
     Parameters
     ----------
     p : array, shape (M,)
-        Calibrated p(s = 1 | x) of the labeled rows, in (0, 1].
     share : float
-        p(s = 1) = M / (M + N), in (0, 1).
+        As in `general_weights`.
 
     Returns
     -------

@@ -11,7 +11,8 @@ import logging
 from pathlib import Path
 
 from counterweight.datasets.download.archives import unpack
-from counterweight.datasets.download.transfer import SourceFailed, place, retrieve, sha256
+from counterweight.datasets.download.digests import sha256
+from counterweight.datasets.download.transfer import SourceFailed, place, retrieve
 from counterweight.errors import CounterweightError, listed
 
 log = logging.getLogger("counterweight")
@@ -98,29 +99,6 @@ def fetch(
     if missing:
         raise CounterweightError(_failure_text(name, missing, files, folder, tried))
     return origins
-
-
-def verify(folder, files):
-    """Refuse raw files whose bytes are not the pinned ones.
-
-    Parameters
-    ----------
-    folder : path
-    files : dict of str to str
-        SHA-256 digest by file name.
-
-    Raises
-    ------
-    CounterweightError
-    """
-    for file, digest in files.items():
-        path = Path(folder) / file
-        actual = sha256(path)
-        if actual != digest:
-            raise CounterweightError(
-                f"{path} has the SHA-256 digest {actual}, not the pinned {digest}: it was changed "
-                "or is another version; delete it, then run again to fetch it anew."
-            )
 
 
 def _failure_text(name, missing, files, folder, tried):

@@ -10,6 +10,7 @@ import time
 import zlib
 from pathlib import Path
 
+from counterweight.datasets.download.digests import sha256
 from counterweight.files.tables import replacing
 
 log = logging.getLogger("counterweight")
@@ -36,12 +37,6 @@ class SourceFailed(Exception):
     def __init__(self, answer, passing=False):
         super().__init__(answer)
         self.passing = passing
-
-
-def sha256(path):
-    """SHA-256 of a file's bytes, in hex."""
-    with open(path, "rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def place(stream, target, digest):

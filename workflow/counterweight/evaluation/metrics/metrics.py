@@ -94,10 +94,8 @@ def reliability_curve(y, p, weight=None, bins=BINS):
 
     Parameters
     ----------
-    y : array of 0/1, shape (n,)
-    p : array, shape (n,)
-        Probabilities.
-    weight : array, shape (n,), optional
+    y, p, weight : array, shape (n,)
+        As in `calibration_error`.
     bins : int
         At least 1.
 

@@ -14,6 +14,7 @@ from counterweight.evaluation.metrics.metrics import metric_estimate
 from counterweight.evaluation.offers.known import TRAINING, Repeat, rmse
 from counterweight.evaluation.offers.regressions import overlap_class, regress, regression_records
 from counterweight.evaluation.offers.value import offer_value, single_offer
+from counterweight.evaluation.options import LEVEL
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks, by_setting
@@ -50,13 +51,7 @@ OPTIONS = {
         "default": 10,
         "description": "Bins of the offers for their density and the binned estimator.",
     },
-    "level": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.95,
-        "description": "Coverage of the intervals.",
-    },
+    **LEVEL,
     "draws": {
         "type": "integer",
         "minimum": 100,

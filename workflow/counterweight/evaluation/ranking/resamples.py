@@ -11,6 +11,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.evaluate import evaluate_predictions
+from counterweight.evaluation.options import RATES
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks
@@ -26,10 +27,7 @@ KIND = "classification"
 
 OPTIONS = {
     "keep_rates": {
-        "type": "array",
-        "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-        "minItems": 1,
-        "uniqueItems": True,
+        **RATES,
         "default": [1.0, 0.1, 0.01],
         "description": "Rates at which the rows of one class are kept.",
     },

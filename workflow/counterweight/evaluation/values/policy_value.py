@@ -12,6 +12,7 @@ Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings.
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.options import LEVEL, RATES
 from counterweight.evaluation.values.log_resamples import bootstrap, ratio_bias, split
 from counterweight.files import streams
 from counterweight.files.tables import read_columns
@@ -19,10 +20,7 @@ from counterweight.files.tables import read_columns
 KIND = "log"
 OPTIONS = {
     "keep_rates": {
-        "type": "array",
-        "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-        "minItems": 1,
-        "uniqueItems": True,
+        **RATES,
         "default": [1.0, 0.5, 0.1, 0.01],
         "description": "Rates at which the zero-reward rows of the log are kept.",
     },
@@ -40,13 +38,7 @@ OPTIONS = {
             "cut the log into as many consecutive parts of equal size, read once and never held."
         ),
     },
-    "level": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.95,
-        "description": "Coverage of the intervals.",
-    },
+    **LEVEL,
 }
 LABEL = "values of policies from logs"
 VALUE_LABELS = {

@@ -314,7 +314,7 @@ class PolicyValue:
         Returns
         -------
         Estimate
-            Effective rows and largest weight are of k w.
+            As of `snips`.
 
         Raises
         ------

@@ -3,19 +3,11 @@
 from dataclasses import dataclass
 
 from counterweight.models.choice.baseline import BASELINE_OPTIONS, OfferBaseline
-from counterweight.numerics.linear import fit_logistic
+from counterweight.numerics.linear import RIDGE, fit_logistic
 
 #: These models are for offers with yes/no answers.
 KIND = "offers"
-OPTIONS = {
-    **BASELINE_OPTIONS,
-    "ridge": {
-        "type": "number",
-        "minimum": 0,
-        "default": 1e-6,
-        "description": "Penalty on standardised coefficients, for each row; 0 for none.",
-    },
-}
+OPTIONS = {**BASELINE_OPTIONS, **RIDGE}
 LABEL = "Logistic regression"
 ROLE = "peer"
 VALUE_LABELS = {

@@ -8,7 +8,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.models.subsampling.calibration import shifted_odds
 from counterweight.models.subsampling.classifier import KeyedClassifier
-from counterweight.models.subsampling.learners import ConstantModel, Tree
+from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, ConstantModel, Tree
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import drawing_order
@@ -18,7 +18,7 @@ log = logging.getLogger("counterweight")
 KIND = "classification"
 OPTIONS = {
     "learner": {
-        "enum": ["sgd", "logistic", "boosting", "tree"],
+        "enum": LEARNER_NAMES,
         "default": "tree",
         "description": "What learns from the bought rows.",
     },
@@ -56,12 +56,7 @@ OPTIONS = {
         "default": 5,
         "description": "Folds of the bought rows in which progressive sampling evaluates shares.",
     },
-    "min_leaf": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 2,
-        "description": "Least rows in a leaf; learner tree only.",
-    },
+    **LEAF,
 }
 LABEL = "Tree, {share}"
 VALUE_LABELS = {

@@ -8,6 +8,16 @@ import numpy as np
 
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 
+LEARNER_NAMES = ["sgd", "logistic", "boosting", "tree"]
+#: Option of the models that may learn by a tree.
+LEAF = {
+    "min_leaf": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 2,
+        "description": "Least rows in a leaf; learner tree only.",
+    }
+}
 #: Passes of stochastic gradient descent over the rows.
 PASSES = 10
 #: A feature's spread is taken to be at least this, so that an indicator of few rows is

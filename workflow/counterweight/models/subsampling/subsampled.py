@@ -8,7 +8,12 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
 from counterweight.models.subsampling.classifier import KeyedClassifier
-from counterweight.models.subsampling.learners import ConstantModel, stored_learner
+from counterweight.models.subsampling.learners import (
+    LEAF,
+    LEARNER_NAMES,
+    ConstantModel,
+    stored_learner,
+)
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import (
@@ -23,7 +28,7 @@ log = logging.getLogger("counterweight")
 KIND = "classification"
 OPTIONS = {
     "learner": {
-        "enum": ["sgd", "logistic", "boosting", "tree"],
+        "enum": LEARNER_NAMES,
         "default": "logistic",
         "description": "What learns from the kept rows.",
     },
@@ -55,12 +60,7 @@ OPTIONS = {
         "default": 0.5,
         "description": "Share of the kept rows held out to fit the spline.",
     },
-    "min_leaf": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 2,
-        "description": "Least rows in a leaf; learner tree only.",
-    },
+    **LEAF,
 }
 LABEL = "{learner}, {correction}"
 VALUE_LABELS = {

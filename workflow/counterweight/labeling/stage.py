@@ -1,0 +1,40 @@
+"""What stage 2 reads and writes for every kind of study whose table is held in memory."""
+
+from counterweight.files.seeds import generator
+from counterweight.files.tables import read_table, write_table
+from counterweight.plan.components import labeling_rules
+
+
+def prepared_rows(job, known=None):
+    """The table of a labeling job, its features, and the rules to label its rows by.
+
+    Parameters
+    ----------
+    job : counterweight.files.jobs.Running
+        With ``input.table`` and, in ``given``, ``seed``, ``stream`` and the rules of
+        `counterweight.plan.jobs.labeling_of`.
+    known : str, optional
+        File of what is known of a generated data set; none where it is empty.
+
+    Returns
+    -------
+    frame, features : pandas.DataFrame
+        The prepared table, and the features of the rows that the recipe keeps.
+    known : pandas.DataFrame or None
+    rule, outcome : callable
+        With their options filled in.
+    """
+    given = job.given
+    frame = read_table(job.input.table)
+    known = read_table(known) if known else None
+    recipe, outcome, rule = labeling_rules(given)
+    rng = generator(given["seed"], given["stream"], 0, "noise")
+    features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
+    return frame, features, known, rule, outcome
+
+
+def write_rows(job, features, labels, truth, layout=None):
+    """Write what a labeling job leaves: features, labels (in a layout, if any) and the truth."""
+    write_table(job.output.features, features)
+    write_table(job.output.labels, labels, layout)
+    write_table(job.output.truth, truth)

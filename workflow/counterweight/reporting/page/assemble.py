@@ -18,7 +18,7 @@ from counterweight.reporting.claims import LAYOUT, decide, load_claims
 from counterweight.reporting.measures import unpacked
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.page import blocks, contents, site
-from counterweight.reporting.page.drawings import draw_study, drawings
+from counterweight.reporting.page.drawings import drawings
 from counterweight.reporting.page.failures import (
     failure_block,
     failures_of,
@@ -74,13 +74,15 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
             )
             where = "" if len(plan["targets"]) == 1 else f", {target}"
             links.append(blocks.Link(f"The table as CSV{where}", f"tables/{name}-{target}.csv"))
+        drawn = results / name / "figures"
         if draw_in is not None:
-            draw_if_possible(numbers, draw_in)
+            drawn = Path(draw_in) / name
+            draw_if_possible(numbers, drawn)
         context = StudyContext(
             path=contents.page_of(name),
             group=title,
             banner=contents.BANNERS.get(plan["source"], ""),
-            figures=tuple(drawings(draw_in or results, name, plan)),
+            figures=tuple(drawings(drawn, name, plan, None if draw_in else results)),
             failures=tuple(map(failure_block, own)),
             links=(*links, *_claims_of(name, claims)),
             csv=links[0],
@@ -110,9 +112,11 @@ def _claims_of(study, claims):
 
 def draw_if_possible(numbers, folder):
     """Figures of what is there; one that cannot be drawn is left out, and said."""
-    for figure in numbers.plan["figures"]:
+    from counterweight.reporting.charts.drawing import draw_study
+
+    for figure in list(numbers.plan["figures"]):
         try:
-            draw_study(numbers, [figure], folder)
+            draw_study(numbers, folder, [figure])
         except (CounterweightError, KeyError, ValueError, IndexError) as error:
             log.warning("%s: figure %s cannot be drawn: %s", numbers.name, figure, error)
 
@@ -127,15 +131,6 @@ def index_pages(shown, metrics, papers, findings, failures=()):
         links.append(blocks.Link("The claims as CSV", "claims.csv"))
     index = site.index_page(shown, findings, run, list(map(failure_block, failures)), links)
     return [index, site.claims_page(run), site.glossary_page(contents.site_of(shown))], decided
-
-
-def draw(job):
-    """Draw the figures of a study: stage draw."""
-    given = job.given
-    metrics = _metrics(job.input.metrics)
-    results = Path(job.output[0]).parents[2]
-    numbers = StudyNumbers(given["study"], given["shown"], metrics, results / given["study"])
-    draw_study(numbers, given["shown"]["figures"], results)
 
 
 def page(job):

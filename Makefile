@@ -30,7 +30,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-	  --no-build-isolation --editable '.[workflow,slurm,dev]'
+	  --no-build-isolation --editable '.[workflow,slurm,dev,browser]'
 	@touch $@
 
 lint: env

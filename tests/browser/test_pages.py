@@ -84,6 +84,8 @@ def test_the_place_where_one_is_is_marked(shown, results, name):
         page.locator(f"#{place}").evaluate("e => scrollTo({top: e.offsetTop, behavior: 'instant'})")
         page.wait_for_selector(f'#list [aria-current=location][href="#{place}"]')
         assert page.locator("#list [aria-current=location]").count() == 1
+        own = page.locator("#list [aria-current=page]").all_inner_texts()
+        assert own == (["Adult: labels by a rule"] if "adult" in name else [])
 
 
 def test_a_chosen_theme_stays(shown, results):

@@ -193,7 +193,7 @@ class _Drawing:
         return shown
 
     def markup(self, node):
-        """Elements, each as text, that an element becomes: a group that says nothing is left out."""
+        """Elements, each as text, that an element becomes; a bare group is what it holds."""
         tag = _name(node.tag)
         if tag in ("metadata", "style", "title", "desc"):
             return []
@@ -213,7 +213,7 @@ class _Drawing:
         return [f"<{tag}{said}>{content}</{tag}>" if content else f"<{tag}{said}/>"]
 
     def _common(self, shown, elements):
-        """Attributes of a group with the class that all of its elements share, and those without."""
+        """Attributes of a group with the class that all its elements share, and those bare."""
         heads = [re.match(r'<(?:use|path|text)\b[^>]*? class="(s\d+)"', text) for text in elements]
         if len(heads) < 2 or not all(heads) or len({head.group(1) for head in heads}) > 1:
             return shown, elements

@@ -24,7 +24,7 @@ const reveal = () => {
 addEventListener("hashchange", reveal); reveal();
 
 // The place where one is: the last heading above the upper third.
-const links = new Map($$('#list a[href^="#"]').map(a => [decodeURIComponent(a.hash.slice(1)), a]));
+const links = new Map($$('#list a[href^="#"]:not([aria-current])').map(a => [decodeURIComponent(a.hash.slice(1)), a]));
 const spots = [...links.keys()].map(id => document.getElementById(id)).filter(Boolean);
 const mark = () => {
   const now = spots.filter(e => e.getBoundingClientRect().top < innerHeight / 3).pop() || (document.body.matches(".whole") && spots[0]);

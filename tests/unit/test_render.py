@@ -1,0 +1,366 @@
+"""Pages as HTML: what they say, where links lead, how figures stand in them."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+import sample
+from counterweight.reporting.page import drawing, style
+from counterweight.reporting.page.blocks import (
+    Cell,
+    Claims,
+    Head,
+    Link,
+    Page,
+    Row,
+    Section,
+    Sentence,
+    Site,
+    Table,
+)
+from counterweight.reporting.page.render import TEMPLATES, render, render_one, slug, verdict
+
+VOID = {"meta", "link", "input", "br", "img"}
+
+
+class Reader(HTMLParser):
+    """Elements of a page; open ones must be closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.said = [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not {"style", "script"} & set(self.open):
+            self.said.append(data)
+
+    def all(self, tag, key):
+        return [a[key] for name, a in self.elements if name == tag and key in a]
+
+    @property
+    def words(self):
+        return " ".join(" ".join(self.said).split())
+
+
+@pytest.fixture(scope="module")
+def site():
+    return sample.pages()[1]
+
+
+@pytest.fixture(scope="module")
+def made():
+    return sample.pages()[0]
+
+
+@pytest.fixture(scope="module")
+def texts(made, site):
+    return {page.path: render(page, site) for page in made} | {"whole": render_one(made, site)}
+
+
+def small(*blocks, path="report/x.html", terms=None, entries=()):
+    """The page of some blocks, read."""
+    page = Page(path, "A page", blocks)
+    return Reader(render(page, Site("Report", "1", tuple(entries), terms or {})))
+
+
+def test_all_that_was_given_is_said(texts):
+    words = Reader(texts["report/adult.html"]).words
+    for text in (
+        "Adult: labels by a rule",
+        "Do weights help where labels were chosen by a rule?",
+        "Generated data: not a result about the real world.",
+        "weighting raises the accuracy by 2.4 points [1.1, 3.7].",
+        "+2.4 points",
+        "judged by 95 %",
+        "Accuracy rises with the rows kept",
+        "Means of 20 random splits",
+        "method 1 with rather a long label best",
+        "baseline",
+        "bound",
+        "The file of the data set was not there.",
+        "All 3 rows",
+        "Failed: train of cost <b> in Adult",
+        "ERROR: no rows left",
+        "logs/train.log",
+        "does not hold",
+        "depends: see Adult",
+        "On Adult: holds, +1.2 points.",
+        "AUC is <not> affected",
+        "seed 1",
+        "version 0.11.0",
+    ):
+        assert text in re.sub(r" ([,.;])", r"\1", words)
+
+
+def test_pages_are_well_formed_and_ids_stand_once(texts):
+    for text in texts.values():
+        page = Reader(text)
+        ids = [a["id"] for _, a in page.elements if "id" in a]
+        assert len(ids) == len(set(ids))
+        named = [a[k] for _, a in page.elements for k in ("aria-labelledby",) if k in a]
+        assert set(named) <= set(ids)
+        assert {t for t in page.all("use", "href")} <= {f"#{name}" for name in ids}
+        assert len([1 for tag, _ in page.elements if tag == "h1"]) == 1
+
+
+def test_nothing_is_loaded_from_anywhere(texts):
+    for text in texts.values():
+        page = Reader(text)
+        assert page.all("script", "src") == page.all("img", "src") == []
+        assert page.all("link", "href") == ["data:,"]
+        images = page.all("image", "href")
+        assert all(image.startswith("data:image/png") for image in images)
+        assert "@import" not in text and "url(http" not in text
+
+
+def test_the_same_page_is_the_same_text(made, site, texts):
+    assert render(made[1], site) == texts[made[1].path]
+
+
+def test_links_are_relative_to_the_folder_of_the_page(texts):
+    links = Reader(texts["report/adult.html"]).all("a", "href")
+    for target in ("../tables/all.csv", "../report.html", "glossary.html#term-auc", "kakadu.html"):
+        assert target in links
+    assert "report/adult.html" in Reader(texts["report.html"]).all("a", "href")
+    page = small(Link("Site", "https://example.org/a"), Link("Own", "report/x.html"))
+    assert page.all("a", "href")[1:] == ["https://example.org/a", "#main"]
+
+
+def test_in_one_file_links_lead_to_places_in_it(texts):
+    page = Reader(texts["whole"])
+    ids = {a["id"] for _, a in page.elements if "id" in a}
+    places = [target for target in page.all("a", "href") if target.startswith("#")]
+    assert {target[1:] for target in places} <= ids
+    assert {"#page-adult", "#glossary-term-auc", "#adult-how-the-methods-compare"} <= set(places)
+    rest = {target for target in page.all("a", "href") if not target.startswith("#")}
+    assert rest == {"tables/study.csv", "tables/curve.csv", "tables/all.csv"}
+
+
+def test_headings_stand_in_order(texts):
+    for text in texts.values():
+        levels = [int(tag[1]) for tag, _ in Reader(text).elements if re.fullmatch("h[1-6]", tag)]
+        assert levels[0] == 1
+        assert all(low <= high + 1 for high, low in zip(levels, levels[1:], strict=False))
+
+
+def test_contents_name_the_page_and_its_sections(texts):
+    page = Reader(texts["report/adult.html"])
+    here = [a for _, a in page.elements if a.get("aria-current") == "page"]
+    assert [a["href"] for a in here] == ["#main"]
+    assert page.all("nav", "aria-label") == ["Contents"]
+    targets = page.all("a", "href")
+    assert "#trust" in targets and "#how-the-methods-compare" in targets
+    assert "#in-detail" not in targets
+
+
+def test_the_search_knows_all_entries_and_cannot_break_out(site):
+    entry = {"title": "</script><b>", "path": "report/y.html", "group": "", "words": "é"}
+    text = render(Page("report/x.html", "x"), Site("R", "1", (entry,)))
+    inside = re.search(r'id="places">(.*?)</script>', text).group(1)
+    assert json.loads(inside) == [["</script><b>", "y.html", "", "é"]]
+
+
+def test_terms_are_explained_at_first_use_only():
+    terms = {"AUC": "Area.", "oracle": "It knows.", "log loss": "Nats.", "loss": "Wrong."}
+    glossary = {"title": "Glossary", "path": "report/glossary.html", "group": ""}
+    page = small(
+        Sentence("Oracles have a log loss. The oracle, the auc and an AUC; glossary."),
+        Sentence("An AUC and log losses again, and a loss."),
+        terms=terms,
+        entries=(glossary,),
+    )
+    told = [a for tag, a in page.elements if a.get("class") == "term"]
+    assert [a["title"] for a in told] == ["It knows.", "Nats.", "Area.", "Wrong."]
+    assert told[1]["href"] == "glossary.html#term-log-loss"
+    assert "the auc and an AUC" in page.words
+    without = small(Sentence("An AUC."), terms=terms)
+    assert [tag for tag, a in without.elements if a.get("class") == "term"] == ["button"]
+    same = small(Sentence("An AUC."), path=glossary["path"], terms=terms, entries=(glossary,))
+    assert not [a for _, a in same.elements if a.get("class") == "term"]
+
+
+def test_heads_are_explained_in_every_table(texts):
+    page = Reader(texts["report/adult.html"])
+    told = [a["title"] for _, a in page.elements if a.get("class") == "term"]
+    assert told.count("Intervals that hold the truth.") == 2
+
+
+def test_tables_say_what_their_cells_are(texts):
+    page = Reader(texts["report/adult.html"])
+    assert set(page.all("th", "scope")) == {"col", "row", "rowgroup"}
+    count = [tag for tag, _ in page.elements].count
+    assert count("caption") == count("table") == 3
+    assert "▲ better, ▼ worse" in page.words
+
+
+def test_text_is_left_numbers_right_and_cards_are_labeled():
+    rows = tuple(Row(f"r{k}", (Cell("word"), Cell(f"{k}.5", "[0, 1]"), Cell(""))) for k in "12")
+    head = (Head("Name"), Head("Kind"), Head('A "value" </style>'), Head("None"))
+    text = render(Page("x.html", "x", (Table("T", head, rows),)), Site("R", "1"))
+    assert "#t :is(th,td):nth-child(2){text-align:left}" in text
+    assert "#t :is(th,td):nth-child(3){text-align:left}" not in text
+    assert 'td:nth-child(2)::before{content:"Kind"}' in text
+    assert text.count("</style>") == 1
+    assert r'content:"A \000022value\000022 \00003c\00002fstyle\00003e"' in text
+
+
+def test_a_narrow_table_stays_a_table_on_a_phone():
+    rows = (Row("rows", (Cell("12"), Cell("+3", "[1, 5]"))),)
+    head = (Head("Name"), Head("Before"), Head("After"))
+    assert "slim" in small(Table("T", head, rows)).all("table", "class")
+    long = (Row("rows", (Cell("12"), Cell("a text that fills a line of its own"))),)
+    assert not small(Table("T", head, long)).all("table", "class")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("holds", "holds", "yes"),
+        ("holds where it could be decided", "holds where it could be decided", "part"),
+        ("does not hold", "does not hold", "no"),
+        ("depends: see Adult", "depends", "part"),
+        ("undecided", "undecided", "none"),
+        ("cannot be tested", "cannot be tested", "none"),
+        ("something else", "something else", "none"),
+    ],
+)
+def test_verdicts_have_a_word_a_kind_and_a_sign(text, name, kind):
+    found = verdict(text)
+    assert (found["name"], found["kind"]) == (name, kind)
+    assert found["sign"] or name == "something else"
+
+
+def test_claims_stand_by_paper_with_filters_only_where_asked(texts):
+    page = Reader(texts["report/claims.html"])
+    assert page.all("option", "value") == ["", ""]
+    verdicts = page.all("li", "data-verdict")
+    assert len(verdicts) == len(set(verdicts)) == 6
+    papers = page.all("li", "data-paper")
+    assert papers == sorted(papers, key=papers.index)
+    assert not Reader(texts["report/adult.html"]).all("option", "value")
+    assert small(Claims((), True)).words
+
+
+def test_what_is_no_block_is_refused():
+    with pytest.raises(TypeError, match="str is no block"):
+        small("words")
+    with pytest.raises(TypeError, match="Head is no block"):
+        small(Section("A", (Head("b"),)))
+
+
+def test_the_shell_is_small(texts):
+    parts = [(TEMPLATES / name).stat().st_size for name in ("style.css", "script.js")]
+    assert sum(parts) < 30_000
+    assert len(render(Page("x.html", "x"), Site("R", "1"))) < 30_000
+
+
+# Figures
+
+
+def drawn(text, prefix="p", alt="What is drawn"):
+    colours = drawing.Colours()
+    return drawing.inline_svg(text, prefix, alt, colours), colours
+
+
+def test_a_figure_becomes_small_and_keeps_its_text():
+    text = sample.lines()
+    made, _ = drawn(text)
+    assert len(made) < 0.55 * len(text)
+    assert made.startswith('<svg viewBox="0 0 504 ') and "<?xml" not in made
+    assert 'role="img" aria-label="What is drawn"><title>What is drawn</title>' in made
+    said = re.findall(r">([^<>]+)</text>", made)
+    assert said == re.findall(r">([^<>]+)</text>", text)
+    assert "metadata" not in made and "DejaVu" not in made and "<style" not in made
+    numbers = re.findall(r"\.(\d+)", re.sub(r'href="data:[^"]*"', "", made))
+    assert max(map(len, numbers)) <= 2
+    assert 'aria-hidden="true"' in drawn(text, alt="")[0]
+
+
+def test_ids_are_unique_by_their_prefix_and_only_those_that_are_used():
+    made, _ = drawn(sample.lines(), "fig-a")
+    ids = re.findall(r' id="([^"]*)"', made)
+    used = set(re.findall(r"#(fig-a-\d+)", made))
+    assert set(ids) == used and all(name.startswith("fig-a-") for name in ids)
+
+
+def test_only_the_ground_of_a_figure_goes_and_styles_are_kept():
+    shape = '<path d="M 0 0 L 1.23456 2 z" style="fill: {}; opacity: 0.5"/>'
+    ground = '<g id="patch_1"><path d="M 0 0" style="fill: #ffffff"/></g>'
+    text = (
+        f'<svg viewBox="0 0 9 9"><g id="figure_1">{ground}<g>{shape.format("#0072b2") * 2}</g>'
+        f'<g id="patch_2">{shape.format("#ffffff")}</g></g></svg>'
+    )
+    made, colours = drawn(text)
+    assert made.count('d="M0 0L1.23 2z"') == 3 and made.count("<path") == 3
+    assert colours.rules() == (
+        ".s0{fill:var(--c0072b2);opacity:0.5}.s1{fill:var(--cffffff);opacity:0.5}"
+    )
+    # An opacity does not pass from a group to what it holds.
+    assert made.count('class="s0"') == 2
+
+
+def test_a_style_that_all_elements_share_is_said_once():
+    use = '<use xlink:href="#m" x="1.23456" style="fill: #0072b2"/>'
+    text = (
+        '<svg xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9">'
+        f'<defs><path id="m" d="M 0 0"/></defs><g id="a">{use * 3}</g></svg>'
+    )
+    made, _ = drawn(text)
+    uses = '<use href="#p-0" x="1.23"/>' * 3
+    assert made.endswith(f'<g class="s0">{uses}</g></svg>')
+
+
+def test_text_on_a_picture_keeps_its_colours():
+    made, colours = drawn(sample.lines())
+    style_of = dict(re.findall(r"\.(s\d+)\{([^}]*)\}", colours.rules()))
+    classes = dict(re.findall(r'<text class="(s\d+)"[^>]*>(90|10)</text>', made))
+    fills = {classes[name]: style_of[name] for name in classes}
+    assert "fill:#ffffff" in fills["90"] and "fill:#222222" in fills["10"]
+
+
+PALETTE = (*sample.COLOURS, style.INK, style.PALE, *style.ORDERED, "#a6a6a6", "#5da5ce")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("colour", PALETTE)
+def test_text_can_be_read_on_the_page_in_both_themes(colour, theme):
+    text = drawing.text_colour(colour, theme)
+    assert all(drawing.contrast(text, ground) >= 4.5 for ground in drawing.GROUNDS[theme])
+
+
+@pytest.mark.parametrize("colour", [c for c in PALETTE if c != style.PALE])
+def test_lines_are_seen_on_a_dark_page(colour):
+    line = drawing.line_colour(colour, "dark")
+    lightest = colour == style.ORDERED[0]
+    assert drawing.contrast(line, drawing.GROUNDS["dark"][0]) >= (2 if lightest else 3)
+
+
+def test_ordered_shades_keep_their_order_in_the_dark():
+    grounds = [drawing.GROUNDS[theme][0] for theme in ("light", "dark")]
+    for theme, ground in zip(("light", "dark"), grounds, strict=True):
+        steps = [drawing.contrast(drawing.line_colour(c, theme), ground) for c in style.ORDERED]
+        assert steps == sorted(steps)
+
+
+def test_contrast_is_that_of_the_guidelines():
+    assert drawing.contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert drawing.contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
+
+
+def test_slugs_are_plain():
+    assert slug("What should I charge? (2)") == "what-should-i-charge-2"
+    assert slug("\N{ALMOST EQUAL TO}") == "part"

@@ -113,6 +113,7 @@ def check_page(shown, path, widths=WIDTHS, themes=THEMES):
             page.emulate_media(color_scheme=theme)
             for width in sorted(widths):
                 page.set_viewport_size({"width": width, "height": 900})
+                ask(page, "settled")
                 at = f"at {width} px, {theme}: "
                 if theme == themes[0]:
                     found += [at + "sticks out: " + text for text in ask(page, "overflow")]
@@ -121,6 +122,7 @@ def check_page(shown, path, widths=WIDTHS, themes=THEMES):
                     # All of the page in the window, so that what lies under a text is found.
                     height = min(ask(page, "height"), 30_000)
                     page.set_viewport_size({"width": width, "height": height})
+                    ask(page, "settled")
                     found += [at + "low contrast: " + text for text in ask(page, "contrast")]
         found += headings_wrong(ask(page, "headings")) + links_wrong(ask(page, "links"), path)
         return list(dict.fromkeys(problems + found))

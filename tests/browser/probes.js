@@ -52,10 +52,11 @@ const probes = {
     return bad.slice(0, 5);
   },
 
-  // All headings as level and text; targets of all links; folds open; height of the page.
+  // All headings as level and text; targets of all links; folds open; two frames later; height of the page.
   headings: () => [...document.querySelectorAll("h1,h2,h3,h4,h5,h6")].map(h => [+h.tagName[1], h.textContent]),
   links: () => [...document.querySelectorAll("a[href]")].map(a => a.getAttribute("href")),
   unfold: () => document.querySelectorAll("main details").forEach(d => { d.open = true; }),
+  settled: () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))),
   height: () => document.documentElement.scrollHeight,
 
   // Serious and critical findings of axe-core: rule, what it asks for, where.

@@ -111,8 +111,10 @@ $$(".filters").forEach(form => {
 });
 
 // Only what scrolls is a stop of the keyboard; in print all folds are open.
-const stops = () => $$(".scroll").forEach(e => { if (e.scrollWidth > e.clientWidth + 1) e.tabIndex = 0; else e.removeAttribute("tabindex"); });
-stops(); addEventListener("resize", stops); addEventListener("toggle", stops, true);
+const watch = new ResizeObserver(all => all.forEach(({target: e}) => {
+  if (e.scrollWidth > e.clientWidth + 1) e.tabIndex = 0; else e.removeAttribute("tabindex");
+}));
+$$(".scroll").forEach(e => watch.observe(e));
 let opened = [];
 addEventListener("beforeprint", () => { opened = $$("main details:not([open])"); opened.forEach(d => d.open = true); });
 addEventListener("afterprint", () => opened.forEach(d => d.open = false));

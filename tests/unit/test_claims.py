@@ -8,7 +8,14 @@ import report_example as example
 import report_subsampled as subsampled
 import yaml
 from counterweight.errors import CounterweightError
-from counterweight.reporting.claims import LAYOUT, VERDICTS, check_names, decide, load_claims
+from counterweight.reporting.claims import (
+    LAYOUT,
+    VERDICTS,
+    check_names,
+    decide,
+    load_claims,
+    verdict_of,
+)
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 ZEROES = CLAIMS.with_name("mineiro_2010.yaml")
@@ -96,8 +103,25 @@ def test_every_testable_claim_can_come_out_otherwise(metrics, plan, shipped):
 
 def test_a_claim_that_holds_in_part_names_what_it_depends_on(metrics, plan):
     found = one(metrics, plan, {"label": "first"}, {"label": "second", "right": "logistic-oracle"})
-    assert found["verdict"] == "depends on the test"
+    assert found["verdict"] == "depends"
+    assert found["detail"].startswith("It depends on the test. First: holds")
     assert "First: holds" in found["detail"] and "Second: does not hold" in found["detail"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "verdict"),
+    [
+        (["holds", "holds"], "holds"),
+        (["holds", "undecided"], "holds where decided"),
+        (["holds", "undecided", "fails"], "depends"),
+        (["undecided", "undecided"], "undecided"),
+        (["undecided", "fails"], "does not hold"),
+        (["fails"], "does not hold"),
+        (["holds", "cannot"], "cannot be tested"),
+    ],
+)
+def test_undecided_conditions_say_neither_yes_nor_no(outcomes, verdict):
+    assert verdict_of(outcomes) == verdict
 
 
 def test_rules_with_one_label_are_one_condition(metrics, plan):

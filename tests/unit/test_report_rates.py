@@ -319,8 +319,8 @@ def test_claims_pass_the_schema_and_get_a_verdict(run):
     assert set(decided["verdict"]) <= set(VERDICTS)
     assert decided.loc["G03", "verdict"] == "cannot be tested"
     for name in ("G06", "G07", "G09", "G16", "G18"):
-        assert decided.loc[name, "verdict"] in ("holds", "depends on the target"), name
-    assert decided.loc["G22", "verdict"] == "depends on the case"
+        assert decided.loc[name, "verdict"] in ("holds", "depends", "holds where decided"), name
+    assert decided.loc["G22", "verdict"] == "depends"
     assert decided.loc["G22", "effect"] == -6
 
 

@@ -192,11 +192,14 @@ def _frame(metrics, side, every):
 
 def _within(frame, other, budgets):
     """Least value of each repeat among the places within each budget; None where none is."""
-    other = other.reindex(index=frame.index, columns=frame.columns)
+    other = other.reindex(index=frame.index, columns=frame.columns).to_numpy()
+    values = frame.fillna(np.inf).to_numpy()
     budgets = budgets if isinstance(budgets, list) else [budgets]
-    least = pd.DataFrame(
-        {f"{budget:g}": frame.where(other <= budget + _ROUNDING).min(axis=1) for budget in budgets}
-    )
+    least = {
+        f"{budget:g}": np.where(other <= budget + _ROUNDING, values, np.inf).min(axis=1)
+        for budget in budgets
+    }
+    least = pd.DataFrame(least, index=frame.index).replace(np.inf, np.nan)
     least = least.dropna(axis=1, how="all")
     return None if least.empty else least
 

@@ -34,7 +34,8 @@ def canonical(table):
     EXTEND HERE when columns change their form but not their content: bring the older form into
     the newer one (or the reverse), tell the two apart by their columns, and add new columns that
     rows are found by to `KEYS`. Packed items become typed columns (see `item_columns`); claims
-    are told in other words since, so that their sentences are left out.
+    are told in other words since, so that their sentences are left out and their verdicts are
+    formed anew from the outcomes of their rules, if there are any.
 
     Parameters
     ----------
@@ -47,8 +48,29 @@ def canonical(table):
     """
     if "rules" in table:
         rules = table["rules"].map(lambda text: json.dumps(item_columns.unpack_rules(text)))
-        return table.assign(rules=rules).drop(columns="detail", errors="ignore")
+        table = table.assign(rules=rules).drop(columns="detail", errors="ignore")
+        if "verdict" in table:
+            table["verdict"] = [
+                _verdict(*pair) for pair in zip(table["verdict"], rules, strict=True)
+            ]
+        return table
     return item_columns.unpack_results(item_columns.unpack_items(table))
+
+
+#: Verdicts as they were called before they were short.
+OLD_VERDICTS = {
+    "reproduced": "holds",
+    "not reproduced": "does not hold",
+    "not reproduced: undecided": "undecided",
+}
+
+
+def _verdict(verdict, rules):
+    """A verdict in the words of today: what was *depends on ...* goes by the outcomes."""
+    if verdict.startswith("depends on"):
+        outcomes = {rule["verdict"] for rule in json.loads(rules)}
+        return "depends" if "fails" in outcomes else "holds where decided"
+    return OLD_VERDICTS.get(verdict, verdict)
 
 
 @dataclass

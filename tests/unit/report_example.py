@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from counterweight.files.tables import METRICS, metrics_table, model_table, write_table
 from counterweight.plan.components import load
+from counterweight.plan.measures import shared
 
 TARGETS = ("general", "unlabeled")
 ACCURACY = {
@@ -114,6 +115,7 @@ def plan(source="download"):
         "data_source": source,
         "version": "0.1",
         "seed": 1,
+        "measures": shared(),
         "studies": {
             "adult_married": adult,
             "ca_coastal": coast,

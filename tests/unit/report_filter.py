@@ -7,6 +7,7 @@ from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.numerics.groups import memberships
 from counterweight.numerics.leaves import imbalance_floor
 from counterweight.plan.components import load
+from counterweight.plan.measures import shared
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 
 FAMILY = "balanced_filtering"
@@ -128,6 +129,7 @@ def plan(source="download", repeats=3):
         "data_source": source,
         "version": "0.1",
         "seed": 1,
+        "measures": shared(),
         "studies": {name: study(name, source, repeats) for name in GROUPS},
     }
 

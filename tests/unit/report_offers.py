@@ -6,6 +6,7 @@ import report_example as example
 from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.models.choice.offers import acceptance
 from counterweight.plan.components import load
+from counterweight.plan.measures import shared
 
 FAMILY = "predictive_choice"
 METHODS = (
@@ -89,6 +90,7 @@ def plan(source="download"):
         "data_source": source,
         "version": "0.1",
         "seed": 1,
+        "measures": shared(),
         "studies": studies,
     }
 

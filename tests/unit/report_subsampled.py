@@ -5,6 +5,7 @@ import pandas as pd
 import report_example as example
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import load
+from counterweight.plan.measures import shared
 
 FAMILY = "subsampled_evaluation"
 RATES = (1.0, 0.5, 0.1, 0.01)
@@ -148,6 +149,7 @@ def plan(source="download"):
         "data_source": source,
         "version": "0.1",
         "seed": 1,
+        "measures": shared(),
         "studies": studies(source),
     }
 

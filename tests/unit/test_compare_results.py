@@ -126,13 +126,31 @@ def test_missing_rows_and_columns_are_told(folders, capsys):
         (claims(effect=0.25 * (1 + 1e-12)), 0),
         (claims(effect=0.26), 1),
         (claims(verdict="not reproduced"), 1),
+        (claims(verdict="holds"), 0),
+        (claims(verdict="undecided"), 1),
     ],
-    ids=["last digits", "number", "text"],
+    ids=["last digits", "number", "text", "the word of today", "another verdict"],
 )
 def test_numbers_in_texts_are_compared_as_numbers(folders, capsys, table, status):
     write(folders[1], "claims", table)
-    assert outcome(folders, capsys)[0] == 1
     assert outcome(folders, capsys, "--rtol", "1e-9")[0] == status
+    if "verdict" in table and table["verdict"][0] != "holds":
+        assert outcome(folders, capsys)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "word", "status"),
+    [
+        (("holds", "fails"), "depends", 0),
+        (("holds", "undecided"), "holds where decided", 0),
+        (("holds", "undecided"), "depends", 1),
+    ],
+)
+def test_what_a_verdict_depended_on_goes_by_the_outcomes(folders, capsys, outcomes, word, status):
+    rules = json.dumps([{"label": "a rule", "verdict": outcome} for outcome in outcomes])
+    write(folders[0], "claims", claims(verdict="depends on the case").assign(rules=rules))
+    write(folders[1], "claims", claims(verdict=word).assign(rules=rules))
+    assert outcome(folders, capsys)[0] == status
 
 
 def test_empty_folders_are_no_proof(tmp_path, capsys):

@@ -119,11 +119,13 @@ def told(option, value, labels):
     if isinstance(value, int | float):
         return f"{name} = {value:g}"
     texts = [value] if isinstance(value, str) else value
+    if texts in (None, []):
+        return f"without {name}"
     if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
         whole = ", ".join(texts)
         if len(whole) <= _LONGEST:
             return whole if isinstance(value, list) else f"{name} {whole}"
-    return f"without {name}" if value in (None, []) else f"{name} of its own"
+    return f"{name} of its own"
 
 
 def _with(label, parts, plain=False):

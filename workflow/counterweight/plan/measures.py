@@ -11,8 +11,8 @@ import functools
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates.language import (
-    Number,
     Operation,
+    Parameter,
     Rate,
     nodes,
     parse_constraint,
@@ -280,16 +280,20 @@ def _constraints(options):
 
 
 def _asked_by(constraint):
-    """Expression, option and form of what a constraint asks; None for other constraints."""
+    """Expression, option and form of what a constraint asks; None for other constraints.
+
+    ``R >= option * L`` is ``L <= R / option``.
+    """
     left, sign, right = constraint.left, constraint.sign, constraint.right
-    if sign == ">=" and isinstance(right, Operation):
-        left, sign, right = right, "<=", left
-    option = getattr(right, "name", None)
-    if isinstance(left, Rate) and not isinstance(right, (Rate, Number, Operation)) and option:
-        return left, option, "at_most" if sign == "<=" else "at_least"
-    inverse = isinstance(right, Operation) and right.sign == "/" and isinstance(right.left, Rate)
-    if sign == "<=" and inverse and isinstance(left, Rate):
-        option = getattr(right.right, "name", None)
-        if option and not isinstance(right.right, Rate):
-            return Operation("/", left, right.left), option, "at_most_inverse"
+    if not isinstance(left, Rate):
+        return None
+    if isinstance(right, Parameter):
+        return left, right.name, "at_most" if sign == "<=" else "at_least"
+    pair = (right.left, right.right) if isinstance(right, Operation) else (None, None)
+    inverse = (sign, getattr(right, "sign", "")) == ("<=", "/")
+    if inverse and isinstance(pair[0], Rate) and isinstance(pair[1], Parameter):
+        return Operation("/", left, pair[0]), pair[1].name, "at_most_inverse"
+    times = (sign, getattr(right, "sign", "")) == (">=", "*")
+    if times and isinstance(pair[0], Parameter) and isinstance(pair[1], Rate):
+        return Operation("/", pair[1], left), pair[0].name, "at_most_inverse"
     return None

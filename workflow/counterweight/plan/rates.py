@@ -4,11 +4,14 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.rates.language import BUILTIN_SETS, check_set, nearest
 from counterweight.numerics.rates.texts import check_text
 from counterweight.plan import components
+from counterweight.plan.measures import asked_of
 
 #: Options of models that hold a text about rates, and whether it is a constraint.
 TEXTS = {"objective": False, "constraint": True, "constraints": True}
 #: Options of models that are parameters of these texts.
 PARAMETERS = {"kappa", "target"}
+#: Measures that `counterweight.evaluation.rates.asked` knows by their names.
+BY_NAME = {"ratio", "churn"}
 
 
 def check_rates(name, study):
@@ -74,6 +77,9 @@ def check_rates(name, study):
     for measure, text in measures.items():
         where = f"studies.{name}.evaluation.measures.{measure}"
         _told(where, check_text, text, sets=sets, parameters=numbers)
+    # Evaluation finds these two by name; of others, the constraints say what is asked of them.
+    if "asked" in options and not options["asked"] and not BY_NAME & {*measures}:
+        options["asked"] = asked_of(study)
     for key, parts in (("asked", ("measure",)), ("equal", ("measure", "of"))):
         for part in parts:
             word = (options.get(key) or {}).get(part)

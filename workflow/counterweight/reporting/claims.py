@@ -19,14 +19,14 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.evaluation.metrics.intervals import paired_interval
-from counterweight.files.settings import setting_options
 from counterweight.files.tables import PLACE
 from counterweight.plan.components import schema_path
-from counterweight.reporting.page import wording
-from counterweight.reporting.page.quantities import (
+from counterweight.reporting import wording
+from counterweight.reporting.quantities import (
+    Measurements,
     Missing,
     differences,
-    metric_name,
+    measure_in,
     option_values,
     places_of,
     unknown,
@@ -34,7 +34,17 @@ from counterweight.reporting.page.quantities import (
 )
 
 SCHEMA = schema_path("claims.schema.yaml")
-VERDICTS = ("reproduced", "depends on", "not reproduced", "cannot be tested")
+#: A safe loader, in C where there is one.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+#: Verdicts of claims, from the outcomes of their conditions; see `verdict_of`.
+VERDICTS = (
+    "holds",
+    "holds where decided",
+    "depends",
+    "undecided",
+    "does not hold",
+    "cannot be tested",
+)
 #: Layout of claims.parquet.
 LAYOUT = (
     ("id", "string"),
@@ -114,11 +124,11 @@ def load_claims(paths):
     import jsonschema
 
     with open(SCHEMA, encoding="utf-8") as file:
-        validator = jsonschema.Draft202012Validator(yaml.safe_load(file))
+        validator = jsonschema.Draft202012Validator(yaml.load(file, _LOADER))
     claims, printed = [], []
     for path in sorted(map(Path, paths)):
         try:
-            document = yaml.safe_load(path.read_text(encoding="utf-8"))
+            document = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
         except FileNotFoundError as error:
             raise CounterweightError(
                 f"The claim file {path} is not there: check the path."
@@ -180,24 +190,23 @@ def check_names(claims, plan):
 _ROWS = {"train": "training rows", "test": "test rows"}
 
 
-#: Options whose settings are told by the names that tables use.
-_TOLD = ({"keep_rate"}, {"share"}, {"alpha"}, {"eta"})
-
-
-def _where(side):
-    """The setting, part and step of a side in print; "" where it names none."""
+def _where(side, plan):
+    """The measure, setting, part and step of a side in print; "" where it names none."""
+    study = plan["studies"][side["study"]]
     setting = side.get("setting", "")
-    if set(setting_options(setting)) in _TOLD and "*" not in setting:
+    if "*" not in setting:
         setting = wording.setting_label(setting)
-    measure = "" if wording.is_rate(side["metric"]) else side.get("measure", "")
+    measure = side.get("measure", "")
+    if f"{side['metric']} of {measure}" in (study.get("measures") or {}):
+        measure = ""  # its label says it
+    measure = ((study.get("labels") or {}).get("measure") or {}).get(measure, measure)
     part = side.get("part", "")
     part = f"number {part}" if part.isdigit() else part
     words = [measure, setting, part, side.get("variable", "")]
     if "keep_rate" in side:
-        words.append(f"l = {side['keep_rate']:g}")
+        words.append(wording.setting_label(f"keep_rate={side['keep_rate']:g}"))
     if "step" in side:
-        counted = "" if side["metric"] == "mdl" else "step "
-        words.append(f"{counted}{side['step']}")
+        words.append(f"step {side['step']}")
     return ", ".join(filter(None, words))
 
 
@@ -206,24 +215,30 @@ def _name(side, plan, rule_each=None):
         return None
     if "option" in side:
         return wording.option_name(side["option"])
-    methods = {one["id"]: one for one in plan["studies"][side["study"]]["methods"]}
-    source = side["source"]
-    source = wording.method_label(methods[source]) if source in methods else source
-    parts = [source]
-    if side["metric"] != "accuracy":
-        kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
-        prefix = kind.get(side.get("aggregate"), "")
-        parts = [f"{prefix}{metric_name(side)}"]
-        if side["source"] != "labels":
-            parts[0] += f" of {source}"
-        if "within" in side:
-            limit = side["within"]["at_most"]
-            words = "the same limits" if isinstance(limit, list) else f"{limit:g}"
-            parts[0] = f"least {parts[0]}"
-            parts.append(f"({wording.metric_name(side['within']['metric'])} up to {words})")
-        if _where(side) and not rule_each:
-            parts.append(f"({_where(side)})")
+    study = plan["studies"][side["study"]]
+    source = label_of(study, side["source"])
+    kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
+    parts = [f"{kind.get(side.get('aggregate'), '')}{measure_in(plan, side).label}"]
+    if side["source"] != "labels":
+        parts[0] += f" of {source}"
+    if "within" in side:
+        limit = side["within"]["at_most"]
+        words = "the same limits" if isinstance(limit, list) else f"{limit:g}"
+        parts[0] = f"least {parts[0]}"
+        within = measure_in(plan, side, side["within"]["metric"])
+        parts.append(f"({within.label} up to {words})")
+    if (place := _where(side, plan)) and not rule_each:
+        parts.append(f"({place})")
     return " ".join(parts)
+
+
+def label_of(study, source):
+    """A method, selector or weighting of a study in print."""
+    for kind in ("methods", "selectors", "weightings"):
+        for one in study.get(kind) or ():
+            if one["id"] == source:
+                return one.get("label") or source.replace("_", " ")
+    return source
 
 
 def _phrase(left, right, rule, outcome, plan):
@@ -234,7 +249,7 @@ def _phrase(left, right, rule, outcome, plan):
     names = [_name(left, plan, each), _name(right, plan, each)]
     if names[1] is None:
         # A number on the right is told in the metric's own unit, also where the rest is relative.
-        kind, scale = wording.unit(left["metric"], left.get("measure", ""))
+        kind, scale = measure_in(plan, left).told
         shown = right * scale
         names[1] = wording.number(shown, wording.digits(kind, shown))
     elif left["study"] != right["study"]:
@@ -320,7 +335,7 @@ def _differences(rule, left, right, metrics, plan, failures, average):
 def _decide_rule(rule, metrics, plan, failures):
     left, right = _sides(rule)
     relative = bool(rule.get("relative"))
-    unit, factor = wording.unit(left["metric"], left.get("measure", ""))
+    unit, factor = measure_in(plan, left).told
     if relative:
         unit, factor = "%", 100.0
     outcome = {
@@ -404,6 +419,23 @@ OUTCOMES = {
 }
 
 
+def verdict_of(outcomes):
+    """Verdict of a claim from the outcomes of its conditions.
+
+    Conditions that are undecided, whose intervals contain the threshold, say neither yes nor no:
+    a claim *holds where decided* if all others hold, *does not hold* if none of the others does,
+    and is *undecided* if there are no others. It *depends* where some hold and some fail.
+    """
+    outcomes = {*outcomes}
+    if "cannot" in outcomes:
+        return "cannot be tested"
+    if {"holds", "fails"} <= outcomes:
+        return "depends"
+    if "holds" in outcomes:
+        return "holds where decided" if "undecided" in outcomes else "holds"
+    return "does not hold" if "fails" in outcomes else "undecided"
+
+
 def _decide_claim(claim, metrics, plan, failures):
     outcomes = [_decide_rule(rule, metrics, plan, failures) for rule in claim.get("decide", ())]
     data = _data(outcomes, plan)
@@ -415,22 +447,14 @@ def _decide_claim(claim, metrics, plan, failures):
         outcomes = []
     else:
         by_label = conditions(outcomes)
-        held = set(by_label.values())
-        if "cannot" in held:
-            verdict = "cannot be tested"
-        elif held == {"holds"}:
-            verdict = "reproduced"
-        elif "holds" in held:
-            verdict = "depends on " + claim.get("depends_on", "the condition")
-        elif held == {"undecided"}:
-            verdict = "not reproduced: undecided"
-        else:
-            verdict = "not reproduced"
+        verdict = verdict_of(by_label.values())
         parts = []
         for label, outcome in by_label.items():
             texts = dict.fromkeys(o["text"] for o in outcomes if o["label"] == label)
             parts.append(f"{label}: {OUTCOMES[outcome]} ({'; '.join(texts)})")
         detail = ". ".join(part[0].upper() + part[1:] for part in parts) + "."
+        if verdict == "depends":
+            detail = f"It depends on {claim.get('depends_on', 'the condition')}. {detail}"
         if data == "generated":
             detail = "On generated data, not on the real data set. " + detail
     first = outcomes[0] if outcomes else {}
@@ -476,14 +500,11 @@ def decide(claims, metrics, plan, failures=()):
     Returns
     -------
     pandas.DataFrame
-        Columns of `LAYOUT`, one row for each claim. ``verdict`` is *reproduced* (all
-        conditions hold), *not reproduced* (none holds; *not reproduced: undecided* where
-        every interval contains its threshold), *depends on ...* (some hold) or
-        *cannot be tested*. ``effect``, ``low`` and ``high`` belong to the first rule and
-        are in ``unit``; ``data`` is real, generated or simulated; ``rules`` is JSON with
-        the outcome of each rule.
+        Columns of `LAYOUT`, one row for each claim. ``verdict`` is one of
+        `VERDICTS`, as `verdict_of` says. ``effect``, ``low`` and ``high`` belong to the first
+        rule and are in ``unit``; ``data`` is real, generated or simulated; ``rules`` is JSON
+        with the outcome of each rule.
     """
-    failures = list(failures)
-    parts = dict(list(metrics.groupby(["study", "source", "metric"], sort=False)))
-    rows = [_decide_claim(claim, parts, plan, failures) for claim in claims]
+    failures, measured = list(failures), Measurements(metrics)
+    rows = [_decide_claim(claim, measured, plan, failures) for claim in claims]
     return pd.DataFrame(rows, columns=[name for name, _ in LAYOUT])

@@ -134,6 +134,11 @@ def _method_plan(name, method, study):
     weights = study["weightings"].get(method["weights"], {})
     labels = components.declared("model", method["model"], "VALUE_LABELS", {})
     options, swept = method["options"], method["sweep"] or {}
+    named = {
+        option: told(option, options[option], labels)
+        for option in labels
+        if option in options and option not in swept
+    }
     return {
         "id": name,
         "label": method["label"],
@@ -144,9 +149,9 @@ def _method_plan(name, method, study):
         "oracle": sees_truth(method, study),
         "options": options,
         "values": {
-            option: told(option, options[option], labels)
-            for option in labels
-            if option in options and option not in swept
+            option: text
+            for option, text in named.items()
+            if isinstance(options[option], float) or text in labels[option].values()
         },
         "rule": components.declared("model", method["model"], "RULE", "randomised"),
         "sweep": method["sweep"],

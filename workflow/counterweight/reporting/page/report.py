@@ -25,7 +25,7 @@ BANNERS = {
 }
 #: Conditions of a claim beyond which they are folded.
 _MANY = 4
-_KINDS = dict(zip(VERDICTS, ("yes", "part", "no", "none"), strict=True))
+_KINDS = dict(zip(VERDICTS, ("yes", "part", "part", "part", "no", "none"), strict=True))
 
 
 def inline_svg(text, prefix):
@@ -39,7 +39,7 @@ def inline_svg(text, prefix):
 
 
 def _kind(verdict):
-    return next(kind for word, kind in _KINDS.items() if verdict.startswith(word))
+    return _KINDS[verdict]
 
 
 def _condition_view(rules):

@@ -149,7 +149,7 @@ def claims_sentence(verdicts):
         return "No claim rests on it."
     groups = {}
     for name, verdict in verdicts.items():
-        kind = "reproduced in part" if verdict.startswith("depends on") else verdict
+        kind = verdict
         groups.setdefault(kind, []).append(name)
     parts = [f"{listing(names)} {kind}" for kind, names in groups.items()]
     return f"Claims that rest on it: {'; '.join(parts)}."

@@ -23,6 +23,11 @@ from counterweight.selection.proxies.split_steps import step_records, steps
 
 KIND = "filter"
 LABEL = "(α,β)-proxy"
+VALUE_LABELS = {
+    "hull": {"cone": "relaxed"},
+    "preset": {"deep": "deep", "paper": "the paper's stop rule"},
+    "splits": {"thresholded": "thresholded splits"},
+}
 
 
 class SplitTreeProxy(Proxy):

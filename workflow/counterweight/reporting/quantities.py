@@ -7,12 +7,13 @@ columns `counterweight.files.tables.PLACE`.
 import difflib
 import fnmatch
 
+import numpy as np
 import pandas as pd
 
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import PLACE
-from counterweight.reporting.page import wording
-from counterweight.reporting.page.tables import failure_of, last_line
+from counterweight.reporting.measures import measure_of
+from counterweight.reporting.page.failures import failure_of, last_line
 
 #: One number from the values of all places, for each repeat.
 AGGREGATES = {
@@ -29,6 +30,91 @@ _NUMBERS = frozenset({"step", "keep_rate"})
 
 class Missing(Exception):
     """A quantity that a rule needs has no value; the text says why."""
+
+
+class Measurements:
+    """Everything measured, indexed once by study, source, metric and target.
+
+    Parameters
+    ----------
+    metrics : pandas.DataFrame
+        In the layout `counterweight.files.tables.METRICS`.
+    """
+
+    def __init__(self, metrics):
+        metrics = metrics[metrics["value"].notna()]
+        self._rows = metrics.groupby(
+            ["study", "source", "metric", "target"], sort=False, observed=True
+        ).indices
+        metrics = metrics.fillna({column: -1 for column in _NUMBERS})
+        self._columns = {
+            column: metrics[column].to_numpy(None if column in _NUMBERS else object)
+            for column in PLACE
+        }
+        self._repeats, self._values = (metrics[name].to_numpy() for name in ("repeat", "value"))
+        self._frames = {}
+
+    def frame(self, side, every):
+        """Rows by repeat, columns by place; None where nothing was measured. Made once.
+
+        Parameters
+        ----------
+        side : dict
+            With ``study``, ``source``, ``metric``, ``target`` and maybe columns of a place.
+        every : bool
+            Whether columns that the side does not name may have any value.
+        """
+        target, place = side.get("target", ""), tuple(side.get(name, "") for name in PLACE)
+        key = side["study"], side["source"], side["metric"], target, place, every
+        if key not in self._frames:
+            self._frames[key] = self._frame(key[:4], place, every)
+        return self._frames[key]
+
+    def _frame(self, key, place, every):
+        rows = self._rows.get(key)
+        if rows is None:
+            return None
+        for column, wanted in zip(PLACE, place, strict=True):
+            if wanted != "" or not every:
+                rows = rows[_matches(column, self._columns[column][rows], wanted)]
+        if not len(rows):
+            return None
+        # Two sides of one measure each have the same places.
+        measures = self._columns["measure"][rows]
+        columns = [c for c in PLACE if c != "measure" or len({*measures}) > 1]
+        places = list(zip(*(self._columns[column][rows] for column in columns), strict=True))
+        known = sorted({*places})
+        at = {place: number for number, place in enumerate(known)}
+        index, line = np.unique(self._repeats[rows], return_inverse=True)
+        cells = line * len(known) + np.array([at[place] for place in places])
+        total, number = (
+            np.bincount(cells, weights, len(index) * len(known)).reshape(len(index), len(known))
+            for weights in (self._values[rows], None)
+        )
+        with np.errstate(invalid="ignore"):
+            values = total / number  # NaN where nothing was measured
+        heads = pd.MultiIndex.from_tuples(known, names=columns)
+        return pd.DataFrame(values, pd.Index(index, name="repeat"), heads)
+
+
+def _matches(column, values, wanted):
+    """Which values of a column are the wanted one, or like a pattern; "" is a missing one."""
+    if column in _NUMBERS:
+        return values == (-1 if wanted == "" else wanted)
+    if wanted == "":
+        return values == ""
+    fitting = {*fnmatch.filter({*values}, wanted)}
+    return np.array([value in fitting for value in values], bool)
+
+
+def measure_in(plan, side, metric=None):
+    """The `counterweight.reporting.measures.Measure` of a side, or of another metric there.
+
+    Of a study that is not part of the run, by what the others know.
+    """
+    study = plan["studies"].get(side["study"]) or {}
+    declared = study.get("measures") or plan.get("measures") or {}
+    return measure_of(declared, metric or side["metric"], "" if metric else side.get("measure", ""))
 
 
 def sources_of(study):
@@ -63,8 +149,7 @@ def places_of(metrics, side, plan, failures, every=False):
 
     Parameters
     ----------
-    metrics : dict of (str, str, str) to pandas.DataFrame
-        By study, source and metric.
+    metrics : Measurements
     side : dict
         The side with the rule's defaults. Its ``setting``, ``part`` ... name one place, the
         columns that it leaves out being empty there; with ``aggregate`` or `every` they may
@@ -90,59 +175,31 @@ def places_of(metrics, side, plan, failures, every=False):
         if frame is None:
             raise Missing(
                 f"no setting of {side['source']!r} in {side['study']!r} is within the limits on "
-                f"{wording.metric_name(side['within']['metric'])}"
+                f"{measure_in(plan, side, side['within']['metric']).label}"
             )
     if frame is None:
         study, source = side["study"], side["source"]
         failure = failure_of(failures, study, source, plan["studies"][study].get("dataset"))
         reason = last_line(failure["reason"]) if failure else "it was not measured in this run"
-        name = metric_name(side)
+        name = measure_in(plan, side).label
         raise Missing(f"{source!r} in {study!r} has no {name}: {reason.rstrip('.')}")
     return (frame - side["distance_to"]).abs() if "distance_to" in side and every else frame
 
 
 def _frame(metrics, side, every):
-    rows = metrics.get((side["study"], side["source"], side["metric"]))
-    if rows is None:
-        return None
-    rows = rows[(rows["target"] == side.get("target", "")) & rows["value"].notna()]
-    several = every or bool(side.get("aggregate"))
-    for column in PLACE:
-        if side.get(column, "") != "":
-            rows = rows[_matches(rows[column], side[column])]
-        elif not several:
-            rows = rows[_empty(rows[column])]
-    if rows.empty:
-        return None
-    # Two sides of one measure each have the same places.
-    columns = [name for name in PLACE if name != "measure" or rows[name].nunique() > 1]
-    rows = rows.fillna({column: -1 for column in _NUMBERS})
-    return rows.pivot_table(index="repeat", columns=columns, values="value", aggfunc="mean")
-
-
-def _matches(values, wanted):
-    """Which values of a column are the wanted one, or like a pattern."""
-    if values.name in _NUMBERS:
-        return values == wanted
-    return values.isin(fnmatch.filter(values.unique(), wanted))
-
-
-def _empty(values):
-    return values.isna() if values.name in _NUMBERS else values == ""
-
-
-def metric_name(side):
-    """What a side takes, in print."""
-    return wording.metric_name(side["metric"], side.get("measure", ""), side.get("setting", ""))
+    return metrics.frame(side, bool(every or side.get("aggregate")))
 
 
 def _within(frame, other, budgets):
     """Least value of each repeat among the places within each budget; None where none is."""
-    other = other.reindex(index=frame.index, columns=frame.columns)
+    other = other.reindex(index=frame.index, columns=frame.columns).to_numpy()
+    values = frame.fillna(np.inf).to_numpy()
     budgets = budgets if isinstance(budgets, list) else [budgets]
-    least = pd.DataFrame(
-        {f"{budget:g}": frame.where(other <= budget + _ROUNDING).min(axis=1) for budget in budgets}
-    )
+    least = {
+        f"{budget:g}": np.where(other <= budget + _ROUNDING, values, np.inf).min(axis=1)
+        for budget in budgets
+    }
+    least = pd.DataFrame(least, index=frame.index).replace(np.inf, np.nan)
     least = least.dropna(axis=1, how="all")
     return None if least.empty else least
 

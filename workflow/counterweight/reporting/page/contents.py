@@ -31,7 +31,7 @@ BANNERS = {
 }
 #: Hyphens keep them apart from studies, whose names have none.
 INDEX = "report.html"
-CLAIMS, GLOSSARY = "report/all-claims.html", "report/all-terms.html"
+CLAIMS, GLOSSARY = "report/the-claims.html", "report/the-glossary.html"
 
 
 def page_of(name):

@@ -17,12 +17,9 @@ from counterweight.reporting.page.contents import (
 from counterweight.reporting.wording import capital, count, digits, interval, listing, number
 
 
-def glossary_page(site):
-    rows = [blocks.Row(word, (blocks.Cell(text),)) for word, text in sorted(site.terms.items())]
-    table = blocks.Table(
-        "Words of these pages", (blocks.Head("Word"), blocks.Head("Meaning")), rows
-    )
-    return blocks.Page(GLOSSARY, "Glossary", (table,))
+def glossary_page(known):
+    """Every word that pages explain."""
+    return blocks.Page(GLOSSARY, "Glossary", (blocks.Terms(tuple(sorted(known.terms.items()))),))
 
 
 def family_page(shown, family, findings, failures=()):

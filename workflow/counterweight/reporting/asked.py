@@ -1,17 +1,19 @@
 """What the methods of a study of constraints are asked to keep: read from the texts of the plan.
 
-A constraint of one rate, or of a ratio of two, is a limit on the measure of the study that has the
-same expression, whatever the measure is called. What a study itself says goes first.
+A constraint on a rate, or on a ratio of two, is a limit on the measure of the study that has the
+same expression, whatever the measure is called. What the study itself says goes first.
 """
 
 import functools
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 from counterweight.evaluation.rates.asked import RULES, asked_value
 from counterweight.files.settings import setting_options
 from counterweight.numerics.rates.language import (
     Number,
+    Operation,
     Parameter,
     Rate,
     nodes,
@@ -20,16 +22,19 @@ from counterweight.numerics.rates.language import (
 )
 from counterweight.reporting.numbers import Estimate
 
-#: A limit counts as binding from this share of it on training rows.
+#: Options of models that hold constraints.
+TEXTS = ("constraint", "constraints")
+#: A limit binds where training rows come to this share of it.
 BINDING = 0.98
-_TEXTS = ("constraint", "constraints")
+
+_constraints = functools.lru_cache(None)(parse_constraint)
+_expression = functools.lru_cache(None)(parse_expression)
 
 
 class Limit(NamedTuple):
-    """What a setting of a method asks of a measure.
+    """What a setting asks of a measure: at most a value, or at least.
 
-    ``least``: at least the value, not at most. ``deployed``: the value is that of the deployed
-    model, on the same rows.
+    ``deployed``: the value is relative to the measure of the deployed model on the same rows.
     """
 
     measure: str
@@ -38,106 +43,69 @@ class Limit(NamedTuple):
     deployed: bool = False
 
 
-class _Ratio(NamedTuple):
-    """``factor * over / under``; a rate that is not there is None."""
+def _product(tree, options):
+    """An expression as a factor and powers of rates.
 
-    factor: float = 1.0
-    over: Rate | None = None
-    under: Rate | None = None
-
-    def by(self, other):
-        """Divided by another one; raises ValueError where that is no such ratio."""
-        over = [rate for rate in (self.over, other.under) if rate]
-        under = [rate for rate in (self.under, other.over) if rate]
-        if len(over) > 1 or len(under) > 1 or not other.factor:
-            raise ValueError
-        return _Ratio(self.factor / other.factor, *(over or [None]), *(under or [None]))
-
-    def inverse(self):
-        return _Ratio().by(self)
-
-
-def _ratio(tree, options):
-    """An expression as a `_Ratio`; ValueError where it is none or lacks a number."""
+    Raises
+    ------
+    ValueError, KeyError, TypeError, ZeroDivisionError
+        Where it is no such product, or a parameter has no number.
+    """
     if isinstance(tree, Rate):
-        return _Ratio(over=tree)
-    if isinstance(tree, Number | Parameter):
-        value = tree.value if isinstance(tree, Number) else options.get(tree.name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        return 1.0, {tree: 1}
+    if not isinstance(tree, Operation):
+        return float(tree.value if isinstance(tree, Number) else options[tree.name]), {}
+    (a, first), (b, second) = _product(tree.left, options), _product(tree.right, options)
+    if tree.sign in "+-":
+        if first or second:
             raise ValueError
-        return _Ratio(float(value))
-    left, right = _ratio(tree.left, options), _ratio(tree.right, options)
-    if tree.sign in "*/":
-        return left.by(right if tree.sign == "/" else right.inverse())
-    if any([*left[1:], *right[1:]]):
-        raise ValueError
-    return _Ratio(left.factor + right.factor * (1 if tree.sign == "+" else -1))
-
-
-_constraints = functools.lru_cache(None)(parse_constraint)
-_expression = functools.lru_cache(None)(parse_expression)
+        return a + b if tree.sign == "+" else a - b, {}
+    turn = 1 if tree.sign == "*" else -1
+    powers = {rate: first.get(rate, 0) + turn * second.get(rate, 0) for rate in first | second}
+    return a * b**turn, {rate: power for rate, power in powers.items() if power}
 
 
 def _limit(constraint, options, measures):
-    """The first measure that a constraint limits, as a `Limit`, or None."""
-    try:
-        asked = _ratio(constraint.left, options).by(_ratio(constraint.right, options))
-    except ValueError:
-        return None
-    if asked.factor <= 0:
-        return None
+    """The first measure that a constraint limits, as a `Limit`; None if it limits none."""
+    whole = Operation("/", constraint.left, constraint.right)
     for name, text in measures.items():
         try:
-            seen = _ratio(_expression(text), {})
-        except ValueError:
+            factor, powers = _product(whole, options)
+            scale, own = _product(_expression(text), {})
+        except (ValueError, KeyError, TypeError, ZeroDivisionError):
             continue
-        for turned in (False, True):
-            one = asked.inverse() if turned else asked
-            least = (constraint.sign == ">=") != turned
-            if one[1:] == seen[1:]:
-                return Limit(name, least, seen.factor / one.factor)
-            under = one.under
-            if under and under.deployed and (one.over, None) == seen[1:] == (_own(under), None):
-                return Limit(name, least, seen.factor / one.factor, True)
+        relative = own | {replace(rate, deployed=True): -power for rate, power in own.items()}
+        for turn in (1, -1):
+            turned = {rate: turn * power for rate, power in powers.items()}
+            if factor > 0 and turned in (own, relative):
+                least = (constraint.sign == ">=") == (turn == 1)
+                return Limit(name, least, scale / factor**turn, turned == relative)
     return None
 
 
-def _own(rate):
-    return Rate(rate.name, rate.sets)
-
-
-@functools.lru_cache(8)
+@functools.lru_cache(2048)
 def limits_of(numbers, source, setting=""):
-    """What a setting of a method asks for: a tuple of `Limit`, the study's own first.
+    """What a setting of a method asks for: a tuple of `Limit`, what the study says first.
 
-    A method that takes no constraint as text is asked what the texts of others say, if it has the
-    numbers that they name.
+    A method that takes no text is asked what those of others say, if it has the numbers in them.
     """
-    protocol = numbers.plan["protocol"]["options"] or {}
+    protocol, own = numbers.plan["protocol"]["options"] or {}, numbers.method(source)["options"]
     measures, said = protocol.get("measures") or {}, protocol.get("asked")
-    own = numbers.method(source).get("options") or {}
-    options = own | setting_options(setting)
-    known = {}
-    value = asked_value(said, options) if said else math.nan
-    if not math.isnan(value):
+    options, known = (own or {}) | setting_options(setting), {}
+    if said and not math.isnan(value := asked_value(said, options)):
         least = said["form"] == "at_least"
         known[said["measure"], least] = Limit(said["measure"], least, value)
-    constrained = any(option in own for option in _TEXTS)
-    for one in [numbers.method(source)] if constrained else numbers.methods():
-        for constraint in _told(one):
-            named = [*nodes(constraint.left, Parameter), *nodes(constraint.right, Parameter)]
-            limit = _limit(constraint, options, measures) if constrained or named else None
-            if limit:
-                known.setdefault((limit.measure, limit.least), limit)
+    takes = any(text in options for text in TEXTS)
+    for one in [numbers.method(source)] if takes else numbers.methods():
+        texts = [(one["options"] or {}).get(name) or [] for name in TEXTS]
+        for text in [*([texts[0]] if texts[0] else []), *texts[1]]:
+            for constraint in _constraints(text):
+                sides = constraint.left, constraint.right
+                if takes or any(any(nodes(side, Parameter)) for side in sides):
+                    limit = _limit(constraint, options, measures)
+                    if limit:
+                        known.setdefault((limit.measure, limit.least), limit)
     return tuple(known.values())
-
-
-def _told(method):
-    """The plain constraints of a method's texts."""
-    for option in _TEXTS:
-        texts = (method.get("options") or {}).get(option) or []
-        for text in [texts] if isinstance(texts, str) else texts:
-            yield from _constraints(text)
 
 
 def settings_of(numbers, source):
@@ -145,34 +113,30 @@ def settings_of(numbers, source):
     return numbers.settings(source, RULES[0], "general")
 
 
-def asked_measures(numbers):
-    """Measures of which anything is asked, those of the main method first."""
-    sources = [main_of(numbers), *(one["id"] for one in numbers.methods())]
-    return list(
-        dict.fromkeys(
-            limit.measure
-            for source in sources
-            if source
-            for setting in settings_of(numbers, source)[:1]
-            for limit in limits_of(numbers, source, setting)
-        )
-    )
+def asking(numbers, source):
+    """Those that ask for something."""
+    return [name for name in settings_of(numbers, source) if limits_of(numbers, source, name)]
 
 
 def main_of(numbers):
-    """The method that the study is about: its main one, or else the first that is asked anything."""
+    """The method that the study is about: the named one, else the first that is asked something."""
     main = numbers.main
-    others = [one["id"] for one in numbers.methods() if one["id"] != numbers.baseline]
-    if numbers.plan.get("main") == main or main is None:
+    if main is None or numbers.plan.get("main") == main or asking(numbers, main):
         return main
-    return next(
-        (
-            source
-            for source in (main, *others)
-            if any(limits_of(numbers, source, one) for one in settings_of(numbers, source))
-        ),
-        main,
-    )
+    others = [one["id"] for one in numbers.methods() if one["id"] != numbers.baseline]
+    return next((source for source in others if asking(numbers, source)), main)
+
+
+def asked_measures(numbers):
+    """Measures of which anything is asked, those of the main method first."""
+    sources = filter(None, [main_of(numbers), *(one["id"] for one in numbers.methods())])
+    limits = [
+        limit
+        for source in sources
+        for setting in asking(numbers, source)
+        for limit in limits_of(numbers, source, setting)
+    ]
+    return list(dict.fromkeys(limit.measure for limit in limits))
 
 
 def rule_of(numbers, source):
@@ -180,52 +144,42 @@ def rule_of(numbers, source):
     return numbers.method(source).get("rule") or RULES[1]
 
 
-def excess(numbers, source, setting, limit, rule, target="general"):
-    """By how much a measure breaks its limit, as an `Estimate`; below 0 with room.
-
-    In its own unit for shares; for others relative to the limit, and unknown where that is 0.
-    """
-    place = {"measure": limit.measure, "setting": setting}
-    if limit.deployed:
-        deployed = numbers.values(source, "deployed", "general", measure=limit.measure)
-        if target != "general":
-            return Estimate()
-        seen = numbers.difference(numbers.values(source, rule, target, **place), deployed)
-        wanted = deployed.mean() * limit.value
-        seen = _shifted(seen, (1 - limit.value) * deployed.mean())
-    else:
-        wanted = limit.value
-        seen = _shifted(numbers.get(source, rule, target, **place), -wanted)
-    if not seen.known:
-        return seen
-    if not is_share(numbers, limit.measure):
-        seen = seen.times(1 / wanted) if wanted else Estimate()
-    return seen._replace(mean=-seen.mean, low=-seen.high, high=-seen.low) if limit.least else seen
-
-
-def _shifted(estimate, by):
-    return estimate._replace(
-        mean=estimate.mean + by, low=estimate.low + by, high=estimate.high + by
-    )
-
-
 def is_share(numbers, measure):
     """Whether differences of a measure are told in points."""
     return numbers.measure(RULES[0], measure).unit == "share"
 
 
-def binds(numbers, source, setting):
-    """Whether a setting asks for something that training rows do not give by themselves.
+def excess(numbers, source, setting, limit, rule, target="general"):
+    """By how much a measure breaks its limit, as an `Estimate`; below 0 it is kept.
 
-    None where it asks for nothing.
+    In shares for shares; for others relative to the limit, and unknown where that is 0.
     """
-    limits = [one for one in limits_of(numbers, source, setting) if not one.deployed]
-    for limit in limits:
-        place = {"measure": limit.measure, "setting": setting}
-        seen = numbers.get(source, rule_of(numbers, source), "train", **place)
-        seen = seen if seen.known else numbers.get(source, rule_of(numbers, source), **place)
-        if limit.least and seen.mean * BINDING <= limit.value:
-            return True
-        if not limit.least and seen.mean >= BINDING * limit.value:
-            return True
-    return False if limits else None
+    address, place = (source, rule, target), {"measure": limit.measure, "setting": setting}
+    wanted = limit.value
+    if limit.deployed:
+        other = wanted * numbers.values(source, "deployed", measure=limit.measure)
+        wanted = other.mean()
+        same = target == "general"
+        over = numbers.difference(numbers.values(*address, **place), other) if same else Estimate()
+    else:
+        seen = numbers.get(*address, **place)
+        over = seen._replace(
+            mean=seen.mean - wanted, low=seen.low - wanted, high=seen.high - wanted
+        )
+    if not is_share(numbers, limit.measure):
+        over = over.times(1 / wanted) if wanted else Estimate()
+    return over._replace(mean=-over.mean, low=-over.high, high=-over.low) if limit.least else over
+
+
+def binds(numbers, source, setting):
+    """Whether a setting asks for something that training rows do not give with room."""
+    for limit in limits_of(numbers, source, setting):
+        if not limit.deployed:
+            place = {"measure": limit.measure, "setting": setting}
+            seen = numbers.get(source, rule_of(numbers, source), "train", **place)
+            seen = seen if seen.known else numbers.get(source, rule_of(numbers, source), **place)
+            low, high = sorted((seen.mean, limit.value))
+            broken = (seen.mean > limit.value) != limit.least
+            if seen.known and (broken or low >= BINDING * high):
+                return True
+    return False

@@ -372,7 +372,8 @@ def _note(sheet, numbers, columns, lines):
         parts.append("Mean (standard deviation over repeats).")
     if shows & {"interval", "difference"}:
         parts.append("Brackets: 95 % intervals.")
-    if "difference" in shows and numbers.baseline:
+    plain = any(one.show == "difference" and one.value is None for one in columns)
+    if plain and numbers.baseline:
         parts.append(f"Difference: from {numbers.label(numbers.baseline)}, on the same splits.")
     parts += [column.bound.says for column in columns if column.bound]
     if any(line.mark == "oracle" for line in lines):

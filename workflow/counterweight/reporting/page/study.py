@@ -51,12 +51,15 @@ class StudyPage:
         sentences or blocks.
     details : tuple of Sheet
         Folded, last.
+    question : callable or None
+        ``question(numbers)`` of a study that does not say its own; "" for the plain one.
     """
 
     answer: Callable
     sheets: tuple = ()
     trust: tuple = ()
     details: tuple = ()
+    question: Callable | None = None
 
 
 def headline(numbers):
@@ -209,7 +212,8 @@ def study_page(page, numbers, context):
     answer = page.answer(numbers) or Answer(
         "Nothing was measured: see what failed." if context.failures else "Nothing was measured."
     )
-    question = plan.get("question") or default_question(numbers)
+    question = plan.get("question") or (page.question and page.question(numbers))
+    question = question or default_question(numbers)
     lead = [blocks.Sentence(answer.sentence, "answer")]
     lead += [blocks.Sentence(text) for text in answer.more]
     if answer.cards:

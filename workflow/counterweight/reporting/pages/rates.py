@@ -1,0 +1,497 @@
+"""Pages of studies of constraints on rates: is what was asked kept, and at what cost?"""
+
+import functools
+import math
+
+from counterweight.evaluation.rates.asked import AT_EQUAL, RULES, equal_setting
+from counterweight.evaluation.rates.sign_test import CASES
+from counterweight.reporting.asked import (
+    TEXTS,
+    asked_measures,
+    asking,
+    binds,
+    excess,
+    is_share,
+    limits_of,
+    main_of,
+    rule_of,
+    settings_of,
+)
+from counterweight.reporting.measures import Measure
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.page import blocks
+from counterweight.reporting.page.study import Answer, StudyPage, plain_answer
+from counterweight.reporting.sheets import Bound, Column, Line, Sheet, lines_of, told, told_in
+from counterweight.reporting.wording import capital, count, listing, number, setting_label
+
+SIGN, COIN = RULES
+#: What the solver's rounding may break a limit by on training rows: of it, or in shares.
+TRAINING = 0.001
+#: Settings from which on a sweep counts as a curve.
+_A_CURVE = 3
+_PLAIN = Measure("", digits=0)
+_EXCESS = {
+    True: Measure("excess", "share", digits=2, percent=True),
+    False: Measure("excess", "relative", digits=1),
+}
+
+
+def _options(numbers):
+    return numbers.plan["protocol"]["options"] or {}
+
+
+def _measures(numbers):
+    return _options(numbers).get("measures") or {}
+
+
+def _name(numbers, measure):
+    """A measure of the study in print, without the rule by which it is taken."""
+    labels = (numbers.plan.get("labels") or {}).get("measure") or {}
+    return labels.get(measure) or measure.replace("_", " ")
+
+
+def _told(estimate, style):
+    """``+0.40 points [0.10, 0.70]``: a difference."""
+    text, bracket = told(estimate, style, sign=True)
+    return " ".join(filter(None, [text, "points" if style.unit == "share" else "", bracket]))
+
+
+def _at(setting):
+    return f" at {setting_label(setting)}" if setting else ""
+
+
+def _cost(numbers):
+    """The measure that constraints cost: that of the comparison, or the first that is not asked."""
+    others = [name for name in _measures(numbers) if name not in asked_measures(numbers)]
+    return (_options(numbers).get("equal") or {}).get("of") or next(iter(others), None)
+
+
+def _worst(numbers, source, setting, rule, target="general", measure=None):
+    """By how much the limit of a setting is broken that is broken most, as an `Estimate`."""
+    known = [
+        excess(numbers, source, setting, limit, rule, target)
+        for limit in limits_of(numbers, source, setting)
+        if measure in (None, limit.measure)
+    ]
+    return max((one for one in known if one.known), key=lambda one: one.mean, default=Estimate())
+
+
+# The answer.
+
+
+def answer(numbers):
+    """Whether the main method keeps what is asked, what that costs, how others compare."""
+    main = main_of(numbers)
+    settings = asking(numbers, main) if main else []
+    bind = [name for name in settings if binds(numbers, main, name)] or settings
+    test = {name: _worst(numbers, main, name, SIGN) for name in bind}
+    if not any(one.known for one in test.values()):
+        return plain_answer(numbers)
+    train = [_worst(numbers, main, name, rule_of(numbers, main), "train").mean for name in bind]
+    kept, beyond = sum(mean <= TRAINING for mean in train), sum(t.low > 0 for t in test.values())
+    limits = [limit.measure for name in bind for limit in limits_of(numbers, main, name)]
+    names = listing(_name(numbers, name) for name in dict.fromkeys(limits))
+    worst = max(bind, key=lambda name: test[name].mean)
+    style = _EXCESS[is_share(numbers, limits[0])]
+    text, bracket = told(test[worst], style, sign=True)
+    cards, points = _ends(numbers, main, bind, limits[0])
+    cards = (
+        blocks.Card(
+            "Kept on training rows", f"{kept} of {count(len(bind), 'setting')}", note="that bind"
+        ),
+        blocks.Card("Most beyond a limit, test rows", text, bracket, _at(worst).strip()),
+        *cards,
+    )
+    size = f"{_told(test[worst], style)}{_at(worst)}"
+    return Answer(
+        f"{numbers.label(main)} keeps what is asked ({names}) on training rows {_in(kept, bind)}; "
+        f"on test rows it is broken beyond chance {_in(beyond, bind, again=True)}.",
+        (
+            f"On test rows it is exceeded on average by at most {size}."
+            if test[worst].mean > 0
+            else f"On test rows it is kept on average; the nearest to the limit is {size}.",
+            *_against_baseline(numbers, main, settings, limits[0]),
+            *_at_equal_values(numbers, main),
+        ),
+        cards,
+        points,
+    )
+
+
+def _in(some, settings, again=False):
+    of = f"the {len(settings)} settings that bind" if len(settings) > 1 else "its one setting"
+    words = {0: "none of", len(settings): "all" + (" of" if again else "")}
+    return f"in {words.get(some, f'{some} of')} {'them' if again else of}"
+
+
+def _ends(numbers, main, settings, measure):
+    """The asked measure of the baseline and of the outer settings: cards, points of a chart."""
+    sources = [(numbers.baseline, "")] if numbers.baseline not in (None, main) else []
+    sources += dict.fromkeys([(main, settings[0]), (main, settings[-1])])
+    cards, points, style = [], [], numbers.measure(SIGN, measure)
+    for source, setting in sources:
+        known = numbers.get(source, SIGN, measure=measure, setting=setting)
+        if known.known:
+            label = ", ".join(filter(None, [numbers.label(source), setting_label(setting)]))
+            cards.append(blocks.Card(label, *told(known, style), capital(_name(numbers, measure))))
+            mark = "main" if source == main else ""
+            points.append((label, known.times(told_in(style)[1]), mark))
+    return tuple(cards), tuple(points)
+
+
+def _against_baseline(numbers, main, settings, asked):
+    """How much more or less the main method has than the baseline, of what is asked and in cost."""
+    baseline = numbers.baseline
+    for name in filter(None, [asked, _cost(numbers)] if baseline not in (None, main) else []):
+        base, style = numbers.get(baseline, SIGN, measure=name), numbers.measure(SIGN, name)
+        gaps = {}
+        for setting in settings:
+            gap = numbers.against(baseline, main, SIGN, measure=name, setting=setting)
+            gaps |= {setting: gap} if gap.known else {}
+        if gaps:
+            ends = dict.fromkeys(end(gaps, key=lambda one: gaps[one].mean) for end in (min, max))
+            sizes = " to ".join(_told(gaps[setting], style) + _at(setting) for setting in ends)
+            known = [gap for gap in gaps.values() if gap.bounded]
+            less, more = sum(gap.high < 0 for gap in known), sum(gap.low > 0 for gap in known)
+            beyond = (
+                f", lower beyond chance in {less} and higher in {more} of {len(known)} settings"
+            )
+            yield (
+                f"{capital(_name(numbers, name))}: {' '.join(told(base, style)).rstrip()} with "
+                f"{numbers.label(baseline)}. {numbers.label(main)} differs by {sizes}"
+                f"{beyond if known else ''}."
+            )
+
+
+# At equal values.
+
+
+def _at_equal(numbers, source, value, rule, main=None):
+    """The second measure where the first has a value; with `main` as a difference from it.
+
+    Unknown where fewer than half of the repeats reach the value.
+    """
+    equal = _options(numbers)["equal"]
+    place = {"measure": equal["of"], "setting": equal_setting(equal, value)}
+    known = numbers.get(source, AT_EQUAL[rule], **place)
+    settings = settings_of(numbers, source)
+    repeats = [numbers.get(source, SIGN, measure=equal["of"], setting=one).n for one in settings]
+    if not known.known or known.n < max(repeats, default=0) / 2 or main == source:
+        return Estimate()
+    other = main and numbers.values(main, AT_EQUAL[rule], **place)
+    own = numbers.values(source, AT_EQUAL[rule], **place)
+    return known if main is None else numbers.difference(own, other)
+
+
+def _at_equal_values(numbers, main):
+    """How others do where they keep as much as the main method, in one sentence."""
+    equal, groups = _options(numbers).get("equal"), {}
+    for one in numbers.methods() if equal else ():
+        if one["id"] == main or len(settings_of(numbers, one["id"])) < _A_CURVE:
+            continue
+        gaps = {v: _at_equal(numbers, one["id"], v, SIGN, main) for v in equal["values"]}
+        gaps = {value: gap for value, gap in gaps.items() if gap.bounded}
+        if gaps:
+            most = max(gaps, key=lambda value: abs(gaps[value].mean))
+            size = _told(gaps[most], numbers.measure(SIGN, equal["of"]))
+            side = any(g.low > 0 for g in gaps.values()), any(g.high < 0 for g in gaps.values())
+            groups.setdefault(side, []).append(f"{numbers.label(one['id'])} ({size} at {most:g})")
+    words = {
+        (True, False): "higher beyond chance with",
+        (False, True): "lower beyond chance with",
+        (True, True): "higher at some values and lower at others with",
+        (False, False): "not told apart with",
+    }
+    parts = [f"{words[side]} {listing(groups[side])}" for side in words if side in groups]
+    if parts:
+        yield (
+            f"{capital(_name(numbers, equal['of']))} beside {numbers.label(main)} where both have "
+            f"the same {_name(numbers, equal['measure'])} on test rows: {'; '.join(parts)}."
+        )
+
+
+def _equal_sheet(caption, difference, **changes):
+    def lines(numbers):
+        for one in numbers.methods() if _options(numbers).get("equal") else ():
+            for rule in RULES:
+                yield Line(one["id"], f"{numbers.label(one['id'])}, {rule}", {"part": rule})
+
+    def columns(numbers):
+        equal = _options(numbers).get("equal") or {}
+        main = main_of(numbers) if difference else None
+        for value in equal.get("values", ()):
+            yield Column(
+                label=f"at {value:g}",
+                value=lambda n, line, at=value: _at_equal(
+                    n, line.source, at, line.place["part"], main
+                ),
+                measure=numbers.measure(SIGN, equal["of"]),
+                show="difference" if difference else "interval",
+            )
+
+    def title(numbers):
+        names = {key: _name(numbers, _options(numbers)["equal"][key]) for key in ("of", "measure")}
+        return capital(caption.format(main=numbers.label(main_of(numbers)), **names))
+
+    return Sheet(title, lines, columns, **changes)
+
+
+# What was asked and what came about.
+
+
+def _lines(numbers, main=None):
+    """A line for each setting; with `main` of the main method and the baseline, or of others."""
+    shown = {main_of(numbers), numbers.baseline}
+    for one in sorted(numbers.methods(), key=lambda one: bool(one["sweep"])):
+        if main is None or main == (one["id"] in shown):
+            yield from lines_of(numbers, one["id"], settings_of(numbers, one["id"]) or [""])
+
+
+def _place(line):
+    return line.source, line.place.get("setting", "")
+
+
+def _mean(label, value, measure, **more):
+    return Column(label=label, value=value, measure=measure, show="mean", **more)
+
+
+def _limit(measure, least):
+    def value(numbers, line):
+        for limit in limits_of(numbers, *_place(line)):
+            if (limit.measure, limit.least) == (measure, least):
+                deployed = numbers.get(line.source, "deployed", measure=measure).mean
+                return Estimate(limit.value * (deployed if limit.deployed else 1))
+        return Estimate()
+
+    return value
+
+
+def _broken(measure, target):
+    def value(numbers, line):
+        rule = rule_of(numbers, line.source) if target == "train" else SIGN
+        known = _worst(numbers, *_place(line), rule, target, measure)
+        # No chance is in what a fit keeps on its own rows.
+        return Estimate(known.mean) if target == "train" else known
+
+    return value
+
+
+def _held(numbers):
+    """For each measure that is asked: its limits, its test value, by how much it breaks them."""
+    asked = asked_measures(numbers)
+    for name in asked:
+        points = is_share(numbers, name)
+        before = f"{capital(_name(numbers, name))}: " if len(asked) > 1 else ""
+        for least, words in ((False, "at most"), (True, "at least")):
+            style = numbers.measure(SIGN, name)
+            yield _mean(capital(f"{before}asked, {words}"), _limit(name, least), style)
+        yield Column(SIGN, f"{capital(_name(numbers, name))}, test", place={"measure": name})
+        train = f"within if at most 0.1 {'points' if points else '% of it'} beyond what was asked"
+        for target, where, bound, says in (
+            ("train", "training", TRAINING, f"{train}, by the rule that a method constrains"),
+            ("general", "test", 0.0, "within or beyond it with the whole interval, else open"),
+        ):
+            yield Column(
+                label=capital(f"{before}beyond it, {where}"),
+                value=_broken(name, target),
+                measure=_EXCESS[points],
+                show="difference",
+                bound=Bound(bound, f"{capital(_name(numbers, name))}, {where} rows: {says}."),
+            )
+    for name in _measures(numbers):
+        if name not in asked:
+            yield Column(SIGN, f"{capital(_name(numbers, name))}, test", place={"measure": name})
+    yield Column("labels_needed", "Labels that show it is better", measure=_PLAIN)
+
+
+def _both_rules(numbers):
+    for name in filter(None, dict.fromkeys([*asked_measures(numbers), _cost(numbers)])):
+        for rule in RULES:
+            for target, where in (("train", "training"), ("general", "test")):
+                label = f"{capital(_name(numbers, name))}, {rule}, {where}"
+                yield Column(rule, label, target, place={"measure": name})
+    for name in _measures(numbers):
+        yield Column(
+            label=f"Gap of {_name(numbers, name)}",
+            value=lambda n, line, at=name: n.get(line.source, "gap", measure=at, **line.place),
+            measure=numbers.measure(SIGN, name),
+            show="difference",
+        )
+
+
+# Methods of the main one's model and constraints that differ in other options.
+
+
+def _variants(numbers):
+    main = main_of(numbers)
+    mine = numbers.method(main) if main else {"model": None, "options": {}}
+    for one in numbers.methods():
+        options = one["options"] or {}
+        apart = {name for name in options if options[name] != mine["options"].get(name)}
+        apart -= {*(one["sweep"] or ())}
+        same = one["model"] == mine["model"] and any(mine["options"].get(text) for text in TEXTS)
+        if one["id"] != main and same and not apart & {*TEXTS}:
+            words = ", ".join(
+                f"{name.replace('_', ' ')}: {options[name]}" for name in sorted(apart)
+            )
+            yield Line(one["id"], numbers.label(one["id"]) + (f" ({words})" if words else ""))
+
+
+def _common(numbers, line):
+    """Settings that a variant and the main method have and that bind."""
+    main, own = main_of(numbers), settings_of(numbers, line.source)
+    return [one for one in own if one in settings_of(numbers, main) and binds(numbers, main, one)]
+
+
+def _off(numbers, line, source=None):
+    source = source or line.source
+    known = [_worst(numbers, source, one, SIGN).mean for one in _common(numbers, line)]
+    return Estimate(sum(map(abs, known)) / len(known)) if known else Estimate()
+
+
+def _costs_more(numbers, line):
+    """Paired difference from the main method's cost, mean over the common settings."""
+    settings, place = _common(numbers, line), {"measure": _cost(numbers)}
+    means = [
+        sum(numbers.values(source, SIGN, setting=one, **place) for one in settings)
+        for source in (line.source, main_of(numbers))
+    ]
+    return numbers.difference(*means).times(1 / len(settings)) if settings else Estimate()
+
+
+def _beside(numbers):
+    asked, cost, main = asked_measures(numbers), _cost(numbers), main_of(numbers)
+    if asked and cost:
+        label, style = numbers.label(main), _EXCESS[is_share(numbers, asked[0])]
+        yield _mean("Settings", lambda n, line: Estimate(len(_common(n, line)) or math.nan), _PLAIN)
+        yield _mean("Off what was asked", _off, style)
+        yield _mean(f"Off it, {label}", functools.partial(_off, source=main), style)
+        words, style = f"{capital(_name(numbers, cost))} minus that of", numbers.measure(SIGN, cost)
+        yield Column(label=f"{words} {label}", value=_costs_more, measure=style, show="difference")
+
+
+# What the optimiser did.
+
+
+@functools.lru_cache(256)
+def _last_steps(numbers, source, metric):
+    """Of a metric by step: mean over repeats of the last step, and of the value there."""
+    rows = numbers.rows(source, metric).sort_values("step", kind="stable")
+    last = rows.groupby(["setting", "part", "repeat"])[["step", "value"]].last()
+    return last.groupby(["setting", "part"]).mean().to_dict("index")
+
+
+def _last(metric, what, part=""):
+    def value(numbers, line):
+        known = _last_steps(numbers, line.source, metric).get((_place(line)[1], part), {})
+        return Estimate(float(known.get(what, math.nan)))
+
+    return value
+
+
+def _fit(numbers):
+    parts = sorted(numbers.metrics.loc[numbers.metrics["metric"] == "multiplier", "part"].unique())
+    steps = Measure("steps", digits=1)
+    yield _mean("Convex steps", _last("objective", "step"), steps)
+    for step, label in ((0, "Objective at the start"), (1, "After step 1")):
+        yield Column("objective", label, place={"step": step}, show="mean")
+    yield Column("final_objective", "At the end", show="mean")
+    for metric, label, says in (
+        ("steps_rising", "Steps that rose", "none may raise the objective"),
+        ("steps_violated", "Steps that left", "none may leave constraints that the start kept"),
+    ):
+        yield Column(metric, label, show="mean", bound=Bound(0.0, f"{label}: {says}."))
+    for part in parts:
+        label = f"Multiplier {int(part or 0) + 1}" if len(parts) > 1 else "Multiplier"
+        yield Column("multiplier", label, value=_last("multiplier", "value", part), show="mean")
+    yield _mean(
+        "Certified gap, millionths",
+        lambda n, line: n.get(line.source, "final_gap", **line.place).times(1e6),
+        steps,
+        term="Proved distance from the optimum of the last convex step.",
+    )
+    yield Column("evaluations_per_step", "Evaluations a step", show="mean")
+    share = Measure("feasible fits", "share", digits=0, percent=True)
+    yield Column("feasible", "Feasible fits", measure=share, show="mean")
+
+
+# How far to trust it.
+
+
+def fits(numbers):
+    """Fits that are not feasible or did what they must not; measures that are not defined."""
+    rows = numbers.metrics[numbers.metrics["target"] != "train"]
+    rows = rows[rows["source"].isin([one["id"] for one in numbers.methods()])]
+    for metric, wrong, words in (
+        ("feasible", lambda value: value == 0, "fits found no model that keeps all constraints"),
+        (SIGN, lambda value: value.isna(), "test values are not defined and left out"),
+        ("objective_rise", lambda value: value > 1e-9, "fits raised their objective in some step"),
+        ("largest_violation", lambda value: value > 1e-6, "fits left constraints on their way"),
+    ):
+        own = rows[rows["metric"] == metric]
+        some = own[wrong(own["value"])].groupby("source", sort=False).size()
+        if len(some):
+            names = listing(f"{numbers.label(name)} {amount}" for name, amount in some.items())
+            yield f"{some.sum()} of {len(own)} {words}: {names}."
+        elif metric == "feasible" and len(own):
+            yield f"All {len(own)} fits keep their constraints on the rows that they learned from."
+
+
+def sign_test(numbers):
+    """Labels that it takes to show which of two models is better."""
+    needed, place = [], {"setting": "power=0.8"}
+    for case, (apart, wins) in CASES.items():
+        known = numbers.get(main_of(numbers), "sign_test_labels", part=case, **place)
+        if known.known:
+            needed.append(
+                f"{number(known.mean, 0)} if it wins {number(100 * wins, 0)} % of the "
+                f"{number(100 * apart, 0)} % of rows on which they disagree"
+            )
+    if needed:
+        yield (
+            "Labels that a sign test (two-sided, 5 %, power 80 %) needs to show that a classifier "
+            f"of 75 % accuracy beats one of 70 %: {listing(needed)}."
+        )
+
+
+def _data_sets(numbers):
+    for part in numbers.places("part", "labels", "sample_rows", ""):
+        yield Line("labels", part.replace("_", " "), {"part": part})
+
+
+DATA = Sheet(
+    "The data sets",
+    _data_sets,
+    tuple(
+        Column(f"sample_{what}", capital(what), "", measure=_PLAIN, show="mean")
+        for what in ("rows", "positives")
+    ),
+    first="Data set",
+)
+HELD = "What was asked and what came about"
+VARIANTS = "Test rows, means over the settings that both have and that bind."
+SHEETS = (
+    Sheet(HELD, functools.partial(_lines, main=True), _held, fold=False),
+    _equal_sheet("{of} minus that of {main} at equal {measure}, test rows", True),
+    Sheet("The main method with other options", _variants, _beside, note=VARIANTS),
+    Sheet(f"{HELD}, other methods", functools.partial(_lines, main=False), _held),
+)
+GAP = f"Gap: test minus training value, {COIN}."
+DETAILS = (
+    _equal_sheet("{of} at equal {measure}, test rows", False, fold=True),
+    Sheet("Both rules, training and test rows", _lines, _both_rules, note=GAP, fold=True),
+    Sheet("What the optimiser did", _lines, _fit, fold=True),
+)
+
+
+def question(numbers):
+    """What a study asks that does not say it."""
+    asked, cost = asked_measures(numbers), _cost(numbers)
+    if not asked:
+        return ""
+    words = listing(f"the {_name(numbers, name)}" for name in asked)
+    costs = f", and what does it cost in {_name(numbers, cost)}" if cost else ""
+    return f"Does {numbers.label(main_of(numbers))} keep what is asked of {words}{costs}?"
+
+
+PAGE = StudyPage(answer, SHEETS, (fits, sign_test, DATA), DETAILS, question)

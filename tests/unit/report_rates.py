@@ -8,7 +8,7 @@ from counterweight.evaluation.rates.sign_test import paper_cases
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import load
-from counterweight.plan.measures import of_rates, shared
+from counterweight.plan.measures import measure_labels, of_rates
 
 FAMILY = "dataset_constraints"
 KAPPAS = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)
@@ -32,14 +32,31 @@ FAIR = {
 }
 FREE = 3.4
 _CONSTRAINED = ("svm", "ramp", "hinge")
+RULED = ("zafar", "shifted", "thresholds")
+SEXES = "coverage(male) <= coverage(female) / kappa"
+CHURN = ("recall(d2) >= deployed_recall(d2)", "churn(d3) <= target")
 
 
-def method(name, sweep=None, **changes):
-    model = "constrained" if name.startswith(_CONSTRAINED) else name
-    return example.method(name, model=model, sweep=sweep, **changes)
+def method(name, sweep=None, constraints=(), **changes):
+    """A method of the plan; its options are those of its model that tests look at."""
+    model, options = name, {}
+    if name.startswith(_CONSTRAINED):
+        model, options = "constrained", {"constraints": list(constraints), "kappa": None}
+    if name == "shifted" and constraints:
+        options = {"constraint": constraints[0], "kappa": None}
+    if name == "thresholds":
+        options = {"kappa": None}
+    return example.method(name, model=model, sweep=sweep) | {
+        "label": name.replace("_", " ").capitalize(),
+        "role": {"svm": "baseline", "zafar": "peer"}.get(name, "method"),
+        "rule": "deterministic" if name in RULED else "randomised",
+        "options": options,
+        **changes,
+    }
 
 
 def study(title, methods, options, **changes):
+    measured = {"evaluation": {"options": options}, "measures": {}}
     return {
         "title": title,
         "family": FAMILY,
@@ -58,7 +75,8 @@ def study(title, methods, options, **changes):
         "keep_rate": 1.0,
         "columns": ["accuracy", "auc"],
         "protocol": {"name": "rates", "options": options},
-        "measures": shared() | of_rates({"evaluation": {"options": options}, "measures": {}}),
+        "measures": of_rates(measured),
+        "labels": {"measure": measure_labels(measured)},
         **changes,
     }
 
@@ -68,7 +86,13 @@ def fair_study(title="a9a: as many women as men", **changes):
         "measures": {"error": "error(everyone)", "ratio": "coverage(male) / coverage(female)"},
         "equal": {"measure": "ratio", "of": "error", "values": list(RATIOS)},
     }
-    methods = [method(name, sweep) for name, (_, _, sweep) in FAIR.items()]
+    apart = {"ramp_one": {"steps": 1}, "hinge": {"loss": "hinge"}}
+    methods = [
+        method(name, sweep, () if name == "svm" else (SEXES,))
+        for name, (_, _, sweep) in FAIR.items()
+    ]
+    for one in methods:
+        one["options"] |= apart.get(one["id"], {})
     return study(
         title, methods, options, figures=["fairness", "asked_ratio", "multipliers"], **changes
     )
@@ -76,7 +100,11 @@ def fair_study(title="a9a: as many women as men", **changes):
 
 def churn_study(title="Adult: few answers may change", **changes):
     measures = {"error": "error(d1 | d2)", "churn": "churn(d3)", "recall": "recall(d2)"}
-    methods = [method("svm"), method("shifted"), method("ramp", {"target": list(TARGETS)})]
+    methods = [
+        method("svm"),
+        method("shifted", None, CHURN[:1]),
+        method("ramp", {"target": list(TARGETS)}, CHURN),
+    ]
     return study(
         title,
         methods,
@@ -95,7 +123,6 @@ def plan(**changes):
         "data_source": "download",
         "version": "0.1",
         "seed": 1,
-        "measures": shared(),
         "studies": studies,
     }
 

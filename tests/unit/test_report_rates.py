@@ -1,31 +1,25 @@
-"""The report on dataset constraints: known values in their cells, sentences, figures, claims."""
+"""Pages of studies of constraints: known values in their cells, sentences, names, claims."""
 
-import html as markup
-import itertools
-import re
+import copy
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import report_rates as rates
-from counterweight.evaluation.rates.evaluate import asked_value
 from counterweight.files.tables import metrics_table
-from counterweight.plan.components import declared, load
+from counterweight.plan.components import reference
+from counterweight.reporting.asked import Limit, asked_measures, limits_of, main_of
 from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
-from counterweight.reporting.page.report import build_report
-from counterweight.reporting.page.results import StudyResults
-from counterweight.reporting.page.style import svg_text
-from counterweight.reporting.page.tables import results_table
-from counterweight.reporting.page.wording import method_label, metric_name, setting_label, unit
-from counterweight.reporting.rates import sheets as rate_sheets
-from counterweight.reporting.rates.tables import Rate, RateNumbers, asked_in, is_rates
-from counterweight.reporting.rates.words import is_share, measure_name
-from test_figures import texts
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page.blocks import Section, Sentence, Table
+from counterweight.reporting.page.study import StudyContext, study_page
+from counterweight.reporting.pages.rates import PAGE
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "goh_2016.yaml"
-FIGURES = ("fairness", "asked_ratio", "churn", "multipliers")
 T_THREE = 4.302652729911275
+HELD = "What was asked and what came about"
 
 
 @pytest.fixture(scope="module")
@@ -62,253 +56,310 @@ def both(measure, train, test, setting=""):
 @pytest.fixture(scope="module")
 def known():
     """Three splits of one ramp at kappa = 0.5 and 1, and of an SVM."""
-    methods = [rates.method("svm"), rates.method("ramp", {"kappa": [0.5, 1.0]})]
-    settings = rates.fair_study() | {"methods": methods, "test_share": 0.0, "figures": []}
+    methods = [rates.method("svm"), rates.method("ramp", {"kappa": [0.5, 1.0]}, [rates.SEXES])]
+    plan = rates.fair_study(test_share=0.0) | {"methods": methods}
     metrics = measured(
         "known",
         svm=both("ratio", [3.0] * 3, [3.0] * 3) + both("error", [0.15] * 3, [0.15] * 3),
         ramp=both("ratio", [2.0] * 3, [2.0, 2.1, 2.2], "kappa=0.5")
         + both("error", [0.16] * 3, [0.16, 0.17, 0.18], "kappa=0.5")
-        + both("ratio", [1.3] * 3, [1.3] * 3, "kappa=1.0")
+        + both("ratio", [1.3] * 3, [1.29, 1.3, 1.31], "kappa=1.0")
         + both("error", [0.18] * 3, [0.18] * 3, "kappa=1.0")
         + at("deterministic_at_equal", [0.16, 0.16, 0.17], "ratio=2", measure="error"),
     )
-    return settings, metrics
+    return plan, metrics
 
 
-def view(settings, metrics, failures=()):
-    return {part["title"]: part for part in rate_sheets.view(metrics, "known", settings, failures)}
+def paged(plan, metrics, name="known", **context):
+    numbers = StudyNumbers(name, plan, metrics)
+    return study_page(PAGE, numbers, StudyContext("a.html", **context))[0]
+
+
+def blocks_of(part, kind):
+    """Blocks of a kind on a page, in order."""
+    sections = [*part.blocks, *getattr(part, "sections", ())]
+    for one in sections:
+        if isinstance(one, Section):
+            yield from blocks_of(one, kind)
+        elif isinstance(one, kind):
+            yield one
+
+
+def table(page, start):
+    return next(one for one in blocks_of(page, Table) if one.caption.startswith(start))
+
+
+def cells(page, start, label):
+    """Cells of a row by the heads of their columns."""
+    shown = table(page, start)
+    row = next(row for row in shown.rows if row.label == label)
+    return dict(zip([head.text for head in shown.head[1:]], row.cells, strict=True))
+
+
+def text(page):
+    return " ".join(one.text for one in blocks_of(page, Sentence))
 
 
 def test_known_values_stand_in_their_cells(known):
-    part = view(*known)["Are the constraints kept, and at what cost?"]
-    head, rows = part["sheet"]["head"], part["sheet"]["rows"]
-    assert [row["label"] for row in rows] == ["Unconstrained SVM", "κ = 0.5", "κ = 1"]
-    assert [row["group"] for row in rows] == ["", "Ramp constraints", ""]
-    cells = dict(zip(head[1:], rows[1]["cells"], strict=True))
-    assert cells["Asked"]["text"] == "2.00"
-    assert cells["Training ratio, randomised"] == {"text": "2.00", "bracket": "", "grade": "good"}
-    ratio = cells["Test ratio, deterministic"]
+    page = paged(*known)
+    first = cells(page, HELD, "κ = 0.5")
+    assert first["Asked, at most"].text == "2.00"
+    assert first["Limit broken by, training"].text == "0.0 %"
+    assert first["Limit broken by, training"].grade == "within"
+    ratio = first["Coverage ratio, male to female, test"]
     half = T_THREE * 0.1 / 3**0.5
-    assert ratio["text"] == "2.10" and ratio["grade"] == "good"
-    assert ratio["bracket"] == f"[{2.1 - half:.2f}, {2.1 + half:.2f}]"
-    assert cells["Test error, deterministic"]["text"] == "17.00 %"
-    broken = dict(zip(head[1:], rows[2]["cells"], strict=True))
-    assert broken["Training ratio, randomised"]["grade"] == "poor"
-    assert broken["Test ratio, deterministic"]["grade"] == "poor"
-    assert rows[0]["cells"][0]["text"] == "–"
+    assert ratio.text == "2.10"
+    assert ratio.bracket == f"[{2.1 - half:.2f}, {2.1 + half:.2f}]"
+    broken = first["Limit broken by, test"]
+    assert broken.text == "+5.0 %" and broken.grade == "open"
+    assert broken.bracket == f"[\N{MINUS SIGN}{100 * half / 2 - 5:.1f}, {100 * half / 2 + 5:.1f}]"
+    assert first["Error, test"].text == "17.0 %"
+    second = cells(page, HELD, "κ = 1")
+    assert second["Limit broken by, training"].grade == "beyond"
+    assert second["Limit broken by, test"].grade == "beyond"
+    assert cells(page, HELD, "Svm")["Asked, at most"].text == "–"
 
 
-def test_sentences_say_what_is_kept(known):
-    text = " ".join(view(*known)["Are the constraints kept, and at what cost?"]["sentences"])
-    assert "ratio of 3.00 and an error of 15.00 %" in text
-    assert "by the rule that a method constrains: Ramp constraints in 1 of 2 (poor)" in text
-    assert "is within 8 % of the ratio asked for: Ramp constraints in 1 of 2 (poor)" in text
+def test_the_answer_says_what_is_kept_and_what_it_costs(known):
+    page = paged(*known)
+    assert "on training rows in 1 of the 2 settings that bind" in text(page)
+    assert "broken beyond chance in 1 of them" in text(page)
+    assert "15.0 %" in text(page) and "+2.0 points" in text(page) and "+3.0 points" in text(page)
+    numbers = StudyNumbers("known", *known)
+    label, estimate, mark = PAGE.answer(numbers).points[0]
+    assert (label, estimate.mean, mark) == ("Svm", 3.0, "")
 
 
 def test_equal_values_are_compared_with_the_main_method(known):
-    settings, metrics = known
+    plan, metrics = known
     equal = at("deterministic_at_equal", [0.17, 0.18, 0.19], "ratio=2", measure="error")
     other = measured("known", zafar=both("ratio", [2.0] * 3, [2.0] * 3, "c=0.1") + equal)
-    settings = settings | {"methods": [*settings["methods"], rates.method("zafar", {"c": [0.1]})]}
-    sheet = view(settings, pd.concat([metrics, other]))["Error at equal ratio"]["sheet"]
-    rows = {row["label"]: row["cells"] for row in sheet["rows"]}
-    place = sheet["head"].index("ratio 2") - 1
+    plan = plan | {"methods": [*plan["methods"], rates.method("zafar", {"c": [0.1]})]}
+    page = paged(plan, pd.concat([metrics, other]))
+    cell = cells(page, "Error minus that of Ramp", "Zafar, deterministic")["At 2, points"]
     half = T_THREE * np.std([0.01, 0.02, 0.02], ddof=1) / 3**0.5 * 100
-    shown = rows["Zafar et al., deterministic"][place]
-    assert shown["text"] == "18.00 %"
-    assert shown["bracket"] == f"+1.67 [{5 / 3 - half:.2f}, {5 / 3 + half:.2f}]"
-    assert rows["Ramp constraints, deterministic"][place]["bracket"] == ""
-    assert rows["Zafar et al., deterministic"][0]["text"] == "–"
+    assert cell.text == "+1.7"
+    assert cell.bracket == f"[{5 / 3 - half:.1f}, {5 / 3 + half:.1f}]"
+    assert cell.tone == "down"
 
 
 def test_what_few_repeats_reach_is_not_shown(known):
-    settings, metrics = known
-    one = metrics["metric"].eq("deterministic_at_equal") & (metrics["repeat"] > 0)
-    parts = view(settings, metrics[~one])
-    cells = parts["Error at equal ratio"]["sheet"]["rows"][0]["cells"]
-    assert {cell["text"] for cell in cells} == {"–"}
-
-
-def test_gaps_and_excess_are_relative_to_what_was_asked(known):
-    settings, metrics = known
-    gaps = measured("known", ramp=at("gap", [0.0, 0.1, 0.2], "kappa=0.5", measure="ratio"))
-    part = view(settings, pd.concat([metrics, gaps]))["Training and test side by side"]
-    first = part["sheet"]["rows"][0]["cells"]
-    assert [cell["text"] for cell in first[:4]] == ["0.0 %", "+5.0 %", "0.0 %", "+5.0 %"]
-    assert first[4]["text"] == "+0.10"
-    assert "at most 5.0 % of what was asked" in part["sentences"][0]
+    plan, metrics = known
+    assert table(paged(*known), "Error at equal")
+    few = metrics["metric"].eq("deterministic_at_equal") & (metrics["repeat"] > 0)
+    captions = [one.caption for one in blocks_of(paged(plan, metrics[~few]), Table)]
+    assert not any(caption.startswith("Error at equal") for caption in captions)
 
 
 def test_one_split_has_the_interval_of_its_test_rows(known):
-    settings, metrics = known
+    plan, metrics = known
     single = metrics[metrics["repeat"] == 0].assign(standard_error=0.1)
-    numbers = RateNumbers(single, settings)
-    mean, low, high = numbers.estimate("ramp", Rate("deterministic", "ratio"), "kappa=0.5")
-    assert mean == 2.0 and high - low == pytest.approx(2 * 1.959964 * 0.1)
+    cell = cells(paged(plan, single), HELD, "κ = 0.5")["Limit broken by, test"]
+    assert cell.bracket == "[\N{MINUS SIGN}9.8, 9.8]"
+
+
+MEASURES = {
+    "a": "coverage(male) / coverage(female)",
+    "b": "churn(d3)",
+    "c": "recall(d2)",
+    "d": "false_positive_rate(male) / false_positive_rate(female)",
+    "e": "recall(male) / recall(female)",
+}
 
 
 @pytest.mark.parametrize(
-    ("asked", "options", "expected"),
+    ("constraint", "options", "expected"),
     [
-        ({"measure": "ratio", "option": "kappa", "form": "at_most_inverse"}, {"kappa": 0.8}, 1.25),
-        ({"measure": "churn", "option": "target", "form": "at_most"}, {"target": 0.03}, 0.03),
-        ({"measure": "recall", "option": "target", "form": "at_least"}, {"c": 0.1}, float("nan")),
-        (None, {"kappa": 0.5}, float("nan")),
+        ("coverage(male) <= coverage(female) / kappa", {"kappa": 0.8}, [("a", False, 1.25)]),
+        ("coverage(female) >= kappa * coverage(male)", {"kappa": 0.8}, [("a", False, 1.25)]),
+        ("kappa * coverage(female) <= coverage(male)", {"kappa": 0.8}, [("a", True, 0.8)]),
+        ("churn(d3) <= 0.03", {}, [("b", False, 0.03)]),
+        ("churn_rate(d3) <= target", {"target": 0.05}, [("b", False, 0.05)]),
+        ("2 * recall(d2) >= target", {"target": 0.9}, [("c", True, 0.45)]),
+        ("recall(d2) >= 0.9 * deployed_recall(d2)", {}, [("c", True, 0.9, True)]),
+        (
+            "equalised_odds(male, female, kappa)",
+            {"kappa": 0.8},
+            [("e", True, 0.8), ("e", False, 1.25), ("d", True, 0.8), ("d", False, 1.25)],
+        ),
+        ("coverage(male) <= coverage(female) / kappa", {"kappa": None}, []),
+        ("coverage(male) - coverage(female) <= 0.1", {}, []),
+        ("recall(d1) >= 0.9", {}, []),
     ],
 )
-def test_an_option_asks_for_a_value(asked, options, expected):
-    assert asked_value(asked, options) == pytest.approx(expected, nan_ok=True)
+def test_a_constraint_limits_the_measure_of_its_expression(constraint, options, expected):
+    method = rates.method("ramp", options={"constraints": [constraint]} | options)
+    plan = rates.study("A", [method], {"measures": MEASURES})
+    numbers = StudyNumbers("known", plan, measured("known", ramp=[]))
+    limits = limits_of(numbers, "ramp")
+    key = [(one.measure, one.least, one.deployed) for one in limits]
+    assert sorted(key) == sorted((m, least, bool(more)) for m, least, _, *more in expected)
+    wanted = {(m, least): value for m, least, value, *_ in expected}
+    for one in limits:
+        assert one.value == pytest.approx(wanted[one.measure, one.least])
 
 
-def test_what_is_asked_can_be_an_option_of_a_method_and_of_a_study():
-    asked = {"measure": "coverage", "option": "target", "form": "at_most"}
-    method = rates.method("ramp", options={"target": 0.24})
-    options = {"measures": {"coverage": "coverage(everyone)"}, "asked": asked}
-    study = rates.study("A", [method], options)
-    assert asked_in(study) == asked and is_rates(study)
-    assert RateNumbers(measured("known", ramp=[]), study).asks("ramp", "") == 0.24
-    assert asked_in(rates.churn_study())["measure"] == "churn"
-    assert asked_in(rates.study("A", [], {"measures": {"error": "error(everyone)"}})) is None
+def test_a_method_without_texts_is_asked_what_its_options_say(run):
+    plan, metrics = run
+    numbers = StudyNumbers("fairness_sex", plan["studies"]["fairness_sex"], metrics)
+    assert limits_of(numbers, "thresholds", "kappa=0.5") == (Limit("ratio", False, 2.0),)
+    assert limits_of(numbers, "zafar", "c=0.1") == limits_of(numbers, "svm") == ()
 
 
-def test_at_least_is_broken_from_below():
-    methods = [rates.method("ramp", {"target": [0.9]})]
-    options = {
-        "measures": {"recall": "recall(everyone)"},
-        "asked": {"measure": "recall", "option": "target", "form": "at_least"},
-    }
-    settings = rates.study("A", methods, options)
-    metrics = measured("known", ramp=both("recall", [0.9] * 2, [0.72] * 2, "target=0.9"))
-    numbers = RateNumbers(metrics, settings)
-    assert numbers.excess("ramp", "target=0.9", "randomised", "general") == pytest.approx(0.2)
-    assert numbers.active("ramp", "target=0.9")
-    assert rate_sheets.test_grade(numbers, "ramp", "target=0.9") == "poor"
+def test_what_a_study_says_goes_before_its_constraints():
+    said = {"measure": "b", "option": "target", "form": "at_least"}
+    method = rates.method("ramp", options={"constraints": ["churn(d3) <= 0.1"], "target": 0.2})
+    plan = rates.study("A", [method], {"measures": MEASURES, "asked": said})
+    numbers = StudyNumbers("known", plan, measured("known", ramp=[]))
+    assert limits_of(numbers, "ramp")[0] == Limit("b", True, 0.2)
+
+
+def test_at_least_is_broken_from_below_and_shares_are_told_in_points():
+    recall = ["recall(everyone) >= target"]
+    methods = [rates.method("ramp", {"target": [0.9]}, recall)]
+    plan = rates.study("A", methods, {"measures": {"found": "recall(everyone)"}}, test_share=0.0)
+    metrics = measured("known", ramp=both("found", [0.9] * 2, [0.72, 0.73], "target=0.9"))
+    page = paged(plan, metrics)
+    shown = cells(page, HELD, "target = 0.9")
+    assert shown["Asked, at least"].text == "90.0 %"
+    broken = shown["Limit broken by, test, points"]
+    assert broken.text == "+17.50" and broken.grade == "beyond"
+    assert page.lead == "Does Ramp keep what is asked of recall?"
+
+
+def test_the_deployed_model_sets_a_limit_on_its_own_rows(run):
+    plan, metrics = run
+    page = paged(plan["studies"]["churn"], metrics, "churn")
+    row = cells(page, HELD, "target = 0.03")
+    # The deployed model has 0.605 there and every method 0.6.
+    assert row["Recall on d2: asked, at least"].text == "60.5 %"
+    assert row["Recall on d2: limit broken by, test, points"].text == "+0.50"
+    assert row["Churn on d3: asked, at most"].text == "3.0 %"
+    assert "Churn on d3: 5.5 %" in text(page) and "lower beyond chance in 7" in text(page)
+    assert "6 if it wins 100 %" in text(page) and "981" in text(page)
+    assert row["Labels that show it is better"].text == "102"
 
 
 def test_undefined_values_and_infeasible_fits_are_counted(known):
-    settings, metrics = known
+    plan, metrics = known
     hidden = metrics.copy()
     lost = hidden["measure"].eq("ratio") & hidden["metric"].eq("deterministic")
     lost &= hidden["target"].eq("general")
     hidden.loc[lost & (hidden["source"] == "ramp") & (hidden["repeat"] == 0), "value"] = np.nan
     short = measured("known", ramp=at("feasible", [0.0, 1.0, 1.0], "kappa=1.0"))
-    parts = view(settings, pd.concat([hidden, short]))
-    text = " ".join(parts["Are the constraints kept, and at what cost?"]["sentences"])
-    assert "2 values are not defined" in text and "left out: Ramp constraints 2." in text
-    assert "1 fit found no model that keeps all constraints: Ramp constraints 1." in text
+    said = text(paged(plan, pd.concat([hidden, short])))
+    assert "2 of 18 test values are not defined and left out: Ramp 2." in said
+    assert "1 of 3 fits found no model that keeps all constraints: Ramp 1." in said
 
 
-def test_a_failed_method_keeps_a_row(known):
-    settings, metrics = known
-    failure = {"study": "known", "source": "ramp", "stage": "train", "reason": "ERROR: <b>no</b>."}
-    parts = view(settings, metrics[metrics["source"] != "ramp"], [failure])
-    row = parts["Are the constraints kept, and at what cost?"]["sheet"]["rows"][-1]
-    assert row["failed"] and row["reason"] == "<b>no</b>."
-    everything = view(settings, metrics.iloc[:0])
-    sheet = everything["Are the constraints kept, and at what cost?"]["sheet"]
-    assert all(row["failed"] for row in sheet["rows"])
+def test_a_failed_method_keeps_a_row_and_a_study_without_numbers_a_page(known):
+    plan, metrics = known
+    reasons = {"ramp": "<b>no</b>.", "svm": "nothing."}
+    page = paged(plan, metrics[metrics["source"] != "ramp"], reasons=reasons)
+    row = table(page, HELD).rows[-1]
+    assert row.mark == "failed" and row.reason == "<b>no</b>."
+    assert "Nothing was measured" in text(paged(plan, metrics.iloc[:0], reasons=reasons))
 
 
-def test_other_studies_have_no_such_part(run):
+def test_variants_of_the_main_method_stand_beside_it(run):
     plan, metrics = run
-    other = plan["studies"]["churn"] | {"protocol": {"name": "metrics", "options": {}}}
-    assert rate_sheets.view(metrics, "churn", other) is None
+    page = paged(plan["studies"]["fairness_sex"], metrics, "fairness_sex")
+    shown = table(page, "The main method with other options")
+    labels = [row.label for row in shown.rows]
+    assert "Ramp one (steps: 1)" in labels and "Hinge (loss: hinge)" in labels
+    # The made-up hinge errs a hundredth more where both come to the same ratio.
+    more = cells(page, "The main method", "Hinge (loss: hinge)")["Error minus that of Ramp, points"]
+    assert more.tone == "down" and more.text == "+1.0"
 
 
-def test_churn_is_compared_with_the_baseline_and_the_deployed_model(run):
+def test_what_the_optimiser_did_stands_in_a_sheet(run):
     plan, metrics = run
-    own = metrics[metrics["study"] == "churn"]
-    parts = {p["title"]: p for p in rate_sheets.view(own, "churn", plan["studies"]["churn"])}
-    text = " ".join(parts["Are the constraints kept, and at what cost?"]["sentences"])
-    assert "Against Shifted SVM" in text and "lower beyond the interval at 7 of 7 targets" in text
-    assert "deterministic churn on test rows is 40 % to 60 % of its target" in text
-    assert "6 labels are enough" in text and "981 are needed" in text
-    assert "is −0.50 points from the deployed model's" in text
+    page = paged(plan["studies"]["fairness_sex"], metrics, "fairness_sex")
+    shown = cells(page, "What the optimiser did", "κ = 0.5")
+    assert shown["Convex steps"].text == "8.0" and shown["Certified gap, millionths"].text == "3.0"
+    assert shown["Steps that rose"].grade == "within"
+    assert shown["Feasible fits"].text == "100 %"
 
 
-def test_results_tables_tell_errors_in_per_cent(run):
+def renamed(plan, metrics, name):
+    """A study with other names for every method and measure, and the same labels."""
+    study = copy.deepcopy(plan["studies"][name])
+    methods = {one["id"]: f"m{rank}" for rank, one in enumerate(study["methods"])}
+    options = study["protocol"]["options"]
+    names = {one: f"q{rank}" for rank, one in enumerate(options["measures"])}
+    for one in study["methods"]:
+        one["id"] = methods[one["id"]]
+    study["baseline"] = methods[study["baseline"]]
+    options["measures"] = {names[one]: said for one, said in options["measures"].items()}
+    if options.get("equal"):
+        options["equal"] |= {key: names[options["equal"][key]] for key in ("measure", "of")}
+    study["labels"] = {"measure": {names[k]: v for k, v in study["labels"]["measure"].items()}}
+    study["measures"] = {
+        f"{metric} of {names[of]}" if of else metric: entry
+        for (metric, _, of), entry in (
+            (key.partition(" of "), entry) for key, entry in study["measures"].items()
+        )
+    }
+    own = metrics[metrics["study"] == name].copy()
+    own["source"] = own["source"].map(lambda one: methods.get(one, one))
+    own["measure"] = own["measure"].map(lambda one: names.get(one, one))
+    at_equal = own["metric"].str.endswith("_at_equal")
+    own.loc[at_equal, "setting"] = own.loc[at_equal, "setting"].map(
+        lambda one: names[one.partition("=")[0]] + "=" + one.partition("=")[2]
+    )
+    return study, own
+
+
+@pytest.mark.parametrize("name", ["fairness_sex", "churn"])
+def test_names_decide_nothing(run, name):
     plan, metrics = run
-    table = results_table(metrics, plan, "fairness_sex", "general")
-    assert set(table["metric"]) == {"accuracy", "auc"}
-    assert unit("deterministic", "error") == ("points", 100.0)
-    assert unit("deterministic", "ratio") == ("", 1.0)
-    assert metric_name("deterministic", "error") == "deterministic error"
-    equal = metric_name("randomised_at_equal", "error", "ratio=2")
-    assert equal == "randomised error at equal ratio"
+    page = paged(plan["studies"][name], metrics, name)
+    assert dataclasses.asdict(paged(*renamed(plan, metrics, name), name)) == dataclasses.asdict(
+        page
+    )
+    assert len(list(blocks_of(page, Table))) >= 5
 
 
-def test_names_of_methods_and_settings():
-    assert method_label(rates.method("ramp_one")) == "Ramp, one convex step"
-    assert method_label(rates.method("svm-lemma1")) == "Unconstrained SVM (Lemma 1)"
-    assert setting_label("kappa=0.5") == "κ = 0.5"
-    assert measure_name("error_d1") == "error on d1" and is_share("error_d1")
-    assert measure_name("ratio_false") == "ratio false" and not is_share("ratio_false")
+def test_a_ratio_called_error_is_no_share():
+    methods = [rates.method("ramp", {"kappa": [0.8]}, ["error(a) <= error(b) / kappa"])]
+    plan = rates.study("A", methods, {"measures": {"error_ratio": "error(a) / error(b)"}})
+    metrics = measured("known", ramp=both("error_ratio", [1.2] * 2, [1.19, 1.21], "kappa=0.8"))
+    row = cells(paged(plan, metrics), HELD, "κ = 0.8")
+    assert row["Error ratio, a to b, test"].text == "1.20"
+    assert row["Asked, at most"].text == "1.25"
 
 
-@pytest.mark.parametrize(
-    ("study", "figure"),
-    [("fairness_sex", name) for name in FIGURES if name != "churn"]
-    + [("churn", "churn"), ("churn", "multipliers")],
-)
-def test_figures_draw_whatever_is_there(run, tmp_path, study, figure):
-    plan, metrics = run
-    settings, draw = plan["studies"][study], load("figure", figure)
-    own = metrics[(metrics["study"] == study) & (metrics["repeat"] == 0)]
-    parts = [
-        own,
-        own[~own["source"].isin(["svm", "zafar", "shifted"])],
-        own[own["source"] != "ramp"],
-        own.iloc[:0],
-    ]
-    for part in parts:
-        text = svg_text(draw(StudyResults(study, settings, part, tmp_path)))
-        assert "nan" not in text.lower()
-    assert declared("figure", figure, "CAPTION")
+def test_one_method_of_ones_own_has_a_page():
+    method = rates.method("ramp", constraints=["coverage(old) <= 1.25 * coverage(young)"])
+    options = {"measures": {"mine": "coverage(old) / coverage(young)", "wrong": "error(everyone)"}}
+    plan = rates.study("My own", [method], options, baseline=None, test_share=0.0)
+    metrics = measured(
+        "known",
+        ramp=both("mine", [1.25] * 3, [1.3, 1.31, 1.32]) + both("wrong", [0.2] * 3, [0.21] * 3),
+    )
+    page = paged(plan, metrics)
+    assert page.lead.startswith("Does Ramp keep what is asked of coverage ratio, old to young")
+    assert "in its one setting; on test rows it is broken beyond chance in its one" in text(page)
+    assert cells(page, HELD, "Ramp")["Limit broken by, test"].text == "+4.8 %"
+    assert cells(page, HELD, "Ramp")["Error, test"].text == "21.0 %"
 
 
-@pytest.mark.parametrize("figure", FIGURES)
-def test_a_figure_of_another_study_says_why_it_is_blank(run, tmp_path, figure):
-    plan, metrics = run
-    settings = plan["studies"]["churn"] | {"methods": [rates.method("shifted")]}
-    settings = settings | {"protocol": {"name": "rates", "options": {}}}
-    text = svg_text(load("figure", figure)(StudyResults("churn", settings, metrics, tmp_path)))
-    assert "this study" in text
+def test_a_study_that_asks_nothing_is_compared_plainly():
+    options = {"measures": {"error": "error(everyone)"}}
+    plan = rates.study("A", [rates.method("svm"), rates.method("zafar", {"c": [0.1]})], options)
+    metrics = measured(
+        "known", svm=both("error", [0.2] * 2, [0.2, 0.21]) + at("accuracy", [0.8, 0.79])
+    )
+    numbers = StudyNumbers("known", plan, metrics)
+    assert asked_measures(numbers) == [] and main_of(numbers)
+    page = paged(plan, metrics)
+    assert cells(page, HELD, "Svm")["Error, test"].text == "20.5 %"
 
 
-@pytest.mark.parametrize(
-    ("study", "figure"),
-    [
-        ("fairness_sex", "fairness"),
-        ("fairness_sex", "asked_ratio"),
-        ("churn", "churn"),
-        ("churn", "multipliers"),
-    ],
-)
-def test_no_two_texts_of_a_figure_overlap(run, tmp_path, study, figure):
-    plan, metrics = run
-    drawn = load("figure", figure)(StudyResults(study, plan["studies"][study], metrics, tmp_path))
-    found = list(texts(drawn))
-    assert len(found) > 8
-    for (one, first), (other, second) in itertools.combinations(found, 2):
-        across = min(first.x1, second.x1) - max(first.x0, second.x0)
-        along = min(first.y1, second.y1) - max(first.y0, second.y0)
-        assert across <= 0 or along <= 2, f"{one!r} and {other!r}"
+def test_the_page_of_the_protocol_is_found_by_its_declaration():
+    from counterweight.plan.components import declared
 
-
-def test_figures_have_the_same_bytes_each_time(run, tmp_path):
-    plan, metrics = run
-    study = StudyResults("churn", plan["studies"]["churn"], metrics, tmp_path)
-    draw = load("figure", "churn")
-    assert svg_text(draw(study)) == svg_text(draw(study))
-
-
-def test_figures_name_their_lines(run, tmp_path):
-    plan, metrics = run
-    study = StudyResults("fairness_sex", plan["studies"]["fairness_sex"], metrics, tmp_path)
-    text = svg_text(load("figure", "fairness")(study))
-    for name in ("Zafar et al.", "Ramp constraints, randomised", "Unconstrained SVM"):
-        assert name in text
+    assert reference(declared("protocol", "rates", "PAGE")) is PAGE
 
 
 def test_claims_pass_the_schema_and_get_a_verdict(run):
@@ -316,11 +367,9 @@ def test_claims_pass_the_schema_and_get_a_verdict(run):
     claims, _ = load_claims([CLAIMS])
     assert [claim["id"] for claim in claims] == [f"G{k:02d}" for k in range(1, 26)]
     decided = decide(claims, metrics, plan).set_index("id")
-    assert set(decided["verdict"]) <= set(VERDICTS)
-    assert decided.loc["G03", "verdict"] == "cannot be tested"
-    for name in ("G06", "G07", "G09", "G16", "G18"):
-        assert decided.loc[name, "verdict"] in ("holds", "depends", "holds where decided"), name
-    assert decided.loc["G22", "verdict"] == "depends"
+    assert all(verdict.startswith(VERDICTS) for verdict in decided["verdict"])
+    held = decided.loc["G16", "verdict"]
+    assert decided.loc["G03", "verdict"] != held
     assert decided.loc["G22", "effect"] == -6
 
 
@@ -336,9 +385,9 @@ def test_claims_on_a_made_up_run_name_its_methods(run):
         "neyman_pearson",
     )
     problems = [
-        text
-        for text in unknown_names(claims, plan)
-        if not any(f"'{name}'" in text for name in absent)
+        problem
+        for problem in unknown_names(claims, plan)
+        if not any(f"'{name}'" in problem for name in absent)
     ]
     assert problems == []
 
@@ -352,29 +401,7 @@ def test_other_numbers_change_the_verdicts(run):
         decide(claims, metrics.assign(value=value), plan).set_index("id")["verdict"]
         for value in (-3.7 * metrics["value"] + 100.0, metrics["value"] + noise)
     ]
-    held = before[before == "holds"].index
+    held = before[before == before["G16"]].index
     assert len(held) >= 6
-    unmoved = [name for name in held if all(after[name] == "holds" for after in changed)]
+    unmoved = [name for name in held if all(after[name] == before[name] for after in changed)]
     assert unmoved == []
-
-
-def test_the_page_shows_the_sheets_escaped(run):
-    plan, metrics = run
-    claims, printed = load_claims([CLAIMS])
-    failure = {
-        "study": "fairness_sex",
-        "source": "zafar",
-        "stage": "train",
-        "log": "a.log",
-        "reason": "ERROR: <script>alert(1)</script> broke.",
-    }
-    some = metrics[metrics["source"] != "zafar"]
-    decided = decide(claims, some, plan, [failure])
-    html = build_report(plan, some, decided, [failure], printed=printed)
-    assert "<script" not in html
-    text = markup.unescape(re.sub(r"<[^>]+>", " ", html))
-    assert "Are the constraints kept, and at what cost?" in text
-    assert "Classifiers under constraints" in text
-    assert "alert(1)" in text and "Error at equal ratio" in text
-    for word in ("κ (kappa)", "Churn", "Multiplier", "Rate, data set", "Coverage of a classifier"):
-        assert f"<dt>{word}" in html

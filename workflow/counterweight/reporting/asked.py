@@ -85,7 +85,7 @@ def _limit(constraint, options, measures):
 
 @functools.lru_cache(2048)
 def limits_of(numbers, source, setting=""):
-    """What a setting of a method asks for: a tuple of `Limit`, what the study says first.
+    """What a setting of a method asks for: a tuple of `Limit`; what the study says goes first.
 
     A method that takes no text is asked what those of others say, if it has the numbers in them.
     """
@@ -105,7 +105,7 @@ def limits_of(numbers, source, setting=""):
                     limit = _limit(constraint, options, measures)
                     if limit:
                         known.setdefault((limit.measure, limit.least), limit)
-    return tuple(known.values())
+    return tuple(sorted(known.values(), key=lambda limit: limit.deployed))
 
 
 def settings_of(numbers, source):
@@ -120,11 +120,12 @@ def asking(numbers, source):
 
 def main_of(numbers):
     """The method that the study is about: the named one, else the first that is asked something."""
-    main = numbers.main
-    if main is None or numbers.plan.get("main") == main or asking(numbers, main):
+    main, baseline = numbers.main, numbers.baseline
+    if main is None or numbers.plan.get("main") == main:
         return main
-    others = [one["id"] for one in numbers.methods() if one["id"] != numbers.baseline]
-    return next((source for source in others if asking(numbers, source)), main)
+    others = [one["id"] for one in numbers.methods() if one["id"] not in (main, baseline)]
+    first = [main] if main != baseline else []
+    return next((one for one in [*first, *others] if asking(numbers, one)), main)
 
 
 def asked_measures(numbers):

@@ -76,6 +76,7 @@ OPTIONS = {
     },
 }
 LABEL = "rates on named data sets"
+PAGE = "counterweight.reporting.pages.rates:PAGE"
 
 
 def evaluate_rates(

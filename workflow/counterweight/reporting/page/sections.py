@@ -19,7 +19,6 @@ from counterweight.reporting.page.wording import (
     places_for,
     unit,
 )
-from counterweight.reporting.rates import sheets as rate_sheets
 
 #: Sections that a page may have; ``sections`` of a kind of study gives some of them.
 NOTHING = {
@@ -79,7 +78,7 @@ def sections(page):
         "tables": [_results_view(page, *named) for named in tables_of(settings)],
         "sweep": subsampled.sweep_view(own, name, settings),
         "ranking": subsampled.ranking_view(own, name, settings),
-        "rates": rate_sheets.view(own, name, settings, page.failures),
+        "rates": None,
         "budget": list(subsampled.budget_sentences(own, name, settings)),
     }
 

@@ -22,7 +22,14 @@ from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page import blocks
 from counterweight.reporting.page.study import Answer, StudyPage, plain_answer
 from counterweight.reporting.sheets import Bound, Column, Line, Sheet, lines_of, told, told_in
-from counterweight.reporting.wording import capital, count, listing, number, setting_label
+from counterweight.reporting.wording import (
+    capital,
+    count,
+    listing,
+    number,
+    option_name,
+    setting_label,
+)
 
 SIGN, COIN = RULES
 #: What the solver's rounding may break a limit by on training rows: of it, or in shares.
@@ -84,33 +91,42 @@ def answer(numbers):
     main = main_of(numbers)
     settings = asking(numbers, main) if main else []
     bind = [name for name in settings if binds(numbers, main, name)] or settings
-    test = {name: _worst(numbers, main, name, SIGN) for name in bind}
-    if not any(one.known for one in test.values()):
+    asked = list(dict.fromkeys(one.measure for s in bind for one in limits_of(numbers, main, s)))
+    test = {
+        (name, setting): known
+        for setting in bind
+        for name in asked
+        if (known := _worst(numbers, main, setting, SIGN, measure=name)).known
+    }
+    if not test:
         return plain_answer(numbers)
-    train = [_worst(numbers, main, name, rule_of(numbers, main), "train").mean for name in bind]
-    kept, beyond = sum(mean <= TRAINING for mean in train), sum(t.low > 0 for t in test.values())
-    limits = [limit.measure for name in bind for limit in limits_of(numbers, main, name)]
-    names = listing(_name(numbers, name) for name in dict.fromkeys(limits))
-    worst = max(bind, key=lambda name: test[name].mean)
-    style = _EXCESS[is_share(numbers, limits[0])]
-    text, bracket = told(test[worst], style, sign=True)
-    cards, points = _ends(numbers, main, bind, limits[0])
-    cards = (
-        blocks.Card(
-            "Kept on training rows", f"{kept} of {count(len(bind), 'setting')}", note="that bind"
-        ),
-        blocks.Card("Most beyond a limit, test rows", text, bracket, _at(worst).strip()),
-        *cards,
+    train = [_worst(numbers, main, one, rule_of(numbers, main), "train") for one in bind]
+    kept = sum(one.mean <= TRAINING for one in train) if any(one.known for one in train) else None
+    beyond = len({setting for (_, setting), one in test.items() if one.low > 0})
+    name, worst = max(test, key=lambda one: test[one].mean)
+    most, style = test[name, worst], _EXCESS[is_share(numbers, name)]
+    text, bracket = told(most, style, sign=True)
+    where = ", ".join(filter(None, [_name(numbers, name) if asked[1:] else "", _at(worst).strip()]))
+    cards, points = _ends(numbers, main, bind, asked[0])
+    most_card = blocks.Card("Most that a limit is missed by, test rows", text, bracket, where)
+    own = f"{kept} of {count(len(bind), 'setting')}"
+    cards = (most_card, *cards)
+    if kept is not None:
+        cards = (blocks.Card("Kept on training rows", own, note="that bind"), *cards)
+    size = _told(most, style) + (f" ({where})" if where else "")
+    names = listing(_name(numbers, name) for name in asked)
+    again = kept is not None
+    on_train = (
+        f"keeps what is asked ({names}) on training rows {_in(kept or 0, bind)}; on test rows"
     )
-    size = f"{_told(test[worst], style)}{_at(worst)}"
+    lead = on_train if again else f"is asked for {names}; on test rows"
     return Answer(
-        f"{numbers.label(main)} keeps what is asked ({names}) on training rows {_in(kept, bind)}; "
-        f"on test rows it is broken beyond chance {_in(beyond, bind, again=True)}.",
+        f"{numbers.label(main)} {lead} it is broken beyond chance {_in(beyond, bind, again)}.",
         (
-            f"On test rows it is exceeded on average by at most {size}."
-            if test[worst].mean > 0
-            else f"On test rows it is kept on average; the nearest to the limit is {size}.",
-            *_against_baseline(numbers, main, settings, limits[0]),
+            f"On test rows, what is asked is missed on average by at most {size}."
+            if most.mean > 0
+            else f"On test rows, what is asked is kept on average; nearest to its limit is {size}.",
+            *_against_baseline(numbers, main, settings, asked[0]),
             *_at_equal_values(numbers, main),
         ),
         cards,
@@ -119,9 +135,10 @@ def answer(numbers):
 
 
 def _in(some, settings, again=False):
-    of = f"the {len(settings)} settings that bind" if len(settings) > 1 else "its one setting"
-    words = {0: "none of", len(settings): "all" + (" of" if again else "")}
-    return f"in {words.get(some, f'{some} of')} {'them' if again else of}"
+    if len(settings) == 1:
+        return "in its one setting" if some else "in no setting"
+    words = {0: "none of", len(settings): "all of"}.get(some, f"{some} of")
+    return f"in {words} {'them' if again else f'the {len(settings)} settings that bind'}"
 
 
 def _ends(numbers, main, settings, measure):
@@ -292,7 +309,7 @@ def _held(numbers):
             ("general", "test", 0.0, "within or beyond it with the whole interval, else open"),
         ):
             yield Column(
-                label=capital(f"{before}beyond it, {where}"),
+                label=capital(f"{before}limit broken by, {where}"),
                 value=_broken(name, target),
                 measure=_EXCESS[points],
                 show="difference",
@@ -331,9 +348,8 @@ def _variants(numbers):
         apart -= {*(one["sweep"] or ())}
         same = one["model"] == mine["model"] and any(mine["options"].get(text) for text in TEXTS)
         if one["id"] != main and same and not apart & {*TEXTS}:
-            words = ", ".join(
-                f"{name.replace('_', ' ')}: {options[name]}" for name in sorted(apart)
-            )
+            told = options | one.get("values", {})
+            words = ", ".join(f"{option_name(name)}: {told[name]}" for name in sorted(apart))
             yield Line(one["id"], numbers.label(one["id"]) + (f" ({words})" if words else ""))
 
 
@@ -469,12 +485,13 @@ DATA = Sheet(
     first="Data set",
 )
 HELD = "What was asked and what came about"
+NOTE = f"Test values are {SIGN}. A limit broken by less than 0 is kept."
 VARIANTS = "Test rows, means over the settings that both have and that bind."
 SHEETS = (
-    Sheet(HELD, functools.partial(_lines, main=True), _held, fold=False),
+    Sheet(HELD, functools.partial(_lines, main=True), _held, note=NOTE, fold=False),
     _equal_sheet("{of} minus that of {main} at equal {measure}, test rows", True),
     Sheet("The main method with other options", _variants, _beside, note=VARIANTS),
-    Sheet(f"{HELD}, other methods", functools.partial(_lines, main=False), _held),
+    Sheet(f"{HELD}, other methods", functools.partial(_lines, main=False), _held, note=NOTE),
 )
 GAP = f"Gap: test minus training value, {COIN}."
 DETAILS = (
@@ -489,7 +506,7 @@ def question(numbers):
     asked, cost = asked_measures(numbers), _cost(numbers)
     if not asked:
         return ""
-    words = listing(f"the {_name(numbers, name)}" for name in asked)
+    words = listing(_name(numbers, name) for name in asked)
     costs = f", and what does it cost in {_name(numbers, cost)}" if cost else ""
     return f"Does {numbers.label(main_of(numbers))} keep what is asked of {words}{costs}?"
 

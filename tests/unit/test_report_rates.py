@@ -339,7 +339,9 @@ def test_one_method_of_ones_own_has_a_page():
     )
     page = paged(plan, metrics)
     assert page.lead.startswith("Does Ramp keep what is asked of coverage ratio, old to young")
-    assert "in its one setting; on test rows it is broken beyond chance in its one" in text(page)
+    assert "in the one setting that binds; on test rows it is broken beyond chance in it." in text(
+        page
+    )
     assert cells(page, HELD, "Ramp")["Limit broken by, test"].text == "+4.8 %"
     assert cells(page, HELD, "Ramp")["Error, test"].text == "21.0 %"
 

@@ -135,8 +135,9 @@ def answer(numbers):
 
 
 def _in(some, settings, again=False):
-    if len(settings) == 1:
-        return "in its one setting" if some else "in no setting"
+    if len(settings) == 1 or (again and not some):
+        one = "it" if again else "the one setting that binds"
+        return f"in {one if some else 'none' if again else 'no setting'}"
     words = {0: "none of", len(settings): "all of"}.get(some, f"{some} of")
     return f"in {words} {'them' if again else f'the {len(settings)} settings that bind'}"
 

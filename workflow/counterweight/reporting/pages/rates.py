@@ -100,35 +100,26 @@ def answer(numbers):
     }
     if not test:
         return plain_answer(numbers)
-    train = [_worst(numbers, main, one, rule_of(numbers, main), "train") for one in bind]
-    kept = sum(one.mean <= TRAINING for one in train) if any(one.known for one in train) else None
-    beyond = len({setting for (_, setting), one in test.items() if one.low > 0})
     name, worst = max(test, key=lambda one: test[one].mean)
     most, style = test[name, worst], _EXCESS[is_share(numbers, name)]
-    text, bracket = told(most, style, sign=True)
     where = ", ".join(filter(None, [_name(numbers, name) if asked[1:] else "", _at(worst).strip()]))
     cards, points = _ends(numbers, main, bind, asked[0])
-    most_card = blocks.Card("Most that a limit is missed by, test rows", text, bracket, where)
-    own = f"{kept} of {count(len(bind), 'setting')}"
-    cards = (most_card, *cards)
-    if kept is not None:
-        cards = (blocks.Card("Kept on training rows", own, note="that bind"), *cards)
-    size = _told(most, style) + (f" ({where})" if where else "")
-    names = listing(_name(numbers, name) for name in asked)
-    again = kept is not None
-    on_train = (
-        f"keeps what is asked ({names}) on training rows {_in(kept or 0, bind)}; on test rows"
+    missed = blocks.Card(
+        "Most that a limit is missed by, test rows", *told(most, style, sign=True), where
     )
-    lead = on_train if again else f"is asked for {names}; on test rows"
+    names = listing(_name(numbers, name) for name in asked)
+    lead, cards = f"{numbers.label(main)} is asked for {names}", (missed, *cards)
+    train = [_worst(numbers, main, one, rule_of(numbers, main), "train") for one in bind]
+    if any(one.known for one in train):
+        kept = sum(one.mean <= TRAINING for one in train)
+        own = f"{kept} of {count(len(bind), 'setting')}"
+        cards = (blocks.Card("Kept on training rows", own, note="that bind"), *cards)
+        lead = f"{numbers.label(main)} keeps what is asked ({names}) on training rows {_in(kept, bind)}"
+    beyond = len({setting for (_, setting), one in test.items() if one.low > 0})
     return Answer(
-        f"{numbers.label(main)} {lead} it is broken beyond chance {_in(beyond, bind, again)}.",
-        (
-            f"On test rows, what is asked is missed on average by at most {size}."
-            if most.mean > 0
-            else f"On test rows, what is asked is kept on average; nearest to its limit is {size}.",
-            *_against_baseline(numbers, main, settings, asked[0]),
-            *_at_equal_values(numbers, main),
-        ),
+        f"{lead}; test rows break it beyond chance {_in(beyond, bind, again=True)}, on average by "
+        f"at most {_told(most, style)}{f' ({where})' if where else ''}.",
+        (*_against_baseline(numbers, main, settings, asked[0]), *_at_equal_values(numbers, main)),
         cards,
         points,
     )
@@ -455,15 +446,14 @@ def fits(numbers):
 
 
 def sign_test(numbers):
-    """Labels that it takes to show which of two models is better."""
-    needed, place = [], {"setting": "power=0.8"}
-    for case, (apart, wins) in CASES.items():
-        known = numbers.get(main_of(numbers), "sign_test_labels", part=case, **place)
-        if known.known:
-            needed.append(
-                f"{number(known.mean, 0)} if it wins {number(100 * wins, 0)} % of the "
-                f"{number(100 * apart, 0)} % of rows on which they disagree"
-            )
+    """Labels that it takes to show which of two models is better, in the cases of the paper."""
+    main, place = main_of(numbers), {"setting": "power=0.8"}
+    needed = [
+        f"{number(known.mean, 0)} if it wins {number(100 * wins, 0)} % of the "
+        f"{number(100 * apart, 0)} % of rows on which they disagree"
+        for case, (apart, wins) in CASES.items()
+        if (known := numbers.get(main, "sign_test_labels", part=case, **place)).known
+    ]
     if needed:
         yield (
             "Labels that a sign test (two-sided, 5 %, power 80 %) needs to show that a classifier "

@@ -8,7 +8,7 @@ from counterweight.evaluation.rates.sign_test import paper_cases
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import load
-from counterweight.plan.measures import measure_labels, of_rates
+from counterweight.plan.measures import measure_labels, of_rates, shared
 
 FAMILY = "dataset_constraints"
 KAPPAS = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)
@@ -75,7 +75,7 @@ def study(title, methods, options, **changes):
         "keep_rate": 1.0,
         "columns": ["accuracy", "auc"],
         "protocol": {"name": "rates", "options": options},
-        "measures": of_rates(measured),
+        "measures": shared() | of_rates(measured),
         "labels": {"measure": measure_labels(measured)},
         **changes,
     }
@@ -123,6 +123,7 @@ def plan(**changes):
         "data_source": "download",
         "version": "0.1",
         "seed": 1,
+        "measures": shared(),
         "studies": studies,
     }
 

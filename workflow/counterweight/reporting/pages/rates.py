@@ -114,11 +114,14 @@ def answer(numbers):
         kept = sum(one.mean <= TRAINING for one in train)
         own = f"{kept} of {count(len(bind), 'setting')}"
         cards = (blocks.Card("Kept on training rows", own, note="that bind"), *cards)
-        lead = f"{numbers.label(main)} keeps what is asked ({names}) on training rows {_in(kept, bind)}"
+        lead = f"{numbers.label(main)} keeps what is asked ({names}) on training rows"
+        lead += f" {_in(kept, bind)}"
     beyond = len({setting for (_, setting), one in test.items() if one.low > 0})
+    size = _told(most, style) + (f" ({where})" if where else "")
+    mean = f"miss it by at most {size}" if most.mean > 0 else f"keep it, the nearest by {size}"
     return Answer(
-        f"{lead}; test rows break it beyond chance {_in(beyond, bind, again=True)}, on average by "
-        f"at most {_told(most, style)}{f' ({where})' if where else ''}.",
+        f"{lead}; test rows break it beyond chance {_in(beyond, bind, again=True)}; on average "
+        f"they {mean}.",
         (*_against_baseline(numbers, main, settings, asked[0]), *_at_equal_values(numbers, main)),
         cards,
         points,

@@ -16,8 +16,8 @@ ITEM_KEYS = {
 #: Metrics that a results table shows unless told otherwise.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
 PAGE = {
-    "table": "counterweight.reporting.page.tables:results_table",
-    "sections": "counterweight.reporting.page.sections:sections",
+    "table": "counterweight.reporting.pages.selection:table",
+    "page": "counterweight.reporting.pages.selection:PAGE",
 }
 _HERE = "counterweight.kinds.classification"
 

@@ -21,11 +21,11 @@ from pathlib import Path
 from counterweight.plan import components
 
 #: Constants that the plan alone reads, for the report: texts, and mappings of them.
-DECLARATIONS = ("LABEL", "ROLE", "RULE", "CAPTION", "MEASURES", "VALUE_LABELS")
+DECLARATIONS = ("LABEL", "ROLE", "RULE", "PAGE", "CAPTION", "MEASURES", "VALUE_LABELS")
 #: Such a statement with the blank lines above it, as a formatter leaves it; in any other form it
 #: counts as code. A test holds it against the syntax trees.
 _DECLARATION = re.compile(
-    rb"\n+(?:(?:LABEL|ROLE|RULE|CAPTION) = (?:\"[^\"\\\n]*\"|\(\n(?:[ \t][^\n]*\n)*\))"
+    rb"\n+(?:(?:LABEL|ROLE|RULE|PAGE|CAPTION) = (?:\"[^\"\\\n]*\"|\(\n(?:[ \t][^\n]*\n)*\))"
     rb"|(?:MEASURES|VALUE_LABELS|LABEL_BY_NAME) = (?:\{[^;\n]*\}|\{\n(?:[ \t][^\n]*\n|\n)*\}))"
     rb"(?=\n|\Z)"
 )

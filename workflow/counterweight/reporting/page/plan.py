@@ -77,7 +77,7 @@ def study_plan(study, metrics=()):
             "keep_rate",
         )
     }
-    shown["sheets"] = kinds.module_of(study).PAGE
+    shown["sheets"] = kinds.module_of(study).PAGE | _page_of(study)
     shown |= kinds.module_of(study).shown(study)
     protocol, options = study["evaluation"]["protocol"], study["evaluation"]["options"]
     shown["protocol"] = {
@@ -122,6 +122,19 @@ def study_plan(study, metrics=()):
         {"target": target, "title": study["tables"].get(target, "")} for target in study["targets"]
     ]
     return shown
+
+
+def _page_of(study):
+    """The page that a component declares for studies with it: the main model's, the protocol's."""
+    main = study["methods"].get(study["main"]) or {}
+    for part, name in (
+        ("model", main.get("model")),
+        ("protocol", study["evaluation"]["protocol"]),
+    ):
+        page = components.declared(part, name, "PAGE", "") if name else ""
+        if page:
+            return {"page": page}
+    return {}
 
 
 def _method_plan(name, method, study):

@@ -60,7 +60,7 @@ LABELED = {
         {"model": "logistic", "name": "seeing", "oracle": True},
         {"model": "logistic", "name": "free", "ridge": 0.5},
         {"model": "logistic", "name": "said", "ridge": 2.0, "label": "As said", "role": "peer"},
-        {"model": "shifted_mixture", "name": "moved"},
+        {"model": "generative", "name": "moved"},
     ],
 }
 
@@ -201,7 +201,7 @@ def test_labels_are_composed_of_what_components_are_called():
         "Logistic regression (oracle)",
         "Logistic regression (ridge = 0.5)",
         "As said",
-        "Shifted mixture",
+        "Class mixtures",
     ]
     assert [one["label"] for one in study["selectors"]] == [
         "logistic regression",

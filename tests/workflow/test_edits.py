@@ -118,7 +118,10 @@ NOTHING = {
         "plan/reading",
         "plan/mistakes",
         "plan/rates",
+        "plan/labels",
+        "plan/measures",
         "reporting/page/plan",
+        "reporting/page/jobs",
     ),
     "registries, the rules and other files that no job reads": all_of(
         *(
@@ -214,6 +217,26 @@ CONFIG = {
     "a study less": (setting("studies", "log"), "report"),
     "the order of the studies": (reversed_studies, "report"),
     "a title": (setting("studies", "curved", "title", to="Another"), "draw_curved; report"),
+    "a method's name in print": (
+        setting("studies", "curved", "models", 0, "label", to="Another"),
+        "draw_curved; page_selection_bias; report",
+    ),
+    "what a method is in the comparison": (
+        setting("studies", "curved", "main", to="logistic"),
+        "draw_curved; page_selection_bias; report",
+    ),
+    "a question": (
+        setting("studies", "curved", "question", to="Why?"),
+        "page_selection_bias; report",
+    ),
+    "how a measure is told": (
+        setting("studies", "curved", "measures", to={"auc": {"label": "area"}}),
+        "draw_curved; page_selection_bias; report",
+    ),
+    "the title of a family": (
+        setting("families", "selection_bias", "title", to="Another"),
+        "page_*; report",
+    ),
     "the name of a family": (setting("studies", "held", "family", to="other"), "report"),
     "titles of tables": (setting("studies", "held", "tables", to={"general": "Another"}), "report"),
     "the columns of a table": (setting("studies", "held", "columns", to=["auc"]), "report"),
@@ -351,6 +374,19 @@ CODE = {
     "the page": (edited("reporting/page/report", "reporting/claims"), "report"),
     "a chart": (edited("reporting/charts/offers/curves"), "draw_offers; report"),
     "words of the page and of charts": (edited("reporting/page/wording"), "draw_*; report"),
+    "a component's name in print": (
+        replaced("models/logistic", 'LABEL = "Logistic', 'LABEL = "Plain logistic'),
+        "draw_twin; draw_curved; draw_clicks; draw_ranking; page_selection_bias; "
+        "page_subsampled_evaluation; report",
+    ),
+    "what is known of a measure": (
+        replaced("evaluation/ranking/measures", "bias of the AUC", "AUC bias"),
+        "draw_ranking; page_subsampled_evaluation; report",
+    ),
+    "the caption of a figure": (
+        replaced("reporting/charts/offers/curves", "CAPTION = (", 'CAPTION = (\n    "Edited. "'),
+        "page_predictive_choice; report",
+    ),
     "a template": (
         edited(f"{LIBRARY}/reporting/page/templates/report.html", text="<!-- edited -->\n"),
         "report",

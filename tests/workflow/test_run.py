@@ -7,6 +7,9 @@ import pandas as pd
 import pytest
 import yaml
 from counterweight.files.tables import PLACE
+from counterweight.plan.config import resolve
+from counterweight.plan.reading import with_listed_studies
+from counterweight.reporting.page.plan import report_plan
 
 
 def sections(html):
@@ -39,6 +42,17 @@ def test_metrics_of_kept_rows_agree_with_those_of_all_rows(finished):
     assert (both["rows_kept"] < both["rows"]).all()
     gap = (both["value"] - both["value_kept"]).abs()
     assert (gap <= 3 * both["standard_error_kept"]).all(), both[gap > 0]
+
+
+def test_every_measured_metric_is_declared(finished):
+    """With a label and a meaning: the pages show nothing by its bare name."""
+    config = with_listed_studies(finished.config, {}, finished.folder / "workflow/studies")
+    plan = report_plan(resolve(config))
+    metrics = pd.read_parquet(finished.results / "tables" / "metrics.parquet")
+    for place in metrics[["study", "metric", "measure"]].drop_duplicates().itertuples():
+        known = plan["studies"][place.study]["measures"]
+        entry = known.get(f"{place.metric} of {place.measure}") or known.get(place.metric)
+        assert entry and entry["meaning"], place
 
 
 def test_dropping_zero_rows_changes_no_value_of_a_policy(finished):

@@ -345,7 +345,7 @@ def _resolved_study(name, study, plan):
     reported = [identity for identity, method in methods.items() if method["reported"]]
     if "baseline" not in study:
         plain = [identity for identity in reported if not methods[identity]["sweep"]]
-        study["baseline"] = "logistic" if "logistic" in plain else next(iter(plain), reported[0])
+        study["baseline"] = next(iter(plain), reported[0])
     if study["baseline"] not in reported:
         raise CounterweightError(
             f"studies.{name}.baseline is {study['baseline']!r}, which is none of its methods"

@@ -354,4 +354,10 @@ MEASURES = {
         "meaning": "Upper end of the 95 % interval of the IPS revenue.",
     },
     "leaves": {"label": "number of leaves", "digits": 0, "meaning": "Leaves of a tree."},
+    "values_missing": {
+        "label": "values that could not be estimated",
+        "digits": 0,
+        "counted": True,
+        "meaning": "Estimates that could not be made.",
+    },
 }

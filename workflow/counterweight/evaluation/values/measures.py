@@ -69,7 +69,7 @@ MEASURES = {
         "label": "values that could not be estimated",
         "digits": 0,
         "counted": True,
-        "meaning": "Subsamples without an estimate.",
+        "meaning": "Estimates that could not be made.",
     },
     "rows_unsupported": {
         "label": "rows without support",

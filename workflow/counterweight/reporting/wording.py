@@ -27,7 +27,7 @@ def digits(unit_name, *values):
     Whole numbers for counts, two digits for points; otherwise as many as leave three
     figures of the largest of `values`, at least two (three for log losses), at most six.
     """
-    if unit_name in {"rows", "updates"}:
+    if unit_name in {"rows", "updates", "labels", "steps"}:
         return 0
     if unit_name == "points":
         return 2

@@ -139,9 +139,9 @@ def resolve(config):
     Returns
     -------
     dict
-        ``seed``, ``data_source``, ``results``, ``data``, ``metrics``, ``datasets`` and
-        ``studies``: each study with ``selectors``, ``weightings`` and ``methods`` by id,
-        in config order, defaults filled in.
+        ``seed``, ``data_source``, ``results``, ``data``, ``metrics``, ``datasets``, ``families``,
+        ``rates`` (measures that any study names) and ``studies``: each study with ``selectors``,
+        ``weightings`` and ``methods`` by id, in config order, defaults filled in.
 
     Raises
     ------
@@ -163,6 +163,10 @@ def resolve(config):
             f"only names {unknown[0]!r}, which is no study{hint} Studies: "
             f"{', '.join(plan['studies'])}."
         )
+    # Of all studies, also of those that are not run: claims on them are told in the same units.
+    plan["rates"] = {}
+    for study in plan["studies"].values():
+        plan["rates"] = (study["evaluation"].get("measures") or {}) | plan["rates"]
     studies = {}
     for name, study in plan["studies"].items():
         if plan["only"] and name not in plan["only"]:

@@ -7,6 +7,7 @@ told by its expression, never by the name that it was given. The config has the 
 """
 
 import ast
+import contextlib
 import functools
 
 from counterweight.errors import CounterweightError
@@ -162,6 +163,19 @@ def of_rates(study):
                     "meaning": f"{meaning}, where methods come to the same value of another "
                     "measure.",
                 }
+    return told
+
+
+def of_any_rates(rates):
+    """As `of_rates`, for rates by name whose study is not part of the run.
+
+    A text that cannot be read is left out: nobody has checked it.
+    """
+    told = {}
+    for name, text in rates.items():
+        study = {"evaluation": {"options": {"measures": {name: text}}}, "measures": {}}
+        with contextlib.suppress(CounterweightError):
+            told |= of_rates(study)
     return told
 
 

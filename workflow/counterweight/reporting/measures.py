@@ -62,7 +62,7 @@ def measure_of(declared, metric, measure=""):
 
 def packed(shown):
     """The plan of a report with each measure that studies share said once; see `unpacked`."""
-    common = {}
+    common = shown.get("measures") or {}
     for study in shown["studies"].values():
         common = study["measures"] | common
     studies = {

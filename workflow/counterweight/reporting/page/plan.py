@@ -27,7 +27,7 @@ def report_plan(plan):
         "data_source": plan["data_source"],
         "seed": plan["seed"],
         "families": families_of(plan),
-        "measures": measures.shared(),
+        "measures": measures.of_any_rates(plan["rates"]),
         "studies": {
             name: study_plan(study, plan["metrics"]) for name, study in plan["studies"].items()
         },
@@ -127,10 +127,7 @@ def study_plan(study, metrics=()):
 def _page_of(study):
     """The page that a component declares for studies with it: the main model's, the protocol's."""
     main = study["methods"].get(study["main"]) or {}
-    for part, name in (
-        ("model", main.get("model")),
-        ("protocol", study["evaluation"]["protocol"]),
-    ):
+    for part, name in (("model", main.get("model")), ("protocol", study["evaluation"]["protocol"])):
         page = components.declared(part, name, "PAGE", "") if name else ""
         if page:
             return {"page": page}

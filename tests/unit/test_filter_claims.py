@@ -9,7 +9,8 @@ import report_filter as filters
 import yaml
 from counterweight.errors import CounterweightError
 from counterweight.reporting import quantities
-from counterweight.reporting.claims import check_names, decide, load_claims
+from counterweight.reporting.claim_files import load_claims
+from counterweight.reporting.claims import check_names, decide
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "deng_2023.yaml"
 

@@ -120,7 +120,7 @@ def test_code_that_is_read_as_a_file_is_an_input_or_in_the_digest(small):
     assert users - planning == {
         "reporting/page/plan.py",  # plans
         "reporting/page/report.py",
-        "reporting/claims.py",
+        "reporting/claim_files.py",
     }
     job = small["report", "", ""]
     folder = components.PACKAGE / "reporting" / "page" / "templates"

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import report_example as example
 from counterweight.errors import CounterweightError
-from counterweight.reporting.claims import decide, load_claims
+from counterweight.reporting.claim_files import load_claims
+from counterweight.reporting.claims import decide
 from counterweight.reporting.page.report import BANNERS, build_report, inline_svg
 from counterweight.reporting.page.results import StudyResults
 from counterweight.reporting.page.style import svg_text

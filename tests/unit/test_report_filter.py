@@ -12,7 +12,8 @@ from counterweight.evaluation.metrics.intervals import paired_interval
 from counterweight.files.tables import write_table
 from counterweight.plan.components import load
 from counterweight.reporting.charts.filters import frontier, heatmap, tree
-from counterweight.reporting.claims import decide, load_claims
+from counterweight.reporting.claim_files import load_claims
+from counterweight.reporting.claims import decide
 from counterweight.reporting.filters import sentences as filter_sentences
 from counterweight.reporting.filters import sheets as filter_sheets
 from counterweight.reporting.filters.tables import LAYOUT, FilterResults, main_method, setting_value

@@ -10,7 +10,8 @@ import pytest
 import report_offers as offers
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.reporting.charts.offers import curves, profiles
-from counterweight.reporting.claims import check_names, decide, load_claims
+from counterweight.reporting.claim_files import load_claims
+from counterweight.reporting.claims import check_names, decide
 from counterweight.reporting.offers import sentences as offer_sentences
 from counterweight.reporting.offers.sections import offers_table
 from counterweight.reporting.offers.sheets import optimism, ratio, regression_sheet, sheets

@@ -11,7 +11,8 @@ import report_rates as rates
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import reference
 from counterweight.reporting.asked import Limit, asked_measures, limits_of, main_of
-from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
+from counterweight.reporting.claim_files import load_claims
+from counterweight.reporting.claims import VERDICTS, decide, unknown_names
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.page.blocks import Section, Sentence, Table
 from counterweight.reporting.page.study import StudyContext, study_page

@@ -9,7 +9,8 @@ import pytest
 import report_example as example
 import report_subsampled as subsampled
 from counterweight.files.tables import metrics_table, write_table
-from counterweight.reporting.claims import decide, load_claims
+from counterweight.reporting.claim_files import load_claims
+from counterweight.reporting.claims import decide
 from counterweight.reporting.logs.policy_values import value_rows, value_sentences
 from counterweight.reporting.logs.subsampled import (
     budget_sentences,

@@ -88,7 +88,7 @@ class StudyNumbers:
     folder : str or Path
         The study's folder of results.
     printed : iterable of dict
-        Figures of the papers, from `counterweight.reporting.claims.load_claims`.
+        Figures of the papers, from `counterweight.reporting.claim_files.load_claims`.
     """
 
     def __init__(self, name, plan, metrics, folder="", printed=()):

@@ -14,7 +14,8 @@ from counterweight.errors import CounterweightError
 from counterweight.files.jobs import log
 from counterweight.files.tables import METRICS, read_table, replacing, write_table
 from counterweight.plan.components import reference
-from counterweight.reporting.claims import LAYOUT, decide, load_claims
+from counterweight.reporting.claim_files import load_claims
+from counterweight.reporting.claims import LAYOUT, decide
 from counterweight.reporting.measures import unpacked
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.page import blocks, contents, site
@@ -45,7 +46,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
     family : str
     metrics : pandas.DataFrame
     papers : tuple
-        Claims and printed figures, from `counterweight.reporting.claims.load_claims`.
+        Claims and printed figures, from `counterweight.reporting.claim_files.load_claims`.
     results : Path
     failures : list of dict
     draw_in : str, optional

@@ -191,7 +191,7 @@ def build_report(plan, metrics, claims, failures=(), figures=None, printed=()):
     figures : dict of (str, str) to str, optional
         SVG text by study and figure name.
     printed : iterable of dict, optional
-        Figures of the papers, from `counterweight.reporting.claims.load_claims`.
+        Figures of the papers, from `counterweight.reporting.claim_files.load_claims`.
 
     Returns
     -------

@@ -40,10 +40,11 @@ class Estimate(NamedTuple):
         return not math.isnan(self.low)
 
     def times(self, factor):
-        """The same in another unit."""
-        numbers = [factor * value for value in self]
-        numbers[4] = self.n
-        return Estimate(*numbers)
+        """The same in another unit; a negative factor turns it round."""
+        mean, sd, low, high, _, least, greatest = (factor * value for value in self)
+        if factor < 0:
+            sd, low, high, least, greatest = -sd, high, low, greatest, least
+        return Estimate(mean, sd, low, high, self.n, least, greatest)
 
 
 def summarised(rows, test_share, keys):

@@ -21,7 +21,7 @@ from counterweight.reporting.sheets import (
     told,
     told_in,
 )
-from counterweight.reporting.wording import capital, count, listing, number, percent
+from counterweight.reporting.wording import capital, count, listing, percent
 
 #: Columns of the table: those of a number are followed by those of the bounds of its interval.
 LAYOUT = (
@@ -208,8 +208,8 @@ def _logged(numbers):
 
 def _policies(numbers):
     if _logged(numbers).known:
-        yield Line(_LOG, "the policy that made the log")
-    yield from (Line(one["id"], numbers.label(one["id"])) for one in numbers.methods())
+        yield Line(_LOG, "The policy that made the log")
+    yield from (Line(one["id"], capital(numbers.label(one["id"]))) for one in numbers.methods())
 
 
 def _value(numbers, line):
@@ -226,9 +226,9 @@ def answer(numbers):
         if line.source != _LOG:
             note = _true(known, of("truth")(numbers, line), measure)
             by = f", as {estimator_label(numbers, estimators(numbers)[0])} estimates it"
-            text = f"{capital(line.label)} is worth {in_words(known, measure)} a row"
+            text = f"{line.label} is worth {in_words(known, measure)} a row"
             said.append(f"{text}{'' if said else by}{_beside(known, logged, measure)}. {note}")
-        cards.append(blocks.Card(capital(line.label), *told(known, measure), note))
+        cards.append(blocks.Card(line.label, *told(known, measure), note))
         mark = "" if line.source == _LOG else "main"
         points.append((line.label, known.times(told_in(measure)[1]), mark))
     if said:
@@ -253,8 +253,8 @@ def _true(known, truth, measure):
         return f"The true value is {in_words(truth, measure)}."
     holds = gap.low <= 0 <= gap.high
     if truth.high > truth.low:
-        word = "agrees" if holds else "does not agree"
-        return f"That {word} with what its own log gave, {in_words(truth, measure)}."
+        word = "agree" if holds else "do not agree"
+        return f"Its own log gave {in_words(truth, measure)}: the two {word}."
     word = "holds" if holds else "misses"
     return f"The interval {word} the true value, {told(truth, measure)[0]}."
 
@@ -282,13 +282,12 @@ def _few_zeros(numbers):
 
 
 def behaviour(numbers):
-    """What resamplings say, in sentences: coverage, what is missing, what is not supported."""
+    """How often the intervals of resamplings hold what they should."""
     column = "coverage_whole" if numbers.measured("covered_whole") else "coverage"
     what = "the value of the log that is resampled" if "_" in column else "the true value"
-    lines, lost = list(_lines(numbers, rates(numbers))), []
     for one in numbers.methods():
-        mine = [line for line in lines if line.source == one["id"]]
-        shares = [known for line in mine if (known := _covered(column)(numbers, line)).known]
+        lines = [line for line in _lines(numbers, rates(numbers)) if line.source == one["id"]]
+        shares = [known for line in lines if (known := _covered(column)(numbers, line)).known]
         if shares:
             ends = dict.fromkeys(
                 percent(pick(known.mean for known in shares)) for pick in (min, max)
@@ -299,24 +298,6 @@ def behaviour(numbers):
                 f"{' to '.join(ends)} of {_resamplings(numbers)}; {right} of {len(shares)} "
                 "estimators and rates keep the promised 95 %."
             )
-        missing = [(line.label, of("missing")(numbers, line).mean) for line in mine]
-        lost += [f"{label} in {number(n, 0)}" for label, n in missing if n > 0]
-    if lost:
-        yield f"Resamplings without an estimate are left out: {listing(lost)}."
-    yield from counted(numbers, "rows_unsupported", "rows_without_policy", "actions_unseen")
-
-
-def counted(numbers, *metrics):
-    """What must not be hidden, where there is any: totals of counts, means of shares."""
-    for metric in metrics:
-        measure, some = numbers.measure(metric), []
-        for one in numbers.methods():
-            values = numbers.rows(one["id"], metric)["value"]
-            if values.sum() > 0:
-                size = percent(values.mean()) if measure.percent else number(values.sum(), 0)
-                some.append(f"{size} ({numbers.label(one['id'])})")
-        if some:
-            yield f"{capital(measure.label)}: {listing(some)}."
 
 
 def _resamplings(numbers):

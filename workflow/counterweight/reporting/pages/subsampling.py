@@ -16,7 +16,7 @@ from counterweight.reporting.page.study import (
     headline,
     plain_answer,
 )
-from counterweight.reporting.pages.logs import COVERAGE, counted
+from counterweight.reporting.pages.logs import COVERAGE
 from counterweight.reporting.pages.selection import fits, kept, results_sheet, sizes
 from counterweight.reporting.sheets import (
     Bound,
@@ -144,30 +144,28 @@ def training_answer(numbers):
     measure = numbers.measure(metric)
     harsh = min((fit.rate for fit in lost), key=lambda rate: (abs(math.log(rate / _HARSH)), rate))
     ways = [(level(numbers, fit), fit) for fit in lost if fit.rate == harsh]
-    learners = dict.fromkeys(fit.learner for _, fit in ways)
-    best = [
-        _best(numbers, [way for way in ways if way[1].learner == learner], metric)[1]
-        for learner in learners
-    ]
-    first = _best(numbers, [way for way in ways if way[1] in best], metric)[1]
-    best.sort(key=lambda fit: fit != first)
+    by_learner = {}
+    for way in ways:
+        by_learner.setdefault(way[1].learner, []).append(way)
+    best = [_best(numbers, own, metric) for own in by_learner.values()]
+    first = _best(numbers, best, metric)[1]
+    asked = [fit for _, fit in ways if fit.source == numbers.main]
+    told = dict.fromkeys([first, *asked, *(fit for _, fit in best)])
     said = [
-        f"{capital(numbers.label(fit.source))} has a {measure.label} of "
+        f"{numbers.label(fit.source)} has a {measure.label} of "
         f"{in_words(level(numbers, fit), measure)}, "
         f"{difference_in_words(cost(numbers, fit, False), measure)} the same learner on all rows "
         f"({in_words(Estimate(cost(numbers, fit).mean), _COST, True)})."
-        for fit in best
+        for fit in told
     ]
-    rows = [
-        level(numbers, fit, "rows_trained").mean
-        for fit in (first, on_all_rows(numbers, first.learner))
-    ]
-    left = (
-        f", {number(rows[0], 0)} instead of {number(rows[1], 0)} rows" if rows[0] < rows[1] else ""
+    full = on_all_rows(numbers, first.learner)
+    rows = [level(numbers, fit, "rows_trained").mean for fit in (first, full)]
+    fewer = (
+        f"{number(rows[0], 0)} instead of {number(rows[1], 0)}" if rows[0] < rows[1] else "fewer"
     )
-    lead = f"At l = {harsh:g}{left}: {said[0]}"
-    cards = cards_and_points(numbers, [fit.source for fit in best], metric, setting=first.setting)
-    return Answer(lead, (*said[1:], _safe(numbers, lost)), *cards)
+    lead = f"Trained on {fewer} rows (l = {harsh:g}), {said[0]}"
+    cards = cards_and_points(numbers, [fit.source for fit in told], metric, setting=first.setting)
+    return Answer(lead, (*map(capital, said[1:]), _safe(numbers, lost)), *cards)
 
 
 def _safe(numbers, lost):
@@ -224,13 +222,14 @@ def budget_answer(numbers):
         if best is None:
             continue
         known, line = best
-        text = f"By {measure.label}, {_named(numbers, line)} is best: {in_words(known, measure)}"
+        text = f"by {measure.label}, {_named(numbers, line)} is best: {in_words(known, measure)}"
         if numbers.baseline and line.source != numbers.baseline:
             gap = numbers.against(numbers.baseline, line.source, metric, **line.place)
             text += f", {difference_in_words(gap, measure)} {numbers.label(numbers.baseline)}"
         whole = _best(numbers, beyond, metric)
         if whole:
-            text += f". Beyond the budget, {_named(numbers, whole[1])} has {in_words(whole[0], measure)}"
+            text += f". Beyond the budget, {_named(numbers, whole[1])} has "
+            text += in_words(whole[0], measure)
         said.append(f"{text}.")
         sources |= {one.source: 0 for one in (line, *(whole or ())[1:]) if not one.place}
     if not said:
@@ -238,7 +237,7 @@ def budget_answer(numbers):
     sources = {numbers.baseline: 0, **sources} if numbers.baseline else sources
     rows = number(numbers.method(lines[0].source)["options"]["budget"], 0)
     cards = cards_and_points(numbers, sources, headline(numbers))
-    return Answer(f"With {rows} training rows: {said[0]}", tuple(said[1:]), *cards)
+    return Answer(f"With {rows} training rows, {said[0]}", tuple(map(capital, said[1:])), *cards)
 
 
 def spent(numbers):
@@ -329,7 +328,8 @@ def ranking_answer(numbers):
         for metric in ("auc_spread", "auc_covered")
     )
     text = (
-        f"{line.label}, the AUC of {numbers.label(line.source)} has a bias of "
+        f"With {line.place['part']} kept at l = {line.place['keep_rate']:g}, the measured AUC of "
+        f"{numbers.label(line.source)} has a bias of "
         f"{in_words(_bias(numbers, line), measure, True)} points and a spread of "
         f"{number(100 * spread, 1)} points"
     )
@@ -346,7 +346,8 @@ def ranking_answer(numbers):
         )
     worst = [numbers.get(one.source, "bound_violated", **one.place).mean for one in _draws(numbers)]
     if worst:
-        more.append(f"At most {percent(max(worst))} of the resamples are beyond the Agarwal bound.")
+        share = f"At most {percent(max(worst))}" if max(worst) else "None"
+        more.append(f"{share} of the resamples are beyond the Agarwal bound.")
     held = (
         f"; {percent(covered)} of its 95 % intervals hold that of all rows"
         if covered == covered
@@ -368,11 +369,6 @@ def answer(numbers):
     return replace(first, more=(*first.more, *more, *kept(numbers)))
 
 
-def losses(numbers):
-    """What must not be hidden."""
-    yield from counted(numbers, "predictions_out_of_range", "resamples_redrawn", "constant_model")
-
-
 def _unbought(numbers):
     return [] if bought(numbers) else each_method(numbers)
 
@@ -385,6 +381,6 @@ def _by_setting(numbers):
 PAGE = StudyPage(
     answer=answer,
     sheets=(AUCS, COSTS, BUDGET, replace(results_sheet("general"), lines=_unbought)),
-    trust=(DEVIATIONS, spent, losses, fits, sizes),
+    trust=(DEVIATIONS, spent, fits, sizes),
     details=(Sheet("Every measure at every rate", each_setting, _by_setting, fold=True),),
 )

@@ -3,7 +3,6 @@
 import functools
 import math
 
-import numpy as np
 import pandas as pd
 
 from counterweight.evaluation.metrics.intervals import normal_interval
@@ -62,13 +61,14 @@ def table(numbers, target, reason_of):
         source = method["id"]
         place = {"study": numbers.name, "target": target, "method": source}
         place |= {"label": numbers.label(source), "status": "ok", "reason": ""}
-        pairs = _pairs(numbers, source, target)
+        pairs, resampled = _pairs(numbers, source, target), _resampled_rows(numbers, source, target)
         order += [name for name, _ in pairs if name not in order]
         if not pairs:
             failed = {"estimator": "", "n": 0, "status": "failed", "reason": reason_of(source)}
             rows.append(place | failed)
         for name, rate in sorted(pairs, key=lambda pair: (order.index(pair[0]), -pair[1])):
-            rows.append(place | _row(numbers, source, target, name, rate))
+            row = _row(numbers, source, target, name, rate)
+            rows.append(place | row | _typical(row, resampled.get((name, rate))))
     return pd.DataFrame(rows, columns=list(LAYOUT))
 
 
@@ -97,16 +97,13 @@ def _row(numbers, source, target, name, rate):
         return value
 
     values, bias, shift = known("value"), known("error"), known("subsampling_error")
-    rows = numbers.rows(source, "value", target)
-    rows = rows[(rows["measure"] == name) & (rows["keep_rate"] == rate)]
-    error = float(np.sqrt((rows["standard_error"].astype(float) ** 2).mean()))
     truth = numbers.get(source, "truth", target)
     truth = (truth.low, truth.high) if truth.bounded else (truth.mean, truth.mean)
     return {
         "estimator": name,
         "keep_rate": rate,
         **_bounded("value", of_log("whole_value"), of_log("whole_low"), of_log("whole_high")),
-        **_bounded("typical", values.mean, *normal_interval(values.mean, error)),
+        "typical": values.mean,
         **_bounded("truth", numbers.get(source, "truth", target).mean, *truth),
         **_bounded("bias", bias.mean, bias.low, bias.high),
         **_bounded("shift", shift.mean, shift.low, shift.high),
@@ -114,11 +111,30 @@ def _row(numbers, source, target, name, rate):
         "coverage": known("covered").mean,
         "coverage_whole": known("covered_whole").mean,
         "missing": of_log("values_missing"),
-        "rows": float(rows["rows"].mean()) if len(rows) else math.nan,
         "effective_rows": of_log("effective_rows"),
         "largest_weight": of_log("largest_weight"),
         "n": bias.n,
     }
+
+
+def _resampled_rows(numbers, source, target):
+    """Root mean square standard error and mean rows of resamplings, by estimator and rate."""
+    rows = numbers.rows(source, "value", target)
+    rows = rows.assign(square=rows["standard_error"].astype(float) ** 2)
+    means = rows.groupby(["measure", "keep_rate"])[["square", "rows"]].mean()
+    return {
+        key: (math.sqrt(row.square), row.rows)
+        for key, row in zip(means.index, means.itertuples(), strict=True)
+    }
+
+
+def _typical(row, resampled):
+    """What is told of the resamplings of an estimate; nothing where there are none."""
+    if resampled is None:
+        return {}
+    error, rows = resampled
+    low, high = normal_interval(row["typical"], error)
+    return {"typical_low": low, "typical_high": high, "rows": rows}
 
 
 def _names(column):
@@ -370,8 +386,8 @@ VALUES = Sheet(
         Column("largest_weight", value=of("largest_weight"), show="mean"),
     ),
     first="Policy",
-    note=lambda numbers: (
-        f"Estimator: {estimator_label(numbers, estimators(numbers)[0])}, all rows."
+    note=lambda numbers: "".join(
+        f"By {estimator_label(numbers, name)} on all rows." for name in estimators(numbers)[:1]
     ),
 )
 

@@ -60,13 +60,11 @@ def trained(numbers):
     """`Fit` of each method that says how it learns from which zero rows, by its options."""
     made = []
     for one in numbers.methods():
-        options = one["options"]
-        if {"learner", "correction", "keep_rate"} <= {*options, *(one["sweep"] or ())}:
-            for setting in numbers.settings(one["id"], headline(numbers)):
-                at = options | setting_options(setting)
-                made.append(
-                    Fit(one["id"], setting, *map(at.get, ("keep_rate", "learner", "correction")))
-                )
+        for setting in numbers.settings(one["id"], headline(numbers)):
+            at = one["options"] | setting_options(setting)
+            if {"keep_rate", "learner", "correction"} <= at.keys():
+                parts = (at["keep_rate"], at["learner"], at["correction"])
+                made.append(Fit(one["id"], setting, *parts))
     return made
 
 

@@ -169,14 +169,16 @@ def _a(noun):
 
 def everything(numbers, shown=()):
     """Every declared measure of methods, setting by setting, that no other sheet has shown."""
+    lines = list(each_setting(numbers))
     metrics = [
         metric
         for metric in (numbers.plan.get("measures") or {})
         if metric not in shown
+        and numbers.measured(metric)
         and any(
             numbers.get(line.source, metric, target, **line.place).known
             for target in (*numbers.plan["targets"], "train", "test")
-            for line in each_setting(numbers)
+            for line in lines
         )
     ]
     targets = [*numbers.plan["targets"], "train", "test"]
@@ -351,7 +353,7 @@ def _shown(page, numbers):
 def _counted(numbers):
     """What must not be hidden, of measures that declare so: totals of counts, means of shares."""
     for metric, declared in (numbers.plan.get("measures") or {}).items():
-        if not declared.get("counted"):
+        if not declared.get("counted") or not numbers.measured(metric):
             continue
         measure, some = numbers.measure(metric), []
         for one in numbers.methods():

@@ -80,6 +80,7 @@ def level(numbers, fit, metric=None):
     return numbers.get(fit.source, metric, setting=fit.setting) if fit else Estimate()
 
 
+@functools.lru_cache(256)
 def cost(numbers, fit, relative=True):
     """What a fit has worse than the same learner on all rows; as a plain difference if asked."""
     metric, full = headline(numbers), on_all_rows(numbers, fit.learner)

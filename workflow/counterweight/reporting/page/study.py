@@ -322,10 +322,12 @@ def default_question(numbers):
 
 
 def _tables(sheets, numbers, context):
-    for rank, sheet in enumerate(sheets):
-        table = build(sheet, numbers, context.reasons, None if rank else context.csv)
+    csv = context.csv
+    for sheet in sheets:
+        table = build(sheet, numbers, context.reasons, csv)
         if table is not None:
             yield table
+            csv = None
 
 
 def _trust(parts, numbers, context):

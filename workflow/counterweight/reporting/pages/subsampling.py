@@ -33,7 +33,7 @@ from counterweight.reporting.wording import capital, listing, number, percent, s
 _HARSH = 0.01
 #: What a way may cost, relative to all rows.
 _SAFE = 0.01
-_COST = Measure("cost", "relative", "less")
+_COST = Measure("cost", "relative")
 _SHARE = Measure("share", "share", digits=1, percent=True)
 
 
@@ -101,25 +101,22 @@ def _costs(numbers):
         return level(numbers, on_all_rows(numbers, learners[line.source]))
 
     yield Column(metric, f"{numbers.measure(metric).label} on all rows", value=full)
-    rates = {fit.rate: fit.rated for fit in trained(numbers) if fit.rate != 1}
-    for rate in sorted(rates, key=lambda rate: -rate if rates[rate] else 1):
+    for rate in sorted({fit.rate for fit in trained(numbers) if fit.rated}, reverse=True):
 
         def value(numbers, line, rate=rate):
-            mine = (
-                fit for fit in trained(numbers) if (fit.source, fit.rate) == (line.source, rate)
-            )
-            return next((cost(numbers, fit) for fit in mine), Estimate())
+            mine = (fit for fit in trained(numbers) if fit.source == line.source)
+            return next((cost(numbers, fit) for fit in mine if fit.rate == rate), Estimate())
 
-        label = f"At l = {rate:g}" if rates[rate] else capital(rate)
         bound = Bound(_SAFE, "Cost: within where at most 1 % worse than on all rows.")
-        yield Column(metric, label, value=value, measure=_COST, show="difference", bound=bound)
+        style = {"measure": _COST, "show": "difference", "bound": bound}
+        yield Column(metric, f"At l = {rate:g}", value=value, **style)
 
 
 COSTS = Sheet(
     "What training on fewer zero rows costs",
     lambda numbers: [
         Line(source, numbers.label(source))
-        for source in dict.fromkeys(fit.source for fit in trained(numbers) if fit.rate != 1)
+        for source in dict.fromkeys(fit.source for fit in trained(numbers) if fit.rated)
     ],
     _costs,
     note="In % of what the same learner has on all rows.",
@@ -135,7 +132,7 @@ def _best(numbers, entries, metric):
 
 
 def training_answer(numbers):
-    """The best way of each learner at a harsh rate, and how far each way is safe."""
+    """The best way and the main one at a harsh rate, and how far each way is safe."""
     lost = [fit for fit in trained(numbers) if fit.rated and cost(numbers, fit).known]
     if not lost:
         return None
@@ -143,13 +140,9 @@ def training_answer(numbers):
     measure = numbers.measure(metric)
     harsh = min((fit.rate for fit in lost), key=lambda rate: (abs(math.log(rate / _HARSH)), rate))
     ways = [(level(numbers, fit), fit) for fit in lost if fit.rate == harsh]
-    by_learner = {}
-    for way in ways:
-        by_learner.setdefault(way[1].learner, []).append(way)
-    best = [_best(numbers, own, metric) for own in by_learner.values()]
-    first = _best(numbers, best, metric)[1]
-    asked = [fit for _, fit in ways if fit.source == numbers.main]
-    told = dict.fromkeys([first, *asked, *(fit for _, fit in best)])
+    first = _best(numbers, ways, metric)[1]
+    asked = [fit for _, fit in ways if numbers.main == fit.source]
+    told = dict.fromkeys([first, *asked])
     said = [
         f"{numbers.label(fit.source)} has a {measure.label} of "
         f"{in_words(level(numbers, fit), measure)}, "

@@ -188,7 +188,7 @@ def of(column, relative=False, rate=None):
         row = _measured(numbers).get((line.source, name, at), {})
         columns = [column, "typical"] if column == "value" else [column]
         three = [[row.get(part, math.nan) for part in _names(one)] for one in columns]
-        three = next((one for one in three if one[0] == one[0]), three[0])
+        three = next((one for one in three if not math.isnan(one[0])), three[0])
         known = Estimate(three[0], low=three[1], high=three[2], n=row.get("n", 0))
         return known.times(1 / abs(row["truth"])) if relative and row.get("truth") else known
 
@@ -281,7 +281,7 @@ def _few_zeros(numbers):
     rows = [row for key, row in _measured(numbers).items() if key[2] == rate]
     full = [row for key, row in _measured(numbers).items() if key[2] == max(rates(numbers))]
     for row in rows:
-        if row["truth"] and row["shift"] == row["shift"]:
+        if row["truth"] and not math.isnan(row["shift"]):
             name = row["estimator"]
             worst[name] = max(worst.get(name, 0.0), abs(row["shift"] / row["truth"]))
     if rate == 1 or not worst:

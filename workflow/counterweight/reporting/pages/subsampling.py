@@ -303,7 +303,7 @@ def _deviations(numbers):
 
 
 DEVIATIONS = Sheet(
-    "The AUC of a few rows, by how they are drawn", _draws, _deviations, "Rows drawn", fold=False
+    "The AUC of a few rows, by how they are drawn", _draws, _deviations, "Rows drawn", fold=True
 )
 
 
@@ -373,6 +373,9 @@ def _by_setting(numbers):
 PAGE = StudyPage(
     answer=answer,
     sheets=(AUCS, COSTS, BUDGET, replace(results_sheet("general"), lines=_unbought)),
-    trust=(DEVIATIONS, spent, fits, sizes),
-    details=(Sheet("Every measure at every rate", each_setting, _by_setting, fold=True),),
+    trust=(spent, fits, sizes),
+    details=(
+        DEVIATIONS,
+        Sheet("Every measure at every rate", each_setting, _by_setting, fold=True),
+    ),
 )

@@ -9,10 +9,9 @@ import pytest
 import report_example as example
 import report_subsampled as subsampled
 from counterweight.files.tables import metrics_table, write_table
-from counterweight.plan.components import load, reference
+from counterweight.plan.components import declared, load, reference
 from counterweight.reporting.measures import Measure
 from counterweight.reporting.numbers import Estimate, StudyNumbers
-from counterweight.reporting.page.plan import page_of
 from counterweight.reporting.page.study import StudyContext, study_page
 from counterweight.reporting.pages import logs, selection, subsampling
 from counterweight.reporting.sheets import Holds, build
@@ -428,16 +427,13 @@ def test_pages_say_what_was_computed(run):
     assert not any("nan" in text.split() for text in said.values())
 
 
-def test_a_component_may_declare_the_page_of_its_studies():
-    parts = {"kind": "classification", "evaluation": {"protocol": "metrics"}}
-    methods = {"one": {"model": "logistic"}}
-    assert page_of(parts | {"methods": methods}) == load("kind", "classification").PAGE
-    for changes in (
-        {"methods": methods | {"two": {"model": "subsampled"}}},
-        {"methods": methods | {"two": {"model": "budgeted"}}},
-        {"methods": methods, "evaluation": {"protocol": "ranking_resamples"}},
+def test_what_subsamples_brings_the_page_of_its_studies():
+    for part, name in (
+        ("model", "subsampled"),
+        ("model", "budgeted"),
+        ("protocol", "ranking_resamples"),
     ):
-        assert page_of(parts | changes)["page"] == SUBSAMPLING
+        assert declared(part, name, "PAGE") == SUBSAMPLING
     assert load("kind", "log").PAGE["page"] == PAGES["logged_value"]
 
 

@@ -4,25 +4,31 @@ import numpy as np
 import pandas as pd
 import report_example as example
 from counterweight.files.tables import metrics_table
+from counterweight.plan import measures
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
 
 FAMILY = "subsampled_evaluation"
 RATES = (1.0, 0.5, 0.1, 0.01)
 SWEPT = (1.0, 0.1, 0.01, 0.001)
-ESTIMATORS = ("ips", "ips_lost", "snips", "dr")
+ESTIMATORS = {
+    "ips": "IPS",
+    "ips_lost": "IPS without the count",
+    "snips": "SNIPS",
+    "dr": "Doubly robust",
+}
 RESAMPLINGS = 12
 LEARNERS = ("sgd", "logistic", "boosting")
 CORRECTIONS = ("weights", "spline", "prior", "none")
-BUDGET = (
-    "natural",
-    "balanced",
-    "balanced-odds",
-    "progressive",
-    "progressive-error",
-    "oversampled",
-    "all",
-)
+BUDGET = {
+    "natural": "natural",
+    "balanced": 0.5,
+    "balanced-odds": 0.5,
+    "progressive": "progressive",
+    "progressive-error": "progressive",
+    "oversampled": "oversampled",
+    "all": "all",
+}
 SHARES = (0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 0.875)
 COLUMNS = ["brier", "calibration_error", "log_loss", "auc"]
 
@@ -44,6 +50,8 @@ def study(title, methods, source="download", **changes):
         "figures": [],
         "sheets": load("kind", "classification").PAGE,
         "keep_rate": 1.0,
+        "measures": measures.shared(),
+        "labels": {"measure": ESTIMATORS},
         "columns": COLUMNS,
         "protocol": {"name": "metrics", "options": {}},
         **changes,
@@ -71,6 +79,8 @@ def swept_study(title, **changes):
         example.method(
             f"{learner}-{correction}",
             model="subsampled",
+            label=f"{learner.upper()}, {correction}",
+            options={"learner": learner, "correction": correction},
             repeats=5,
             sweep={"keep_rate": list(SWEPT)},
         )
@@ -78,17 +88,26 @@ def swept_study(title, **changes):
         for correction in CORRECTIONS
     ]
     methods += [
-        example.method(f"{learner}-balanced", model="subsampled", repeats=5)
+        example.method(
+            f"{learner}-balanced",
+            model="subsampled",
+            label=f"{learner.upper()}, balanced",
+            options={"learner": learner, "correction": "prior", "keep_rate": "balanced"},
+            repeats=5,
+        )
         for learner in LEARNERS[1:]
     ]
     return study(title, methods, figures=["keep_rates", "reliability"], swept=True, **changes)
 
 
 def budget_study(title, **changes):
-    methods = [example.method(f"tree-{name}", model="budgeted", repeats=5) for name in BUDGET]
-    methods.append(
-        example.method("tree-shares", model="budgeted", repeats=5, sweep={"share": list(SHARES)})
-    )
+    kind = {"model": "budgeted", "repeats": 5}
+    methods = [
+        example.method(f"tree-{name}", label=name, options={"budget": 1000, "share": share}, **kind)
+        for name, share in BUDGET.items()
+    ]
+    swept = {"sweep": {"share": list(SHARES)}, "options": {"budget": 1000}}
+    methods.append(example.method("tree-shares", label="shares", **swept, **kind))
     columns = ["auc", "accuracy", "balanced_accuracy", "brier"]
     return study(title, methods, columns=columns, figures=["shares"], swept=True, **changes)
 
@@ -171,6 +190,9 @@ def metrics(plan, seed=0):
 
 def _labels(settings):
     numbers = {"rows_all": 45211.0, "rows_test": 18084.0}
+    if settings["sheets"] is load("kind", "log").PAGE:
+        place = {"target": "general", "part": "log", "standard_error": 0.0001, "rows": 452949}
+        yield place | {"metric": "reward_mean", "value": 0.009}
     if settings["sheets"] is load("kind", "log").PAGE:
         numbers = {
             "rows_log": 452949.0,

@@ -1,33 +1,23 @@
-"""Tables, sentences and pages of studies on subsampled logs, by hand-made numbers."""
+"""Pages of logs and of subsampled rows, by hand-made numbers whose answers are known."""
 
-import html as markup
-import re
-from pathlib import Path
+import math
+from dataclasses import fields, is_dataclass
 
+import numpy as np
 import pandas as pd
 import pytest
 import report_example as example
 import report_subsampled as subsampled
 from counterweight.files.tables import metrics_table, write_table
-from counterweight.reporting.claim_files import load_claims
-from counterweight.reporting.claims import decide
-from counterweight.reporting.logs.policy_values import value_rows, value_sentences
-from counterweight.reporting.logs.subsampled import (
-    budget_sentences,
-    counts_told,
-    keep_sentence,
-    ranking_view,
-    sweep_table,
-    sweep_view,
-)
-from counterweight.reporting.logs.tables import LAYOUT, value_table
-from counterweight.reporting.page.report import build_report
-from counterweight.reporting.page.summaries import coverage_grade, sizes
-from counterweight.reporting.page.tables import all_tables, results_table
-from counterweight.reporting.page.wording import digits, method_label, setting_label
+from counterweight.plan.components import declared, load, reference
+from counterweight.reporting.measures import Measure
+from counterweight.reporting.numbers import Estimate, StudyNumbers
+from counterweight.reporting.page.study import StudyContext, study_page
+from counterweight.reporting.pages import logs, selection, subsampling
+from counterweight.reporting.sheets import Holds, build
 
-CLAIMS = sorted((Path(__file__).resolve().parents[2] / "workflow" / "claims").glob("*.yaml"))
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom
+SUBSAMPLING = "counterweight.reporting.pages.subsampling:PAGE"
 
 
 def measured(study, **sources):
@@ -48,77 +38,86 @@ def at(metric, values, setting="", **keys):
     ]
 
 
-@pytest.fixture(scope="module")
-def logged():
-    """One policy, IPS at two rates, three resamplings; the truth is 0.5 ± 0.01."""
-    plan = {"studies": {"log": subsampled.log_study("A log", ["policy"], "column_policy")}}
+def numbers_of(settings, **sources):
+    return StudyNumbers("s", settings, measured("s", **sources))
+
+
+def rows_of(sheet, numbers, **keys):
+    """Rows of a sheet: their texts by label and head."""
+    table = build(sheet, numbers, **keys)
+    heads = [head.text for head in table.head[1:]]
+    return {row.label: dict(zip(heads, row.cells, strict=True)) for row in table.rows if row.cells}
+
+
+def texts(page):
+    """Every text of a page, in order."""
+    if isinstance(page, str):
+        yield page
+    elif is_dataclass(page):
+        for field in fields(page):
+            yield from texts(getattr(page, field.name))
+    elif isinstance(page, tuple | list):
+        for part in page:
+            yield from texts(part)
+
+
+def log_records(rated=True):
+    """IPS at two rates in three resamplings; the truth is 0.5 with a standard error of 0.01."""
     records = at("truth", [0.5], standard_error=0.01, rows=900)
-    for rate, whole, values, covered in (
-        (1.0, (0.61, 0.55, 0.7), (0.5, 0.52, 0.54), (1, 1, 1)),
-        (0.1, (), (0.4, 0.6, 0.8), (1, 0, 1)),
+    for rate, values, covered in (
+        (1.0, (0.5, 0.52, 0.54), (1, 1, 1)),
+        (0.1, (0.4, 0.6, 0.8), (1, 0, 1)),
     ):
         place = {"measure": "ips", "keep_rate": rate}
-        # The whole log is estimated with all its rows, so its values have no rate.
         if rate == 1:
-            for name, value in zip(("whole_value", "whole_low", "whole_high"), whole, strict=True):
+            # The whole log may be told without a rate.
+            for name, value in zip(
+                ("whole_value", "whole_low", "whole_high"), (0.61, 0.55, 0.7), strict=True
+            ):
                 records += at(name, [value], measure="ips", rows=1000)
             records += at("effective_rows", [800.0], measure="ips")
             records += at("largest_weight", [20.0], measure="ips")
-        records += at("value", values, rows=1000, standard_error=0.04, **place)
+        records += at("value", values, rows=1000 * rate, standard_error=0.04, **place)
         records += at("values_missing", [2.0 * (rate == 0.1)], **place)
         records += at("error", [value - 0.5 for value in values], **place)
         records += at("covered", map(float, covered), **place)
         records += at("subsampling_error", [0.5 * (rate == 0.1)] * 3, **place)
-    return plan, measured("log", policy=records)
+    return records
 
 
-@pytest.fixture(scope="module")
-def swept():
-    """SGD at l = 1 and 0.01 with weights and without: Brier scores in three splits."""
-    plan = {"studies": {"sweep": subsampled.swept_study("A sweep")}}
-    plan["studies"]["sweep"]["test_share"] = 0.0
+@pytest.fixture
+def log_plan():
+    return subsampled.log_study("A log", ["policy"], "column_policy")
+
+
+@pytest.fixture
+def logged(log_plan):
+    reward = at("reward_mean", [0.4], part="log", standard_error=0.01, rows=1000)
+    return numbers_of(log_plan, policy=log_records(), labels=reward)
+
+
+def swept(metric="brier", **changes):
+    """SGD at l = 1 and 0.01 with weights and without, in three splits."""
+    settings = subsampled.swept_study("A sweep", test_share=0.0) | changes
     full, harsh = "keep_rate=1.0", "keep_rate=0.01"
-    metrics = measured(
-        "sweep",
-        logistic=at("brier", [0.1, 0.11, 0.12]),
-        sgd__none=at("brier", [0.1, 0.1, 0.1], full) + at("brier", [0.3, 0.3, 0.3], harsh),
-        sgd__weights=at("brier", [0.1, 0.1, 0.1], full) + at("brier", [0.11, 0.12, 0.13], harsh),
+    return numbers_of(
+        settings,
+        logistic=at(metric, [0.1, 0.11, 0.12]),
+        sgd__none=at(metric, [0.1] * 3, full)
+        + at(metric, [0.3] * 3, harsh)
+        + at("rows_trained", [900.0] * 3, full),
+        sgd__weights=at(metric, [0.1] * 3, full)
+        + at(metric, [0.11, 0.12, 0.13], harsh)
+        + at("rows_trained", [90.0] * 3, harsh),
     )
-    return plan, metrics
 
 
-@pytest.fixture(scope="module")
-def both():
-    """Plan and metrics of both families together."""
-    plan, other = example.plan(), subsampled.plan()
-    other["studies"] = {
-        name: study for name, study in other["studies"].items() if name not in plan["studies"]
-    }
-    frames = [example.metrics(plan), subsampled.metrics(other)]
-    plan["studies"] = plan["studies"] | other["studies"]
-    return plan, pd.concat(frames, ignore_index=True)
-
-
-def page(plan, metrics, failures=(), **keys):
-    claims, printed = load_claims(CLAIMS)
-    decided = decide(claims, metrics, plan, failures)
-    return build_report(plan, metrics, decided, failures, printed=printed, **keys)
-
-
-@pytest.fixture(scope="module")
-def whole_page(both):
-    return page(*both)
-
-
-def section(html, study):
-    found = re.search(rf'<section id="{study}">.*?</section>', html, re.DOTALL).group()
-    return markup.unescape(re.sub(r"<[^>]+>", " ", found))
+# Values of policies.
 
 
 def test_a_value_table_holds_what_was_measured(logged, tmp_path):
-    plan, metrics = logged
-    table = value_table(metrics, plan, "log")
-    assert tuple(table.columns) == LAYOUT
+    table = logs.table(logged, "general", lambda _: "")
+    assert tuple(table.columns) == logs.LAYOUT
     assert table[["estimator", "keep_rate"]].to_numpy().tolist() == [["ips", 1.0], ["ips", 0.1]]
     first, last = table.iloc[0], table.iloc[1]
     assert (first["value"], first["low"], first["high"]) == (0.61, 0.55, 0.7)
@@ -133,259 +132,328 @@ def test_a_value_table_holds_what_was_measured(logged, tmp_path):
     assert first["bias_high"] - first["bias"] == pytest.approx(half)
     assert last["shift"] == last["shift_low"] == last["shift_high"] == 0.5
     assert first["coverage"] == 1.0 and last["coverage"] == pytest.approx(2 / 3)
-    assert (first["rows"], first["effective_rows"], first["largest_weight"]) == (1000, 800, 20)
-    assert first["n"] == 3
+    assert (first["rows"], last["rows"]) == (1000, 100)
+    assert (first["effective_rows"], first["largest_weight"]) == (800, 20)
+    assert first["n"] == 3 and last["missing"] == 2
     write_table(tmp_path / "t.parquet", table)
 
 
-def test_what_is_known_by_construction_has_no_band(logged):
-    plan, metrics = logged
-    exact = metrics.assign(standard_error=0.0)
-    row = value_table(exact, plan, "log").iloc[0]
-    assert row["truth_low"] == row["truth"] == row["truth_high"]
-    assert "known by construction" in " ".join(value_sentences(value_table(exact, plan, "log")))
+def test_a_failed_policy_keeps_a_row_in_the_table_and_on_the_page(log_plan):
+    log_plan["methods"].append(example.method("broken", label="Broken", model="column_policy"))
+    numbers = numbers_of(log_plan, policy=log_records())
+    table = logs.table(numbers, "general", {"broken": "no rows"}.get)
+    assert table["status"].tolist() == ["ok", "ok", "failed"]
+    assert table["reason"].tolist()[-1] == "no rows"
+    row = build(logs.VALUES, numbers, {"broken": "no rows"}).rows[-1]
+    assert (row.label, row.mark, row.reason) == ("Broken", "failed", "no rows")
 
 
-def test_sentences_on_values_say_which_intervals_miss_the_truth(logged):
-    plan, metrics = logged
-    text = " ".join(value_sentences(value_table(metrics, plan, "log")))
-    assert "0 of 1 intervals from the whole log hold it, but not those of IPS at l = 1." in text
-    assert (
-        "1 of 2 intervals of a typical resampling hold it, but not those of IPS at l = 0.1" in text
+def test_the_answer_says_what_a_policy_is_worth_beside_the_log_and_the_truth(logged):
+    answer = logs.answer(logged)
+    assert "Policy is worth 0.610 [0.550, 0.700] a row, as IPS estimates it: more than" in (
+        answer.sentence
     )
-    assert "without an estimate are left out: IPS at l = 0.1 in 2." in text
-    assert "IPS 20.0 % at l = 0.1 (poor)" in text
-    assert "Coverage of the truth, nominally 95 %, is poor for 2 (66.7 % to 100.0 %)" in text
-
-
-def test_a_bootstrap_is_judged_by_the_log_that_it_resamples(logged):
-    plan, metrics = logged
-    covered = metrics[metrics["metric"] == "covered"]
-    whole = covered.assign(metric="covered_whole", value=0.95)
-    table = value_table(pd.concat([metrics, whole]), plan, "log")
-    text = " ".join(value_sentences(table))
-    assert "value of the log that is resampled, nominally 95 %, is good for 2 (95.0 %)" in text
-    assert "by the rejection of zero rows, relative to the truth: IPS 100.0 %" in text
-    assert [row["coverage_grade"] for row in value_rows(table)] == ["", ""]
-    assert [row["bias_grade"] for row in value_rows(table)] == ["", ""]
-    assert [row["shift_grade"] for row in value_rows(table)] == ["good", "poor"]
-    assert [row["coverage_whole_grade"] for row in value_rows(table)] == ["good", "good"]
-
-
-def test_a_failed_policy_keeps_a_row(logged):
-    plan, metrics = logged
-    failure = {"study": "log", "source": "policy", "reason": "ERROR: <b>no</b> rows."}
-    table = value_table(metrics.iloc[:0], plan, "log", failures=[failure])
-    assert table["status"].tolist() == ["failed"]
-    assert table["reason"].tolist() == ["<b>no</b> rows."]
+    assert "0.400 [0.380, 0.420] that the log itself earned" in answer.sentence
+    assert "Its own log gave 0.500 [0.480, 0.520]: the two do not agree." in answer.sentence
+    assert "leaves 10.0 % of all rows" in answer.more[0]
+    assert "moves IPS by at most 100.0 % of the true value" in answer.more[0]
+    assert [(card.label, card.value) for card in answer.cards] == [
+        ("The policy that made the log", "0.400"),
+        ("Policy", "0.610"),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("coverage", "word"),
-    [
-        (0.95, "good"),
-        (0.93, "good"),
-        (0.92, "fair"),
-        (0.985, "fair"),
-        (1.0, "poor"),
-        (0.8, "poor"),
-        (float("nan"), ""),
-    ],
+    ("truth", "said"), [(0.6, "holds the true value, 0.600"), (0.5, "misses the true value, 0.500")]
 )
-def test_too_much_coverage_is_no_better_than_too_little(coverage, word):
-    assert coverage_grade(coverage) == word
+def test_what_is_known_by_construction_has_no_band(log_plan, truth, said):
+    records = [one for one in log_records() if one["metric"] != "truth"]
+    numbers = numbers_of(log_plan, policy=records + at("truth", [truth], standard_error=0.0))
+    row = logs.table(numbers, "general", lambda _: "").iloc[0]
+    assert row["truth_low"] == row["truth"] == row["truth_high"]
+    assert said in logs.answer(numbers).sentence
+    cell = rows_of(logs.VALUES, numbers)["Policy"]["Error, % of the truth"]
+    assert cell.grade == ("within" if truth == 0.6 else "beyond")
 
 
-def test_tables_show_the_metrics_of_the_study(swept):
-    plan, metrics = swept
-    table = results_table(metrics, plan, "sweep", "general")
-    assert list(dict.fromkeys(table["metric"])) == subsampled.COLUMNS
-    brier = table[table["metric"] == "brier"].set_index(["method", "setting"])
-    harsh = brier.loc["sgd-weights", "keep_rate=0.01"]
-    assert harsh["label"] == "SGD regression, weighted, l = 0.01"
-    assert harsh["mean"] == pytest.approx(0.12) and harsh["diff"] == pytest.approx(0.01)
+def test_without_a_truth_nothing_is_said_of_errors(log_plan):
+    records = [one for one in log_records() if one["metric"] not in ("truth", "error")]
+    numbers = numbers_of(log_plan, policy=records)
+    assert "true value is not known" in logs.answer(numbers).sentence
+    assert "Error, % of the truth" not in rows_of(logs.VALUES, numbers)["Policy"]
 
 
-def test_a_sweep_is_compared_with_the_same_learner_on_all_rows(swept):
-    plan, metrics = swept
-    table = sweep_table(metrics, "sweep", plan["studies"]["sweep"])
-    row = table.set_index(["learner", "correction", "keep_rate"]).loc["sgd", "weights", 0.01]
-    assert row["rise"] == pytest.approx(0.02) and row["relative"] == pytest.approx(0.2)
-    assert row["high"] - row["rise"] == pytest.approx(T_THREE * 0.01 / 3**0.5)
+def test_where_the_whole_log_was_not_estimated_a_typical_resampling_stands(logged):
+    row = rows_of(logs.RATES, logged)["IPS"]
+    assert row["All rows"].text == "0.610" and row["At l = 0.1"].text == "0.600"
 
 
-def test_less_of_a_score_that_should_be_high_is_a_rise(swept):
-    plan, metrics = swept
-    settings = plan["studies"]["sweep"] | {"columns": ["auc"]}
-    turned = metrics.assign(metric="auc")
-    table = sweep_table(turned, "sweep", settings).set_index(["correction", "keep_rate"])
-    row = table.loc["weights", 0.01]
-    assert row["rise"] == pytest.approx(-0.02) and row["low"] < row["rise"] < row["high"]
+def test_resamplings_are_judged_by_the_promise(logged):
+    rows = rows_of(logs.RESAMPLED, logged)
+    assert rows["IPS, l = 0.1"]["Coverage of the truth"].grade == "beyond"
+    assert rows["IPS, l = 1"]["Coverage of the truth"].grade == "within"  # 3 of 3 say little
+    assert rows["IPS, l = 0.1"]["Change by rejection"].grade == "beyond"
+    assert rows["IPS, l = 1"]["Change by rejection"].grade == "within"
+    assert rows["IPS, l = 0.1"]["Missing"].text == "2"
+    (text,) = logs.behaviour(logged)
+    assert "intervals hold the true value in 66.7 % to 100.0 % of 3 parts of the log" in text
 
 
-def test_the_least_bad_way_is_named_with_what_it_costs(swept):
-    plan, metrics = swept
-    view = sweep_view(metrics, "sweep", plan["studies"]["sweep"])
-    text = " ".join(view["sentences"])
-    assert "At l = 0.01 the least bad way" in text
-    assert "SGD regression: weighted, 0.0200 worse [" in text and "20.0 % (poor)" in text
-    assert "No way stays within 1 % of all rows" in text
-    assert view["rows"][0]["cells"] == [{"text": "+20.0 %", "grade": "poor"}]
-    assert sweep_view(metrics.iloc[:0], "sweep", plan["studies"]["sweep"]) is None
+def test_a_bootstrap_is_judged_by_the_log_that_it_resamples(log_plan):
+    records = log_records()
+    whole = [one | {"metric": "covered_whole"} for one in records if one["metric"] == "covered"]
+    numbers = numbers_of(log_plan, policy=records + whole)
+    row = rows_of(logs.RESAMPLED, numbers)["IPS, l = 1"]
+    assert row["Coverage of the truth"].grade == ""
+    assert row["Coverage of the whole log's value"].grade == "within"
+    assert "the value of the log that is resampled" in next(logs.behaviour(numbers))
+
+
+def test_shares_have_wilsons_interval():
+    from scipy.stats import binomtest
+
+    for hits, n in ((95, 100), (12, 12), (0, 7)):
+        known = binomtest(hits, n).proportion_ci(method="wilson")
+        share = logs.wilson(hits / n, n)
+        assert (share.low, share.high) == pytest.approx((known.low, known.high), abs=1e-9)
+
+
+def test_too_much_coverage_is_no_better_than_too_little():
+    rule = Holds(0.95, "")
+    assert rule.judge(logs.wilson(1.0, 200)) == rule.judge(logs.wilson(0.8, 200)) == "beyond"
+    assert rule.judge(logs.wilson(0.93, 200)) == rule.judge(logs.wilson(1.0, 12)) == "within"
+    assert rule.judge(Estimate(0.95)) == ""
+
+
+def test_differences_of_symmetric_intervals_are_the_usual_ones():
+    gap = logs.apart(Estimate(3.0, low=2.7, high=3.3), Estimate(1.0, low=0.6, high=1.4))
+    assert (gap.mean, gap.low, gap.high) == pytest.approx((2.0, 1.5, 2.5))
+    assert not logs.apart(Estimate(3.0), Estimate(1.0, low=0.6, high=1.4)).bounded
+
+
+# Training on subsampled rows.
+
+
+def fit_of(numbers, source, rate):
+    return next(
+        fit for fit in subsampling.trained(numbers) if (fit.source, fit.rate) == (source, rate)
+    )
+
+
+def test_a_fit_is_compared_with_the_same_learner_on_all_rows():
+    numbers = swept()
+    fit = fit_of(numbers, "sgd-weights", 0.01)
+    assert subsampling.on_all_rows(numbers, "sgd").source == "sgd-none"
+    rise, share = subsampling.cost(numbers, fit, False), subsampling.cost(numbers, fit)
+    assert rise.mean == pytest.approx(0.02) and share.mean == pytest.approx(0.2)
+    assert rise.high - rise.mean == pytest.approx(T_THREE * 0.01 / 3**0.5)
+    row = rows_of(subsampling.COSTS, numbers)["SGD, weights"]
+    assert row["Brier score on all rows"].text == "0.100"
+    assert row["At l = 0.01"].text == "+20.0 %" and row["At l = 0.01"].grade == "open"
+
+
+def test_less_of_a_score_that_should_be_high_is_a_cost():
+    numbers = swept("auc", columns=["auc"])
+    share = subsampling.cost(numbers, fit_of(numbers, "sgd-weights", 0.01))
+    assert share.mean == pytest.approx(-0.2) and share.low < share.mean < share.high
+
+
+def test_the_least_bad_way_is_named_with_what_it_costs():
+    answer = subsampling.answer(swept())
+    assert answer.sentence.startswith(
+        "Trained on 90 instead of 900 rows (l = 0.01), SGD, weights has a Brier score of 0.120 ["
+    )
+    assert "+0.0200 [" in answer.sentence and "(+20.0 %)" in answer.sentence
+    assert answer.more[-1].startswith("No way stays within 1 % of all rows")
 
 
 def test_safe_means_safe_at_all_milder_rates():
-    settings = subsampled.swept_study("A sweep", test_share=0.0)
-    values = {1.0: 0.1, 0.1: 0.2, 0.01: 0.1, 0.001: 0.1}
-    records = [
-        one
-        for rate, value in values.items()
-        for one in at("brier", [value] * 2, setting=f"keep_rate={rate}")
-    ]
-    metrics = measured("s", sgd__weights=records)
-    text = " ".join(sweep_view(metrics, "s", settings)["sentences"])
-    assert "No way stays within 1 % of all rows" in text
+    def safe(**values):
+        records = [
+            one
+            for rate, value in zip((1.0, 0.1, 0.01), values["levels"], strict=True)
+            for one in at("brier", [value] * 2, setting=f"keep_rate={rate}")
+        ]
+        settings = subsampled.swept_study("A sweep", test_share=0.0)
+        return subsampling.answer(numbers_of(settings, sgd__weights=records)).more[-1]
+
+    assert safe(levels=(0.1, 0.2, 0.1)).startswith("No way")
+    assert "SGD, weights to l = 0.1." in safe(levels=(0.1, 0.1, 0.2))
+    assert "SGD, weights to l = 0.01." in safe(levels=(0.1, 0.1, 0.1))
 
 
-def test_where_everybody_is_labeled_the_labeled_rows_are_for_training():
-    rows = at("rows_labeled", [60.0]) + at("rows_unlabeled", [0.0]) + at("rows_test", [40.0])
-    names = [one["name"] for one in sizes(measured("s", labels=rows), "s", ())]
-    assert names == ["for training", "test"]
+# Budgets.
 
 
-def test_counts_are_told_with_their_methods():
-    settings = subsampled.swept_study("A sweep")
-    metrics = measured(
-        "s",
-        sgd__weights=at("predictions_out_of_range", [3.0, 4.0]),
-        sgd__none=at("predictions_out_of_range", [0.0, 0.0]),
-    )
-    (text,) = counts_told(metrics, settings)
-    assert text.startswith("7 predictions outside") and "(SGD regression, weighted)" in text
-
-
-def test_budgets_are_judged_by_their_differences():
+def test_the_best_way_to_spend_a_budget_is_told_by_each_measure():
     settings = subsampled.budget_study("A budget", test_share=0.0)
-    metrics = measured(
-        "b",
+    numbers = numbers_of(
+        settings,
         tree__natural=at("auc", [0.70, 0.71, 0.72])
         + at("accuracy", [0.90, 0.91, 0.92])
         + at("rows_bought", [1000.0] * 3),
         tree__balanced=at("auc", [0.75, 0.76, 0.77])
-        + at("accuracy", [0.80, 0.91, 0.97])
-        + at("rows_bought", [200.0, 220.0, 240.0]),
-        tree__progressive=at("auc", [0.74, 0.75, 0.76])
-        + at("chosen_share", [0.3, 0.4, 0.5])
+        + at("accuracy", [0.80, 0.91, 0.81])
+        + at("rows_bought", [1000.0] * 3)
         + at("budget_excess", [0.0, -3.0, 2.0]),
+        tree__all=at("auc", [0.8, 0.8, 0.8]) + at("rows_bought", [5000.0] * 3),
     )
-    text = " ".join(budget_sentences(metrics, "b", settings))
-    assert "AUC +5.00 points [5.00, 5.00], better" in text
-    assert "no different beyond the interval" in text
-    assert (
-        "balanced trees had 220 rows on average, natural ones 1\N{NARROW NO-BREAK SPACE}000" in text
+    answer = subsampling.answer(numbers)
+    assert "With 1\N{NARROW NO-BREAK SPACE}000 training rows, by AUC, balanced is best: 0.760" in (
+        answer.sentence
     )
-    assert "chose on average 40 % positives" in text
-    assert "its AUC is \N{MINUS SIGN}1.00 points" in text and "(fair)" in text
-    assert "more than its budget in 1 of 3 fits" in text
+    assert "+5.0 points [5.0, 5.0], better than natural" in answer.sentence
+    assert "Beyond the budget, all has 0.800" in answer.sentence
+    assert answer.more[0].startswith("By accuracy, natural is best: 91.0 %")
+    assert list(subsampling.spent(numbers)) == [
+        "More rows than the budget: balanced (1 of 3 fits)."
+    ]
+    assert rows_of(subsampling.BUDGET, numbers)["balanced"]["Difference, points"].text == "+5.0"
+
+
+# Metrics of a part of the rows.
 
 
 def test_a_subsampled_study_says_so():
     settings = subsampled.study("Kept", [example.method("logistic")], keep_rate=0.1)
-    metrics = measured(
-        "k", logistic=at("rows_kept", [100.0, 120.0]) + at("effective_rows", [50.0, 50.0])
-    )
-    text = keep_sentence(metrics, settings)
-    assert "l = 0.1" in text and "counting 10 times" in text
-    assert "110 rows were kept" in text and "50 equally weighted" in text
-    assert keep_sentence(metrics, settings | {"keep_rate": 1.0}) == ""
+    records = at("effective_rows", [50.0, 50.0]) + at("accuracy", [0.7, 0.8])
+    numbers = numbers_of(settings | {"columns": ["accuracy"]}, logistic=records)
+    for answer in (selection.answer(numbers), subsampling.answer(numbers)):
+        assert "l = 0.1" in answer.more[-1] and "counts 10 times" in answer.more[-1]
+        assert "worth 50 rows of equal weight" in answer.more[-1]
+    numbers = numbers_of(settings | {"keep_rate": 1.0}, logistic=records)
+    assert list(selection.kept(numbers)) == []
 
 
-def test_the_auc_of_resamples_is_told(both):
-    plan, metrics = both
-    view = ranking_view(metrics, "bank_ranking", plan["studies"]["bank_ranking"])
-    assert [row["rows"] for row in view["rows"]][-1] == "one pair"
-    text = " ".join(view["sentences"])
-    assert "least at 50 % positives" in text
-    assert "at most 0.1 % of the resamples" in text and "5 % is allowed (good)" in text
-    adult = plan["studies"]["adult_married"]
-    assert ranking_view(metrics, "adult_married", adult) is None
+def test_the_auc_of_a_part_of_the_rows_is_told():
+    records = []
+    for part, rate, bias, covered in (
+        ("zeros", 1.0, 0.0, 0.95),
+        ("positives", 1.0, 0.0, 0.95),
+        ("zeros", 0.01, 0.01, 0.8),
+        ("one pair", None, 0.0, None),
+    ):
+        place = {"part": part, "keep_rate": rate}
+        records += at("auc_bias", [bias + d for d in (-1e-4, 0.0, 1e-4)], **place)
+        records += at("auc_spread", [0.02] * 3, **place)
+        if covered:
+            records += at("auc_covered", [covered + d for d in (-1e-3, 0.0, 1e-3)], **place)
+    for rho, off, broken in ((0.25, 0.04, 0.0), (0.5, 0.03, 0.1)):
+        setting = f"N=100,rho={rho}"
+        records += at("auc_deviation", [off] * 3, setting)
+        records += at("agarwal_bound", [0.1] * 3, setting)
+        records += at("bound_violated", [broken] * 3, setting)
+    settings = subsampled.ranking_study("A ranking", test_share=0.0)
+    numbers = numbers_of(settings, logistic=records)
+    rows = rows_of(subsampling.AUCS, numbers)
+    assert list(rows) == ["All rows", "Zeros at l = 0.01", "One pair"]
+    harsh = rows["Zeros at l = 0.01"]
+    assert harsh["Bias, points"].text == "+1.0" and harsh["Bias, points"].grade == "beyond"
+    assert harsh["Coverage"].grade == "beyond" and rows["All rows"]["Coverage"].grade == "within"
+    drawn = rows_of(subsampling.DEVIATIONS, numbers)
+    assert [row["Beyond the bound"].grade for row in drawn.values()] == ["within", "beyond"]
+    answer = subsampling.answer(numbers)
+    assert "With zeros kept at l = 0.01, the measured AUC" in answer.sentence
+    assert "bias of +1.0 [1.0, 1.0] points and a spread of 2.0 points; 80.0 %" in answer.sentence
+    assert "best to have 50 % positives: the AUC is then 3.0 points off" in answer.more[0]
+    assert "At most 10.0 % of the resamples" in answer.more[1]
 
 
-def test_there_is_one_table_for_each_study_and_target(both):
-    plan, metrics = both
-    tables = all_tables(metrics, plan)
-    assert len(tables) == sum(len(study["targets"]) for study in plan["studies"].values())
-    assert tuple(tables["logged_value", "general"].columns) == LAYOUT
+# Whole pages.
+
+PAGES = {
+    "logged_value": "counterweight.reporting.pages.logs:PAGE",
+    "bank_subsampled": SUBSAMPLING,
+    "bank_budget": SUBSAMPLING,
+    "bank_ranking": SUBSAMPLING,
+    "bank_kept": SUBSAMPLING,
+    "adult_kept": "counterweight.reporting.pages.selection:PAGE",
+}
 
 
-def test_the_page_groups_studies_and_claims(whole_page):
-    headings = re.findall(r"<h2>(.*?)</h2>", whole_page)
-    first, second = "Labels of a selected part", "Evaluation on subsampled logs"
-    assert headings.index(first) < headings.index(second)
-    nav = re.search(r"<nav.*?</nav>", whole_page, re.DOTALL).group()
-    assert first in nav and second in nav and nav.count("<li>") == 4
-    titles = re.findall(r"<h3>(.*?)</h3>", whole_page)
-    assert titles[0].startswith("Smith and Elkan") and titles[1].startswith("Mineiro")
-    assert whole_page.index('id="claim-S27"') < whole_page.index('id="claim-Z01"')
-    ids = re.findall(r'\bid="([^"]+)"', whole_page)
-    assert len(ids) == len(set(ids))
-    assert set(re.findall(r'href="#([^"]+)"', nav)) <= set(ids)
+@pytest.fixture(scope="module")
+def run():
+    plan = subsampled.plan()
+    plan["studies"] = {name: plan["studies"][name] for name in PAGES}
+    return plan, subsampled.metrics(plan)
 
 
-def test_the_page_says_what_was_computed(whole_page):
-    value = section(whole_page, "logged_value")
-    assert "the value to be found is 0.0120 (known by construction)" in value
-    assert "Claims that rest on it: Z01" in value
-    swept = section(whole_page, "bank_subsampled")
-    assert "the least bad way, by the Brier score" in swept
-    assert "the method with the best Brier score is" in swept
-    assert "Balanced against natural training rows" in section(whole_page, "adult_budget")
-    assert "counting 10 times" in section(whole_page, "bank_kept")
-    assert "counting" not in section(whole_page, "bank_budget")
-    for word in ("Keep rate l", "SNIPS", "Coverage", "Prior correction", "Agarwal bound"):
-        assert f"<dt>{word}" in whole_page or f", {word}" in whole_page
+def made(name, settings, metrics):
+    context = StudyContext(path=f"report/{name}.html")
+    return study_page(reference(PAGES[name]), StudyNumbers(name, settings, metrics), context)
 
 
-def only(plan, metrics, *names):
-    """A part of a run: it is made into a page sooner."""
-    studies = {name: plan["studies"][name] for name in names}
-    return plan | {"studies": studies}, metrics[metrics["study"].isin(names)]
-
-
-def test_the_page_shows_failures_of_policies_escaped(both):
-    plan, metrics = only(*both, "logged_value")
-    some = metrics[(metrics["study"] != "logged_value") | (metrics["source"] != "stochastic")]
-    failure = {
-        "study": "logged_value",
-        "source": "stochastic",
-        "stage": "train",
-        "reason": "ERROR: <script>alert(1)</script> broke.",
-        "log": "a.log",
+@pytest.mark.parametrize("name", PAGES)
+def test_names_decide_nothing(run, name):
+    """Every method and estimator renamed, labels as they were: the very same page."""
+    plan, metrics = run
+    settings = plan["studies"][name]
+    methods = {one["id"]: f"x{rank}" for rank, one in enumerate(settings["methods"])}
+    estimators = {one: f"y{rank}" for rank, one in enumerate(subsampled.ESTIMATORS)}
+    labelled = [{**one, "label": one["label"] or one["id"]} for one in settings["methods"]]
+    settings = settings | {"methods": labelled}
+    renamed = settings | {
+        "methods": [one | {"id": methods[one["id"]]} for one in labelled],
+        "baseline": methods[settings["baseline"]],
+        "labels": {"measure": {estimators[key]: one for key, one in subsampled.ESTIMATORS.items()}},
     }
-    html = page(plan, some, [failure])
-    assert "<script" not in html
-    assert "<b>failed</b>: &lt;script&gt;alert(1)&lt;/script&gt; broke." in html
-    assert "deterministic" in section(html, "logged_value").lower()
+    other = metrics[metrics["study"] == name].replace(
+        {"source": methods, "measure": estimators if name == "logged_value" else {}}
+    )
+    page, finding = made(name, settings, metrics)
+    assert (page, finding) == made(name, renamed, other)
+    assert len(page.blocks) > 1 and len(page.sections) > 1
 
 
-def test_a_page_without_measurements_stands(both):
-    plan, metrics = only(*both, "logged_value", "bank_budget", "bank_ranking", "bank_kept")
-    html = page(plan, metrics.iloc[:0])
-    methods = sum(len(study["methods"]) for study in plan["studies"].values())
-    assert html.count('<tr class="failed">') == methods
-    assert "no result was found" in html
-    assert "no value was estimated" in html
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_without_measurements_stands(run, name):
+    plan, metrics = run
+    page, finding = made(name, plan["studies"][name], metrics.iloc[:0])
+    assert finding.answer.startswith("Nothing was measured")
 
 
-def test_names_of_methods_and_settings():
-    weighted = example.method("sgd-weights", model="subsampled")
-    assert method_label(weighted) == "SGD regression, weighted"
-    by_error = example.method("tree-progressive-error", model="budgeted")
-    assert method_label(by_error) == "Tree, progressive sampling, by error"
-    assert setting_label("keep_rate=0.001") == "l = 0.001"
-    assert setting_label("inertia=0.9,shifts=all") == "inertia = 0.9, shifts = all"
+def test_pages_say_what_was_computed(run):
+    plan, metrics = run
+    said = {name: " ".join(texts(made(name, plan["studies"][name], metrics)[0])) for name in PAGES}
+    assert "The interval holds the true value, 0.0120" in said["logged_value"]
+    assert "as IPS estimates it: more than the 0.00900" in said["logged_value"]
+    assert "SNIPS, l = 0.01" in said["logged_value"]
+    assert "What training on fewer zero rows costs" in said["bank_subsampled"]
+    assert "What was bought, and what it gave" in said["bank_budget"]
+    assert "No budget was exceeded." in said["bank_budget"]
+    assert "At most 0.1 % of the resamples are beyond the Agarwal bound." in said["bank_ranking"]
+    assert "counts 10 times" in said["bank_kept"] and "counts 10 times" in said["adult_kept"]
+    assert "counts" not in said["bank_budget"]
+    assert not any("nan" in text.split() for text in said.values())
 
 
-def test_small_numbers_keep_three_figures():
-    assert digits("", 0.000123, -0.00004) == 6 and digits("", 0.2) == 3 and digits("", 12.0) == 2
-    assert digits("points", 0.001) == 2 and digits("rows", 0.5) == 0 and digits("nats") == 3
+def test_what_subsamples_brings_the_page_of_its_studies():
+    for part, name in (
+        ("model", "subsampled"),
+        ("model", "budgeted"),
+        ("protocol", "ranking_resamples"),
+    ):
+        assert declared(part, name, "PAGE") == SUBSAMPLING
+    assert load("kind", "log").PAGE["page"] == PAGES["logged_value"]
+
+
+def test_a_negative_factor_turns_an_estimate_round():
+    known = Estimate(1.0, 0.5, 0.0, 3.0, 4, -1.0, 5.0).times(-2.0)
+    assert known == Estimate(-2.0, 1.0, -6.0, 0.0, 4, -10.0, 2.0)
+    assert math.isnan(Estimate(1.0).times(-1.0).low)
+
+
+def test_a_measure_of_shares_is_told_as_a_mean_and_a_count_as_a_total(run):
+    plan, _ = run
+    settings = plan["studies"]["bank_subsampled"]
+    sources = {
+        "sgd__weights": at("predictions_out_of_range", [0.5, 0.25]) + at("brier", [0.1, 0.1]),
+        "sgd__none": at("constant_model", [1.0, 1.0]),
+    }
+    page, _ = study_page(
+        subsampling.PAGE, numbers_of(settings, **sources), StudyContext(path="p.html")
+    )
+    said = " ".join(texts(page))
+    assert "Predictions outside 0 and 1: SGD, weights (37.5 %)." in said
+    assert "SGD, none (2)" in said
+    assert np.isclose(Measure("share", "share", percent=True).told[1], 100)

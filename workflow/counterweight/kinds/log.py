@@ -11,8 +11,8 @@ WORDS = "studies of logged actions"
 KEYS = frozenset()
 HINT = " (rates of such a study stand in evaluation.keep_rates)"
 PAGE = {
-    "table": "counterweight.reporting.logs.tables:value_table",
-    "sections": "counterweight.reporting.logs.sections:sections",
+    "table": "counterweight.reporting.pages.logs:table",
+    "page": "counterweight.reporting.pages.logs:PAGE",
 }
 _HERE = "counterweight.kinds.log"
 

@@ -53,13 +53,16 @@ MEASURES = {
     "spline_gap": {
         "label": "distance from the spline of all calibration rows",
         "better": "less",
-        "meaning": "Largest distance of the calibration curve from that of all rows.",
+        "meaning": "Mean distance of the calibration curve of the kept rows from that of all rows.",
     },
     "predictions_out_of_range": {
-        "label": "predictions beyond the calibration rows",
-        "digits": 0,
+        "label": "predictions outside 0 and 1",
+        "unit": "share",
+        "better": "less",
+        "percent": True,
         "counted": True,
-        "meaning": "Test rows whose score is outside of what the calibration saw.",
+        "meaning": "Share of training rows whose raw prediction is outside 0 and 1; it is moved to "
+        "the nearer.",
     },
     "rows_bought": {
         "label": "rows bought",

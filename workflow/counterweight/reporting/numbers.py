@@ -40,10 +40,11 @@ class Estimate(NamedTuple):
         return not math.isnan(self.low)
 
     def times(self, factor):
-        """The same in another unit."""
-        numbers = [factor * value for value in self]
-        numbers[4] = self.n
-        return Estimate(*numbers)
+        """The same in another unit; a negative factor turns it round."""
+        mean, sd, low, high, _, least, greatest = (factor * value for value in self)
+        if factor < 0:
+            sd, low, high, least, greatest = -sd, high, low, greatest, least
+        return Estimate(mean, sd, low, high, self.n, least, greatest)
 
 
 def summarised(rows, test_share, keys):
@@ -108,7 +109,10 @@ class StudyNumbers:
         self._places = {}
         for key in self._known:
             self._places.setdefault(key[:3], []).append(key[3:])
-        self._positions = None
+        self._positions = self._by_metric = None
+        self._by_source = {}
+        for (name, of, what), places in self._places.items():
+            self._by_source.setdefault(name, []).append((of, what, places))
         self._printed = {
             self._key(entry["source"], entry["metric"], entry["target"], entry): entry["value"]
             for entry in printed
@@ -231,8 +235,8 @@ class StudyNumbers:
         """Settings of a method that were measured, by the numbers in them."""
         known = {
             place[PLACE.index("setting")]
-            for (name, of, what), places in self._places.items()
-            if name == source and metric in (None, what) and target in (None, of)
+            for of, what, places in self._by_source.get(source, ())
+            if metric in (None, what) and target in (None, of)
             for place in places
         }
         return sorted(known, key=_by_numbers)
@@ -267,7 +271,9 @@ class StudyNumbers:
 
     def rows(self, source, metric, target=None):
         """Rows of one metric of one source."""
-        rows = self.metrics[(self.metrics["source"] == source) & (self.metrics["metric"] == metric)]
+        if self._by_metric is None:
+            self._by_metric = self.metrics.groupby(["source", "metric"], sort=False).indices
+        rows = self.metrics.iloc[self._by_metric.get((source, metric), [])]
         return rows if target is None else rows[rows["target"] == target]
 
     def means_by(self, column, source, metric, target=None):

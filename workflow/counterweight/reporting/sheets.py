@@ -165,6 +165,23 @@ def given(what, numbers):
     return what(numbers) if callable(what) else what
 
 
+@dataclass(frozen=True)
+class Holds:
+    """What an interval should hold: within where it does, beyond where it does not.
+
+    For `limit` and `says` see `Bound`.
+    """
+
+    limit: float
+    says: str
+
+    def judge(self, estimate):
+        """``within``, ``beyond``; "" where there is no interval."""
+        if not estimate.bounded:
+            return ""
+        return "within" if estimate.low <= self.limit <= estimate.high else "beyond"
+
+
 # Lines.
 
 
@@ -230,6 +247,11 @@ def told(estimate, measure, places=None, sign=False):
     scaled = estimate.times(factor)
     text = number(scaled.mean, places, sign=sign) + (unit if estimate.known else "")
     return text, interval(scaled.low, scaled.high, places)
+
+
+def in_words(estimate, measure, sign=False):
+    """`told` in one text, for sentences."""
+    return " ".join(filter(None, told(estimate, measure, sign=sign)))
 
 
 def told_in(measure, difference=False):
@@ -378,4 +400,4 @@ def _note(sheet, numbers, columns, lines):
     parts += [column.bound.says for column in columns if column.bound]
     if any(line.mark == "oracle" for line in lines):
         parts.append("† sees what is hidden from all others: a bound, not a competitor.")
-    return " ".join(part for part in parts if part)
+    return " ".join(dict.fromkeys(part for part in parts if part))

@@ -59,6 +59,7 @@ OPTIONS = {
         "description": "Probability with which a deviation may pass the bound.",
     },
 }
+PAGE = "counterweight.reporting.pages.subsampling:PAGE"
 LABEL = "AUC of a fixed ranker on subsampled rows"
 
 #: Numbers in one block of resamples.

@@ -75,7 +75,7 @@ MEASURES = {
         "label": "rows without support",
         "digits": 0,
         "counted": True,
-        "meaning": "Rows in which the policy takes an action that the log never takes.",
+        "meaning": "Logged rows with an action that the policy never takes there.",
     },
     "largest_weight": {"label": "largest weight", "meaning": "Largest weight after the cap."},
 }

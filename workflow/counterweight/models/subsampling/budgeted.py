@@ -58,6 +58,7 @@ OPTIONS = {
     },
     **LEAF,
 }
+PAGE = "counterweight.reporting.pages.subsampling:PAGE"
 LABEL = "Tree, {share}"
 VALUE_LABELS = {
     "share": {

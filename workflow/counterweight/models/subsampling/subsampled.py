@@ -62,6 +62,7 @@ OPTIONS = {
     },
     **LEAF,
 }
+PAGE = "counterweight.reporting.pages.subsampling:PAGE"
 LABEL = "{learner}, {correction}"
 VALUE_LABELS = {
     "learner": {

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page import blocks
 from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
-from counterweight.reporting.wording import capital, listing, number
+from counterweight.reporting.wording import capital, listing, number, percent
 
 #: Populations in print.
 #: Colours of small charts; the same as in `counterweight.reporting.charts.style`.
@@ -169,14 +169,16 @@ def _a(noun):
 
 def everything(numbers, shown=()):
     """Every declared measure of methods, setting by setting, that no other sheet has shown."""
+    lines = list(each_setting(numbers))
     metrics = [
         metric
         for metric in (numbers.plan.get("measures") or {})
         if metric not in shown
+        and numbers.measured(metric)
         and any(
             numbers.get(line.source, metric, target, **line.place).known
             for target in (*numbers.plan["targets"], "train", "test")
-            for line in each_setting(numbers)
+            for line in lines
         )
     ]
     targets = [*numbers.plan["targets"], "train", "test"]
@@ -320,10 +322,12 @@ def default_question(numbers):
 
 
 def _tables(sheets, numbers, context):
-    for rank, sheet in enumerate(sheets):
-        table = build(sheet, numbers, context.reasons, None if rank else context.csv)
+    csv = context.csv
+    for sheet in sheets:
+        table = build(sheet, numbers, context.reasons, csv)
         if table is not None:
             yield table
+            csv = None
 
 
 def _trust(parts, numbers, context):
@@ -349,15 +353,15 @@ def _shown(page, numbers):
 
 
 def _counted(numbers):
-    """Counts that must not be hidden: of measures that declare so."""
+    """What must not be hidden, of measures that declare so: totals of counts, means of shares."""
     for metric, declared in (numbers.plan.get("measures") or {}).items():
-        if not declared.get("counted"):
+        if not declared.get("counted") or not numbers.measured(metric):
             continue
-        some = [
-            (numbers.label(one["id"]), known)
-            for one in numbers.methods()
-            if (known := numbers.get(one["id"], metric)).known and known.mean > 0
-        ]
+        measure, some = numbers.measure(metric), []
+        for one in numbers.methods():
+            values = numbers.rows(one["id"], metric, numbers.plan["targets"][0])["value"]
+            if values.sum() > 0:
+                size = percent(values.mean()) if measure.percent else number(values.sum(), 0)
+                some.append(f"{numbers.label(one['id'])} ({size})")
         if some:
-            names = listing(f"{label} ({number(known.mean, 1)})" for label, known in some)
-            yield blocks.Sentence(f"{capital(numbers.measure(metric).label)}: {names}.", "quiet")
+            yield blocks.Sentence(f"{capital(measure.label)}: {listing(some)}.", "quiet")

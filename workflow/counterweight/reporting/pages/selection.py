@@ -107,6 +107,7 @@ def answer(numbers):
     target = numbers.plan["targets"][0]
     more.append(_of_bound(numbers, metric, target))
     more.append(_floor(numbers, target) if metric == "accuracy" else "")
+    more += kept(numbers)
     return Answer(made.sentence, tuple(filter(None, more)), made.cards)
 
 
@@ -329,6 +330,19 @@ def sizes(numbers):
     if parts:
         splits = count(numbers.plan["repeats"], "random split")
         yield f"{capital(listing(parts))} rows in each of {splits}."
+
+
+def kept(numbers):
+    """That test rows lost zeros, and what is left of them."""
+    rate = numbers.plan.get("keep_rate") or 1.0
+    if rate >= 1:
+        return
+    worth = numbers.get(numbers.main or "", "effective_rows").mean
+    left = "" if math.isnan(worth) else f" They are worth {number(worth, 0)} rows of equal weight."
+    yield (
+        f"Of the test rows of outcome zero only a share l = {rate:g}, drawn at random, is left; "
+        f"each counts {number(1 / rate, 0)} times.{left}"
+    )
 
 
 TRUST = (missing_at_random, WEIGHTS, SELECTORS, fits, sizes)

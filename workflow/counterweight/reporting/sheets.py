@@ -150,6 +150,8 @@ class Sheet:
     note : str or callable
     fold : bool or None
         Whether it is folded; None: if it is long.
+    best : bool
+        Whether the best line of the first column is marked: not where lines are no rivals.
     """
 
     caption: str | Callable
@@ -158,6 +160,7 @@ class Sheet:
     first: str = "Method"
     note: str | Callable = ""
     fold: bool | None = None
+    best: bool = True
 
 
 def given(what, numbers):
@@ -230,6 +233,11 @@ def told(estimate, measure, places=None, sign=False):
     scaled = estimate.times(factor)
     text = number(scaled.mean, places, sign=sign) + (unit if estimate.known else "")
     return text, interval(scaled.low, scaled.high, places)
+
+
+def in_words(estimate, measure, sign=False):
+    """`told` in one text, for sentences."""
+    return " ".join(filter(None, told(estimate, measure, sign=sign)))
 
 
 def told_in(measure, difference=False):
@@ -310,7 +318,7 @@ def build(sheet, numbers, reasons=None, csv=None):
     columns = list(given(sheet.columns, numbers))
     made = [list(_cells(column, numbers, lines)) for column in columns]
     kept = [rank for rank, cells in enumerate(made) if any(cell.text != "–" for cell in cells)]
-    best = _best(columns[kept[0]], numbers, lines) if kept else None
+    best = _best(columns[kept[0]], numbers, lines) if kept and sheet.best else None
     rows = []
     for place, line in enumerate(lines):
         cells = tuple(made[rank][place] for rank in kept)
@@ -378,4 +386,4 @@ def _note(sheet, numbers, columns, lines):
     parts += [column.bound.says for column in columns if column.bound]
     if any(line.mark == "oracle" for line in lines):
         parts.append("† sees what is hidden from all others: a bound, not a competitor.")
-    return " ".join(part for part in parts if part)
+    return " ".join(dict.fromkeys(part for part in parts if part))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page import blocks
 from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
-from counterweight.reporting.wording import capital, listing, number
+from counterweight.reporting.wording import capital, listing, number, percent
 
 #: Populations in print.
 #: Colours of small charts; the same as in `counterweight.reporting.charts.style`.
@@ -349,15 +349,19 @@ def _shown(page, numbers):
 
 
 def _counted(numbers):
-    """Counts that must not be hidden: of measures that declare so."""
+    """What must not be hidden, of measures that declare so: totals of counts, means of shares.
+
+    Of several settings it is the largest.
+    """
+    table = numbers.summary.assign(total=numbers.summary["mean"] * numbers.summary["n"])
+    most = table[["mean", "total"]].groupby(["source", "metric"], sort=False).max()
+    sources = {"labels": "the data"} | {one["id"]: one["label"] for one in numbers.methods()}
     for metric, declared in (numbers.plan.get("measures") or {}).items():
-        if not declared.get("counted"):
-            continue
-        some = [
-            (numbers.label(one["id"]), known)
-            for one in numbers.methods()
-            if (known := numbers.get(one["id"], metric)).known and known.mean > 0
-        ]
+        measure, some = numbers.measure(metric), []
+        for source in sources if declared.get("counted") else ():
+            if (source, metric) in most.index and most.loc[(source, metric), "total"] > 0:
+                mean, total = most.loc[(source, metric)]
+                size = percent(mean) if measure.percent else number(total, 0)
+                some.append(f"{sources[source]} ({size})")
         if some:
-            names = listing(f"{label} ({number(known.mean, 1)})" for label, known in some)
-            yield blocks.Sentence(f"{capital(numbers.measure(metric).label)}: {names}.", "quiet")
+            yield blocks.Sentence(f"{capital(measure.label)}: {listing(some)}.", "quiet")

@@ -1,5 +1,7 @@
 """Made-up studies of balanced filtering: plan, metrics and files by the names of the contract."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import report_example as example
@@ -11,6 +13,7 @@ from counterweight.plan.measures import shared
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 
 FAMILY = "balanced_filtering"
+MEASURES = shared()
 SELECTORS = {
     "regression": "regression_proxy",
     "tree": "tree_proxy",
@@ -91,6 +94,7 @@ def study(name, source="download", repeats=3, **changes):
         "sheets": load("kind", "filter").PAGE,
         "keep_rate": 1.0,
         "columns": ["imbalance"],
+        "measures": MEASURES,
         "methods": [
             example.method(
                 one,
@@ -117,7 +121,14 @@ def study(name, source="download", repeats=3, **changes):
         ],
         "tables": [{"target": "general", "title": ""}],
         "figures": list(FIGURES),
-        "filter": {"group": list(classes), "target": None},
+        "main": "alpha_beta",
+        "filter": {
+            "group": list(classes),
+            "target": None,
+            "given": None,
+            "swept": {one: _option(one) for one in METHODS},
+            "limit": "alpha",
+        },
         "protocol": {"name": "filtering", "options": {}},
         **changes,
     }
@@ -129,7 +140,7 @@ def plan(source="download", repeats=3):
         "data_source": source,
         "version": "0.1",
         "seed": 1,
-        "measures": shared(),
+        "measures": MEASURES,
         "studies": {name: study(name, source, repeats) for name in GROUPS},
     }
 
@@ -192,9 +203,13 @@ def _labels(name, settings):
                 yield place | {"metric": "group_share", "part": group, "value": share}
 
 
+def _option(method):
+    return "alpha" if method.startswith(("alpha", "relaxed")) else "eta"
+
+
 def _settings(method):
-    trees = method.startswith(("alpha", "relaxed"))
-    option, grid = ("alpha", ALPHAS) if trees else ("eta", ETAS)
+    option, trees = _option(method), _option(method) == "alpha"
+    grid = ALPHAS if trees else ETAS
     return [(value, f"{option}={value:g}", value if trees else 1 - value) for value in grid]
 
 
@@ -203,7 +218,7 @@ def _records(name, method, repeat, rng):
     U = _uniform(sizes)
     start = float(np.linalg.norm(r - U))
     selector, _, fit, general = METHODS[method]
-    trees = method.startswith(("alpha", "relaxed"))
+    trees = _option(method) == "alpha"
     for value, setting, strength in _settings(method):
         disclosed = strength * (0.98 if trees else 0.9 * fit)
         floors = {}
@@ -245,7 +260,7 @@ def _records(name, method, repeat, rng):
 
 
 def _leaves(names, r, U, setting, strength, method):
-    count = LEAVES if strength and method.startswith(("alpha", "relaxed")) else 1
+    count = LEAVES if strength and _option(method) == "alpha" else 1
     for leaf in range(count):
         share = r + strength * (U - r) * (leaf / max(count - 1, 1))
         for target in ("train", "test"):
@@ -362,10 +377,30 @@ def measured(**sources):
     )
 
 
-def settings_of(name="adult_filter", methods=("alpha_beta",), **changes):
+def settings_of(name="adult_filter", methods=("alpha_beta",), given=None, target=None, **changes):
     settings = study(name, **changes)
     settings["methods"] = [one for one in settings["methods"] if one["id"] in methods]
+    settings["filter"] |= {"given": given, "target": target}
     return settings
+
+
+def renamed(settings, metrics, methods, groups):
+    """The same study with other ids of methods and other groups, by dicts of both."""
+    settings = copy.deepcopy(settings)
+    for one in settings["methods"]:
+        one |= {"id": methods[one["id"]], "label": methods[one["label"]]}
+    for key in ("main", "baseline"):
+        settings[key] = methods[settings[key]]
+    facts = settings["filter"]
+    facts["swept"] = {methods[name]: option for name, option in facts["swept"].items()}
+    if facts["given"]:
+        facts["given"] = facts["given"] | {"method": methods[facts["given"]["method"]]}
+    if facts["target"]:
+        facts["target"] = {groups[name]: share for name, share in facts["target"].items()}
+    of_methods = metrics["target"] != ""  # proxies may have the name of a method
+    source = metrics["source"].where(~of_methods, metrics["source"].replace(methods))
+    named = {column: metrics[column].replace(groups) for column in ("part", "variable")}
+    return settings, metrics.assign(source=source, **named)
 
 
 def small():

@@ -60,6 +60,12 @@ def test_verdicts_follow_the_numbers(deng, everything):
     assert after["B05"] == "depends", "a single run beyond its budget"
 
 
+def test_exact_identities_can_be_decided_from_one_repeat(deng):
+    plan = filters.plan(repeats=1)
+    verdicts = decide(deng[0], filters.metrics(plan), plan).set_index("id")["verdict"]
+    assert verdicts["B15"] == "holds" and verdicts["B16"] != "holds"
+
+
 def rules(**rule):
     return [
         {

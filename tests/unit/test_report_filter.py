@@ -1,29 +1,21 @@
-"""Sheets, sentences, figures and claims of studies of balanced filtering, by hand-made numbers."""
+"""Pages and tables of studies of balanced filtering, by hand-made numbers."""
 
-import copy
-import html as markup
-import re
-from pathlib import Path
+import math
 
-import numpy as np
+import pandas as pd
 import pytest
 import report_filter as filters
 from counterweight.evaluation.metrics.intervals import paired_interval
 from counterweight.files.tables import write_table
-from counterweight.plan.components import load
-from counterweight.reporting.charts.filters import frontier, heatmap, tree
-from counterweight.reporting.claim_files import load_claims
-from counterweight.reporting.claims import decide
-from counterweight.reporting.filters import sentences as filter_sentences
-from counterweight.reporting.filters import sheets as filter_sheets
-from counterweight.reporting.filters.tables import LAYOUT, FilterResults, main_method, setting_value
-from counterweight.reporting.page.report import build_report
-from counterweight.reporting.page.results import StudyResults
-from counterweight.reporting.page.style import svg_text
-from counterweight.reporting.page.tables import all_tables
+from counterweight.plan import config
+from counterweight.reporting import filter_settings, sheets
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page import blocks
+from counterweight.reporting.page.plan import report_plan
+from counterweight.reporting.page.study import StudyContext, study_page
+from counterweight.reporting.pages import filters as page
 
-CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "deng_2023.yaml"
-STUDIES = ("adult_filter", "bank_filter", "adult_filter_two", "bank_filter_target")
+GIVEN = {"method": "alpha_beta", "setting": "alpha=0.2", "repeat": 0}
 
 
 @pytest.fixture(scope="module")
@@ -32,65 +24,118 @@ def everything():
     return plan, filters.metrics(plan)
 
 
-@pytest.fixture(scope="module")
-def deng():
-    return load_claims([CLAIMS])
-
-
 @pytest.fixture
 def small():
     return filters.small()
 
 
-def cells_of(sheet, label):
-    return next(row["cells"] for row in sheet["rows"] if row["label"] == label)
+def numbers_of(metrics, settings=None, name="s", printed=()):
+    return StudyNumbers(name, settings or filters.settings_of(), metrics, printed=printed)
 
 
-def test_the_values_of_settings_are_read():
-    assert setting_value("alpha=0.05") == ("alpha", 0.05) and setting_value("eta=1") == ("eta", 1.0)
-    assert setting_value("everyone") is None and setting_value("alpha=0.1,eta=0") is None
+def cells(sheet, numbers, reasons=None):
+    """``{(row, head): Cell}`` of a sheet."""
+    table = sheets.build(sheet, numbers, reasons)
+    heads = [head.text for head in table.head[1:]]
+    return {
+        (row.label, head): cell
+        for row in table.rows
+        for head, cell in zip(heads, row.cells, strict=bool(row.cells))
+    }
 
 
-def test_intervals_are_those_of_every_other_table(small):
-    found = FilterResults(small, filters.settings_of())
-    one = found.get("alpha_beta", "imbalance", "test", "alpha=0.2")
-    assert one[:1] + one[2:5] == pytest.approx((*paired_interval([0.3, 0.4], 1 / 3), 2))
-    assert (one.least, one.greatest) == (0.3, 0.4)
-    assert not found.get("alpha_beta", "imbalance", "test", "alpha=0.3").known
+def page_of(numbers, **context):
+    return study_page(page.PAGE, numbers, StudyContext(path="x.html", **context))[0]
+
+
+def sentences(made):
+    parts = [*made.blocks, *(block for section in made.sections for block in section.blocks)]
+    return [part.text for part in parts if isinstance(part, blocks.Sentence)]
+
+
+def test_the_answer_is_of_the_filter_that_is_given_away(small):
+    told = page.answer(numbers_of(small, filters.settings_of(given=GIVEN | {"repeat": 1})))
+    assert "no change beyond chance" in told.sentence, "two repeats cannot tell"
+    assert "from 0.500 to 0.350" in told.sentence and told.sentence.endswith("is 0.250.")
+    text = " ".join(told.more)
+    assert "its limit is 0.2: open whether it is kept" in text
+    assert "split 1" in text and "imbalance 0.400, disclosivity 0.240" in text
+    cards = {card.label: card for card in told.cards}
+    low, high = paired_interval([0.3, 0.4], 1 / 3)[1:]
+    imbalance = cards["Imbalance, test rows"]
+    assert imbalance.value == "0.350" and imbalance.interval == sheets.interval(low, high, 3)
+    assert cards["Disclosivity, test rows"].grade == "open"
+    assert cards["Accepted"].value == "50.0 %"
+    assert cards["Change of accuracy"].value == "−1.0"
+
+
+def test_the_answer_names_another_filter_where_another_is_given_away(everything):
+    plan, metrics = everything
+    settings = plan["studies"]["bank_filter"]
+    given = {"method": "relaxed_deep", "setting": "alpha=0.4", "repeat": 2}
+    for facts, words in (({}, "Alpha_beta, α = 0.2"), ({"given": given}, "Relaxed_deep, α = 0.4")):
+        numbers = numbers_of(
+            metrics, settings | {"filter": settings["filter"] | facts}, "bank_filter"
+        )
+        assert page.answer(numbers).sentence.startswith(words)
+        lines = [line.label for line in filter_settings.each_at_middle(numbers)]
+        assert words.lower() in lines
+        assert any(line.startswith("naive_tree, η = 0") for line in lines), "as it was trained"
+    assert "relaxed, α = 0.4" in lines, "methods are compared at the limit of what is given away"
+
+
+def test_without_its_results_the_answer_is_of_another_filter(small):
+    settings = filters.settings_of(
+        methods=("relaxed", "alpha_beta"), given=GIVEN | {"method": "relaxed"}
+    )
+    told = page.answer(numbers_of(small, settings))
+    assert told.sentence.startswith("Alpha_beta") and "relaxed, has no result" in told.more[-1]
+    assert page.answer(numbers_of(small.iloc[:0])) is None
 
 
 def test_known_numbers_stand_in_their_cells(small):
-    found = FilterResults(small, filters.settings_of())
-    sheet = filter_sheets.overview_sheet(found, {})
-    cells = cells_of(sheet, "(α,β)-proxy, α = 0.2")
-    shown = dict(zip(sheet["head"][1:], cells, strict=True))
-    assert shown["Imbalance, train"]["text"] == "0.250"
-    assert shown["Imbalance, test"]["text"] == "0.350"
-    assert [cell["text"] for cell in (cells[1], cells[3])] == ["0.250", "0.250"], "floors"
-    # From 0.5 to the floor 0.25, 0.15 of 0.25 are gone: fair. 0.23 is 0.03 beyond alpha: fair.
-    assert (shown["Way to it"]["text"], shown["Way to it"]["grade"]) == ("60 %", "fair")
-    assert (shown["Beyond"]["text"], shown["Beyond"]["grade"]) == ("+0.030", "fair")
-    assert shown["Accepted"]["text"] == "50.0 %" and shown["Rows collected"]["text"] == "500"
-    assert shown["Leaves"]["text"] == "3.5"
-    assert "before filtering 0.500 on training rows and 0.500 on test rows" in sheet["note"]
+    known = cells(page.OVERVIEW, numbers_of(small))
+    row = {head: cell for (label, head), cell in known.items() if label == "alpha_beta, α = 0.2"}
+    assert float(row["Imbalance, test rows"].text) == 0.35
+    assert float(row["Floor"].text) == 0.25
+    # From 0.5 to the floor 0.25: 0.2 of 0.25 in one split, 0.1 in the other.
+    assert row["Way to the floor"].text == "60 %"
+    assert (row["Beyond its limit"].text, row["Beyond its limit"].grade) == ("0.030", "open")
+    assert row["Accepted"].text == "50.00 %"
+    assert float(row["Rows accepted, training"].text) == 500
+    known = cells(page.OTHERS, numbers_of(small))
+    assert float(known["α = 0.2", "Imbalance, training rows"].text) == 0.25
+    assert float(known["α = 0.2", "Leaves"].text) == 3.5
 
 
-@pytest.mark.parametrize(
-    ("way", "over", "grades"),
-    [(0.7, 0.01, ("good", "good")), (0.5, 0.04, ("fair", "fair")), (0.1, 0.06, ("poor", "poor"))],
-)
-def test_grades_go_by_the_way_to_the_floor_and_by_the_budget(way, over, grades):
-    assert (filter_sheets.way_grade(way), filter_sheets.over_grade(over)) == grades
+def test_a_limit_is_kept_broken_or_open_by_the_interval(small):
+    rows = (small["metric"] == "disclosivity") & (small["setting"] == "alpha=0.2")
+    rows &= small["target"] == "test"
+    for values, grade in (((0.1, 0.11), "within"), ((0.3, 0.3001), "beyond"), ((0.1, 0.4), "open")):
+        changed = small.copy()
+        changed.loc[rows, "value"] = values
+        known = cells(page.OVERVIEW, numbers_of(changed))
+        assert known["alpha_beta, α = 0.2", "Beyond its limit"].grade == grade
 
 
-def test_a_budget_of_zero_leaves_no_way_to_go(small):
-    found = FilterResults(small, filters.settings_of())
-    assert np.isnan(found.way("alpha_beta", "alpha=0", "test"))
-    assert filter_sheets.way_grade(np.nan) == ""
+def test_methods_without_a_limit_promise_nothing(everything):
+    plan, metrics = everything
+    numbers = numbers_of(metrics, plan["studies"]["bank_filter"], "bank_filter")
+    known = cells(page.OVERVIEW, numbers)
+    assert known["qp_tree, η = 0", "Beyond its limit"].text == "–"
+    assert known["alpha_beta, α = 0.2", "Beyond its limit"].grade
+    lines = list(page.BOUNDS.lines(numbers))
+    assert lines and all(line.place["setting"].startswith("alpha=") for line in lines)
+
+
+def test_no_room_between_no_filter_and_the_floor_is_no_way_to_go(small):
+    line = sheets.Line("alpha_beta", "", {"setting": "alpha=0"})
+    assert not page.way(numbers_of(small), line).known
 
 
 def test_groups_are_told_before_and_after_with_figures_in_print(small):
     entry = {
+        "study": "s",
         "source": "alpha_beta",
         "setting": "alpha=0.2",
         "part": "b",
@@ -98,288 +143,215 @@ def test_groups_are_told_before_and_after_with_figures_in_print(small):
         "target": "test",
         "value": 4.5,
     }
-    sheet = filter_sheets.groups_sheet(FilterResults(small, filters.settings_of(), [entry]))
-    texts = [cell["text"] for cell in cells_of(sheet, "b")]
-    assert texts == ["50.0 %", "20.00 %", "20.00 %", "40.00", "40.00", "× 2.00"]
-    assert cells_of(sheet, "b")[-1]["bracket"] == "in print × 4.5"
-
-
-def test_the_classifier_stands_beside_one_of_all_rows(small):
-    found = FilterResults(small, filters.settings_of())
-    sheet = filter_sheets.classifier_sheet(found)
-    assert [row["label"] for row in sheet["rows"]] == ["All training rows", "α = 0.2"]
-    texts = [cell["text"] for cell in sheet["rows"][1]["cells"]]
-    assert texts == ["84.0", "−1.0", "74.0", "−1.0", "b", "500"]
-    assert sheet["rows"][1]["cells"][1]["grade"] == "fair"
-    text = filter_sentences.classifier_sentence(found)
-    assert "right on 84.0 % of the test rows, −1.0 points against training on everyone (fair)" in (
-        text
-    )
-
-
-def test_a_bound_that_says_nothing_is_called_vacuous(small):
-    found = FilterResults(small, filters.settings_of())
-    assert filter_sheets.vacuous(found, "alpha_beta", "alpha=0.2") == ["disclosivity", "imbalance"]
-    sheet = filter_sheets.bound_sheet(found)
-    assert sheet["rows"][0]["cells"][-1]["text"] == "nothing on disclosivity and imbalance"
-    assert "vacuous at every setting" in filter_sentences.bound_sentence(found)
-    tight = small.copy()
-    tight.loc[tight["metric"] == "bound_disclosivity", "value"] = 0.21
-    text = filter_sentences.bound_sentence(FilterResults(tight, filters.settings_of()))
-    assert "broken by (α,β)-proxy at α = 0.2 (disclosivity)" in text
-
-
-def test_a_tree_beyond_its_budget_is_reported(small):
-    text = filter_sentences.disclosure_sentence(FilterResults(small, filters.settings_of()))
-    assert text.startswith("On training rows no tree discloses more than its α")
-    assert "at most 0.030 above it ((α,β)-proxy, α = 0.2; fair)" in text
-    worse = small.copy()
-    rows = (worse["metric"] == "disclosivity") & (worse["target"] == "train")
-    worse.loc[rows & (worse["setting"] == "alpha=0.2") & (worse["repeat"] == 1), "value"] = 0.25
-    text = filter_sentences.disclosure_sentence(FilterResults(worse, filters.settings_of()))
-    assert "exceeds α by up to 0.0500" in text, "the worst repeat, not the mean"
-
-
-def test_attribute_classifiers_are_named(everything):
-    plan, metrics = everything
-    settings = plan["studies"]["bank_filter"]
-    found = FilterResults(metrics[metrics["study"] == "bank_filter"], settings)
-    text = filter_sentences.attribute_sentence(found)
-    assert "train a classifier of the attribute" in text and "QP tree 0.720" in text
-    assert "η = 0" in text
+    known = cells(page.GROUPS, numbers_of(small, printed=[entry]))
+    row = {head: cell.text for (label, head), cell in known.items() if label == "b"}
+    assert row["Wanted"] == "50.00 %" and row["Before, test rows"] == "20.00 %"
+    assert row["Accepted, test rows"] == row["Accepted, training rows"] == "40.00 %"
+    assert float(row["Gain, test rows"]) == 2 and float(row["In print"]) == 4.5
 
 
 def test_the_wanted_shares_are_equal_within_a_class_or_as_told(everything):
     plan, metrics = everything
-    two = FilterResults(
-        metrics[metrics["study"] == "adult_filter_two"], plan["studies"]["adult_filter_two"]
-    )
-    assert two.share_wanted("race=White") == pytest.approx(1 / 5)
-    assert two.share_wanted("sex=Male") == pytest.approx(1 / 2)
-    settings = filters.settings_of(
-        "bank_filter", filter={"group": ["job"], "target": {"student": 0.3}}
-    )
-    one = FilterResults(metrics[metrics["study"] == "bank_filter"], settings)
-    assert one.share_wanted("student") == 0.3 and one.share_wanted("retired") == 0.0
+
+    def share(numbers, part):
+        return filter_settings.wanted(numbers, sheets.Line("", "", {"part": part})).mean
+
+    two = numbers_of(metrics, plan["studies"]["adult_filter_two"], "adult_filter_two")
+    assert share(two, "race=White") == pytest.approx(1 / 5)
+    assert share(two, "sex=Male") == pytest.approx(1 / 2)
+    headings = [line.group for line in page.group_lines(two) if line.group]
+    assert headings == ["race", "sex"]
+    settings = filters.settings_of("bank_filter", target={"student": 0.3})
+    one = numbers_of(metrics, settings, "bank_filter")
+    assert share(one, "student") == 0.3 and share(one, "retired") == 0.0
 
 
-def test_the_start_is_that_of_the_labels_whatever_the_target(small):
-    # The labels measure the distance from the study's target, whatever settings there are.
-    other = small.copy()
-    other.loc[(other["metric"] == "imbalance") & (other["setting"] == "alpha=0"), "value"] = 0.7
-    aimed = filters.settings_of(filter={"group": ["x"], "target": {"a": 1.0}})
-    assert FilterResults(other, aimed).start("test").mean == 0.5
+def test_the_classifier_stands_beside_one_of_all_rows(small):
+    known = cells(page.CLASSIFIERS, numbers_of(small))
+    assert list(dict.fromkeys(label for label, _ in known)) == [
+        "All training rows",
+        "alpha_beta, α = 0.2",
+    ]
+    change = known["alpha_beta, α = 0.2", "Change, points"]
+    assert (change.text, change.grade) == ("−1.0", "beyond"), "more than half a point lost"
+    assert known["All training rows", "Change, points"].text == "–"
+
+
+def test_a_tree_beyond_its_limit_in_training_is_told(small):
+    text = next(iter(page.trust(numbers_of(small))))
+    assert "all filters keep to their limits in every split" in text
+    worse = small.copy()
+    rows = (worse["metric"] == "disclosivity") & (worse["target"] == "train")
+    worse.loc[rows & (worse["setting"] == "alpha=0.2") & (worse["repeat"] == 1), "value"] = 0.25
+    text = next(iter(page.trust(numbers_of(worse))))
+    assert "alpha_beta, α = 0.2 tells 0.050 more" in text, "the worst split, not the mean"
+
+
+def test_samples_of_hardly_any_rows_and_rows_left_out_are_told(small):
+    few = small.copy()
+    few.loc[few["metric"] == "collected", "value"] = 12.0
+    known = cells(page.OVERVIEW, numbers_of(few))
+    assert known["alpha_beta, α = 0.2", "Rows accepted, training"].grade == "beyond"
+    dropped = filters.measured(labels=filters.at("rows_dropped", [7.0, 9.0]))
+    made = page_of(numbers_of(pd.concat([few, dropped])))
+    assert any(text == "Rows left out: the data (16)." for text in sentences(made))
+
+
+def test_methods_are_compared_at_equal_disclosivity(everything):
+    plan, metrics = everything
+    numbers = numbers_of(metrics, plan["studies"]["bank_filter"], "bank_filter")
+    for name in ("relaxed", "qp_tree"):
+        least = page.within(0.2)(numbers, sheets.Line(name, "")).mean
+        means = metrics[
+            (metrics["study"] == "bank_filter")
+            & (metrics["source"] == name)
+            & (metrics["target"] == "test")
+            & metrics["metric"].isin(["imbalance", "disclosivity"])
+        ].pivot_table(index="setting", columns="metric", values="value")
+        assert least == pytest.approx(means.loc[means["disclosivity"] <= 0.2, "imbalance"].min())
 
 
 def test_failed_methods_keep_a_row_with_the_reason(small):
     settings = filters.settings_of(methods=("alpha_beta", "qp_tree"))
-    sheet = filter_sheets.overview_sheet(FilterResults(small, settings), {"qp_tree": "no memory"})
-    row = next(row for row in sheet["rows"] if row["label"] == "QP tree")
-    assert row["failed"] and row["reason"] == "no memory"
-    failures = [
-        {
-            "study": "s",
-            "source": "qp_tree",
-            "stage": "train",
-            "log": "",
-            "reason": "ERROR: no memory",
-        }
+    numbers = numbers_of(small, settings)
+    reasons = {"qp_tree": "no memory", "alpha_beta": "no result was found"}
+    rows = sheets.build(page.OVERVIEW, numbers, reasons).rows
+    assert [(row.label, row.mark, row.reason) for row in rows[:1]] == [
+        ("qp_tree", "failed", "no memory")
     ]
-    table = all_tables(small, {"studies": {"s": settings}}, (), failures)["s", "general"]
+    assert [row.label for row in sheets.build(page.EQUAL, numbers, reasons).rows] == ["alpha_beta"]
+    table = page.table(numbers, "general", reasons.get)
     failed = table[table["status"] == "failed"]
     assert failed["method"].tolist() == ["qp_tree"] and failed["reason"].tolist() == ["no memory"]
 
 
-def test_a_study_without_any_result_is_a_page_of_reasons(deng):
-    plan = filters.plan()
-    metrics = filters.metrics(plan).iloc[:0]
-    failures = [
-        {
-            "study": name,
-            "source": "",
-            "stage": "label",
-            "log": "",
-            "affects": [],
-            "reason": "ERROR: the group has one value",
-        }
-        for name in STUDIES
-    ]
-    decided = decide(deng[0], metrics, plan, failures)
-    assert set(decided["verdict"]) == {"cannot be tested"}
-    page = build_report(plan, metrics, decided, failures)
-    assert page.count("the group has one value") >= len(filters.METHODS)
+def test_a_study_without_any_result_is_a_page(small):
+    made = page_of(numbers_of(small.iloc[:0]), reasons={"alpha_beta": "the group has one value"})
+    assert "Nothing was measured" in made.blocks[0].text
 
 
-def test_the_table_holds_every_setting_in_order(everything, tmp_path):
+def test_the_table_holds_every_number_of_every_setting_in_order(everything, tmp_path):
     plan, metrics = everything
-    table = all_tables(metrics, plan)["bank_filter", "general"]
-    assert tuple(table.columns) == LAYOUT
+    numbers = numbers_of(metrics, plan["studies"]["bank_filter"], "bank_filter")
+    table = page.table(numbers, "general", dict().get)
+    assert tuple(table.columns) == page.LAYOUT
     rows = table.query("method == 'relaxed' and metric == 'imbalance' and target == 'test'")
     assert rows["setting"].tolist() == [f"alpha={alpha:g}" for alpha in filters.ALPHAS]
     assert table["method"].drop_duplicates().tolist() == list(filters.METHODS)
+    own = metrics[(metrics["study"] == "bank_filter") & (metrics["source"] == "relaxed")]
+    own = own[(own["metric"] == "imbalance") & (own["target"] == "test")]
+    values = own[own["setting"] == "alpha=0.3"]["value"]
+    row = rows[rows["setting"] == "alpha=0.3"].iloc[0]
+    assert row["mean"] == pytest.approx(values.mean()) and row["sd"] == pytest.approx(values.std())
+    assert (row["low"], row["high"]) == pytest.approx(paired_interval(values, 1 / 3)[1:])
+    assert row["n"] == 3
     write_table(tmp_path / "t.parquet", table)
 
 
-def text_of(page):
-    return markup.unescape(
-        re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
+@pytest.mark.parametrize("name", filters.GROUPS)
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_every_study_has_a_whole_page(name, repeats, everything):
+    plan, metrics = everything
+    settings = plan["studies"][name] | {"repeats": repeats}
+    numbers = numbers_of(metrics[metrics["repeat"] < repeats], settings, name)
+    made = page_of(numbers)
+    assert [section.heading for section in made.sections] == [
+        "Results",
+        "How far to trust it",
+        "Details",
+    ]
+    assert made == page_of(numbers)
+    assert "nan" not in repr(made)
+    intervals = [
+        cell.bracket
+        for section in made.sections
+        for table in section.blocks
+        if isinstance(table, blocks.Table)
+        for row in table.rows
+        for cell in row.cells
+        if cell.bracket
+    ]
+    if repeats > 1:
+        assert intervals
+
+
+def test_names_decide_nothing(everything):
+    plan, metrics = everything
+    settings = plan["studies"]["bank_filter"]
+    settings = settings | {"filter": settings["filter"] | {"given": GIVEN}}
+    metrics = metrics[metrics["study"] == "bank_filter"]
+    methods = {name: f"«{place}»" for place, name in enumerate(reversed(filters.METHODS))}
+    groups = {name: f"‹{place}›" for place, name in enumerate(filters.JOBS)}
+    labeled = settings | {
+        "methods": [one | {"label": f"<{one['id']}>"} for one in settings["methods"]]
+    }
+    before = repr(page_of(numbers_of(metrics, labeled, "bank_filter")))
+    other = filters.renamed(settings, metrics, methods, groups)
+    after = repr(page_of(numbers_of(other[1], other[0], "bank_filter")))
+    for old, new in methods.items():
+        assert new in after
+        after = after.replace(new, f"<{old}>")
+    for old, new in groups.items():
+        assert new in after
+        after = after.replace(new, old)
+    assert after == before
+
+
+#: As in the README: one tree with few limits, no classifier, no noise.
+OWN = {
+    "dataset": "own_table",
+    "test_share": 1 / 3,
+    "features": {"recipe": "one_hot", "drop": ["group"]},
+    "outcome": {"rule": "no_outcome"},
+    "labeling": {"rule": "sensitive", "group": ["group"]},
+    "targets": ["general"],
+    "evaluation": {"protocol": "filtering"},
+    "selection": [
+        {"selector": "tree_proxy", "name": "tree"},
+        {"selector": "split_tree", "name": "split", "alphas": [0.0, 0.1, 0.2]},
+    ],
+    "weighting": [{"weighting": "quadratic"}],
+    "models": [
+        {"model": "balanced_filter", "name": "plain", "weights": "quadratic", "selector": "tree"},
+        {"model": "balanced_filter", "name": "mine", "weights": "quadratic", "selector": "split"},
+    ],
+}
+
+
+def own_plan(tmp_path, **changes):
+    (tmp_path / "mine.csv").write_text("age,group\n1,a\n2,b\n")
+    datasets = {"own_table": {"path": str(tmp_path / "mine.csv")}}
+    plan = config.resolve({"studies": {"s": OWN | changes}, "datasets": datasets})
+    return report_plan(plan)["studies"]["s"]
+
+
+def test_a_filter_of_ones_own_table_has_a_page_about_it(tmp_path):
+    own = own_plan(tmp_path, filter={"method": "mine", "setting": "alpha=0.1"})
+    assert own["filter"]["swept"] == {"plain": "", "mine": "alpha"}
+    assert own["main"] == "mine" == own_plan(tmp_path)["main"], "given away, or with a limit"
+    given = {"method": "plain", "setting": ""}
+    assert own_plan(tmp_path, filter=given)["main"] == "plain"
+    rows = filters.small()
+    rows = rows[~rows["metric"].str.startswith("accuracy") & (rows["setting"] != "everyone")]
+    mine = rows.assign(
+        source=rows["source"].replace("alpha_beta", "mine"),
+        setting=rows["setting"].replace("alpha=0.2", "alpha=0.1"),
     )
-
-
-def test_the_page_tells_the_family(everything, deng):
-    plan, metrics = everything
-    page = build_report(plan, metrics, decide(deng[0], metrics, plan), (), {}, deng[1])
-    text = text_of(page)
-    for words in (
-        "Balanced samples without asking for the group",
-        "Before filtering the imbalance is 0.252",
-        "The proxies near α = 0.2",
-        "Shares of the groups before and after filtering",
-        "Disclosivity, α",
-        "Acceptance rate",
-        "vacuous",
-        "in print × 4.5",
-    ):
-        assert words in text, words
-    assert "nan" not in re.sub(r"[a-z]*nan[a-z]+|[a-z]+nan", "", text.lower())
-    assert page == build_report(plan, metrics, decide(deng[0], metrics, plan), (), {}, deng[1])
-
-
-def test_one_repeat_gives_no_intervals_but_a_page(deng):
-    plan = filters.plan(repeats=1)
-    metrics = filters.metrics(plan)
-    decided = decide(deng[0], metrics, plan).set_index("id")
-    assert decided.loc["B15", "verdict"] == "holds", "exact identities need one repeat"
-    assert decided.loc["B16", "verdict"] == "cannot be tested"
-    sheet = filter_sheets.overview_sheet(
-        FilterResults(metrics[metrics["study"] == "adult_filter"], plan["studies"]["adult_filter"]),
-        {},
+    made = page_of(numbers_of(mine, own))
+    label = next(one["label"] for one in own["methods"] if one["id"] == "mine")
+    assert made.blocks[0].text.startswith(f"{label}, α = 0.1 ") and "over group" in made.lead
+    # A tree without any setting promises nothing.
+    plain = mine[mine["setting"] != "alpha=0"].replace(
+        {"setting": {"alpha=0.1": ""}, "source": {"mine": "plain"}}
     )
-    assert all(cell["bracket"] == "" for row in sheet["rows"] for cell in row["cells"])
-    assert "0.736" in build_report(plan, metrics, decide(deng[0], metrics, plan))
+    made = page_of(numbers_of(plain, own_plan(tmp_path, filter=given)))
+    assert "from 0.500 to 0.350" in made.blocks[0].text
+    assert any("no limit is promised" in text for text in sentences(made))
 
 
-def test_a_main_method_is_one_with_results(small):
-    found = FilterResults(small, filters.settings_of(methods=("naive_tree", "alpha_beta")))
-    assert main_method(found, "relaxed", "nothing") == "alpha_beta"
-    assert main_method(FilterResults(small, filters.settings_of(methods=("relaxed",)))) is None
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("filters")
-    for name in ("adult_filter", "bank_filter"):
-        filters.files(folder / name, name)
-    return folder
-
-
-@pytest.mark.parametrize("name", filters.FIGURES)
-@pytest.mark.parametrize("study", ["adult_filter", "bank_filter"])
-def test_figures_are_drawn_with_failed_methods_and_one_repeat(name, study, everything, folder):
-    plan, metrics = everything
-    few = metrics[~metrics["source"].isin(["relaxed", "qp_tree", "naive_regression"])]
-    few = few[few["repeat"] == 0]
-    results = StudyResults(study, plan["studies"][study], few, folder / study)
-    text = svg_text(load("figure", name)(results))
-    assert ">No " not in text and len(text) > 5000
-
-
-def test_figures_of_two_groups_and_of_two_classes(small, everything):
-    plan = {"s": filters.settings_of()}
-    for name in ("tradeoff", "frontier", "proportions"):
-        results = StudyResults("s", plan["s"], small, "nowhere")
-        assert ">No " not in svg_text(load("figure", name)(results))
-    plan, metrics = everything
-    results = StudyResults("adult_filter_two", plan["studies"]["adult_filter_two"], metrics, ".")
-    assert "race: White" in svg_text(load("figure", "proportions")(results))
-
-
-def test_a_front_has_no_point_that_another_beats():
-    points = [(0.0, 0.5), (0.1, 0.4), (0.1, 0.3), (0.2, 0.35), (0.3, 0.3), (0.4, 0.1)]
-    front = frontier.front_of(points)
-    assert front == [(0.0, 0.5), (0.1, 0.3), (0.4, 0.1)]
-    for x, y in points:
-        beaten = any(a <= x and b <= y and (a, b) != (x, y) for a, b in points)
-        assert beaten is ((x, y) not in front)
-
-
-def test_heat_maps_show_the_leaves_by_mass(everything):
-    plan, metrics = everything
-    found = FilterResults(
-        metrics[metrics["study"] == "adult_filter"], plan["studies"]["adult_filter"]
-    )
-    leaves, shares, mass, accepted = heatmap.leaves_of(
-        found, "alpha_beta", "alpha=0.8", found.groups()
-    )
-    assert shares.sum(axis=1) == pytest.approx(np.ones(filters.LEAVES))
-    assert mass.sum() == pytest.approx(1) and sorted(leaves) == ["0", "1", "2", "3"]
-    assert dict(zip(leaves, accepted, strict=True))["3"] == 1.0
-
-
-def test_the_outline_names_every_leaf_and_what_speaks_for_yes(folder):
-    proxy = filters.files(folder / "again", "adult_filter")
-    nodes = proxy.rules("alpha=1")
-    features = ["age", "hours_per_week", "years_of_education", "marital_status=Never-married"]
-    lines = tree.outline(nodes, features, list(filters.RACES), {})
-    leaves = [line for line in lines if line["kind"] == "leaf"]
-    assert len(leaves) == sum(node["leaf"] is not None for node in nodes) > 1
-    assert sum(node["mass"] for node in nodes if node["leaf"] is not None) == pytest.approx(1)
-    split = nodes[0]
-    up = [features[k].replace("_", " ") for k, b in split["terms"] if b > 0 and k < 3]
-    words = lines[0]["texts"][0]
-    assert all(word in words.partition("low")[0] for word in up)
-    assert [line["answer"] for line in lines[:2]] == ["", "yes"]
-
-
-def test_the_outline_folds_small_branches_of_large_trees():
-    def node(number, parent, side, depth, leaf, mass):
-        return {
-            "node": number,
-            "parent": parent,
-            "side": side,
-            "depth": depth,
-            "leaf": leaf,
-            "mass": mass,
-            "shares": [0.5, 0.5],
-            "terms": [(0, 1.0)],
-            "hypotheses": [(1.0, [1.0], 0.0)],
-            "cut": None,
-        }
-
-    nodes, mass, parent, side = [], 1.0, -1, None
-    for depth in range(30):
-        nodes.append(node(2 * depth, parent, side, depth, None, mass))
-        nodes.append(node(2 * depth + 1, 2 * depth, 0, depth + 1, depth, 0.1 * mass))
-        parent, side, mass = 2 * depth, 1, 0.9 * mass
-    nodes.append(node(60, parent, 1, 30, 30, mass))
-    lines = tree.outline(nodes, ["age"], ["a", "b"], {})
-    assert sum(line["kind"] == "leaf" for line in lines) == 13
-    folded = [line for line in lines if line["kind"] == "folded"]
-    assert len(folded) == 1 and folded[0]["texts"][0].startswith("18 more leaves")
-
-
-def test_without_the_proxy_the_tree_says_so(everything, tmp_path):
-    plan, metrics = everything
-    study = plan["studies"]["adult_filter"]
-    results = StudyResults("adult_filter", study, metrics, tmp_path)
-    assert ">No tree to draw" in svg_text(tree.draw(results))
-
-
-def test_the_tree_is_that_of_the_filter_given_away(everything):
-    plan, metrics = everything
-    own = metrics[metrics["study"] == "adult_filter"]
-    settings = copy.deepcopy(plan["studies"]["adult_filter"])
-    assert tree.tree_shown(FilterResults(own, settings)) == ("alpha_beta", "alpha=0.2")
-    settings["filter"]["given"] = {"method": "relaxed", "setting": "alpha=0.4", "repeat": 0}
-    assert tree.tree_shown(FilterResults(own, settings)) == ("relaxed", "alpha=0.4")
-
-
-def test_samples_of_hardly_any_rows_are_warned_of(small):
-    settings = filters.settings_of()
-    assert not any(
-        "turning" in text for text in filter_sentences.warnings(FilterResults(small, settings))
-    )
-    few = small.copy()
-    few.loc[few["metric"] == "collected", "value"] = 12.0
-    text = next(filter_sentences.warnings(FilterResults(few, settings)))
-    assert "fewer than 100 training rows" in text and "2 settings (α = 0 to 0.2)" in text
+def test_settings_next_to_a_value_are_found_on_any_grid():
+    pairs = [(0.0, "a"), (0.125, "b"), (0.25, "c"), (1.0, "d")]
+    chosen = [filter_settings.nearest(pairs, value) for value in (0.05, 0.1875, 0.9)]
+    assert chosen == ["a", "c", "d"], "of two the larger"
+    line = sheets.Line("alpha_beta", "")
+    assert math.isnan(filter_settings.limit_of(numbers_of(filters.small()), line))

@@ -12,10 +12,12 @@ from counterweight.plan.mistakes import nearest
 WORDS = "studies of balanced filters"
 KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with"})
 PAGE = {
-    "table": "counterweight.reporting.filters.sections:filters_table",
-    "sections": "counterweight.reporting.filters.sections:sections",
+    "table": "counterweight.reporting.pages.filters:table",
+    "page": "counterweight.reporting.pages.filters:PAGE",
 }
 _HERE = "counterweight.kinds.filter"
+#: Setting that promises how much a filter tells about groups at most; others only trade.
+LIMIT = "alpha"
 
 
 def complete(name, study, plan):
@@ -60,6 +62,9 @@ def finish(name, study):
             )
         study["target"] = named
     given = study.setdefault("filter", None)
+    if not study.get("main"):  # what is given away, else the first that promises a limit
+        promising = [name for name in methods if _swept_by(name, study) == LIMIT]
+        study["main"] = given["method"] if given else next(iter(promising), None)
     if given is None:
         return
     if given["method"] not in methods:
@@ -84,15 +89,26 @@ def finish(name, study):
         )
 
 
-def filter_settings(proxy, weighting):
-    """Settings of a method by the options of its proxy and of its weighting.
+def swept(proxy, weighting):
+    """The option that a method's settings go by, and its values, by those of proxy and weighting.
 
-    A proxy over a grid has one for each alpha; another has one for each eta of the weighting,
-    or the one setting "" without any.
+    A proxy over a grid has a setting for each alpha, its limit; another has one for each eta of
+    the weighting, or the one setting "" without any.
     """
-    name, values = "alpha", proxy.get("alphas")
-    if values is None:
-        name, values = "eta", weighting.get("etas", ())
+    if proxy.get(LIMIT + "s") is not None:
+        return LIMIT, proxy[LIMIT + "s"]
+    etas = weighting.get("etas", ())
+    return ("eta", etas) if etas else ("", ())
+
+
+def _swept_by(method, study):
+    weighting = study["weightings"][study["methods"][method]["weights"]]
+    return swept(study["selectors"][weighting["selector"]]["options"], weighting["options"])[0]
+
+
+def filter_settings(proxy, weighting):
+    """Settings of a method by the options of its proxy and of its weighting; see `swept`."""
+    name, values = swept(proxy, weighting)
     return [f"{name}={round(float(value), 10):g}" for value in values] or [""]
 
 
@@ -437,11 +453,15 @@ def apply(job):
 
 
 def shown(study):
-    # What is balanced: columns, wanted shares by group (none: equal), and what is given away.
+    # What is balanced: columns, wanted shares by group (none: equal), what is given away, and what
+    # the settings of each method are.
+    group = study["labeling"]["options"]["group"]
     return {
         "filter": {
-            "group": study["labeling"]["options"]["group"],
+            "group": [group] if isinstance(group, str) else group,
             "target": study["target"],
             "given": study["filter"],
+            "swept": {name: _swept_by(name, study) for name in study["methods"]},
+            "limit": LIMIT,
         }
     }

@@ -109,10 +109,10 @@ class StudyNumbers:
         self._places = {}
         for key in self._known:
             self._places.setdefault(key[:3], []).append(key[3:])
-        self._positions = self._by_metric = None
+        self._positions = self._by_repeat = self._by_metric = None
         self._by_source = {}
-        for (name, of, what), places in self._places.items():
-            self._by_source.setdefault(name, []).append((of, what, places))
+        for (source, of, what), places in self._places.items():
+            self._by_source.setdefault(source, []).append((of, what, places))
         self._printed = {
             self._key(entry["source"], entry["metric"], entry["target"], entry): entry["value"]
             for entry in printed
@@ -194,11 +194,11 @@ class StudyNumbers:
         """Values by repeat; empty where nothing was measured."""
         if self._positions is None:
             self._positions = self._rows.groupby(list(KEYS), sort=False).indices
+            self._by_repeat = self._rows.set_index("repeat")["value"]
         known = self._positions.get(self._key(source, metric, target, place))
         if known is None:
             return pd.Series(dtype=float)
-        rows = self._rows.iloc[known]
-        return rows.set_index("repeat")["value"]
+        return self._by_repeat.iloc[known]
 
     def difference(self, first, second):
         """`Estimate` of the paired differences of two Series by repeat, first minus second."""

@@ -150,6 +150,8 @@ class Sheet:
     note : str or callable
     fold : bool or None
         Whether it is folded; None: if it is long.
+    best : bool
+        Whether the best line of the first column is marked: not where lines are no rivals.
     """
 
     caption: str | Callable
@@ -158,6 +160,7 @@ class Sheet:
     first: str = "Method"
     note: str | Callable = ""
     fold: bool | None = None
+    best: bool = True
 
 
 def given(what, numbers):
@@ -332,7 +335,7 @@ def build(sheet, numbers, reasons=None, csv=None):
     columns = list(given(sheet.columns, numbers))
     made = [list(_cells(column, numbers, lines)) for column in columns]
     kept = [rank for rank, cells in enumerate(made) if any(cell.text != "–" for cell in cells)]
-    best = _best(columns[kept[0]], numbers, lines) if kept else None
+    best = _best(columns[kept[0]], numbers, lines) if kept and sheet.best else None
     rows = []
     for place, line in enumerate(lines):
         cells = tuple(made[rank][place] for rank in kept)

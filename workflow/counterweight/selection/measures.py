@@ -32,6 +32,7 @@ MEASURES = {
     "distance": {
         "label": "distance of the hull from the target",
         "better": "less",
+        "digits": 3,
         "meaning": "How near the groups' shares can come to the target by any acceptance of the "
         "leaves.",
     },
@@ -76,6 +77,7 @@ MEASURES = {
     "disclosivity_nodes": {
         "label": "disclosivity of all nodes",
         "better": "less",
+        "digits": 3,
         "meaning": "Largest disclosivity over all nodes of a tree, not its leaves alone.",
     },
     "attribute_accuracy": {

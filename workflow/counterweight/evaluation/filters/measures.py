@@ -4,17 +4,20 @@ MEASURES = {
     "imbalance": {
         "label": "imbalance",
         "better": "less",
+        "digits": 3,
         "meaning": "Distance of the groups' shares among the accepted from the target; 0 is "
         "balanced.",
     },
     "imbalance_drawn": {
         "label": "imbalance of a draw",
         "better": "less",
+        "digits": 3,
         "meaning": "Imbalance of one sample that was really drawn.",
     },
     "disclosivity": {
         "label": "disclosivity",
         "better": "less",
+        "digits": 3,
         "meaning": "How much the filter's leaf can tell about somebody's group, beyond the groups' "
         "shares: 0 tells nothing.",
     },
@@ -26,6 +29,7 @@ MEASURES = {
     "disclosivity_large": {
         "label": "disclosivity of large leaves",
         "better": "less",
+        "digits": 3,
         "meaning": "Disclosivity over leaves that have enough rows to count on.",
     },
     "leaves_empty": {
@@ -37,6 +41,7 @@ MEASURES = {
     "floor": {
         "label": "least imbalance that any filter has",
         "better": "less",
+        "digits": 3,
         "meaning": "No filter of this disclosivity can come nearer to the target.",
     },
     "collected": {
@@ -58,22 +63,26 @@ MEASURES = {
     "excess_disclosivity": {
         "label": "disclosivity on test rows beyond training",
         "better": "less",
+        "digits": 3,
         "meaning": "Disclosivity on test rows minus that on training rows.",
     },
     "excess_imbalance": {
         "label": "imbalance on test rows beyond training",
         "better": "less",
+        "digits": 3,
         "meaning": "Imbalance on test rows minus that on training rows.",
     },
     "bound_disclosivity": {
         "label": "bound of the disclosivity",
         "better": "less",
+        "digits": 3,
         "meaning": "What Theorem 3 promises of the disclosivity on new rows; above 1 it says "
         "nothing.",
     },
     "bound_imbalance": {
         "label": "bound of the imbalance",
         "better": "less",
+        "digits": 3,
         "meaning": "What Theorem 3 promises of the imbalance on new rows; above 1.41 it says "
         "nothing.",
     },
@@ -118,5 +127,11 @@ MEASURES = {
         "label": "rows accepted",
         "digits": 0,
         "meaning": "Rows that the filter accepted.",
+    },
+    "no_classifier": {
+        "label": "samples too small to train a classifier",
+        "digits": 0,
+        "counted": True,
+        "meaning": "Settings whose accepted rows allow no classifier.",
     },
 }

@@ -353,15 +353,19 @@ def _shown(page, numbers):
 
 
 def _counted(numbers):
-    """What must not be hidden, of measures that declare so: totals of counts, means of shares."""
+    """What must not be hidden, of measures that declare so: totals of counts, means of shares.
+
+    Of several settings it is the largest.
+    """
+    table = numbers.summary.assign(total=numbers.summary["mean"] * numbers.summary["n"])
+    most = table[["mean", "total"]].groupby(["source", "metric"], sort=False).max()
+    sources = {"labels": "the data"} | {one["id"]: one["label"] for one in numbers.methods()}
     for metric, declared in (numbers.plan.get("measures") or {}).items():
-        if not declared.get("counted") or not numbers.measured(metric):
-            continue
         measure, some = numbers.measure(metric), []
-        for one in numbers.methods():
-            values = numbers.rows(one["id"], metric, numbers.plan["targets"][0])["value"]
-            if values.sum() > 0:
-                size = percent(values.mean()) if measure.percent else number(values.sum(), 0)
-                some.append(f"{numbers.label(one['id'])} ({size})")
+        for source in sources if declared.get("counted") else ():
+            if (source, metric) in most.index and most.loc[(source, metric), "total"] > 0:
+                mean, total = most.loc[(source, metric)]
+                size = percent(mean) if measure.percent else number(total, 0)
+                some.append(f"{sources[source]} ({size})")
         if some:
             yield blocks.Sentence(f"{capital(measure.label)}: {listing(some)}.", "quiet")

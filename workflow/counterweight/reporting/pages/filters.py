@@ -1,0 +1,381 @@
+"""Pages of studies of balanced filters: how balanced, how telling, how large, and for whom."""
+
+import numpy as np
+import pandas as pd
+
+from counterweight.files.settings import setting_options
+from counterweight.reporting.filter_settings import (
+    MIDDLE,
+    at_levels,
+    at_middle,
+    each_at_middle,
+    grid,
+    groups_of,
+    limit_of,
+    limited,
+    nearest,
+    plan_of,
+    shown_filter,
+    wanted,
+)
+from counterweight.reporting.measures import Measure
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.page.blocks import Card
+from counterweight.reporting.page.study import Answer, StudyPage
+from counterweight.reporting.sheets import Bound, Column, Line, Sheet, in_words, told
+from counterweight.reporting.wording import capital, count, listing, number, percent, setting_label
+
+#: Disclosivities on test rows at which the balance of methods is compared.
+BUDGETS = (0.1, 0.2, 0.4)
+#: Rounding of a tree's shares, in disclosivity; least room between no filter and the floor.
+EXACT, ROOM = 1e-6, 1e-3
+#: The setting whose classifier is trained on all training rows.
+EVERYONE = "everyone"
+TARGETS = ("train", "test")
+#: Metrics of the table, in its order; the first is the headline. The last ones are by group.
+MEASURED = (
+    *("imbalance", "imbalance_drawn", "floor", "disclosivity", "disclosivity_rows"),
+    *("disclosivity_large", "acceptance_rate", "collected", "leaves", "bound_disclosivity"),
+    *("bound_imbalance", "excess_disclosivity", "excess_imbalance", "accuracy", "accuracy_worst"),
+    *("rows_accepted", "group_share", "group_gain", "accuracy_group"),
+)
+OF_PROXIES = (
+    *("leaves", "height", "splits", "distance", "disclosivity", "disclosivity_nodes"),
+    "attribute_accuracy",
+)
+LAYOUT = (
+    *("study", "target", "method", "label", "setting", "group", "metric"),
+    *("mean", "sd", "low", "high", "n", "status", "reason"),
+)
+SHARE = Measure("share", "share", "", 2, percent=True)
+WAY = Measure("way", "share", "more", 0, percent=True)
+DISTANCE = Measure("distance", "", "less", 3)
+POINTS = Measure("change", "points", "more", 1)
+LEAVES = Measure("leaves", "", "", 1)
+
+
+def table(numbers, target, reason_of):
+    """What was measured in a study of balanced filtering, one row for each number.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `LAYOUT`: ``target`` is train or test, ``setting`` such as ``alpha=0.1`` or
+        ``everyone``; ``mean`` and ``sd`` are over repeats, ``low`` and ``high`` the 95 % interval
+        of the mean. A method without results keeps one row with status ``failed`` and its reason
+        (``reason_of(method id)``). Shares in single leaves stand in the metrics only.
+    """
+    known = numbers.summary.reset_index()
+    known = known[known["target"].isin(TARGETS) & known["metric"].isin(MEASURED)]
+    names, parts = [one["id"] for one in numbers.methods()], []
+    for name in names:
+        part = known[known["source"] == name].assign(status="ok", reason="")
+        if part.empty:
+            failed = {"metric": MEASURED[0], "n": 0, "status": "failed", "reason": reason_of(name)}
+            part = pd.DataFrame([dict.fromkeys(("target", "setting", "part"), "") | failed])
+        parts.append(part.assign(study=numbers.name, method=name, label=numbers.label(name)))
+    rows = pd.concat(parts, ignore_index=True).rename(columns={"part": "group"})
+    values = [list(setting_options(setting).values()) for setting in rows["setting"]]
+    order = (
+        rows["group"].rank(method="dense"),
+        rows["metric"].map(MEASURED.index),
+        rows["target"].map(("", *TARGETS).index),
+        [one[0] if one and isinstance(one[0], float) else -1.0 for one in values],
+        rows["method"].map(names.index),
+    )
+    rows = rows.iloc[np.lexsort([np.asarray(key) for key in order])].reset_index(drop=True)
+    return rows.reindex(columns=list(LAYOUT)).astype({"n": "int64"})
+
+
+# Numbers that follow from several.
+
+
+def beyond(numbers, line, metric="disclosivity", target="test"):
+    """Disclosivity beyond the limit of a filter; nothing where none is promised."""
+    known = numbers.get(line.source, metric, target, **line.place)
+    values = [value - limit_of(numbers, line) for value in known]
+    return Estimate(*values)._replace(sd=known.sd, n=known.n)
+
+
+def way(numbers, line):
+    """Share of the way from no filter to the floor on test rows; nothing where there is no room."""
+    start = numbers.values("labels", "starting_imbalance", "test")
+    reached = numbers.values(line.source, "imbalance", "test", **line.place)
+    room = start - numbers.values(line.source, "floor", "test", **line.place)
+    share = ((start - reached) / room.where(room > ROOM)).dropna()
+    return numbers.difference(share, 0 * share)
+
+
+def change(metric):
+    """Change of a metric, in points, against the classifier that is trained on all rows."""
+
+    def value(numbers, line):
+        if line.place.get("setting", EVERYONE) == EVERYONE:
+            return Estimate()
+        mine = numbers.values(line.source, metric, "test", **line.place)
+        base = numbers.values(line.source, metric, "test", setting=EVERYONE)
+        return numbers.difference(mine, base).times(100)
+
+    return value
+
+
+def within(budget):
+    """Least mean imbalance on test rows among settings that disclose at most so much there."""
+
+    def value(numbers, line):
+        def of(metric, setting):
+            return numbers.get(line.source, metric, "test", setting=setting)
+
+        names = [name for _, name in grid(numbers, line.source)]
+        known = [of("imbalance", name) for name in names if of("disclosivity", name).mean <= budget]
+        return min(known, key=lambda one: one.mean, default=Estimate())
+
+    return value
+
+
+# Sheets.
+
+
+def classifiers(numbers):
+    known = [at_middle(numbers, one["id"], "accuracy") for one in numbers.methods()]
+    known = [line for line in known if line.place]
+    everyone = {"setting": EVERYONE}
+    return [Line(line.source, "All training rows", everyone) for line in known[:1]] + known
+
+
+def group_lines(numbers):
+    about, last = shown_filter(numbers), ""
+    for column, name, part in groups_of(numbers) if about else ():
+        yield Line(about.source, name, {"part": part}, group="" if column == last else column)
+        last = column
+
+
+def group_columns(numbers):
+    about = shown_filter(numbers)
+    place = about.place if about else {}
+    yield Column("wanted", value=wanted, measure=SHARE._replace(label="wanted"), show="mean")
+    for target, rows in (("test", "test rows"), ("train", "training rows")):
+        style = {"target": target, "measure": SHARE}
+        yield Column("group_share", f"Before, {rows}", source="labels", show="mean", **style)
+        yield Column("group_share", f"Accepted, {rows}", place=place, **style)
+    yield Column("group_gain", "Gain, test rows", "test", place=place)
+    yield Column("group_gain", "In print", "test", place=place, show="printed")
+
+
+def proxies(numbers):
+    """A line for each proxy that filters are made of, at one setting."""
+    for one in numbers.plan["selectors"]:
+        pairs = grid(numbers, one["id"], "leaves", "", plan_of(numbers, "limit"))
+        place = {"setting": nearest(pairs, MIDDLE)} if pairs else {}
+        parts = [one.get("label") or one["id"], *map(setting_label, place.values())]
+        yield Line(one["id"], ", ".join(parts).replace("_", " "), place)
+
+
+def start_note(numbers):
+    start = numbers.get("labels", "starting_imbalance", "test").mean
+    return (
+        f"Before filtering the imbalance on test rows is {number(start, 3)}. Floor: the least of "
+        "any filter that tells as little; way: how far from no filter to it. A method without "
+        "a limit is shown as it was trained."
+    )
+
+
+KEPT = Bound(0.0, "Beyond its limit: disclosivity on test rows less the limit of the setting.")
+SIZE = Bound(100, "Fewer than 100 rows accepted is next to nobody.", least=True)
+LOST = Bound(-0.5, "Change: against training on all rows; judged by half a point.", least=True)
+BALANCE = (
+    Column("imbalance", "Imbalance, test rows", "test"),
+    Column("floor", "Floor", "test", show="mean"),
+    Column("way", "Way to the floor", value=way, measure=WAY),
+    Column("disclosivity", "Disclosivity, test rows", "test"),
+    Column("beyond", "Beyond its limit", value=beyond, measure=DISTANCE, bound=KEPT),
+    Column("acceptance_rate", "Accepted", "train", show="mean", measure=SHARE),
+    Column("collected", "Rows accepted, training", "train", show="mean", bound=SIZE),
+)
+MORE = (
+    Column("disclosivity_large", "In large leaves", "test", show="mean"),
+    Column("disclosivity_rows", "Rows of the most telling leaf", "test", show="mean"),
+    Column("leaves", "Leaves", "train", show="mean", measure=LEAVES),
+    Column("leaves", "In print", "train", show="printed"),
+    Column("imbalance", "Imbalance, training rows", "train"),
+    Column("disclosivity", "Disclosivity, training rows", "train"),
+)
+OVERVIEW = Sheet(
+    "Every method at one setting", each_at_middle, BALANCE, note=start_note, best=False
+)
+OTHERS = Sheet(
+    "The same at other settings, and more",
+    at_levels("imbalance"),
+    BALANCE + MORE,
+    note="Large leaves: of 30 test rows or more; smaller ones are mostly chance.",
+    best=False,
+)
+EQUAL = Sheet(
+    "Least imbalance on test rows, by the disclosivity there",
+    lambda numbers: [
+        Line(line.source, numbers.label(line.source), mark=line.mark)
+        for line in each_at_middle(numbers)
+        if line.place
+    ],
+    tuple(
+        Column("within", f"At most {budget:g}", value=within(budget), measure=DISTANCE)
+        for budget in BUDGETS
+    ),
+    note="Of all settings of a method, that of the least mean.",
+)
+GROUPS = Sheet(
+    lambda numbers: f"The groups before and after: {shown_filter(numbers).label}",
+    group_lines,
+    lambda numbers: tuple(group_columns(numbers)),
+    first="Group",
+    note="Gain: share among the accepted over that before.",
+    best=False,
+)
+CLASSIFIERS = Sheet(
+    "A classifier trained on the accepted rows, on test rows",
+    classifiers,
+    (
+        Column("accuracy", target="test"),
+        Column("change", value=change("accuracy"), measure=POINTS, bound=LOST),
+        Column("accuracy_worst", target="test"),
+        Column("change", value=change("accuracy_worst"), measure=POINTS, bound=LOST),
+        Column("rows_accepted", "Rows it learns from", "train", show="mean"),
+    ),
+    first="Trained on",
+    best=False,
+)
+BOUNDS = Sheet(
+    "From training to test rows: what was measured, and what Theorem 3 promises",
+    at_levels("bound_disclosivity", promised=True),
+    tuple(
+        Column(metric, target="test", show="interval" if metric != f"bound_{what}" else "mean")
+        for what in ("disclosivity", "imbalance")
+        for metric in (f"excess_{what}", what, f"bound_{what}")
+    ),
+    note="A bound says nothing of disclosivity from 1 on, nor of imbalance from that of no filter.",
+    best=False,
+)
+PROXIES = Sheet(
+    "The trees and classifiers behind the filters, training rows",
+    proxies,
+    tuple(Column(metric, target="", show="mean") for metric in OF_PROXIES),
+    first="Proxy",
+    best=False,
+)
+
+
+# The answer, and how far to trust it.
+
+
+def question(numbers):
+    columns = listing(plan_of(numbers, "group") or ["groups"]).replace("_", " ")
+    return f"How balanced over {columns} is a sample that is collected without asking anybody?"
+
+
+def answer(numbers):
+    """How balanced the sample is that a filter collects, at what price, and what it tells."""
+    about = shown_filter(numbers)
+    if about is None:
+        return None
+
+    def of(metric, target="test"):
+        return numbers.get(about.source, metric, target, **about.place)
+
+    start = numbers.get("labels", "starting_imbalance", "test")
+    reached, floor, shown = of("imbalance"), of("floor"), of("disclosivity")
+    gap = numbers.difference(
+        numbers.values(about.source, "imbalance", "test", **about.place),
+        numbers.values("labels", "starting_imbalance", "test"),
+    )
+    low, high = (gap.low, gap.high) if gap.bounded else (gap.mean, gap.mean)
+    moves, sure = "brings" if high < 0 else "raises" if low > 0 else "takes", not low <= 0 <= high
+    after, telling = (in_words(one, DISTANCE) for one in (reached, shown))
+    before, least = number(start.mean, 3), number(floor.mean, 3)
+    verdict, limit = KEPT.judge(beyond(numbers, about)), limit_of(numbers, about)
+    promise = f"its limit is {limit:g}" if verdict else "no limit is promised"
+    words = {"within": ": kept", "beyond": ": broken", "open": ": open whether it is kept"}
+    rate, total = of("acceptance_rate", "train"), numbers.get("labels", "rows_train", "")
+    size = f"{number(of('collected', 'train').mean, 0)} of {number(total.mean, 0)} training rows"
+    cards = [
+        Card("Imbalance, test rows", *told(reached, DISTANCE), f"{before} before, floor {least}"),
+        Card("Disclosivity, test rows", *told(shown, DISTANCE), promise, verdict),
+        Card("Accepted", percent(rate.mean), "", size),
+    ]
+    lost = change("accuracy")(numbers, about)
+    if lost.known:
+        card = told(lost, POINTS, sign=True)
+        cards.append(Card("Change of accuracy", *card, "points, of a classifier of the accepted"))
+    return Answer(
+        f"{capital(about.label)} {moves} the imbalance on test rows from {before} to {after}"
+        f"{'' if sure else ', no change beyond chance'}; the least that any filter which tells as "
+        f"little could reach is {least}.",
+        (
+            f"What its leaves tell about anybody's group (disclosivity) is up to {telling} on test "
+            f"rows; {promise}{words.get(verdict, '')}.",
+            f"It accepts {percent(rate.mean)}: {size}.",
+            *_given(numbers, about),
+        ),
+        tuple(cards),
+        (("before", start, ""), (about.label, reached, "main"), ("floor", floor, "")),
+    )
+
+
+def _given(numbers, about):
+    """What the one filter does that is taken away: it is of one split."""
+    given = plan_of(numbers, "given")
+    if given and given["method"] != about.source:
+        yield f"The filter to take away, {numbers.label(given['method'])}, has no result."
+    elif given:
+        imbalance, disclosed = (
+            numbers.values(about.source, metric, "test", **about.place).get(given["repeat"])
+            for metric in ("imbalance", "disclosivity")
+        )
+        yield (
+            f"It is the filter to take away, as fitted on split {given['repeat']}: filter.parquet, "
+            f"with a card in filter.md (on test rows imbalance {number(imbalance, 3)}, "
+            f"disclosivity {number(disclosed, 3)}). It asks nobody for the group."
+        )
+
+
+def trust(numbers):
+    """Whether filters keep to their limits, what they learn by heart, how many rows there are."""
+    about, lines = shown_filter(numbers), []
+    for one in numbers.methods():
+        for _, name in grid(numbers, one["id"]) if limited(numbers, one["id"]) else ():
+            label = f"{numbers.label(one['id'])}, {setting_label(name)}"
+            lines.append(Line(one["id"], label, {"setting": name}))
+    if lines:
+        most = {line.label: beyond(numbers, line, target="train").greatest for line in lines}
+        worst = max(most, key=most.get)
+        yield (
+            "On the rows that they were fitted on, all filters keep to their limits in every split."
+            if most[worst] <= EXACT
+            else f"On the rows that it was fitted on, {worst} tells {number(most[worst], 3)} more "
+            "than its limit in one split."
+        )
+        test = [(beyond(numbers, line), line) for line in lines]
+        grades = [KEPT.judge(one) for one, _ in test]
+        one, line = max(test, key=lambda pair: pair[0].mean)
+        yield (
+            f"On test rows {grades.count('within')} of {count(len(lines), 'setting')} are within "
+            f"their limit by the interval, {grades.count('beyond')} beyond, {grades.count('open')} "
+            f"open. Farthest beyond: {line.label}, by {in_words(one, DISTANCE)}."
+        )
+    gap = numbers.get(about.source, "excess_imbalance", "test", **about.place) if about else None
+    if gap and gap.mean > 0:
+        yield (
+            f"The imbalance of {about.label} is {in_words(gap, DISTANCE)} "
+            "larger on test than on training rows: so much was learned by heart."
+        )
+    train, test = (numbers.get("labels", f"rows_{part}", "").mean for part in TARGETS)
+    splits = count(numbers.plan["repeats"], "random split")
+    yield f"{number(train, 0)} training and {number(test, 0)} test rows in {splits}."
+
+
+PAGE = StudyPage(
+    answer=answer,
+    question=question,
+    sheets=(OVERVIEW, EQUAL, GROUPS, CLASSIFIERS),
+    trust=(trust,),
+    details=(OTHERS, BOUNDS, PROXIES),
+)

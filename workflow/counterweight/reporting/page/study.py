@@ -349,15 +349,24 @@ def _shown(page, numbers):
 
 
 def _counted(numbers):
-    """Counts that must not be hidden: of measures that declare so."""
+    """Counts that must not be hidden, over all repeats: of measures that declare so.
+
+    Of the settings of a method it is the largest.
+    """
     for metric, declared in (numbers.plan.get("measures") or {}).items():
         if not declared.get("counted"):
             continue
-        some = [
-            (numbers.label(one["id"]), known)
-            for one in numbers.methods()
-            if (known := numbers.get(one["id"], metric)).known and known.mean > 0
-        ]
+        some = []
+        for source in (*(one["id"] for one in numbers.methods()), "labels"):
+            totals = [
+                known.mean * known.n
+                for target in ("general", "")
+                for setting in numbers.settings(source, metric, target)
+                if (known := numbers.get(source, metric, target, setting=setting)).known
+            ]
+            if max(totals, default=0) > 0:
+                names = "" if source == "labels" else f" ({numbers.label(source)})"
+                some.append(f"{number(max(totals), 0)}{names}")
         if some:
-            names = listing(f"{label} ({number(known.mean, 1)})" for label, known in some)
-            yield blocks.Sentence(f"{capital(numbers.measure(metric).label)}: {names}.", "quiet")
+            label = capital(numbers.measure(metric).label)
+            yield blocks.Sentence(f"{label}, over all repeats: {listing(some)}.", "quiet")

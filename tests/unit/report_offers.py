@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import report_example as example
+from counterweight.evaluation.metrics.measures import MEASURES as SCORES
+from counterweight.evaluation.offers.measures import MEASURES
 from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.models.choice.offers import acceptance
 from counterweight.plan.components import load
@@ -17,6 +19,15 @@ METHODS = (
     "logitboost-components",
     "logistic_tree-components",
 )
+#: Label and role of each method, as its component declares them.
+KNOWN = {
+    "predictive_choice": ("Choice model", "main"),
+    "offer_logistic": ("Logistic regression", "baseline"),
+    "logitboost": ("LogitBoost", "peer"),
+    "logistic_tree": ("Logistic model tree", "peer"),
+    "logitboost-components": ("LogitBoost (by component)", "bound"),
+    "logistic_tree-components": ("Logistic model tree (by component)", "bound"),
+}
 ETA, K = (0.15, 0.90, 0.50), (8.0, 15.0, 5.0)
 RMSE = {
     "hard": 0.101,
@@ -48,7 +59,10 @@ def components_of(name):
 def method(name, repeats):
     told = name.endswith("components")
     options = {"per_component": True} if told else {}
-    return example.method(name, repeats=repeats, oracle=told, options=options)
+    label, role = KNOWN[name]
+    return example.method(
+        name, repeats=repeats, oracle=told, options=options, label=label, role=role
+    )
 
 
 def study(name, title, source="simulated", **changes):
@@ -57,7 +71,7 @@ def study(name, title, source="simulated", **changes):
     named = METHODS[:4] if survey else METHODS
     offer = {"low": 0.0, "high": 1.0, "direction": "up", "revenue": None}
     if survey:
-        offer = {"low": 0.0, "high": 100.0, "direction": "down", "revenue": None, "unit": "euros"}
+        offer = {"low": 0.0, "high": 100.0, "direction": "down", "revenue": None}
     figures = ["curves", "model_order", "enrolment"] + ["segments"] * (not survey)
     return {
         "title": title,
@@ -67,7 +81,9 @@ def study(name, title, source="simulated", **changes):
         "repeats": repeats,
         "test_share": 0.3 if survey else 0.0,
         "targets": ["general"],
-        "baseline": named[0],
+        "baseline": "offer_logistic",
+        "main": "predictive_choice",
+        "measures": {**SCORES, **MEASURES},
         "methods": [method(one, repeats) for one in named],
         "selectors": [],
         "weightings": [],
@@ -75,8 +91,9 @@ def study(name, title, source="simulated", **changes):
         "figures": figures,
         "sheets": load("kind", "offers").PAGE,
         "keep_rate": 1.0,
-        "columns": ["rmse"],
+        "columns": ["rmse", "log_loss"],
         "offer": offer,
+        "given_away": {"method": "predictive_choice", "setting": "hard"},
         "protocol": {"name": "offers", "options": {"least_spread": 0.05}},
         **changes,
     }

@@ -1,25 +1,25 @@
 """Tables, sentences, warnings and pages of studies of offers, by hand-made numbers."""
 
-import html as markup
-import re
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import report_offers as offers
+from counterweight.evaluation.offers.regressions import PRINTED_REGRESSIONS
 from counterweight.files.tables import metrics_table, write_table
+from counterweight.labeling.measures import MEASURES as LABELING
+from counterweight.plan.config import resolve
 from counterweight.reporting.charts.offers import curves, profiles
 from counterweight.reporting.claim_files import load_claims
 from counterweight.reporting.claims import check_names, decide
-from counterweight.reporting.offers import sentences as offer_sentences
-from counterweight.reporting.offers.sections import offers_table
-from counterweight.reporting.offers.sheets import optimism, ratio, regression_sheet, sheets
-from counterweight.reporting.offers.tables import LAYOUT, gains, rows_of
-from counterweight.reporting.page.report import build_report
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page.blocks import Table
+from counterweight.reporting.page.plan import study_plan
 from counterweight.reporting.page.results import StudyResults
+from counterweight.reporting.page.study import StudyContext, study_page
 from counterweight.reporting.page.style import svg_text
-from counterweight.reporting.page.tables import all_tables
+from counterweight.reporting.pages import offers as pages
+from counterweight.reporting.sheets import build
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "noor_2014.yaml"
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom
@@ -92,162 +92,299 @@ def noor():
     return load_claims([CLAIMS])
 
 
+def numbers_of(metrics, plan, name="s", printed=()):
+    return StudyNumbers(name, plan["studies"][name], metrics, printed=printed)
+
+
+def built(sheet, numbers):
+    """Cells of a sheet, ``{line: {head: cell}}``, those under one head side by side."""
+    made = build(sheet, numbers)
+    heads = [head.text for head in made.head[1:]]
+    return {row.label: list(zip(heads, row.cells, strict=True)) for row in made.rows}
+
+
+def texts(cells, head):
+    return [cell.text for name, cell in cells if name == head]
+
+
 def test_the_table_holds_what_was_measured(small, tmp_path):
     figure = {"study": "s", "source": "predictive_choice", "setting": "hard", "metric": "rmse"}
-    printed = [figure | {"value": 0.102}]
-    table = offers_table(small, plan_of(), "s", printed=printed)
-    assert tuple(table.columns) == LAYOUT
+    printed = [figure | {"value": 0.102, "target": "general"}]
+    table = pages.table(numbers_of(small, plan_of(), printed=printed), "general", "no {}".format)
+    assert tuple(table.columns) == pages.LAYOUT
     row = table.query("method == 'predictive_choice' and metric == 'rmse'").iloc[0]
     assert row["assignment"] == "hard" and row["n"] == 3 and row["printed"] == 0.102
     assert row["mean"] == pytest.approx(0.11) and row["sd"] == pytest.approx(0.01)
     assert row["high"] - row["mean"] == pytest.approx(T_THREE * 0.01 / 3**0.5)
-    pairs = [(method, way) for method, way, part in rows_of(table) if part["n"].any()]
-    assert pairs == [
-        ("predictive_choice", "hard"),
-        ("predictive_choice", "soft"),
-        ("logitboost", ""),
-        ("logitboost-components", ""),
+    there = table[table["n"] > 0]
+    pairs = there.groupby(["method", "assignment"], sort=False).ngroups
+    assert list(there["method"].unique()) == [
+        "predictive_choice",
+        "logitboost",
+        "logitboost-components",
     ]
-    failed = table[table["status"] == "failed"]["method"].tolist()
-    assert failed == ["offer_logistic", "logistic_tree", "logistic_tree-components"]
+    assert pairs > 4 and there["oracle"].eq(there["method"] == "logitboost-components").all()
+    failed = table[table["status"] == "failed"]
+    assert failed["method"].tolist() == [
+        "offer_logistic",
+        "logistic_tree",
+        "logistic_tree-components",
+    ]
+    assert failed["reason"].iloc[0] == "no offer_logistic"
     write_table(tmp_path / "t.parquet", table)
 
 
-def test_errors_are_graded_by_the_true_parameters(small):
-    table = offers_table(small, plan_of(), "s")
-    assert ratio(table, "predictive_choice", "hard") == pytest.approx(0.10)
-    assert ratio(table, "predictive_choice", "soft") == pytest.approx(-0.10)
-    assert ratio(table, "logitboost", "") == pytest.approx(1.0)
-    assert np.isnan(ratio(table, "logitboost-components", "")), "an oracle has another floor"
-    sheet = sheets(table, plan_of()["studies"]["s"], small)[0]
-    at_place = sheet["head"].index("Above it") - 1
-    grades = {
-        row["label"]: row["cells"][at_place]["grade"] for row in sheet["rows"] if not row["failed"]
-    }
-    assert grades["Choice model, soft"] == "good" and grades["LogitBoost"] == "poor"
-    assert grades["LogitBoost (by component)"] == ""
-
-
-def test_an_error_far_below_the_floor_is_not_praised(small):
-    less = small.copy()
-    less.loc[(less["metric"] == "rmse") & (less["setting"] == "hard"), "value"] *= 0.4
-    table = offers_table(less, plan_of(), "s")
-    text = offer_sentences.floor_sentence(table)
-    assert "hard 0.044, 56 % below the error of the true parameters;" in text
-    assert "says nothing of others" in text
-    assert "says nothing" not in offer_sentences.floor_sentence(offers_table(small, plan_of(), "s"))
+def test_errors_are_held_against_the_true_parameters(small):
+    cells = built(pages.ACCURACY, numbers_of(small, plan_of()))
+    above = {label: dict(row)["Above it"] for label, row in cells.items()}
+    assert above["Choice model, hard"].text == "+10.0 %"
+    assert above["Choice model, soft"].text == "−10.0 %"
+    assert above["LogitBoost"].text == "+100.0 %" and above["LogitBoost"].grade == "beyond"
+    assert above["LogitBoost (by component)"].text == "–", "it has another floor"
 
 
 def test_claimed_and_true_gains_are_told_apart(small):
-    table = offers_table(small, plan_of(), "s")
-    hard = next(part for _, way, part in rows_of(table) if way == "hard")
-    found = gains(hard)
-    assert found["revenue_claimed"] == pytest.approx(0.30)
-    assert found["revenue_true"] == pytest.approx(0.10)
-    assert found["revenue_possible"] == pytest.approx(140 / 110 - 1)
-    assert optimism(hard) == pytest.approx(130 / 121 - 1)
-    text = " ".join(offer_sentences.gain_sentences(table))
-    assert "claim +30.0 % revenue and truly bring +10.0 %" in text
-    assert "7.4 % more than the true one (fair)" in text
-    assert "3.3 % less than the true one (good)" in text
+    cells = built(pages.EARNINGS, numbers_of(small, plan_of()))
+    hard = dict(cells["Choice model, hard"])
+    assert hard["Gain claimed"].text == "+30.0 %" and hard["Gain in truth"].text == "+10.0 %"
+    assert hard["Claim above truth"].text == "+7.4 %"
+    assert hard["Claim above truth"].grade == "beyond"
+    assert dict(cells["Choice model, soft"])["Claim above truth"].grade == "within"
+    assert dict(cells["LogitBoost"])["Gain in truth"].text == "−10.0 %"
 
 
-def test_sentences_say_what_was_found(small):
-    table = offers_table(small, plan_of(), "s")
-    text = " ".join(offer_sentences.sentences(table, small, plan_of()["studies"]["s"]))
-    assert "is 3 in 2 and 4 in 1 of 3 repeats; the data have 3." in text
-    assert "Choice model, hard 0.110, 10 % above the error of the true parameters" in text
-    assert "LogitBoost has RMSE 0.200, 122 % more than the choice model (soft)" in text
-    assert "best offers claim +50.0 % and bring \N{MINUS SIGN}10.0 % revenue" in text
-    assert "errs by 0.020 on average over components and at most by 0.040 (component 2)" in text
-    assert "it is better on 3 of 3 components" in text
-
-
-def test_a_number_of_segments_that_was_set_was_not_chosen(small):
-    plan = plan_of()
-    settings = plan["studies"]["s"]
-    settings["methods"][0]["options"] = {"components": 3}
-    lengths = at("mdl", [9.0, 9.0, 8.0], step=1) + at("mdl", [8.0, 8.0, 9.0], step=2)
-    more = pd.concat([small, measured(predictive_choice=lengths)])
-    text = offer_sentences.order_sentence(offers_table(more, plan, "s"), more, settings)
-    assert text == (
-        "The number of segments was set to 3; that of least description length up to it is 1 in 1 "
-        "and 2 in 2 of 3 repeats; the data have 3."
+def test_the_answer_says_what_is_claimed_and_what_is_true(small):
+    made = pages.answer(numbers_of(small, plan_of()))
+    assert made.sentence.startswith(
+        "The best offers of Choice model, hard change revenue by +30.0 %"
     )
+    assert "+10.0 %" in made.sentence
+    text = " ".join(made.more)
+    assert "+27.3 %" in text, "what the true curves would allow"
+    assert "LogitBoost" in text and "worse than Choice model, hard" in text
+    assert [card.value for card in made.cards] == ["+30.0 %", "+10.0 %"]
 
 
-def test_what_makes_slopes_doubtful_is_said(small):
-    settings = plan_of()["studies"]["s"]
-    table = offers_table(small, plan_of(), "s")
-    text = " ".join(offer_sentences.warnings(table, small, settings))
-    assert "in 50 % of the segments, mean over repeats, the offers hardly vary" in text
-    assert "since the offer separates the answers: 2 of 10 over all repeats" in text
-    fine = small[~small["metric"].isin(("offer_variation", "slopes_at_bound"))]
-    table = offers_table(fine, plan_of(), "s")
-    assert not list(offer_sentences.warnings(table, fine, settings))
+def test_a_plainer_method_that_predicts_better_is_said_first(small):
+    better = small.copy()
+    plain = better["source"].eq("logitboost") & better["metric"].eq("rmse")
+    better.loc[plain, "value"] = [0.05, 0.051, 0.05]
+    made = pages.answer(numbers_of(better, plan_of()))
+    assert made.sentence.startswith("Do not set offers by Choice model, hard alone. LogitBoost")
+    assert "+30.0 %" in made.more[0]
+    better.loc[plain, "value"] = [0.2, 0.0, 0.12]
+    made = pages.answer(numbers_of(better, plan_of()))
+    assert "+30.0 %" in made.sentence
+    assert any("no difference beyond chance" in text for text in made.more)
+
+
+def test_a_bound_is_no_rival(small):
+    assert "by component" not in str(pages.answer(numbers_of(small, plan_of())))
+
+
+def test_better_true_offers_of_another_method_are_said(small):
+    better = small.copy()
+    plain = better["source"].eq("logitboost") & better["metric"].eq("revenue_optimal_true")
+    better.loc[plain, "value"] = [132.0, 133.0, 131.0]
+    made = pages.answer(numbers_of(better, plan_of()))
+    assert any("LogitBoost brings more in truth: +20.0 %" in text for text in made.more)
+    assert made.points[-1][1].mean == pytest.approx(20)
+
+
+def test_a_ratio_has_the_mean_of_means_and_its_linear_interval(small):
+    numbers = numbers_of(small, plan_of())
+    top = pd.Series([100.0, 130.0, 115.0, 90.0])
+    base = pd.Series([50.0, 70.0, 55.0, 45.0])
+    made = numbers.change(top, base)
+    assert made.mean == pytest.approx(top.mean() / base.mean() - 1)
+    rest = (top - base * top.mean() / base.mean()) / base.mean()
+    half = 3.182446305284263 * rest.std(ddof=1) / 2
+    assert made.high - made.mean == pytest.approx(half)
+    assert not numbers.change(top, 0 * base).known
+
+
+def survey(**changes):
+    """A study that is judged by logged answers; `changes` are values of metrics by name."""
+    values = {
+        "log_loss": 0.5,
+        "best_offer": 20.0,
+        "revenue_claimed": 120.0,
+        "revenue_actual": 90.0,
+        "revenue_snips": 100.0,
+        "revenue_snips_low": 80.0,
+        "revenue_snips_high": 119.0,
+        "single_offer": 90.0,
+        **changes,
+    }
+    records = [row for name, value in values.items() for row in at(name, [value] * 2, "hard")]
+    records += at("offers_unsupported", [30.0] * 2, "hard", rows=40)
+    labels = at("rows_test", [10.0, 10.0], target="") + at("rows_dropped", [3.0, 0.0], target="")
+    return measured(predictive_choice=records, labels=labels)
 
 
 def test_a_survey_is_judged_by_logged_answers():
-    records = at("log_loss", [0.5, 0.6], "hard") + at("best_offer", [20.0, 22.0], "hard")
-    for metric, value in (
-        ("revenue_claimed", 120.0),
-        ("revenue_actual", 90.0),
-        ("revenue_snips", 100.0),
-        ("revenue_snips_low", 80.0),
-        ("revenue_snips_high", 119.0),
-        ("revenue_ips", 99.0),
-    ):
-        records += at(metric, [value] * 2, "hard")
-    metrics = measured(predictive_choice=records, labels=at("rows_test", [10.0, 10.0], target=""))
-    plan = plan_of("natural_park")
-    table = offers_table(metrics, plan, "s")
-    text = " ".join(offer_sentences.sentences(table, metrics, plan["studies"]["s"]))
-    assert "20.0 % above what logged answers to such offers say (SNIPS; poor)" in text
-    assert "outside the 95 % interval" in text
-    found = sheets(table, plan["studies"]["s"], metrics)
-    assert found[-1]["head"][1] == "Best offer, euros"
-    assert "true" not in " ".join(found[-1]["head"]).lower()
-    assert found[-1]["rows"][0]["cells"][0]["text"].startswith("21.00")
-    assert "Totals over the test rows" in found[-1]["caption"]
+    numbers = numbers_of(survey(), plan_of("natural_park"))
+    made = pages.answer(numbers)
+    assert "+33.3 %" in made.sentence and "+11.1 %" in made.sentence
+    assert "for 75 % of the people no logged offer" in made.more[0]
+    assert "2 of 2 repeats" in made.more[0]
+    row = dict(built(pages.EARNINGS, numbers)["Choice model, hard"])
+    assert row["Claim above logged answers"].text == "+20.0 %"
+    assert row["Claim above logged answers"].bracket == "[0.8, 50.0]"
+    assert row["Claim above logged answers"].grade == "open"
+    assert row["People without"].text == "75 %" and row["Best offer"].text == "20.00"
+    assert "test rows" in build(pages.EARNINGS, numbers).caption
+    assert "Gain in truth" not in row
+
+
+def test_offers_that_nothing_checks_are_not_praised():
+    metrics = survey()
+    numbers = numbers_of(metrics[~metrics["metric"].str.contains("snips")], plan_of("natural_park"))
+    made = pages.answer(numbers)
+    assert "by its own claim." in made.sentence and "0 of 2 repeats" in made.more[0]
 
 
 def test_best_offers_at_the_end_of_the_range_are_a_warning():
-    plan, records = plan_of("natural_park"), at("log_loss", [0.5, 0.6], "hard")
-    for metric, value in (
-        ("best_offer_low", 40.0),
-        ("best_offer", 100.0),
-        ("best_offer_high", 100.0),
-        ("single_offer", 90.0),
-        ("single_offer_acceptance", 0.25),
-        ("single_offer_revenue", 22.5),
-    ):
-        records += at(metric, [value] * 2, "hard")
-    metrics = measured(predictive_choice=records)
-    settings, table = plan["studies"]["s"], offers_table(metrics, plan, "s")
-    (text,) = offer_sentences.warnings(table, metrics, settings)
-    assert "Most best offers are at the end of the declared range, 100 (Choice model)." in text
-    text = offer_sentences.single_sentence(table, settings)
-    assert text.startswith("One offer to everybody earns most at 90.0 euros (sd over repeats 0.0)")
-    assert "25 % accept it, and it earns 22.50 for each person." in text
+    metrics = survey(best_offer_low=40.0, best_offer=100.0, best_offer_high=100.0)
+    (text,) = pages.at_the_end(numbers_of(metrics, plan_of("natural_park")))
+    assert "at the end of the declared range, 100 (Choice model)" in text
+    assert not list(pages.at_the_end(numbers_of(survey(), plan_of("natural_park"))))
 
 
-def test_counts_are_told_with_their_methods():
-    metrics = measured(
-        predictive_choice=at("rows_missing", [3.0, 4.0]), logitboost=at("cells_filled", [0.0, 0.0])
-    )
-    (text,) = offer_sentences.counts(metrics, plan_of()["studies"]["s"])
-    assert text == "7 training rows lack a feature (Choice model)."
+def test_numbers_of_segments_are_counted(small):
+    (text,) = pages.segments(numbers_of(small, plan_of()))
+    assert "3 in 2 and 4 in 1 of 3 repeats; the data have 3." in text
+    plan = plan_of()
+    plan["studies"]["s"]["methods"][0]["options"] = {"components": 3}
+    (text,) = pages.segments(numbers_of(small, plan))
+    assert "number of segments set to" in text
 
 
-def test_regressions_stand_beside_those_in_print(everything):
+def test_counts_are_not_hidden():
+    metrics = pd.concat([survey(), measured(predictive_choice=at("slopes_at_bound", [1.0, 2.0]))])
+    plan = plan_of("natural_park")
+    plan["studies"]["s"]["measures"] |= LABELING
+    page, _ = study_page(pages.PAGE, numbers_of(metrics, plan), StudyContext("p"))
+    text = str(page)
+    assert "Slopes at their bound, over all repeats: 3 (Choice model)." in text
+    assert "Rows left out, over all repeats: 3." in text
+
+
+def test_regressions_stand_beside_those_in_print(everything, noor):
     plan, metrics = everything
-    sheet = regression_sheet(offers_table(metrics, plan, "eighteen_segments"))
-    groups = [row["group"] for row in sheet["rows"] if row["group"]]
-    assert groups[0] == "Choice model, hard: R² 0.330, adjusted 0.120 (in print 0.320)"
-    assert groups[-1].endswith("(in print 0.579, adjusted)") and len(groups) == 4
-    first = [cell["text"] for cell in sheet["rows"][0]["cells"]]
-    assert sheet["rows"][0]["label"] == "imbalance" and first[1] == "0.294"
-    assert [row["label"] for row in sheet["rows"]][:4] == ["imbalance", "overlap", "η", "k"]
+    numbers = numbers_of(metrics, plan, "eighteen_segments", noor[1])
+    made = build(pages.REGRESSIONS, numbers)
+    groups = [row.group for row in made.rows if row.group]
+    assert groups == [
+        "Choice model, hard",
+        "Choice model, soft",
+        "LogitBoost (by component)",
+        "Logistic model tree (by component)",
+    ]
+    assert {row.label for row in made.rows[:4]} == {"imbalance", "overlap", "η", "k"}
+    first = [cell.text for cell in made.rows[0].cells]
+    assert first[1] == "0.294" and float(first[7]) == 0.64
+    fits = built(pages.EXPLAINED, numbers)
+    assert dict(fits["Choice model, hard"])["R²"].text == "0.330"
+    assert texts(fits["Choice model, hard"], "In print")[0] == "0.320"
+    assert texts(fits["Logistic model tree (by component)"], "In print")[-1] == "0.579"
+
+
+def test_the_regressions_in_print_are_those_that_follow_from_the_paper(noor):
+    sources = {
+        "PCM": ("predictive_choice", "hard", "with_overlap"),
+        "LR": ("logitboost-components", "", "without_overlap"),
+        "LMT": ("logistic_tree-components", "", "without_overlap"),
+    }
+    in_print = {
+        (one["source"], one.get("setting", ""), one["part"], one["metric"], one["variable"]): one[
+            "value"
+        ]
+        for one in noor[1]
+        if "variable" in one
+    }
+    wanted = {
+        (*sources[name], f"regression_{metric}", variable): value
+        for name, variables in PRINTED_REGRESSIONS.items()
+        for variable, values in variables.items()
+        for metric, value in zip(("beta", "p", "low", "high"), values, strict=True)
+    }
+    assert in_print == wanted
+
+
+@pytest.mark.parametrize("name", ["eighteen_segments", "admissions", "kakadu"])
+def test_names_decide_nothing(everything, name):
+    """Every method renamed, with its label: the page is the same but for names."""
+    plan, metrics = everything
+    study = plan["studies"][name]
+    names = {one["id"]: f"other{rank}" for rank, one in enumerate(study["methods"])}
+    renamed = study | {
+        "baseline": names[study["baseline"]],
+        "main": names[study["main"]],
+        "given_away": study["given_away"] | {"method": names[study["given_away"]["method"]]},
+        "methods": [
+            # Of the same length, since small charts cut labels.
+            one | {"id": names[one["id"]], "label": one["label"].swapcase()}
+            for one in study["methods"]
+        ],
+    }
+    own = metrics[metrics["study"] == name]
+    after = own.assign(source=own["source"].replace(names))
+    before = study_page(pages.PAGE, StudyNumbers(name, study, own), StudyContext("p"))
+    other = study_page(pages.PAGE, StudyNumbers(name, renamed, after), StudyContext("p"))
+    assert str(before) != str(other) and str(before).lower() == str(other).lower()
+    assert "Choice model" not in str(other) and "predictive_choice" not in str(other)
+
+
+def test_a_study_of_ones_own_is_about_the_offers_that_it_gives_away():
+    models = [
+        {"model": "logitboost", "name": "first"},
+        {"model": "predictive_choice", "name": "mine"},
+        {"model": "offer_logistic", "name": "told", "per_component": True},
+    ]
+    mine = {
+        "dataset": "own_table",
+        "features": {"recipe": "one_hot", "drop": ["fee"]},
+        "outcome": {"rule": "accepts", "column": "answer"},
+        "labeling": {"rule": "offered", "offer": "fee", "high": 50.0, "direction": "down"},
+        "targets": ["general"],
+        "evaluation": {"protocol": "offers"},
+        "models": models,
+    }
+    made = resolve({"datasets": {"own_table": {"path": "a.csv"}}, "studies": {"one": mine}})
+    shown = study_plan(made["studies"]["one"])
+    assert shown["main"] == shown["given_away"]["method"] == "mine"
+    assert shown["baseline"] == "first"
+    roles = {one["id"]: one["role"] for one in shown["methods"]}
+    assert roles == {"first": "baseline", "mine": "main", "told": "bound"}
+
+
+def test_a_page_tells_every_part_of_a_study(everything, noor):
+    plan, metrics = everything
+    numbers = numbers_of(metrics, plan, "eighteen_segments", noor[1])
+    page, finding = study_page(pages.PAGE, numbers, StudyContext("p"))
+    assert finding.answer and finding.chart
+    captions = [
+        block.caption
+        for section in page.sections
+        for block in section.blocks
+        if isinstance(block, Table)
+    ]
+    assert len(captions) >= 6 and len(set(captions)) == len(captions)
+    assert "nan" not in str(page).lower()
+
+
+def test_failed_methods_stand_in_the_results(everything):
+    plan, metrics = everything
+    without = metrics[(metrics["study"] != "kakadu") | (metrics["source"] != "logitboost")]
+    reasons = {"logitboost": "<script> broke"}
+    made = build(pages.EARNINGS, numbers_of(without, plan, "kakadu"), reasons)
+    assert [row.reason for row in made.rows if row.mark == "failed"] == ["<script> broke"]
+    nothing = metrics.iloc[:0]
+    page, _ = study_page(pages.PAGE, numbers_of(nothing, plan, "kakadu"), StudyContext("p"))
+    assert "Nothing was measured" in str(page)
+    table = pages.table(numbers_of(nothing, plan, "kakadu"), "general", str)
+    assert table["status"].eq("failed").all() and len(table) == 4
 
 
 def test_the_claims_of_the_paper_are_all_there(everything, noor):
@@ -296,33 +433,17 @@ def test_best_offers_are_judged_by_the_truth_too(everything, noor):
 
 
 def test_figures_in_print_stand_in_the_tables(everything, noor):
-    tables = all_tables(everything[1], everything[0], noor[1])
-    three = tables["three_segments", "general"]
+    plan, metrics = everything
+    three, admissions, eighteen = (
+        pages.table(numbers_of(metrics, plan, name, noor[1]), "general", str)
+        for name in ("three_segments", "admissions", "eighteen_segments")
+    )
     shown = three[three["printed"].notna()].groupby("metric").size()
     assert shown["rmse"] == 4 and shown["rmse_component"] == 9
-    admissions = tables["admissions", "general"]
     shown = admissions[admissions["printed"].notna()].groupby("metric").size()
     assert shown["enrolment_predicted"] == 4 and shown["revenue_claimed"] == 1
-
-
-@pytest.fixture(scope="module")
-def page(everything, noor):
-    plan, metrics = everything
-    plan = plan | {
-        "studies": {
-            name: plan["studies"][name] for name in ("three_segments", "admissions", "kakadu")
-        }
-    }
-    without = metrics[(metrics["study"] != "kakadu") | (metrics["source"] != "logitboost")]
-    failure = {
-        "study": "kakadu",
-        "source": "logitboost",
-        "stage": "train",
-        "reason": "ERROR: <script>alert(1)</script> broke.",
-        "log": "a.log",
-    }
-    decided = decide(noor[0], without, plan, [failure])
-    return build_report(plan, without, decided, [failure], printed=noor[1])
+    regressions = eighteen["metric"].str.startswith("regression_")
+    assert eighteen.loc[regressions, "printed"].isna().all(), "those stand on the page"
 
 
 def test_profiles_show_who_the_segments_are(everything, tmp_path):
@@ -339,34 +460,6 @@ def test_profiles_show_who_the_segments_are(everything, tmp_path):
     ]
     assert [text.get_text() for text in ax.texts][:3] == ["\N{MINUS SIGN}3.90", "0.10", "2.90"]
     assert svg_text(profiles.draw(study)) == svg_text(profiles.draw(study))
-
-
-def section(html, study):
-    found = re.search(rf'<section id="{study}">.*?</section>', html, re.DOTALL).group()
-    return " ".join(markup.unescape(re.sub(r"<[^>]+>", " ", found)).split())
-
-
-def test_the_page_says_what_was_computed(page):
-    three, admissions = section(page, "three_segments"), section(page, "admissions")
-    assert "What logistic regression" in three and "Claims that rest on it: P01" in three
-    assert "in print 0.435" in three and "Read with care." not in three
-    assert "Read with care." in admissions and "256.79" in admissions
-    assert "the actual count of 20" in admissions and "standard deviation of 12.0" in admissions
-    kakadu = section(page, "kakadu")
-    assert "Best offer, euros" in kakadu and "Claim above SNIPS" in kakadu
-    assert "nan" not in page.lower().replace("financ", "")
-
-
-def test_failures_are_shown_escaped(page):
-    assert "<script" not in page
-    assert "<b>failed</b>: &lt;script&gt;" in page
-
-
-def test_a_page_without_measurements_stands(everything, noor):
-    plan, metrics = everything
-    plan = plan | {"studies": {"admissions": plan["studies"]["admissions"]}}
-    html = build_report(plan, metrics.iloc[:0], decide(noor[0], metrics.iloc[:0], plan))
-    assert html.count('<tr class="failed">') == len(offers.METHODS)
 
 
 @pytest.mark.parametrize("kind", ["up", "down"])

@@ -9,17 +9,33 @@ from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 WORDS = "studies of offers and answers"
 KEYS = frozenset({"paired_with"})
 PAGE = {
-    "table": "counterweight.reporting.offers.sections:offers_table",
-    "sections": "counterweight.reporting.offers.sections:sections",
+    "table": "counterweight.reporting.pages.offers:table",
+    "page": "counterweight.reporting.pages.offers:PAGE",
 }
 _HERE = "counterweight.kinds.offers"
 
 
 def complete(name, study, plan):
-    study |= {"targets": ["general"], "columns": ["rmse"]}
+    # Errors are of chances where these are known, else answers judge.
+    study |= {"targets": ["general"], "columns": ["rmse", "log_loss"]}
     # Each repeat of a simulated data set is a world of its own, so nothing is shared.
     if components.declared("dataset", study["dataset"], "SIMULATED", False):
         study["test_share"] = 0.0
+
+
+def finish(name, study):
+    """The report is about the offers that are given away, held against a plain method's."""
+    plain = []
+    for method, spec in study["methods"].items():
+        if spec["options"].get("per_component"):
+            spec["role"] = spec["role"] or "bound"
+        elif spec["reported"] and not spec["oracle"]:
+            plain.append(method)
+    main = study.get("main") or _offering(study)
+    others = [method for method in plain if method != main]
+    if main and others:
+        study["main"] = main
+        study.setdefault("baseline", others[0])
 
 
 def plan_label(plan, study, at):
@@ -160,4 +176,8 @@ def deliver(job):
 
 def shown(study):
     options = study["labeling"]["options"]
-    return {"offer": {key: options[key] for key in ("low", "high", "direction", "revenue")}}
+    return {
+        "offer": {key: options[key] for key in ("low", "high", "direction", "revenue")},
+        # As `deliver` takes them.
+        "given_away": {"method": _offering(study), "setting": "hard"},
+    }

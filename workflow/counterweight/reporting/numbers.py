@@ -207,6 +207,18 @@ class StudyNumbers:
         sd = differences.std(ddof=1) if len(differences) > 1 else math.nan
         return Estimate(mean, sd, low, high, len(differences))
 
+    def change(self, first, second):
+        """`Estimate` of a ratio of means of two Series by repeat, minus 1.
+
+        Its interval is that of the ratio's linear form (delta method).
+        """
+        both = pd.concat([first, second], axis=1, keys=["first", "second"]).dropna()
+        scale = both["second"].mean()
+        if both.empty or not scale:
+            return Estimate()
+        ratio = both["first"].mean() / scale
+        return self.difference(both["first"] / scale, both["second"] * ratio / scale + 1 - ratio)
+
     def against(self, other, source, metric, target="general", **place):
         """`difference` of a method from another one that has no settings, in one metric."""
         measure = {"measure": place["measure"]} if "measure" in place else {}

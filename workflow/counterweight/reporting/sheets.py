@@ -281,7 +281,8 @@ def digits_of(measure, estimates, difference=False):
         return 1 if difference or max(sizes, default=0) >= 1 else 2
     if measure.unit in {"rows", "updates", "labels", "steps"}:
         return 0
-    return places_for(sizes[:1] and [sorted(sizes)[len(sizes) // 2]], 2, 3)
+    middle = sorted(sizes)[len(sizes) // 2] if sizes else 0
+    return places_for([middle], 0 if middle >= 1000 else 2, 3)
 
 
 def _tone(estimate, better):
@@ -340,7 +341,8 @@ def build(sheet, numbers, reasons=None, csv=None):
     for place, line in enumerate(lines):
         cells = tuple(made[rank][place] for rank in kept)
         if all(cell.text == "–" for cell in cells):
-            if line.source in (reasons or {}) and not line.place:
+            failed = not line.place and not numbers.settings(line.source)
+            if failed and line.source in (reasons or {}):
                 rows.append(_failed(line, reasons[line.source]))
             continue
         rows.append(Row(line.label, cells, line.group, line.mark, place == best))

@@ -5,7 +5,7 @@ MEASURES = {
         "label": "RMSE",
         "better": "less",
         "meaning": "Root of the mean squared distance of predicted from true chances of acceptance "
-        "over all offers.",
+        "at the offers that were made.",
     },
     "rmse_test": {
         "label": "RMSE on new people",
@@ -99,10 +99,10 @@ MEASURES = {
         "meaning": "Rows whose features are missing.",
     },
     "components_capped": {
-        "label": "searches that ended at the most segments",
+        "label": "most segments that there are rows for",
         "digits": 0,
-        "counted": True,
-        "meaning": "Fits that chose the largest number of segments that was tried.",
+        "meaning": "Largest number of segments that the rows allow, where more were to be tried; "
+        "else 0.",
     },
     "one_answer_models": {
         "label": "models of one answer",
@@ -139,10 +139,10 @@ MEASURES = {
         "meaning": "How much a true segment is mixed up with others.",
     },
     "offer_variation": {
-        "label": "share of rows whose segment had one offer",
+        "label": "share of segments whose offers hardly vary",
         "unit": "share",
-        "meaning": "Share of people in segments in which all got the same offer, so that nothing "
-        "can be learned of others.",
+        "meaning": "Share of segments in which offers are so alike that nothing can be learned of "
+        "others.",
     },
     "best_offer": {
         "label": "best offer",
@@ -208,7 +208,7 @@ MEASURES = {
     "enrolment_error": {
         "label": "error of the enrolment",
         "better": "less",
-        "meaning": "Predicted from true enrolment, relative to the people.",
+        "meaning": "Distance of predicted from true enrolment, relative to it.",
     },
     "enrolment_claimed": {
         "label": "claimed enrolment with best offers",
@@ -240,7 +240,7 @@ MEASURES = {
     "revenue_error": {
         "label": "error of the revenue",
         "better": "less",
-        "meaning": "Predicted from true revenue, relative to it.",
+        "meaning": "Distance of predicted from true revenue, relative to it.",
     },
     "revenue_claimed": {
         "label": "claimed revenue with best offers",

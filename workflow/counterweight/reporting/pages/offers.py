@@ -1,0 +1,473 @@
+"""Pages of studies of offers: what to offer, what that would earn, and how far to trust it.
+
+A method has one or more ways to use it, its settings: by the likeliest segment of a person, or by
+all. The line of a method here is one of its ways.
+"""
+
+import pandas as pd
+
+from counterweight.reporting.measures import Measure
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.page.blocks import Card, Link
+from counterweight.reporting.page.study import Answer, StudyPage, difference_in_words, headline
+from counterweight.reporting.sheets import Bound, Column, Line, Sheet, mark_of, told
+from counterweight.reporting.wording import (
+    capital,
+    count,
+    listing,
+    option_name,
+    percent,
+    setting_label,
+)
+
+_ENDS = ("", "_low", "_high")
+_PREDICTED = [
+    f"{of}_{what}" for of in ("enrolment", "revenue") for what in ("predicted", "actual", "true")
+]
+_CLAIMED = [
+    f"{of}_{what}"
+    for of in ("enrolment", "revenue")
+    for what in ("claimed", "optimal_true", "best_possible")
+]
+_LOGGED = ["revenue_ips", "revenue_snips"]
+_FACTS = ["component_imbalance", "component_overlap", "component_eta", "component_k"]
+#: What the table has, in its order.
+METRICS = (
+    *("components_chosen", "kl", "rmse", "rmse_floor", "rmse_test", "rmse_floor_test"),
+    *("log_loss", "brier", "auc"),
+    *(name + end for name in _PREDICTED for end in _ENDS if not end or "predicted" in name),
+    *(f"best_offer{end}" for end in _ENDS),
+    *(name + end for name in _CLAIMED for end in _ENDS if not end or "claimed" in name),
+    *(name + end for name in _LOGGED for end in _ENDS),
+    *("enrolment_error", "revenue_error", "single_offer", "single_offer_acceptance"),
+    *("single_offer_revenue", "offer_variation", "regression_r2", "regression_adjusted_r2"),
+    *(*_FACTS, "rmse_component", "rmse_component_test", "offer_spread"),
+    *(f"regression_{what}" for what in ("beta", "coefficient", "p", "low", "high")),
+)
+LAYOUT = (
+    *("study", "target", "method", "label", "oracle", "assignment", "metric", "part", "variable"),
+    *("mean", "sd", "low", "high", "n", "printed", "status", "reason"),
+)
+CHANGE = Measure("change", "relative", digits=1)
+SHARE = Measure("share", "share", "less", 0, percent=True)
+
+
+def ways(numbers, source, target="general"):
+    """Settings that a method was judged at; none where it has no result."""
+    judged = ("log_loss", "enrolment_predicted", "rmse")
+    known = {way for name in judged for way in numbers.places("setting", source, name, target)}
+    return sorted(known, key=lambda way: (way == "", way))
+
+
+def each_way(numbers):
+    """A line for each method and way to use it."""
+    for source in (method["id"] for method in numbers.methods()):
+        for way in ways(numbers, source) or [""]:
+            label = ", ".join(filter(None, [numbers.label(source), setting_label(way)]))
+            yield Line(
+                source, label, {"setting": way} if way else {}, mark=mark_of(numbers, source)
+            )
+
+
+def fair_lines(numbers):
+    """Measured lines that see nothing hidden; first the one that the page is about.
+
+    That is the main method, by the way in which its offers are given away.
+    """
+    lines = [one for one in each_way(numbers) if one.mark != "oracle" and ways(numbers, one.source)]
+    given = (numbers.plan.get("given_away") or {}).get("setting")
+    return sorted(
+        lines, key=lambda one: (one.source != numbers.main, one.place.get("setting") != given)
+    )
+
+
+# What follows from several metrics.
+
+
+def series(numbers, line, metric, end=""):
+    """Values by repeat; an end of an interval within repeats is the value where there is none."""
+    known = numbers.values(line.source, metric + end, **line.place)
+    return known if len(known) or not end else series(numbers, line, metric)
+
+
+def relative(top, base):
+    """Value of a column: one metric over another, minus 1; its interval as `spread` has it."""
+
+    def value(numbers, line):
+        made, low, high = (
+            numbers.change(series(numbers, line, top, first), series(numbers, line, base, second))
+            for first, second in (("", ""), ("_low", "_high"), ("_high", "_low"))
+        )
+        return made._replace(low=low.mean, high=high.mean) if low.mean < high.mean else made
+
+    return value
+
+
+def spread(metric):
+    """Value of a column: a mean with the mean ends of its interval within repeats, if any.
+
+    Else with its interval over repeats.
+    """
+
+    def value(numbers, line):
+        made = numbers.get(line.source, metric, **line.place)
+        low, high = (series(numbers, line, metric, end).mean() for end in _ENDS[1:])
+        return made._replace(low=low, high=high) if low < high else made
+
+    return value
+
+
+def floor(numbers, line):
+    """By repeat, RMSE of the true parameters: only the segment of a person is unknown to them."""
+    known = numbers.places("setting", line.source, "rmse_floor")
+    own = [way for way in known if way == line.place.get("setting")] or known
+    floors = [numbers.values(line.source, "rmse_floor", setting=way) for way in own]
+    fair = [] if line.mark == "oracle" else floors
+    return min(fair, key=lambda values: values.mean(), default=pd.Series(dtype=float))
+
+
+def above_floor(numbers, line):
+    return numbers.change(series(numbers, line, "rmse"), floor(numbers, line))
+
+
+def unsupported(numbers, line):
+    """Share of the people for whom no logged offer is near the best one."""
+    rows = numbers.rows(line.source, "offers_unsupported", "general")
+    rows = rows[rows["setting"] == line.place.get("setting", "")]
+    return Estimate(rows["value"].sum() / rows["rows"].sum()) if len(rows) else Estimate()
+
+
+CLAIM = relative("revenue_claimed", "revenue_actual")
+TRUE = relative("revenue_optimal_true", "revenue_true")
+LOGGED = relative("revenue_snips", "revenue_actual")
+
+
+# The answer.
+
+
+def answer(numbers):
+    """What the best offers would earn; before that, whether a plainer method predicts better."""
+    line, *others = fair_lines(numbers) or [None]
+    if line is None:
+        return None
+    rivals = [other for other in others if other.source != line.source]
+    warning, compared = prediction(numbers, line, rivals)
+    earned, cards, points = earnings(numbers, line, rivals)
+    said = [text for text in (warning, *earned, compared) if text]
+    return Answer(said[0], tuple(said[1:]), cards, points) if said else None
+
+
+def gaps_of(numbers, line, rivals, metric):
+    """Paired differences of other lines from a line, where both were measured."""
+    own = series(numbers, line, metric)
+    made = [(numbers.difference(series(numbers, one, metric), own), one) for one in rivals]
+    return [(gap, one) for gap, one in made if gap.known]
+
+
+def prediction(numbers, line, rivals):
+    """A warning if another method predicts better beyond chance, else a comparison.
+
+    The other one is of those that predict better, else of all; a baseline first, then the best.
+    """
+    metric = headline(numbers)
+    gaps = gaps_of(numbers, line, rivals, metric) if metric else []
+    if not gaps:
+        return "", ""
+    better = [(gap, one) for gap, one in gaps if gap.high < 0]
+    gap, rival = min(
+        better or gaps, key=lambda pair: (numbers.role(pair[1].source) != "baseline", pair[0].mean)
+    )
+    measure = numbers.measure(metric)
+    value = told(numbers.get(rival.source, metric, **rival.place), measure)[0]
+    text = (
+        f"{rival.label} predicts the answers with {measure.label} {value}: "
+        f"{difference_in_words(gap, measure)} {line.label}."
+    )
+    return (f"Do not set offers by {line.label} alone. {text}", "") if better else ("", text)
+
+
+def earnings(numbers, line, rivals):
+    """Sentences, cards and points: what the best offers claim, and what is known of it."""
+    claim, true, logged = (value(numbers, line) for value in (CLAIM, TRUE, LOGGED))
+    if not claim.known:
+        return (), (), ()
+    known, said = [("by its own claim", claim)], []
+    if true.known:
+        known.append(("in truth", true))
+        best = relative("revenue_best_possible", "revenue_true")(numbers, line)
+        said = [f"With everybody's true curve known {_told(best)} would be possible."]
+    else:
+        known += [("by logged answers to offers near them", logged)] * logged.known
+        share, repeats = unsupported(numbers, line).mean, len(series(numbers, line, "log_loss"))
+        if share > 0.05 or logged.n < repeats:
+            said = [
+                f"Little checks that: for {percent(share, 0)} of the people no logged offer is "
+                f"near the best one, and {logged.n} of {count(repeats, 'repeat')} could be checked."
+            ]
+    gaps = gaps_of(numbers, line, rivals, "revenue_optimal_true")
+    points = [(name, one.times(100), "main") for name, one in known]
+    for gap, best in sorted(gaps, key=lambda pair: pair[0].mean)[-1:]:
+        points.append((f"{best.label}, in truth", TRUE(numbers, best).times(100), ""))
+        if gap.low > 0:
+            said.append(f"{best.label} brings more in truth: {_told(TRUE(numbers, best))}.")
+    text = " and ".join(f"{_told(one)} {name}" for name, one in known)
+    text = f"The best offers of {line.label} change revenue by {text}."
+    cards = [Card("Revenue", *told(one, CHANGE, sign=True), name) for name, one in known]
+    notes = {"best_offer": "median over people, with quartiles", "single_offer": ""}
+    for metric, note in notes.items():
+        value, measure = spread(metric)(numbers, line), numbers.measure(metric)
+        cards += [Card(capital(measure.label), *told(value, measure), note)] * value.known
+    return [text, *said], tuple(cards), tuple(points)
+
+
+def _told(known):
+    return " ".join(told(known, CHANGE, sign=True)).strip()
+
+
+# Sheets.
+
+
+def people(numbers):
+    """Whom totals are over."""
+    tested = numbers.get("labels", "rows_test", "").mean > 0
+    return f"over the {'test' if tested else 'training'} rows"
+
+
+def _change(label, value, bound=None):
+    return Column(label=label, value=value, measure=CHANGE, show="difference", bound=bound)
+
+
+def _above_log(numbers, line):
+    truth = numbers.measured("revenue_optimal_true")
+    return Estimate() if truth else relative("revenue_claimed", "revenue_snips")(numbers, line)
+
+
+def _totals(caption, metrics):
+    """A sheet of amounts, each with the figure in print."""
+    columns = [
+        one
+        for metric in metrics
+        for one in (
+            Column(metric, value=spread(metric)),
+            Column(metric, "In print", show="printed"),
+        )
+    ]
+    return Sheet(lambda numbers: f"{caption}, {people(numbers)}", each_way, columns, note=_WITHIN)
+
+
+_CLOSE = Bound(0.05, "A claim should be within 5 % of what it is held against.", absolute=True)
+_FLOOR = Bound(
+    0.1,
+    "An error should be at most 10 % above that of the true parameters. Far below it one can be "
+    "only where past offers tell the segments: then it says nothing of other offers.",
+)
+_VARY = Bound(0, "Where offers hardly vary, slopes and gains rest on the form of the curve.")
+_TRUTH = "In truth: by the true curves, over what is expected of past offers."
+_WITHIN = "Intervals within repeats (bootstrap, logged answers) are told by their mean ends."
+EARNINGS = Sheet(
+    lambda numbers: f"What the best offers would earn, {people(numbers)}",
+    each_way,
+    (
+        Column("best_offer", value=spread("best_offer")),
+        _change("Gain claimed", CLAIM),
+        _change("Gain in truth", TRUE),
+        _change("Claim above truth", relative("revenue_claimed", "revenue_optimal_true"), _CLOSE),
+        _change("Gain by logged answers", LOGGED),
+        _change("Claim above logged answers", _above_log, _CLOSE),
+        Column("offers_matched", "Logged offers near", show="mean"),
+        Column(label="People without", value=unsupported, measure=SHARE, show="mean"),
+    ),
+    note=lambda numbers: (
+        "Best offer: median over people, with quartiles. Claimed: by the method's own curves, over "
+        f"what was earned. {_TRUTH if numbers.measured('revenue_optimal_true') else ''} Logged "
+        "answers (SNIPS): to past offers near the best ones, by no model of the answers. "
+        f"{_WITHIN}"
+    ),
+    fold=False,
+)
+ACCURACY = Sheet(
+    "How well the chance to accept is predicted at past offers",
+    each_way,
+    (
+        Column("rmse"),
+        Column("rmse", "In print", show="printed"),
+        Column("rmse_floor", value=lambda *of: Estimate(floor(*of).mean()), show="mean"),
+        _change("Above it", above_floor, _FLOOR),
+        *(Column(metric) for metric in ("rmse_test", "log_loss", "brier", "auc")),
+    ),
+    fold=False,
+)
+SINGLE = Sheet(
+    "The one offer to everybody that earns most, and segments whose offers are alike",
+    each_way,
+    (
+        *(Column(f"single_offer{end}") for end in ("", "_acceptance", "_revenue")),
+        Column("offer_variation", "Segments alike", measure=SHARE, show="mean", bound=_VARY),
+    ),
+    fold=False,
+)
+TOTALS = _totals("Totals at past offers", _PREDICTED)
+CLAIMS = _totals("Totals with each method's best offers", [*_CLAIMED, *_LOGGED])
+
+
+def _components(numbers):
+    sources = [one["id"] for one in numbers.methods()]
+    parts = {part for one in sources for part in numbers.places("part", one, "rmse_component")}
+    return [Line("", str(int(part) + 1), {"part": part}) for part in sorted(parts, key=int)]
+
+
+def _by_component(numbers):
+    for fact in _FACTS:
+        sources = [one["id"] for one in numbers.methods()]
+        known = [source for source in sources if numbers.measured(fact, source=source)]
+        yield from (Column(fact, source=source, show="mean") for source in known[:1])
+    for line in each_way(numbers):
+        own = {"source": line.source, "place": line.place}
+        yield Column("rmse_component", line.label, **own)
+        yield Column("rmse_component", "In print", show="printed", **own)
+
+
+def _regressions(numbers):
+    """The main method's errors, with overlap; without, of models that are told the component."""
+    for line in each_way(numbers):
+        if line.source == numbers.main or line.mark == "oracle":
+            kind = "without_overlap" if line.mark == "oracle" else "with_overlap"
+            yield Line(line.source, line.label, line.place | {"part": kind}, mark=line.mark)
+
+
+def _variables(numbers):
+    for line in _regressions(numbers):
+        names = numbers.places("variable", line.source, "regression_beta", **line.place)
+        for rank, name in enumerate(names):
+            place, group = line.place | {"variable": name}, "" if rank else line.label
+            yield Line(line.source, option_name(name), place, group, line.mark)
+
+
+def _beside_print(**labels):
+    return tuple(
+        Column(f"regression_{metric}", head, show=show)
+        for metric, label in labels.items()
+        for head, show in ((label, "mean"), ("In print", "printed"))
+    )
+
+
+COMPONENTS = Sheet(
+    "RMSE on the people of each true component",
+    _components,
+    _by_component,
+    first="Component",
+    note="Imbalance: (1/2 − share that accepts)². † is told the component of everybody.",
+    fold=True,
+)
+REGRESSIONS = Sheet(
+    "What the error on a component depends on: regressions, means over repeats",
+    _variables,
+    _beside_print(beta="Standardised coefficient", p="p value", low="Coefficient from", high="To"),
+    first="Variable",
+    fold=True,
+)
+EXPLAINED = Sheet(
+    "How much of the errors these regressions explain",
+    _regressions,
+    _beside_print(r2="R²", adjusted_r2="Adjusted R²"),
+    fold=True,
+)
+
+
+# How far to trust it.
+
+
+def segments(numbers):
+    """How often which number of segments was chosen."""
+    true = len(_components(numbers))
+    for source in (one["id"] for one in numbers.methods()):
+        chosen = numbers.values(source, "components_chosen").astype(int)
+        given = (numbers.method(source)["options"] or {}).get("components")
+        how = "set to" if given else "of least description length"
+        sizes = chosen.value_counts().sort_index()
+        if len(chosen):
+            yield (
+                f"{numbers.label(source)}: number of segments {how}: "
+                f"{listing(f'{size} in {times}' for size, times in sizes.items())} of "
+                f"{count(len(chosen), 'repeat')}{f'; the data have {true}' if true else ''}."
+            )
+
+
+def at_the_end(numbers):
+    """Best offers of most people at an end of the declared range."""
+    low, high = (numbers.plan["offer"][end] for end in ("low", "high"))
+    for edge in (low, high):
+        labels = []
+        for line in each_way(numbers):
+            best = [series(numbers, line, f"best_offer{end}").mean() for end in _ENDS]
+            if sum(abs(value - edge) <= 1e-6 * (high - low) for value in best) >= 2:
+                labels.append(numbers.label(line.source))
+        if labels:
+            yield (
+                f"Most best offers are at the end of the declared range, {edge:g} "
+                f"({listing(dict.fromkeys(labels))}). By these curves better ones may lie beyond."
+            )
+
+
+def given_away(numbers):
+    """Where the offers are, person by person."""
+    given = numbers.plan.get("given_away") or {}
+    for line in each_way(numbers):
+        place = {"method": line.source, "setting": line.place.get("setting", "")}
+        if place == given:
+            href = f"{numbers.name}/offers.parquet"
+            yield Link("The best offer for each person", href, f"By {line.label}.")
+
+
+PAGE = StudyPage(
+    answer=answer,
+    sheets=(EARNINGS, ACCURACY, SINGLE),
+    trust=(segments, at_the_end, given_away),
+    details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),
+    question=lambda numbers: "What should each person be offered, and what would that earn?",
+)
+
+
+def table(numbers, target, reason_of):
+    """What was measured in a study of offers as data, a row for each number: columns `LAYOUT`.
+
+    ``assignment`` is the way to use the method (hard, soft or empty), ``part`` empty, the true
+    component (from 0), the segment (of ``offer_spread``), or the kind of a regression, with its
+    ``variable``. ``mean`` and ``sd`` are over repeats, ``low`` and ``high`` the 95 % interval of
+    the mean. A method without results keeps a row with status ``failed`` and its reason.
+
+    Parameters
+    ----------
+    numbers : counterweight.reporting.numbers.StudyNumbers
+    target : str
+    reason_of : callable
+        ``reason_of(method id)``.
+    """
+    known = numbers.summary.reset_index().rename(columns={"setting": "assignment"})
+    # What is of one size of a model among others stands in the table of all measurements.
+    known = known[
+        (known["target"] == target) & (known["step"] == -1) & known["metric"].isin(METRICS)
+    ]
+    rows = []
+    for source in (method["id"] for method in numbers.methods()):
+        place = {"study": numbers.name, "target": target, "method": source}
+        place |= {"label": numbers.label(source), "oracle": numbers.role(source) == "bound"}
+        if not ways(numbers, source, target):
+            place |= dict.fromkeys(("assignment", "part", "variable"), "")
+            place |= {"metric": "rmse", "n": 0, "status": "failed", "reason": reason_of(source)}
+            rows.append(place)
+            continue
+        for row in sorted(known[known["source"] == source].to_dict("records"), key=_order):
+            row |= place | {"status": "ok", "reason": ""}
+            # Figures in print of regressions stand on the page.
+            if row["metric"] not in ("regression_r2", "regression_adjusted_r2"):
+                at = {"setting": row["assignment"], "part": row["part"]}
+                row["printed"] = numbers.in_print(source, row["metric"], target, **at)
+            rows.append(row)
+    return pd.DataFrame(rows, columns=list(LAYOUT))
+
+
+def _order(row):
+    way, part = row["assignment"], row["part"]
+    size = float(part) if part.isdigit() else -1.0
+    return (way == "", way), METRICS.index(row["metric"]), size, part, row["variable"]

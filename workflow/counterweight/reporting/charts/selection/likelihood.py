@@ -1,42 +1,46 @@
-"""Likelihood of the unlabeled rows while the mixture shifts."""
+"""Likelihood of the unlabeled rows while a mixture shifts."""
 
 import numpy as np
 
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import number
+from counterweight.reporting.charts.canvas import MAIN, Canvas, Look
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.style import PALE
+from counterweight.reporting.charts.words import told
 
 CAPTION = (
-    "Log-likelihood of the unlabeled rows, per row and relative to the unshifted start, after "
-    "each step of the shifted mixtures. Thin lines are single splits, the thick line their mean; "
-    "each panel has its own scale."
+    "Log-likelihood of the unlabeled rows, per row and relative to the start, after each step of "
+    "the mixtures that shift. Thin lines are single splits, the thick line their mean; each panel "
+    "has its own scale."
 )
+_METRIC, _TARGET = "log_likelihood", "unlabeled"
 
 
 def draw(study):
-    """One panel for each shifted mixture.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
     curves = {}
-    for method in study.methods():
-        if method["model"] == "shifted_mixture":
-            curve = _curves(study.rows(method["id"], "log_likelihood", "unlabeled"))
-            if curve is not None:
-                curves[method["id"]] = curve
+    for method in study.methods(swept=False):
+        curve = _curves(study.rows(method["id"], _METRIC, _TARGET))
+        if curve is not None:
+            curves[method["id"]] = curve
     if not curves:
-        return style.blank("No shifted mixture of this study was fitted.")
-    with style.look():
-        figure, axes = style.panels(1, len(curves), height=2.5)
-        for ax, (name, curve) in zip(axes[0], curves.items(), strict=True):
-            _panel(ax, study.label(name), curve)
-        axes[0, 0].set_ylabel("Gain in log-likelihood,\nnats per unlabeled row")
-    return figure
+        return blank("No shifted mixture of this study was fitted.")
+    canvas = Canvas(1, len(curves), 2.1)
+    for panel, (name, curve) in zip(canvas.all, curves.items(), strict=True):
+        panel.title(study.label(name))
+        for _, line in curve.iterrows():
+            panel.line("one split", list(line.dropna().items()), Look(PALE, ""))
+        # A repeat that has converged keeps its last value, so the mean stays one over all.
+        mean = curve.ffill(axis=1).mean(axis=0)
+        look = MAIN if len(mean) < 12 else MAIN._replace(marker="")
+        panel.line("mean over splits", list(mean.items()), look, linewidth=1.8)
+        panel.ax.locator_params(axis="x", integer=True, nbins=6)
+        panel.ax.margins(y=0.1)
+        panel.grid()
+    canvas.label("Steps", "Gain, nats a row")
+    gains = {name: curve.ffill(axis=1).iloc[:, -1] for name, curve in curves.items()}
+    best = max(gains, key=lambda name: gains[name].mean())
+    gain = study.difference(gains[best], 0 * gains[best])
+    title = f"{study.label(best)}: {told(gain, sign=True, unit='nats')} a row on the unlabeled"
+    return canvas.drawing(title, "Gain in log-likelihood of the unlabeled rows by step")
 
 
 def _curves(rows):
@@ -46,35 +50,4 @@ def _curves(rows):
         return None
     rows = rows.assign(step=rows["step"].astype(int))
     frame = rows.pivot_table(index="repeat", columns="step", values="value").sort_index(axis=1)
-    return frame.sub(frame[0], axis=0) if 0 in frame else None
-
-
-def _panel(ax, title, curve):
-    for _, line in curve.iterrows():
-        ax.plot(curve.columns, line, color=style.PALE, linewidth=0.8)
-    # A repeat that has converged keeps its last value, so the mean stays one over all.
-    mean = curve.ffill(axis=1).mean(axis=0)
-    ax.plot(
-        curve.columns,
-        mean,
-        color=style.BLUE,
-        linewidth=1.8,
-        marker="o" if len(mean) < 12 else None,
-        markersize=3.5,
-    )
-    low, high = float(np.nanmin(curve)), float(np.nanmax(curve))
-    room = (high - low or 1.0) * 0.18
-    ax.set_ylim(low - room / 2, high + room)
-    ax.annotate(
-        number(mean.iloc[-1], 3, sign=True),
-        (curve.columns[-1], mean.iloc[-1]),
-        xytext=(0, 6),
-        textcoords="offset points",
-        ha="right",
-        color=style.BLUE,
-        fontweight="bold",
-    )
-    style.grid(ax, "y")
-    ax.locator_params(axis="x", integer=True, nbins=6)
-    ax.set_title(title)
-    ax.set_xlabel("Step")
+    return frame.sub(frame[0], axis=0) if 0 in frame and np.ptp(frame.columns) else None

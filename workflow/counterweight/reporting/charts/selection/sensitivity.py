@@ -3,115 +3,86 @@
 import numpy as np
 
 from counterweight.files.settings import setting_options
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import number
+from counterweight.reporting.charts.canvas import DASHED, DOTTED, Canvas, Look
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.style import ORDERED, RED
+from counterweight.reporting.charts.words import against, axis_of, factor_of, target_name
 
 CAPTION = (
-    "Accuracy on the unlabeled population (top) and gain in its log-likelihood (bottom) after a "
-    "number of steps, for each inertia (colour) and each set of parameters that may shift "
-    "(column). Better likelihood does not mean better accuracy: compare each line with the "
-    "dashed biased logistic regression and the dotted unshifted mixture with Lemma 2 weights."
+    "The headline measure (top) and the gain in log-likelihood of the unlabeled rows (bottom) after "
+    "a number of steps, for each inertia (colour) and each set of parameters that may shift. Better "
+    "likelihood does not mean better decisions: compare each line with the dashed baseline and the "
+    "dotted mixture that was not shifted."
 )
-_TARGET = "unlabeled"
+_TARGET, _LIKELIHOOD = "unlabeled", "unlabeled_log_likelihood"
 
 
 def draw(study):
-    """Two rows (accuracy, likelihood), one column for each set of shifting parameters.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    swept = [one for one in study.methods(swept=True) if one["model"] == "shifted_mixture"]
-    frames = {}
-    for metric in ("accuracy", "unlabeled_log_likelihood"):
-        values = {}
-        for one in swept:
-            rows = study.rows(one["id"], metric)
-            chosen = rows[rows["target"] == _TARGET]
-            rows = chosen if len(chosen) else rows
-            for setting, value in rows.groupby("setting", sort=False)["value"].mean().items():
-                options = setting_options(setting)
-                key = (options.get("shifts", "all"), options.get("inertia", np.nan))
-                values.setdefault(key, {})[options.get("iterations", 1.0)] = value
-        frames[metric] = values
-    if not frames["accuracy"]:
-        return style.blank("No sweep of this study was measured.")
-    columns = list(dict.fromkeys(key[0] for key in frames["accuracy"]))
-    inertias = sorted({key[1] for key in frames["accuracy"]}, reverse=True)
-    with style.look():
-        figure, axes = style.panels(2, len(columns), height=4.0, sharey="row", sharex=True)
-        for place, shifts in enumerate(columns):
-            _accuracy(axes[0, place], study, frames["accuracy"], shifts, inertias, place == 0)
-            _likelihood(axes[1, place], frames["unlabeled_log_likelihood"], shifts, inertias)
-            axes[0, place].set_title(f"{shifts} shift" if shifts == "all" else shifts)
-        axes[0, 0].set_ylabel("Accuracy, %")
-        axes[1, 0].set_ylabel("Log-likelihood,\nnats per row above lowest")
-        figure.supxlabel("Steps", fontsize=8.5)
-        _legend(figure, axes[0, 0], inertias)
-    return figure
-
-
-def _colour(inertias, inertia):
-    place = inertias.index(inertia)
-    return style.ORDERED[round(place * (len(style.ORDERED) - 1) / max(len(inertias) - 1, 1))]
-
-
-def _lines(ax, values, shifts, inertias, factor, start=0.0):
-    for inertia in inertias:
-        points = sorted(values.get((shifts, inertia), {}).items())
-        if points:
-            x, y = zip(*points, strict=True)
-            ax.plot(
-                x,
-                factor * (np.array(y) - start),
-                "o-",
-                markersize=3,
-                linewidth=1.3,
-                color=_colour(inertias, inertia),
-                label=f"inertia {inertia:g}",
-            )
-    steps = sorted({x for line in values.values() for x in line})
-    if len(steps) > 1 and steps[0] > 0:
-        ax.set_xscale("log")
-        ax.minorticks_off()
-    ax.set_xticks(steps, [f"{step:g}" for step in steps])
-    style.grid(ax, "y")
-
-
-def _accuracy(ax, study, values, shifts, inertias, first):
-    _lines(ax, values, shifts, inertias, 100.0)
-    for name, pattern, label in (
-        (study.plan.get("baseline", "logistic"), (0, (5, 3)), "baseline"),
-        ("generative-lemma2", (0, (1, 1.5)), "unshifted"),
+    metric = next((one for one in study.plan["columns"] if study.measured(one, _TARGET)), "accuracy")
+    swept = [one["id"] for one in study.methods(swept=True) if study.measured(_LIKELIHOOD, None, one["id"])]
+    settings = [(name, one) for name in swept for one in study.settings(name, metric)]
+    target = next((t for t in (_TARGET, *study.plan["targets"]) if study.measured(metric, t)), "")
+    scores, gains = {}, {}
+    for source, setting in settings:
+        options = setting_options(setting)
+        place = (options.get("shifts", "all"), options.get("inertia", np.nan))
+        step = options.get("iterations", 1.0)
+        for known, of in ((scores, metric), (gains, _LIKELIHOOD)):
+            value = study.get(source, of, target, setting=setting)
+            if value.known:
+                known.setdefault(place, {})[step] = value.mean
+    if not scores:
+        return blank("No sweep of this study was measured.")
+    columns = list(dict.fromkeys(shifts for shifts, _ in scores))
+    inertias = sorted({inertia for _, inertia in scores}, reverse=True)
+    shades = np.linspace(0, len(ORDERED) - 1, len(inertias)).round().astype(int)
+    looks = {inertia: Look(ORDERED[shade]) for inertia, shade in zip(inertias, shades, strict=True)}
+    canvas = Canvas(2, len(columns), 1.75, pairs=True, room=0.7, sharey="row", sharex=True)
+    factor = factor_of(study.measure(metric))
+    least = min((value for line in gains.values() for value in line.values()), default=0.0)
+    labels = (axis_of(study.measure(metric)), "Gain, nats a row")
+    for row, known, scale, start, label in zip(
+        canvas.panels, (scores, gains), (factor, 1.0), (0.0, least), labels, strict=True
     ):
-        found = study.estimate(name, "accuracy", _TARGET)
-        if found is not None:
-            ax.axhline(
-                100 * found[0],
-                color=style.RED,
-                linewidth=1,
-                linestyle=pattern,
-                label=f"{label} ({number(100 * found[0], 1)} %)",
-            )
+        for panel, shifts in zip(row, columns, strict=True):
+            panel.title("all may shift" if shifts == "all" else f"only {shifts}", label)
+            for inertia, look in looks.items():
+                points = sorted(known.get((shifts, inertia), {}).items())
+                line = [(step, scale * (value - start)) for step, value in points]
+                panel.line(f"inertia {inertia:g}", line, look)
+            _steps(panel, {step for line in known.values() for step in line})
+    for source, look in _levels(study):
+        level = study.get(source, metric, target).times(factor)
+        for panel in canvas.panels[0]:
+            panel.level(study.label(source), level.mean, look)
+    canvas.label("Steps", labels)
+    likeliest = [pair for pair in settings if study.get(pair[0], _LIKELIHOOD, target, setting=pair[1]).known]
+    title = f"{axis_of(study.measure(metric))} after shifting ({target_name(target)})"
+    if likeliest:
+        source, setting = max(
+            likeliest, key=lambda pair: study.get(pair[0], _LIKELIHOOD, target, setting=pair[1]).mean
+        )
+        title = "The likeliest setting of " + against(
+            study, metric, target, source, setting=setting
+        )
+    return canvas.drawing(title, "Accuracy and likelihood by steps, inertia and what may shift")
 
 
-def _likelihood(ax, values, shifts, inertias):
-    every = [value for line in values.values() for value in line.values()]
-    _lines(ax, values, shifts, inertias, 1.0, min(every, default=0.0))
+def _levels(study):
+    """The baseline, and the mixture from which the others are shifted: as weighted for the target."""
+    if study.baseline is not None:
+        yield study.baseline, Look(RED, "", DASHED)
+    weighted = {one["weighting"] for one in study.plan["weightings"] if one["target"] == _TARGET}
+    for one in study.methods(swept=False):
+        if one["model"] == "generative" and one["weights"] in weighted and study.role(one["id"]) != "bound":
+            yield one["id"], Look(RED, "", DOTTED)
+            return
 
 
-def _legend(figure, ax, inertias):
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside upper center",
-        ncols=min(len(labels), 6),
-        handlelength=1.8,
-        columnspacing=1.2,
-    )
+def _steps(panel, steps):
+    steps = sorted(steps)
+    if len(steps) > 1 and steps[0] > 0:
+        panel.ax.set_xscale("log")
+        panel.ax.minorticks_off()
+    panel.ax.set_xticks(steps, [f"{step:g}" for step in steps])
+    panel.grid()

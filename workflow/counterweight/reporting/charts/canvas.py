@@ -193,7 +193,9 @@ class Canvas:
         last = self.all[-1]
         known = {name for name, *_ in last.ends}
         if ends and not style.is_narrow() and known >= set(self.keys):
-            places = [(y, text, colour) for name, y, text, colour in last.ends if name in self.keys]
+            end = np.argmin if last.ax.xaxis_inverted() else np.argmax
+            places = {name: (y[end(x)], name, colour) for name, x, y, colour in last.ends}
+            places = [place for name, place in places.items() if name in self.keys]
             style.label_ends(last.ax, places, 0.7 * last.height)
         elif self.keys:
             widest = min(max(map(len, self.keys)), 44)
@@ -260,8 +262,7 @@ class Panel:
         self.ax.plot(shift * x, y, **style_of)
         if key:
             self.key(name, look._replace(dash=look.dash if joined else "none"))
-        left = self.ax.xaxis_inverted()
-        self.ends.append((name, y[x.argmin() if left else x.argmax()], name, look.colour))
+        self.ends.append((name, x, y, look.colour))
 
     def key(self, name, look, **options):
         self.canvas.keys.setdefault(name, look.handle(**options))
@@ -276,7 +277,7 @@ class Panel:
         self.ax.axhline(value, color=look.colour, linewidth=0.9, linestyle=look.dash, zorder=1)
         if key:
             self.key(name, look._replace(marker=""))
-        self.ends.append((name, value, name, look.colour))
+        self.ends.append((name, np.zeros(1), np.array([value]), look.colour))
 
     def upright(self, value, look):
         """A line across all rows."""

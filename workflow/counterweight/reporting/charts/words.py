@@ -2,7 +2,7 @@
 
 import math
 
-from counterweight.reporting.page.wording import interval, number, places_for
+from counterweight.reporting.page.wording import interval, number, places_for  # noqa: F401
 
 #: Populations and rows, in print.
 TARGETS = {

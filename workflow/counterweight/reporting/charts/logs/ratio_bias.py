@@ -2,58 +2,46 @@
 
 import numpy as np
 
-from counterweight.reporting.page import style
+from counterweight.reporting.charts.canvas import DASHED, SERIES, Canvas, Look
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.style import GREY
+from counterweight.reporting.charts.words import told
 
 CAPTION = (
     "Mean difference between the estimator that divides by an estimated number of rows (the count "
-    "was lost, zero rows were kept at l = 0.1) and the one that knows it, in per cent of the "
-    "value, against the number n of rows of the log; with 95 % intervals. The dashed guide falls "
-    "like 1/n from the smallest log."
+    "was lost) and the one that knows it, with 95 % intervals, against the number n of rows of the "
+    "log. The dashed guide falls like 1/n from the smallest log."
 )
-_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE)
-_HEIGHT = 2.5
+_METRIC = "ratio_bias"
 
 
 def draw(study):
-    """One line for each policy, with a guide that falls like 1/n.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a study of the kind ``log``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    curves = {
-        one["id"]: np.array(study.curve(one["id"], "ratio_bias", "n"))
-        for one in study.plan["methods"]
-    }
-    curves = {name: points for name, points in curves.items() if len(points)}
+    curves = {one["id"]: study.curve(one["id"], _METRIC, "n") for one in study.methods()}
+    curves = {name: 100 * np.array(points) for name, points in curves.items() if points}
     if not curves:
-        return style.blank("No bias of a ratio estimator was measured in this study.")
-    with style.look():
-        figure, axes = style.panels(1, 1, height=_HEIGHT)
-        ax, ends = axes[0, 0], []
-        style.grid(ax, "y")
-        ax.axhline(0, color=style.GREY, linewidth=0.6)
-        first = next(iter(curves.values()))[0]
-        sizes = sorted({n for points in curves.values() for n in points[:, 0]})
-        fine = np.geomspace(sizes[0], sizes[-1], 60)
-        guide = 100 * first[1] * first[0] / fine
-        ax.plot(fine, guide, color=style.GREY, linewidth=1, linestyle=(0, (4, 3)))
-        for place, (name, points) in enumerate(curves.items()):
-            shown = np.column_stack([points[:, 0], 100 * points[:, 1:]])
-            colour = _COLOURS[place % len(_COLOURS)]
-            shift = 1.03 ** (place - (len(curves) - 1) / 2)
-            style.interval_line(ax, shown.tolist(), colour, shift=shift)
-            ends.append((shown[-1, 1], study.label(name), colour))
-        ax.set_xscale("log")
-        ax.minorticks_off()
-        ax.set_xticks(sizes, [f"{n:g}" for n in sizes])
-        ax.set_xlabel("Rows of the log, n")
-        ax.set_ylabel("Bias, % of the value")
-        ends.append((guide[-1], "like 1/n", style.GREY))
-        style.label_ends(ax, ends, 0.7 * _HEIGHT)
-    return figure
+        return blank("No bias of a ratio estimator was measured in this study.")
+    canvas = Canvas(1, 1, 2.2)
+    panel = canvas.first
+    sizes = sorted({n / 100 for points in curves.values() for n in points[:, 0]})
+    first = next(iter(curves.values()))[0]
+    fine = np.geomspace(sizes[0], sizes[-1], 40)
+    guide = first[1] * first[0] / 100 / fine
+    panel.ax.set_xscale("log")
+    for place, (name, points) in enumerate(curves.items()):
+        shift = 1.03 ** (place - (len(curves) - 1) / 2)
+        shown = [(n / 100, *values) for n, *values in points]
+        panel.line(study.label(name), shown, SERIES[place % len(SERIES)], shift=shift)
+    panel.line("like 1/n", list(zip(fine, guide, strict=True)), Look(GREY, "", DASHED))
+    panel.ax.axhline(0, color=GREY, linewidth=0.6)
+    panel.ax.minorticks_off()
+    panel.ax.set_xticks(sizes, [f"{n:g}" for n in sizes])
+    panel.grid()
+    canvas.label("Rows of the log, n", "Bias, % of the value")
+    largest = max(curves, key=lambda name: np.abs(curves[name][0, 1]))
+    ends = [
+        study.get(largest, _METRIC, setting=setting).times(100)
+        for setting in (study.settings(largest, _METRIC)[k] for k in (0, -1))
+    ]
+    said = " and ".join(told(end, sign=True, unit="%", places=2) for end in ends)
+    title = f"{study.label(largest)}: bias of {said} with {sizes[0]:g} and {sizes[-1]:g} rows"
+    return canvas.drawing(title, "Bias of the estimator without a count, by rows of the log", ends=True)

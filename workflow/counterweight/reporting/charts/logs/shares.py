@@ -1,73 +1,72 @@
 """What share of positives a fixed budget of training rows should have."""
 
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import LOSSES, metric_name, percent
+from counterweight.reporting.charts.canvas import TURNS, Canvas, Look
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.words import axis_of, factor_of, number, told
 
 CAPTION = (
-    "Quality of trees trained on a fixed number of rows, against the share of positives among "
-    "them (line, mean over splits with 95 % intervals): ranking on the left, decisions on the "
-    "right. Marked are the natural share, equal shares, and the share that progressive sampling "
-    "came to within the same budget."
+    "Quality of models trained on a fixed number of rows, against the share of positives among "
+    "them (line, mean over splits with 95 % intervals). Marked are other ways to choose the share: "
+    "the natural one, one that was given, and the share that progressive sampling came to."
 )
-_MARKED = (
-    ("natural", "natural", style.ORANGE),
-    ("balanced", "balanced", style.GREEN),
-    ("progressive", "progressive", style.PURPLE),
-)
-_METRICS = ("auc", "accuracy")
-_HEIGHT = 2.6
+_PANELS = 2
 
 
 def draw(study):
-    """Two panels, AUC and accuracy, with the three ways to choose a share marked.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    measured = [one for one in study.plan["columns"] if study.measured(one)]
     swept = [one["id"] for one in study.methods(swept=True)]
-    source = next((name for name in swept if study.curve(name, "auc", "share")), None)
+    source = next((s for s in swept for m in measured if study.curve(s, m, "share")), None)
     if source is None:
-        return style.blank("No sweep over shares of positives was measured in this study.")
-    learner = source.rpartition("-")[0]
-    with style.look():
-        figure, axes = style.panels(1, len(_METRICS), height=_HEIGHT)
-        for ax, metric in zip(axes[0], _METRICS, strict=True):
-            style.grid(ax, "y")
-            style.interval_line(ax, study.curve(source, metric, "share"), style.BLUE)
-            ends = []
-            for way, name, colour in _MARKED:
-                found = study.estimate(f"{learner}-{way}", metric, "general")
-                share = _share(study, f"{learner}-{way}", way)
-                if found is None or share is None:
-                    continue
-                mean, low, high = found
-                if low == low:
-                    ax.vlines(share, low, high, color=colour, linewidth=1.3)
-                ax.plot(share, mean, "D", color=colour, markersize=5.5, zorder=3)
-                ends.append((mean, f"{name} ({percent(share, 0)})", colour))
-            shown = metric_name(metric)
-            less = ", lower is better" if metric in LOSSES else ""
-            ax.set_title(f"{shown[0].upper()}{shown[1:]}{less}")
-            ax.set_xlim(-0.02, 1.02)
-            ax.margins(y=0.08)
-            ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
-            style.label_ends(ax, ends, 0.7 * _HEIGHT)
-        figure.supxlabel("Share of positives among the rows bought", fontsize=8.5)
-    return figure
+        return blank("No sweep over shares of positives was measured in this study.")
+    metrics = [metric for metric in measured if study.curve(source, metric, "share")][:_PANELS]
+    marked = [(one["id"], share) for one in _alike(study, source) if (share := _share(study, one)) is not None]
+    canvas = Canvas(1, len(metrics), 2.2)
+    for panel, metric in zip(canvas.all, metrics, strict=True):
+        measure = study.measure(metric)
+        factor = factor_of(measure)
+        curve = [(share, *(factor * v for v in values)) for share, *values in study.curve(source, metric, "share")]
+        panel.line("given shares", curve, Look())
+        for (name, share), look in zip(marked, TURNS, strict=False):
+            known = study.get(name, metric).times(factor)
+            label = f"{study.label(name)}: {number(100 * share, 0)} %"
+            point = (share, known.mean, known.low, known.high)
+            panel.line(label, [point], look._replace(marker="D"), joined=False, markersize=5.5)
+        less = " (less is better)" if measure.better == "less" else ""
+        panel.title(axis_of(measure) + less, axis_of(measure))
+        panel.ax.set_xlim(-0.02, 1.02)
+        panel.ax.margins(y=0.08)
+        panel.ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+        panel.grid()
+    canvas.label("Share of positives among the rows bought")
+    title = axis_of(study.measure(metrics[0])) + " by share of positives"
+    if marked:
+        name, share = marked[-1]
+        known = study.get(name, metrics[0])
+        title = (
+            f"{study.label(name)} came to {number(100 * share, 0)} % of positives: "
+            f"{study.measure(metrics[0]).label} {told(known, study.measure(metrics[0]), places=3)}"
+        )
+    return canvas.drawing(title, "Quality by share of positives among the rows bought")
 
 
-def _share(study, source, way):
-    """Mean share of positives of a method's training rows, or None."""
-    if way == "balanced":
-        return 0.5
-    rows = study.rows(source, "chosen_share")
+def _alike(study, source):
+    """Methods within the budget that differ from a swept one in their share alone."""
+    options = {name: value for name, value in study.method(source)["options"].items() if name != "share"}
+    for one in study.methods(swept=False):
+        own = {name: value for name, value in one["options"].items() if name != "share"}
+        bought = study.measured("budget_excess", source=one["id"])
+        if one["model"] == study.method(source)["model"] and own == options and bought:
+            yield one
+
+
+def _share(study, method):
+    """Mean share of positives of a method's training rows; None where that is not its choice."""
+    share = method["options"].get("share")
+    if isinstance(share, int | float):
+        return float(share)
+    rows = study.rows(method["id"], "chosen_share")
     if len(rows):
         return float(rows["value"].mean())
     rows = study.rows("labels", "positive_share")
     rows = rows[rows["part"] == "all"]
-    return float(rows["value"].mean()) if way == "natural" and len(rows) else None
+    return float(rows["value"].mean()) if share == "natural" and len(rows) else None

@@ -1,129 +1,89 @@
-"""Table 9 of Noor et al. (2014) as a picture: totals predicted, actual, true; gains."""
+"""Totals predicted, actual and true at the historical offers; gains of the best ones."""
 
-import numpy as np
+import math
 
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import method_label
+from counterweight.reporting.charts.canvas import DASHED, MAIN, Canvas, Look, row_height
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.style import GREEN, INK, ORANGE, PALE
+from counterweight.reporting.charts.words import number, told
 
 CAPTION = (
-    "Acceptances and revenue at the historical offers: predicted with 95 % interval of the mean "
-    "over repeats, beside the actual total (line, with the band of chance where the truth is "
-    "known) and the true expectation (dashed). Right: revenue with each method's best offers "
-    "relative to the historical ones: claimed by the method itself, true where it is known, else "
-    "by logged answers to such offers (SNIPS)."
+    "Acceptances and revenue at the historical offers: predicted, with 95 % interval of the mean over "
+    "repeats, beside the actual total (line, with the band of chance where the truth is known) and "
+    "the true expectation (dashed). Last: revenue with each method's best offers relative to the "
+    "historical ones, as claimed by the method and as it is, where that can be known, by the truth or "
+    "else by logged answers to such offers."
 )
 _WAYS = ("hard", "soft", "")
+_ACTUAL, _TRUE = Look(INK, ""), Look(INK, "", DASHED)
+_CLAIM, _CHECK = Look(ORANGE, "o", "none"), Look(GREEN, "D", "none")
 
 
 def draw(study):
-    """Three panels with a row for each method and assignment.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
     rows = [
-        (method, way)
+        (method["id"], way)
         for method in study.methods()
         for way in _WAYS
-        if study.estimate(method["id"], "revenue_predicted", "general", way)
+        if study.get(method["id"], "revenue_predicted", setting=way).known
     ]
     if not rows:
-        return style.blank("No method of this study predicted acceptances.")
-    with style.look():
-        height = 1.35 + 0.34 * len(rows)
-        figure, axes = style.panels(1, 3, height=height, sharey=True)
-        for ax, total, title in zip(
-            axes[0], ("enrolment", "revenue"), ("Acceptances", "Revenue"), strict=False
-        ):
-            _totals(ax, study, rows, total)
-            ax.set_title(title)
-        truth = _gains(axes[0, 2], study, rows)
-        axes[0, 2].set_title("With best offers")
-        axes[0, 2].set_xlabel("% of historical revenue")
-        labels = [
-            method_label(method).replace(" (", "\n(") + (f", {way}" if way else "")
-            for method, way in rows
-        ]
-        axes[0, 0].set_yticks(range(len(rows)), labels)
-        axes[0, 0].set_ylim(len(rows) - 0.4, -0.6)
-        figure.legend(
-            *_keys(truth), loc="outside lower center", ncols=5, handlelength=1.4, columnspacing=1.2
+        return blank("No method of this study predicted acceptances.")
+    canvas = Canvas(1, 3, row_height(len(rows)) + 0.1, sharey=True, room=0.6)
+    canvas.rows([study.label(source) + (f", {way}" if way else "") for source, way in rows])
+    for panel, total, title in zip(canvas.all, ("enrolment", "revenue"), ("Acceptances", "Revenue"), strict=False):
+        _totals(panel, study, rows, total)
+        panel.title(title, title)
+    _gains(canvas.all[2], study, rows)
+    for panel in canvas.all:
+        panel.ax.locator_params(axis="x", nbins=5)
+    source, way = next((row for row in rows if row[0] == study.main), rows[0])
+    predicted, actual = (
+        study.get(source, f"enrolment_{which}", setting=way) for which in ("predicted", "actual")
+    )
+    title = (
+        f"{study.label(source)} predicts {told(predicted, places=0)} acceptances; "
+        f"there were {number(actual.mean, 0)}"
+    )
+    return canvas.drawing(title, "Predicted, actual and true totals and gains by method")
+
+
+def _totals(panel, study, rows, total):
+    """Predicted totals beside the actual one, with its chance for the mean over repeats."""
+    source, way = rows[0]
+    known = study.rows(source, f"{total}_actual", "general")
+    known = known[known["setting"] == way]
+    actual, errors = float(known["value"].mean()), known["standard_error"].astype(float)
+    noise = math.sqrt((errors**2).mean() / max(len(known), 1)) if errors.notna().any() else 0.0
+    true = study.get(source, f"{total}_true", setting=way)
+    if true.known:
+        panel.ax.axvspan(
+            actual - 1.96 * noise, actual + 1.96 * noise, color=PALE, alpha=0.5, linewidth=0
         )
-    return figure
+        panel.upright(true.mean, _TRUE)
+        panel.key("true expectation", _TRUE)
+    panel.upright(actual, _ACTUAL)
+    panel.key("actual", _ACTUAL)
+    for place, (one, how) in enumerate(rows):
+        known = study.get(one, f"{total}_predicted", setting=how)
+        panel.dot(place, "predicted", (known.mean, known.low, known.high), MAIN, key=True)
 
 
-def _totals(ax, study, rows, total):
-    actual, noise = _actual(study, rows, total)
-    true = _mean(study, rows[0], f"{total}_true")
-    if not np.isnan(true):
-        ax.axvspan(
-            actual - 1.96 * noise, actual + 1.96 * noise, color=style.PALE, alpha=0.5, linewidth=0
-        )
-        ax.axvline(true, color=style.INK, linewidth=1.0, linestyle=(0, (4, 2)))
-    ax.axvline(actual, color=style.INK, linewidth=1.2)
-    for y, (method, way) in enumerate(rows):
-        mean, low, high = study.estimate(method["id"], f"{total}_predicted", "general", way)
-        if low == low:
-            ax.hlines(y, low, high, color=style.BLUE, linewidth=1.1)
-        ax.plot([mean], [y], "o", color=style.BLUE, markersize=4.5)
-    ax.locator_params(axis="x", nbins=5)
-    style.grid(ax)
-    ax.tick_params(axis="y", length=0)
-
-
-def _actual(study, rows, total):
-    """Mean actual total, and its standard deviation by chance for the mean over repeats."""
-    actual = study.rows(rows[0][0]["id"], f"{total}_actual", "general")
-    actual = actual[actual["setting"] == rows[0][1]]
-    noise = np.sqrt((actual["standard_error"].astype(float) ** 2).mean() / max(len(actual), 1))
-    return float(actual["value"].mean()), float(np.nan_to_num(noise))
-
-
-def _mean(study, row, metric):
-    found = study.estimate(row[0]["id"], metric, "general", row[1])
-    return np.nan if found is None else found[0]
-
-
-def _gains(ax, study, rows):
-    """Claimed gain and what it comes to; True where the truth is known."""
-    truth = not np.isnan(_mean(study, rows[0], "revenue_optimal_true"))
+def _gains(panel, study, rows):
+    """Claimed revenue with the best offers and what it comes to, in % of the historical."""
+    truth = study.get(rows[0][0], "revenue_optimal_true", setting=rows[0][1]).known
     base, checked = (
         ("revenue_true", "revenue_optimal_true") if truth else ("revenue_actual", "revenue_snips")
     )
-    for y, row in enumerate(rows):
-        before, actual = _mean(study, row, base), _mean(study, row, "revenue_actual")
-        claim = 100 * _mean(study, row, "revenue_claimed") / actual if actual else np.nan
-        found = 100 * _mean(study, row, checked) / before if before else np.nan
-        if not np.isnan([claim, found]).any():
-            ax.plot([claim, found], [y, y], color=style.PALE, linewidth=2, zorder=1)
-        ax.plot([claim], [y], "o", color=style.ORANGE, markersize=5)
-        ax.plot([found], [y], "D", color=style.GREEN, markersize=4.5)
-    ax.axvline(100, color=style.INK, linewidth=0.8)
-    ax.locator_params(axis="x", nbins=5)
-    style.grid(ax)
-    ax.tick_params(axis="y", length=0)
-    return truth
-
-
-def _keys(truth):
-    from matplotlib.lines import Line2D
-
-    def mark(colour, shape):
-        return Line2D([], [], color=colour, marker=shape, linestyle="none", markersize=5)
-
-    lines = [mark(style.BLUE, "o"), Line2D([], [], color=style.INK, linewidth=1.2)]
-    names = ["predicted", "actual"]
-    if truth:
-        lines.append(Line2D([], [], color=style.INK, linestyle=(0, (4, 2)), linewidth=1.0))
-        names.append("true")
-    lines += [mark(style.ORANGE, "o"), mark(style.GREEN, "D")]
-    names += ["claimed", "true" if truth else "by logged answers"]
-    if truth:
-        names[2], names[4] = "true expectation", "true, best offers"
-        names[3] = "claimed, best offers"
-    return lines, names
+    panel.title("With best offers, % of historical revenue", "% of historical revenue")
+    for place, (source, way) in enumerate(rows):
+        before, actual, claim, value = (
+            study.get(source, metric, setting=way).mean
+            for metric in (base, "revenue_actual", "revenue_claimed", checked)
+        )
+        claim = 100 * claim / actual if actual else math.nan
+        value = 100 * value / before if before else math.nan
+        panel.link(place, [claim, value])
+        panel.dot(place, "claimed, best offers", (claim, math.nan, math.nan), _CLAIM, key=True)
+        name = "true, best offers" if truth else "by logged answers, best offers"
+        panel.dot(place, name, (value, math.nan, math.nan), _CHECK, key=True)
+    panel.upright(100, _ACTUAL)

@@ -173,9 +173,10 @@ class Canvas:
             panel.ax.set_ylim(len(labels) - 0.4, -0.7 if style.is_narrow() else -0.6)
             if style.is_narrow():
                 panel.ax.set_yticks([])
+                paper = {"facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.4}
+                where = {"transform": panel.ax.get_yaxis_transform(), "va": "bottom"}
                 for place, label in enumerate(labels):
-                    where = {"transform": panel.ax.get_yaxis_transform()}
-                    panel.ax.text(0, place - 0.28, label, va="bottom", fontsize=8, **where)
+                    panel.ax.text(0, place - 0.28, label, fontsize=8, bbox=paper, **where)
             elif panel.first:
                 panel.ax.set_yticks(range(len(labels)), [_wrapped(one, 2.3) for one in labels])
             panel.grid("x")
@@ -279,9 +280,10 @@ class Panel:
             self.key(name, look._replace(marker=""))
         self.ends.append((name, np.zeros(1), np.array([value]), look.colour))
 
-    def upright(self, value, look):
-        """A line across all rows."""
-        self.ax.axvline(value, color=look.colour, linewidth=1.0, linestyle=look.dash, zorder=1)
+    def upright(self, value, look, least=0.0):
+        """A line across all rows, from a share of the panel's height on."""
+        style_of = {"color": look.colour, "linewidth": 1.0, "linestyle": look.dash, "zorder": 1}
+        self.ax.axvline(value, ymin=least, **style_of)
 
     def rates(self, rates):
         """A logarithmic axis of keep rates, all rows (l = 1) on the left."""
@@ -380,10 +382,12 @@ class Panel:
                 self.ax.text(c, r, texts[r][c], ha="center", va="center", fontsize=size)
         self.ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
         self.ax.set_yticks(range(len(rows)), rows)
-        turned = {"rotation": 90 if style.is_narrow() else 35, "ha": "right"}
-        turned |= {"rotation_mode": "anchor", "va": "center" if style.is_narrow() else "baseline"}
-        above = {"rotation": 90, "va": "bottom"} if style.is_narrow() else {}
-        self.ax.set_xticks(range(len(columns)), columns, **(above if upright else turned))
+        room = (style.width() - 0.09 * max(map(len, rows))) / len(columns) / _LETTER
+        steep = style.is_narrow() or max(map(len, columns)) > room
+        slanted = {"rotation": 90 if style.is_narrow() else 35, "ha": "right"}
+        slanted |= {"rotation_mode": "anchor", "va": "center" if style.is_narrow() else "baseline"}
+        above = {"rotation": 90, "va": "bottom"} if steep else {}
+        self.ax.set_xticks(range(len(columns)), columns, **(above if upright else slanted))
         if upright:
             self.ax.xaxis.tick_top()
         self.ax.tick_params(length=0)

@@ -2,7 +2,7 @@
 
 import math
 
-from counterweight.reporting.page.wording import interval, number, places_for  # noqa: F401
+from counterweight.reporting.wording import capital, interval, number, places_for
 
 #: Populations and rows, in print.
 TARGETS = {
@@ -11,10 +11,6 @@ TARGETS = {
     "train": "training rows",
     "test": "test rows",
 }
-
-
-def capital(text):
-    return text[:1].upper() + text[1:]
 
 
 def target_name(target):

@@ -46,7 +46,7 @@ def _drawing(study, source, likelihood, length):
             panel.line("one repeat", line.dropna().items(), _ONE)
         panel.line("mean over repeats", frame.mean(axis=0).items(), MAIN, linewidth=1.8)
         if true:
-            panel.upright(true, Look(INK, "", DASHED))
+            panel.upright(true, Look(INK, "", DASHED), least=0.2 if frame is above else 0.0)
             panel.key("true number", Look(INK, "", DASHED))
         panel.ax.locator_params(axis="x", integer=True, nbins=8)
         panel.grid()

@@ -1,150 +1,121 @@
-"""Test error against the observed ratio of two groups' rates (Goh et al. 2016, Figure 2 left)."""
+"""The cost of a constraint against what it keeps: one line for each method."""
 
-from counterweight.reporting.page import style
-from counterweight.reporting.rates.tables import RateNumbers
-from counterweight.reporting.rates.words import is_share, measure_name
+from counterweight.reporting.charts.canvas import DOTTED, Canvas, Look, looks
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.rates.points import (
+    DASHES,
+    DETERMINISTIC,
+    RANDOMISED,
+    asked,
+    axis,
+    cost,
+    percent_of,
+    settings_asking,
+    trade,
+)
+from counterweight.reporting.charts.style import GREY
+from counterweight.reporting.charts.words import capital, told
 
 CAPTION = (
-    "Test error against the observed test ratio of the two groups' rates, one line for each "
-    "method, one point for each of its settings (mean over repeats; bars: 95 % intervals of the "
-    "error). Lower is better at the same ratio; a ratio of 1 treats both groups alike. Left: other "
-    "ways to keep a ratio; right: what the ramp and its convex steps are worth (from w = 0 the "
-    "first convex step is the hinge problem, so that the two coincide). Full lines: "
-    "deterministic rule; dashed: randomised rule. The diamond is the SVM without a constraint. "
-    "Methods that err far more leave the panel above."
+    "Cost on test rows against the test value of what is constrained, one line for each method, one "
+    "point for each setting (mean over repeats; bars: 95 % intervals of the cost). Lower is better "
+    "at the same value. First other models, then other ways to fit the main one. Full lines: "
+    "deterministic rule; dashed: randomised rule. The diamond has no constraint. Methods that err far "
+    "more leave the panel above."
 )
-#: Methods of each panel with colour and marker; a method that is not listed is not drawn.
-MAIN_LOOK = (style.BLUE, "o")
-OTHERS = {
-    "zafar": (style.GREEN, "s"),
-    "thresholds": (style.ORANGE, "^"),
-    "shifted": (style.RED, "v"),
-    "fairlearn_gradient": (style.PURPLE, "D"),
-    "fairlearn_thresholds": (style.SKY, "P"),
-}
-RELAXED = {"ramp_one": (style.ORANGE, "o"), "hinge": (style.GREY, "<")}
-_HEIGHT = 3.6
-#: How far beyond the main method's errors a panel reaches, and at least, as error.
+#: How far beyond the main method's costs a panel reaches, and at least.
 _REACH, _LEAST = 1.7, 0.01
 
 
 def draw(study):
-    """Two panels of error against observed ratio.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    numbers = RateNumbers(study.metrics, study.plan)
-    main = numbers.main()
-    measure = numbers.asked["measure"] if numbers.asked else "ratio"
-    panels = [
-        [name for name in group if name in numbers.methods and _curve(numbers, measure, name)]
-        for group in (OTHERS, RELAXED)
+    wanted, of = asked(study), cost(study)
+    measure = wanted["measure"] if wanted else None
+    main = study.main if measure and of and trade(study, study.main, measure, of) else None
+    others = [
+        one["id"]
+        for one in study.methods()
+        if measure and of and one["id"] not in (study.main, study.baseline)
+        and trade(study, one["id"], measure, of)
     ]
-    have_main = main is not None and bool(_curve(numbers, measure, main))
-    if not have_main and not any(panels):
-        return style.blank("No ratio and error were measured in this study.")
-    titles = ["Beside other methods", "Ramp, one convex step, hinge"]
-    shown = [k for k in (0, 1) if panels[k]] or [0]
-    with style.look():
-        figure, axes = style.panels(1, len(shown), height=_HEIGHT, sharey=True)
-        entries = {}
-        for ax, k in zip(axes[0], shown, strict=True):
-            style.grid(ax, "both")
-            if have_main:
-                for rule, dash in (("randomised", (0, (4, 2))), ("deterministic", "-")):
-                    label = f"{numbers.label(main)}, {rule}"
-                    entries[label] = _line(ax, numbers, measure, main, rule, *MAIN_LOOK, dash)
-            for name in panels[k]:
-                look = (OTHERS | RELAXED)[name]
-                entries[numbers.label(name)] = _line(
-                    ax, numbers, measure, name, "deterministic", *look, "-"
-                )
-            _alone(ax, numbers, measure, entries)
-            if len(shown) > 1:
-                ax.set_title(titles[k])
-        _limits(axes[0], numbers, measure, main if have_main else panels[shown[0]][0])
-        axes[0, 0].set_ylabel("Test error, %")
-        for ax in axes[0]:
-            ax.set_xlabel(f"Observed {measure_name(measure)} on test rows")
-        handles = {label: handle for label, handle in entries.items() if handle is not None}
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=3, columnspacing=1.5
-        )
-    return figure
-
-
-def _curve(numbers, measure, name, rule="deterministic"):
-    return numbers.curve(name, measure, "error", rule)
-
-
-def _line(ax, numbers, measure, name, rule, colour, marker, dash):
-    points = _curve(numbers, measure, name, rule)
-    if not points:
-        return None
-    x = [point[0] for point in points]
-    mean, low, high = ([100 * point[k] for point in points] for k in (1, 2, 3))
-    ax.vlines(x, low, high, color=colour, linewidth=0.8, alpha=0.7)
-    hollow = {"markerfacecolor": "white"} if rule == "randomised" else {}
-    if name == "ramp_one":
-        # It may coincide with the hinge, and is to be seen around it.
-        hollow = {"markerfacecolor": "none", "markersize": 7}
-    (line,) = ax.plot(
-        x,
-        mean,
-        marker=marker,
-        color=colour,
-        linestyle=dash,
-        linewidth=1.2,
-        **{"markersize": 3.5, **hollow},
-    )
-    return line
-
-
-def _alone(ax, numbers, measure, entries):
-    """The SVM without a constraint."""
-    if "svm" not in numbers.methods:
-        return
-    points = _curve(numbers, measure, "svm")
-    if not points:
-        return
-    x, mean, low, high, _ = points[0]
-    ax.axhline(100 * mean, color=style.GREY, linewidth=0.8, linestyle=(0, (1, 2)))
-    ax.vlines(x, 100 * low, 100 * high, color=style.INK, linewidth=0.8)
-    (entries[numbers.label("svm")],) = ax.plot(
-        x, 100 * mean, "D", color=style.INK, markersize=5.5, linestyle="none", zorder=5
+    if main is None and not others:
+        return blank("Nothing constrained and no cost were measured in this study.")
+    same = study.method(study.main)["model"] if main else ""
+    # Of other starts or solvers of the main model there is nothing to see at one or two settings.
+    alike = [s for s in others if study.method(s)["model"] == same]
+    kept = [s for s in alike if len(trade(study, s, measure, of)) > 2]
+    panels = [[s for s in others if s not in alike], kept]
+    panels = [one for one in panels if one] or [[]]
+    scale, percent = percent_of(study, of), percent_of(study, measure)
+    canvas, shown = Canvas(1, len(panels), 3.0, sharey=True), looks(study)
+    for panel, sources in zip(canvas.all, panels, strict=True):
+        if main:
+            for rule in (RANDOMISED, DETERMINISTIC):
+                _line(panel, study, main, measure, of, rule, shown[main], f", {rule}")
+        for source in sources:
+            _line(panel, study, source, measure, of, DETERMINISTIC, shown[source])
+        if study.baseline:
+            for at, mean, low, high, _ in trade(study, study.baseline, measure, of)[:1]:
+                name = study.label(study.baseline)
+                point = (percent * at, *(scale * value for value in (mean, low, high)))
+                panel.line(name, [point], shown[study.baseline], joined=False, markersize=5.5, zorder=5)
+                panel.level(name, scale * mean, Look(GREY, "", DOTTED), key=False)
+        panel.grid("both")
+        _limit(panel, study, main or sources[0], measure, of)
+    if len(panels) > 1:
+        canvas.all[0].title("Beside other methods", axis(study, of))
+        canvas.all[1].title("Other ways to fit the main one", axis(study, of))
+    canvas.label(f"Observed {axis(study, measure)} on test rows", f"Test {axis(study, of)}")
+    return canvas.drawing(
+        _title(study, main, wanted, of), f"{capital(study.measure(of).label)} against what is constrained, by method"
     )
 
 
-def _limits(axes, numbers, measure, main):
-    """Limits that show the main method well; others may leave the panel above."""
+def _line(panel, study, source, measure, of, rule, look, more=""):
+    scale, percent = percent_of(study, of), percent_of(study, measure)
     points = [
-        p for rule in ("deterministic", "randomised") for p in _curve(numbers, measure, main, rule)
+        (percent * at, *(scale * value for value in values))
+        for at, *values, _ in trade(study, source, measure, of, rule)
     ]
-    errors = [p[1] for p in points]
-    x = [p[0] for p in points]
-    if "svm" in numbers.methods:
-        for point in _curve(numbers, measure, "svm"):
-            errors.append(point[1])
-            x.append(point[0])
+    hollow = look.hollow or rule == RANDOMISED
+    panel.line(f"{study.label(source)}{more}", points, look._replace(dash=DASHES[rule], hollow=hollow))
+
+
+def _limit(panel, study, main, measure, of):
+    """Limits that show the main method well; others may leave the panel above."""
+    scale, percent = percent_of(study, of), percent_of(study, measure)
+    points = [p for rule in DASHES for p in trade(study, main, measure, of, rule)]
+    points += trade(study, study.baseline, measure, of) if study.baseline else []
+    errors = [point[1] for point in points]
     least = min(errors)
     top = least + max(_REACH * (max(errors) - least), _LEAST)
-    for name in OTHERS | RELAXED:
-        inside = [
-            p
-            for p in (_curve(numbers, measure, name) if name in numbers.methods else ())
-            if p[1] <= top
-        ]
-        x += [p[0] for p in inside]
-        least = min([least, *(p[1] for p in inside)])
+    others = [p for one in study.methods() for p in trade(study, one["id"], measure, of) if p[1] <= top]
+    x = [point[0] for point in points + others]
+    least = min([least, *(point[1] for point in others)])
     room = 0.04 * (max(x) - min(x)) or 0.1
-    for ax in axes:
-        ax.set_xlim(min(x) - room, max(x) + room)
-        ax.set_ylim(100 * (least - 0.06 * (top - least)), 100 * top)
-        if is_share(measure):
-            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
+    panel.ax.set_xlim(percent * (min(x) - room), percent * (max(x) + room))
+    panel.ax.set_ylim(scale * (least - 0.06 * (top - least)), scale * top)
+
+
+def _title(study, main, wanted, of):
+    """What the strictest setting of the main method keeps, and what that costs."""
+    title = f"{capital(study.measure(of).label)} against {study.measure(wanted['measure']).label}"
+    if main is None:
+        return title
+    settings = settings_asking(study, wanted, main)
+    if not settings or study.baseline in (None, main):
+        return title
+    strictest = (max if wanted["form"] == "at_least" else min)(settings)[1]
+    style = study.measure(DETERMINISTIC, wanted["measure"])
+    ends = [
+        study.get(source, DETERMINISTIC, measure=wanted["measure"], setting=setting)
+        for source, setting in ((study.baseline, ""), (main, strictest))
+    ]
+    paid = study.against(study.baseline, main, DETERMINISTIC, measure=of, setting=strictest)
+    if not (ends[0].known and ends[1].known and paid.known):
+        return title
+    paid = told(paid, study.measure(DETERMINISTIC, of), sign=True)
+    before, after = told(ends[0]._replace(low=float("nan")), style), told(ends[1], style)
+    return (
+        f"{study.label(main)}: {study.measure(wanted['measure']).label} from {before} to {after} "
+        f"for {paid} of {study.measure(of).label}"
+    )

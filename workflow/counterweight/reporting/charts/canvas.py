@@ -258,7 +258,7 @@ class Panel:
         for at, value, *bounds in points:
             self.note(name, value, "", at, *bounds)
         if bars and not np.isnan(low).all():
-            self.ax.vlines(shift * x, low, high, color=look.colour, linewidth=1.0)
+            self.strokes(np.stack([shift * x, low, shift * x, high], 1), look.colour)
         style_of = look.marks(linestyle=look.dash if joined else "none", **marks)
         self.ax.plot(shift * x, y, **style_of)
         if key:
@@ -309,7 +309,7 @@ class Panel:
         self.note(name, mean, self.items[round(row)], low=low, high=high)
         if not math.isnan(low):
             self.ax.hlines(row, low, high, color=look.colour, linewidth=1.2)
-        self.ax.plot([mean], [row], linestyle="none", **look.marks(markersize=4.6, **marks))
+        self.ax.plot([mean], [row], linestyle="none", **look.marks(**{"markersize": 4.6, **marks}))
         if key:
             self.key(name, look._replace(dash="none"))
 
@@ -340,18 +340,27 @@ class Panel:
             return
         for at, value in zip(x, y, strict=True):
             self.note(name, value, at=at)
-        # A stroke of no length with wide ends is a dot; drawers leave out those of none at all.
-        least = 1e-3 * (np.ptp(x) or 1.0)
-        ends = np.stack([np.stack([x, y], 1), np.stack([x + least, y], 1)], 1).reshape(-1, 2)
-        path = Path(ends, np.tile([Path.MOVETO, Path.LINETO], len(x)))
-        path.should_simplify = False
-        end = "projecting" if square else "round"
-        look = {"edgecolor": colour, "facecolor": "none", "alpha": alpha}
-        self.ax.add_patch(PathPatch(path, linewidth=size, capstyle=end, **look))
-        self.ax.update_datalim(ends)
-        self.ax.autoscale_view()
+        # A stroke of hardly any length with wide ends is a dot.
+        ends = np.stack([x, y, x + 1e-3 * (np.ptp(x) or 1.0), y], 1)
+        style_of = {"capstyle": "projecting" if square else "round", "alpha": alpha}
+        self.strokes(ends, colour, linewidth=size, **style_of)
         marker = Look(colour, "s" if square else "o", "none")
         self.key(name, marker, markersize=4.5, markeredgewidth=0, alpha=alpha)
+
+    def strokes(self, ends, colour, linewidth=1.0, **style_of):
+        """Straight lines as one short path.
+
+        Parameters
+        ----------
+        ends : array (n, 4)
+            x and y of both ends; those that are not known are left out.
+        """
+        ends = ends[~np.isnan(ends).any(axis=1)].reshape(-1, 2)
+        path = Path(ends, np.resize([Path.MOVETO, Path.LINETO], len(ends)))
+        path.should_simplify = False
+        look = {"edgecolor": colour, "facecolor": "none", "linewidth": linewidth}
+        self.ax.add_patch(PathPatch(path, **look, **style_of))
+        self.ax.autoscale_view()
 
     def cells(self, rows, columns, values, strengths, texts, series="", upright=True):
         """A table of numbers over colours: blue for positive strengths, orange for negative ones.

@@ -1,86 +1,48 @@
-"""Pareto fronts of all proxies: the least imbalance that each disclosivity buys."""
+"""Pareto fronts of all filters: the least imbalance that each disclosivity buys."""
 
-import math
-
-from counterweight.reporting.charts.filters.tradeoff import TITLES, base, limits, look_of
-from counterweight.reporting.filters.tables import FilterResults, methods_of
-from counterweight.reporting.page import style
+from counterweight.reporting.charts.canvas import Canvas, Look, looks
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.filters.levels import TARGETS, ground, limit, measured, points_of
+from counterweight.reporting.charts.style import INK
+from counterweight.reporting.charts.words import capital, target_name
 
 CAPTION = (
-    "Settings that no other setting of any proxy beats both in disclosivity and in imbalance "
-    "(filled, joined by steps), by the means over repeats on training and on test rows; all other "
+    "Settings that no other setting of any filter beats both in disclosivity and in imbalance "
+    "(large, joined by steps), by the means over repeats on training and on test rows; all other "
     "settings are faint. What is best in training need not be so on test rows."
 )
 
 
 def draw(study):
-    """One panel for training and one for test rows.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a study of the kind ``filter``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    results = FilterResults(study.metrics, study.plan)
-    points = {target: points_of(results, target) for target in TITLES}
+    points = {
+        target: [
+            (across.mean, up.mean, source, setting)
+            for source in measured(study)
+            for across, up, setting in points_of(study, source, target)
+        ]
+        for target in TARGETS
+    }
     if not any(points.values()):
-        return style.blank("No filter of this study was measured.")
-    methods, shown = methods_of(results.plan), set()
-    with style.look():
-        figure, axes = style.panels(1, 2, height=4.0, sharex=True, sharey=True)
-        for ax, target in zip(axes[0], TITLES, strict=True):
-            base(ax, results, target)
-            front = front_of(points[target])
-            for x, y, name, _ in points[target]:
-                colour, mark = look_of(name, methods)
-                best = (x, y) in front
-                ax.plot(
-                    [x],
-                    [y],
-                    mark,
-                    color=colour,
-                    markersize=5.5 if best else 3,
-                    markeredgewidth=0,
-                    alpha=1.0 if best else 0.25,
-                    fillstyle="none" if _grown(name) and best else "full",
-                    zorder=4 if best else 2,
-                )
-                if _grown(name) and best:
-                    ax.lines[-1].set_markeredgewidth(1.2)
-                if best:
-                    shown.add(name)
-            if front:
-                x, y = zip(*front, strict=True)
-                ax.step(x, y, where="post", color=style.INK, linewidth=0.8, zorder=3)
-            ax.set_title(TITLES[target])
-            ax.set_xlabel("Disclosivity")
-        axes[0, 0].set_ylabel("Imbalance")
-        limits(axes[0], [point for made in points.values() for point in made])
-        figure.legend(
-            *_keys([pair for pair in methods if pair[0] in shown], methods),
-            loc="outside lower center",
-            ncols=3,
-            columnspacing=1.6,
-        )
-    return figure
-
-
-def points_of(results, target):
-    """``(disclosivity, imbalance, method, setting)`` of every setting of every method."""
-    made = []
-    for name, _ in methods_of(results.plan):
-        for _, setting in results.settings(name, target=target):
-            x, y = (
-                results.get(name, metric, target, setting).mean
-                for metric in ("disclosivity", "imbalance")
-            )
-            if not math.isnan(x + y):
-                made.append((x, y, name, setting))
-    return made
+        return blank("No filter of this study was measured.")
+    canvas, shown = Canvas(1, 2, 3.2, sharex=True, sharey=True), looks(study)
+    fronts = {target: front_of(points[target]) for target in TARGETS}
+    for panel, target in zip(canvas.all, TARGETS, strict=True):
+        ground(panel, study, target)
+        for source in measured(study):
+            own = [point[:2] for point in points[target] if point[2] == source]
+            best = [point for point in own if point in fronts[target]]
+            rest = [point for point in own if point not in fronts[target]]
+            look, name = shown[source], study.label(source)
+            faint = {"markersize": 3, "alpha": 0.25, "markeredgewidth": 0}
+            panel.line(f"{name}: beaten", rest, look, joined=False, key=False, **faint)
+            panel.line(name, best, look, joined=False, markersize=5.5, zorder=4)
+        if fronts[target]:
+            panel.ax.step(*zip(*fronts[target], strict=True), where="post", color=INK, linewidth=0.8)
+            panel.key("best of all", Look(INK, ""))
+        panel.title(capital(target_name(target)), "Imbalance")
+    limit(canvas.all, study, [point for known in points.values() for point in known])
+    canvas.label("Disclosivity", "Imbalance")
+    return canvas.drawing(_title(points, fronts), "Settings of all filters, those that none beats marked")
 
 
 def front_of(points):
@@ -102,27 +64,11 @@ def front_of(points):
     return front
 
 
-def _grown(name):
-    return name.endswith(("_deep", "_paper", "_fixed"))
-
-
-def _keys(methods, everyone):
-    from matplotlib.lines import Line2D
-
-    handles = []
-    for name, _ in methods:
-        colour, mark = look_of(name, everyone)
-        hollow = _grown(name)
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=colour,
-                marker=mark,
-                linestyle="none",
-                markersize=5.5,
-                markeredgewidth=1.2 if hollow else 0,
-                fillstyle="none" if hollow else "full",
-            )
-        )
-    return handles, [label for _, label in methods]
+def _title(points, fronts):
+    """How many of the settings that are best in training are best on test rows."""
+    best = {
+        target: {point[2:] for point in points[target] if point[:2] in fronts[target]}
+        for target in TARGETS
+    }
+    both = len(best["train"] & best["test"])
+    return f"Of {len(best['train'])} settings best in training, {both} are best on test rows"

@@ -1,75 +1,56 @@
-"""Figure 4 of Deng et al. (2023): shares of the groups in each leaf."""
+"""Shares of the groups in each leaf of a filter's proxy."""
 
 import numpy as np
 
-from counterweight.reporting.charts.filters.proportions import _short
-from counterweight.reporting.filters.tables import FilterResults, main_method, methods_of
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import chance_text, setting_label
+from counterweight.reporting.charts.canvas import Canvas
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.filters.levels import TARGETS, groups_of, main_filter, nearest
+from counterweight.reporting.charts.style import is_narrow
+from counterweight.reporting.charts.words import group_name, span
+from counterweight.reporting.wording import chance_text, count, setting_label
 
 CAPTION = (
-    "Shares of the groups (columns, in per cent) in each leaf of one proxy (rows) at three "
-    "budgets, training rows of the first repeat; the darker, the larger. On the right of each row "
-    "the share of people in the leaf and, in brackets, their chance of being accepted. With a "
-    "budget of 0 there is one leaf, with the shares before filtering."
+    "Shares of the groups (columns, in per cent) in each leaf of one filter (rows) at three budgets, "
+    "training rows of the first repeat; the darker, the larger. Beside each leaf the share of people "
+    "in it and, in brackets, their chance of being accepted. With a budget of 0 there is one leaf, "
+    "with the shares before filtering."
 )
-_BUDGETS = (0.0, 0.82, 1.0)
-_LEAVES = 16
+_BUDGETS, _LEAVES = (0.0, 0.82, 1.0), 16
 
 
 def draw(study):
-    """One heat map above the other, one for each budget.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a study of the kind ``filter``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    results = FilterResults(study.metrics, study.plan)
-    name = main_method(results, "alpha_beta", "relaxed")
-    groups = results.groups()
-    wanted = _BUDGETS if name and results.option(name) == "alpha" else (1.0, 0.5, 0.0)
-    settings = list(dict.fromkeys(results.at(name, value) for value in wanted)) if name else []
-    maps = [leaves_of(results, name, setting, groups) for setting in settings]
-    shown = [
-        (setting, *table) for setting, table in zip(settings, maps, strict=True) if len(table[0])
-    ]
-    if not shown:
-        return style.blank("No leaves of this study were measured.")
-    sizes = [min(len(table[1]), _LEAVES) for table in shown]
-    label = dict(methods_of(results.plan))[name]
-    with style.look():
-        figure, axes = style.panels(
-            len(shown),
-            1,
-            height=1.3 + 0.24 * sum(sizes) + 0.42 * len(shown),
-            gridspec_kw={"height_ratios": [size + 0.6 for size in sizes]},
-            sharex=True,
-        )
-        for ax, (setting, leaves, shares, mass, accepted) in zip(axes[:, 0], shown, strict=True):
-            _panel(ax, leaves, shares, mass, accepted, groups)
-            hidden = len(leaves) - _LEAVES
-            more = f"; {hidden} smaller leaves not shown" if hidden > 0 else ""
-            ax.set_title(
-                f"{label}, {setting_label(setting)}: {len(leaves)} "
-                f"{'leaf' if len(leaves) == 1 else 'leaves'}{more}"
-            )
-        last = axes[-1, 0]
-        last.set_xticks(
-            range(len(groups)),
-            [_short(group) for group in groups],
-            rotation=35,
-            ha="right",
-            rotation_mode="anchor",
-        )
-    return figure
+    source, groups = main_filter(study), groups_of(study)
+    settings = nearest(study, source, _BUDGETS) if source else []
+    maps = {setting: leaves_of(study, source, setting, groups) for setting in settings}
+    maps = {setting: table for setting, table in maps.items() if table[0]}
+    if not maps:
+        return blank("No leaves of this study were measured.")
+    sizes = [min(len(table[0]), _LEAVES) for table in maps.values()]
+    room = 1.6 if is_narrow() else 1.1
+    canvas = Canvas(len(maps), 1, [0.45 + 0.24 * size for size in sizes], room=room, sharex=True)
+    for panel, (setting, (leaves, shares, mass, accepted)) in zip(canvas.all, maps.items(), strict=True):
+        shown = np.nan_to_num(shares[:_LEAVES])
+        names = [
+            f"{leaf}: {100 * part:.1f} % ({chance_text(chance)})"
+            for leaf, part, chance in zip(leaves, mass, accepted, strict=True)
+        ]
+        texts = [
+            ["0" if v == 0 else "< 1" if v < 0.0095 else f"{100 * v:.0f}" for v in row] for row in shown
+        ]
+        hidden = len(leaves) - len(shown)
+        more = f"; {hidden} smaller ones not shown" if hidden > 0 else ""
+        panel.title(f"{setting_label(setting)}: {count(len(leaves), 'leaf', 'leaves')}{more}", "share")
+        short = [group_name(group, 14 if is_narrow() else 22) for group in groups]
+        panel.cells(names[: len(shown)], short, shown, np.sqrt(shown), texts, "share", upright=False)
+    chances = [100 * chance for chance in maps[list(maps)[-1]][3]]
+    title = (
+        f"{study.label(source)}, {setting_label(list(maps)[-1])}: of "
+        f"{count(len(chances), 'leaf', 'leaves')} {span(chances, 0)} % of people are accepted"
+    )
+    return canvas.drawing(title, "Shares of groups in each leaf of a filter at three budgets")
 
 
-def leaves_of(results, name, setting, groups):
+def leaves_of(study, source, setting, groups):
     """Numbers, shares of groups, mass and acceptance of the leaves at a setting, by mass.
 
     Returns
@@ -78,56 +59,19 @@ def leaves_of(results, name, setting, groups):
     shares : array (L, K)
     mass, accepted : array (L,)
     """
-    for target in ("train", "test"):
-        leaves = results.parts(name, "leaf_mass", target, setting)
+    for target in TARGETS:
+        leaves = study.places("part", source, "leaf_mass", target, setting=setting)
         if leaves:
             break
     mass, accepted = (
-        np.array([results.get(name, metric, target, setting, leaf).mean for leaf in leaves])
+        np.array([study.get(source, metric, target, setting=setting, part=leaf).mean for leaf in leaves])
         for metric in ("leaf_mass", "leaf_acceptance")
     )
-    shares = np.array(
-        [
-            [results.get(name, "leaf_share", target, setting, leaf, group).mean for group in groups]
-            for leaf in leaves
-        ]
-    ).reshape(len(leaves), len(groups))
+    shares = [
+        study.get(source, "leaf_share", target, setting=setting, part=leaf, variable=group).mean
+        for leaf in leaves
+        for group in groups
+    ]
     order = np.argsort(-mass, kind="stable")
+    shares = np.reshape(shares, (len(leaves), len(groups)))
     return [leaves[k] for k in order], shares[order], mass[order], accepted[order]
-
-
-def _panel(ax, leaves, shares, mass, accepted, groups):
-    count = min(len(leaves), _LEAVES)
-    shares = np.nan_to_num(shares[:count])
-    ax.imshow(colours(shares), aspect="auto")
-    for row in range(count):
-        for column in range(len(groups)):
-            value = 100 * shares[row, column]
-            text = "0" if value == 0 else "< 1" if value < 0.95 else f"{value:.0f}"
-            ax.text(
-                column,
-                row,
-                text,
-                ha="center",
-                va="center",
-                fontsize=7,
-                color="white" if value > 55 else style.INK,
-            )
-    ax.set_yticks(range(count), [f"leaf {leaf}" for leaf in leaves[:count]])
-    for row in range(count):
-        ax.text(
-            len(groups) - 0.42,
-            row,
-            f"{100 * mass[row]:.1f} % ({chance_text(accepted[row])})",
-            va="center",
-            fontsize=7.5,
-        )
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-
-
-def colours(shares):
-    """White at 0, dark blue at 1; small shares are spread by a root."""
-    pale, dark = np.array([1.0, 1.0, 1.0]), np.array([0.04, 0.24, 0.38])
-    strength = np.sqrt(np.clip(shares, 0, 1))[..., None]
-    return pale + strength * (dark - pale)

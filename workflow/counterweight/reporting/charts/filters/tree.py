@@ -6,9 +6,18 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays
-from counterweight.reporting.filters.tables import FilterResults, main_method, methods_of
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import MINUS, chance_text, listing, setting_label
+from counterweight.reporting.charts import style
+from counterweight.reporting.charts.canvas import Canvas
+from counterweight.reporting.charts.drawing import blank
+from counterweight.reporting.charts.filters.levels import (
+    groups_of,
+    levels,
+    main_filter,
+    measured,
+    nearest,
+)
+from counterweight.reporting.charts.words import shortened, span
+from counterweight.reporting.wording import MINUS, chance_text, count, listing, setting_label
 
 CAPTION = (
     "The tree of the first repeat at one budget. At each split, what speaks for the answer yes in "
@@ -23,48 +32,40 @@ _LONGEST = 34
 
 
 def draw(study):
-    """One tree as an outline, a row for each split and leaf.
-
-    Reads the proxy from ``selection/{selector}.model.parquet`` and the names of the features from
-    ``features.parquet``, both in the study's folder.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a study of the kind ``filter``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    results = FilterResults(study.metrics, study.plan)
-    name, setting = tree_shown(results)
-    if name is None:
-        return style.blank("No tree of this study was measured.")
-    selector = next(one["selector"] for one in study.plan["methods"] if one["id"] == name)
+    source, setting = tree_shown(study)
+    if source is None:
+        return blank("No tree of this study was measured.")
+    selector = study.method(source)["selector"]
     path = study.folder / "selection" / f"{selector}.model.parquet"
     if not path.exists():
-        return style.blank(f"No tree to draw: {path.name} is not among the results.")
+        return blank(f"No tree to draw: {path.name} is not among the results.")
     nodes = nodes_of(study, selector, setting)
     accepted = {
-        leaf: results.get(name, "leaf_acceptance", "train", setting, leaf).mean
-        for leaf in results.parts(name, "leaf_acceptance", "train", setting)
+        leaf: study.get(source, "leaf_acceptance", "train", setting=setting, part=leaf).mean
+        for leaf in study.places("part", source, "leaf_acceptance", "train", setting=setting)
     }
-    lines = outline(nodes, features_of(study), results.groups(), accepted)
-    label = dict(methods_of(results.plan))[name]
-    return _drawn(lines, f"{label}, {setting_label(setting)}")
+    lines = outline(nodes, features_of(study), groups_of(study), accepted)
+    leaves = sum(node["leaf"] is not None for node in nodes)
+    chances = [100 * chance for chance in accepted.values()]
+    title = f"{study.label(source)}, {setting_label(setting)}: {count(leaves, 'leaf', 'leaves')}"
+    if chances:
+        title += f", of which {span(chances, 0)} % are accepted"
+    return _drawn(lines, title)
 
 
-def tree_shown(results):
+def tree_shown(study):
     """Method and setting: the filter that the study gives away, else the main one near 0.2."""
-    given = (results.plan.get("filter") or {}).get("given") or {}
-    name = main_method(results, given.get("method"), "alpha_beta", "relaxed")
-    if name is None or results.option(name) != "alpha":
+    kinds = {one["id"]: one["selector"] for one in study.plan["selectors"]}
+    trees = [s for s in measured(study) if kinds[study.method(s)["selector"]] == "split_tree"]
+    source = main_filter(study, trees)
+    source = source if source in trees else next(iter(trees), None)
+    if source is None:
         return None, None
-    known = [setting for _, setting in results.settings(name)]
-    if given.get("method") == name and given.get("setting") in known:
-        return name, given["setting"]
-    return name, results.at(name, 0.2)
+    given = (study.plan.get("filter") or {}).get("given") or {}
+    known = [setting for _, setting in levels(study, source)]
+    if given.get("method") == source and given.get("setting") in known:
+        return source, given["setting"]
+    return source, nearest(study, source, (0.2,))[0]
 
 
 def nodes_of(study, selector, setting, repeat=0):
@@ -129,8 +130,8 @@ def outline(nodes, features, groups, accepted):
             for child in sorted(children[node["node"]], key=lambda one: -one["side"]):
                 walk(child)
         else:
-            count = sum(one["leaf"] is not None for one in _below(node, children))
-            text = f"{count} more leaves with {100 * node['mass']:.1f} % of people"
+            more = sum(one["leaf"] is not None for one in _below(node, children))
+            text = f"{more} more leaves with {100 * node['mass']:.1f} % of people"
             rows.append(place | {"kind": "folded", "texts": [text]})
 
     walk(nodes[0])
@@ -156,11 +157,6 @@ def _unfolded(children):
     return shown
 
 
-def _short(name):
-    text = name.replace("_", " ")
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 9] + "…" + text[-8:]
-
-
 def _split_text(node, features):
     """``high age; low duration; housing=yes; not job=student?`` from signs of coefficients."""
     words = {"high": [], "low": [], "": [], "not": []}
@@ -168,11 +164,11 @@ def _split_text(node, features):
         name = features[number] if number < len(features) else f"feature {number}"
         flag = "=" in name
         word = ("" if flag else "high") if coefficient > 0 else ("not" if flag else "low")
-        words[word].append(_short(name))
+        words[word].append(shortened(name.replace("_", " "), _LONGEST))
     parts = [f"{word} {', '.join(names)}".strip() for word, names in words.items() if names]
     text = f"{'; '.join(parts)}?" if parts else "by chance?"
-    count = len(node["hypotheses"])
-    return text if count == 1 else f"{text} ({count} rules mixed)"
+    rules = len(node["hypotheses"])
+    return text if rules == 1 else f"{text} ({rules} rules mixed)"
 
 
 def _leaf_texts(node, chance, base, groups):
@@ -192,64 +188,47 @@ def _group(groups, k):
 
 
 def _drawn(lines, title):
+    canvas = Canvas(1, 1, _laid_out(lines), room=0.1)
+    panel = canvas.first
+    # Data units are inches, from the top, so that texts have known places.
+    panel.ax.set(xlim=(0, style.width() - 0.1), ylim=(lines[-1]["bottom"], 0))
+    panel.ax.set_axis_off()
+    places = {line["node"]: line for line in lines}
     for line in lines:
-        room = max(24, int(104 - 4.2 * line["depth"]))
+        above = places.get(line["parent"])
+        if above:
+            at, x, y = above["x"] + 0.06, line["x"], line["y"]
+            panel.ax.plot([at, at, x], [above["y"] + 0.07, y, y], color=style.GREY, linewidth=0.8)
+        _row(panel, line)
+    return canvas.drawing(title, "The rules of a filter as a tree, with its leaves and their groups")
+
+
+def _laid_out(lines):
+    """Wrap the texts and place the rows; returns the height in inches."""
+    top, indent = 0.0, _INDENT * (0.5 if style.is_narrow() else 1)
+    for line in lines:
+        line["x"], line["y"] = indent * line["depth"], top + _LINE * 0.75
+        room = max(24, int((style.width() - line["x"] - 0.55) / 0.0605))
         line["lines"] = [part for text in line["texts"] for part in textwrap.wrap(text, room)]
-    heights = [_LINE * (len(line["lines"]) + 0.75) for line in lines]
-    total = sum(heights) + 0.35
-    with style.look():
-        figure, axes = style.panels(1, 1, height=total)
-        ax = axes[0, 0]
-        # Data units are inches, from the top, so that texts have known places.
-        ax.set(xlim=(0, style.WIDTH - 0.2), ylim=(total - 0.3, 0))
-        ax.set_axis_off()
-        ax.set_title(title)
-        places, top = {}, 0.0
-        for line, height in zip(lines, heights, strict=True):
-            x, y = _INDENT * line["depth"], top + _LINE * 0.75
-            places[line["node"]] = (x, y)
-            _branch(ax, line, places, x, y)
-            _row(ax, line, x, y)
-            top += height
-    return figure
+        top += _LINE * (len(line["lines"]) + 0.75)
+        line["bottom"] = top
+    return top + 0.1
 
 
-def _branch(ax, line, places, x, y):
-    if line["parent"] not in places:
-        return
-    from_x, from_y = places[line["parent"]]
-    at = from_x + 0.06
-    ax.plot([at, at, x], [from_y + 0.07, y, y], color=style.GREY, linewidth=0.8)
-
-
-def _row(ax, line, x, y):
-    start = x + 0.05
+def _row(panel, line):
+    ax, x, y = panel.ax, line["x"] + 0.05, line["y"]
+    text = {"fontsize": 7.5, "va": "center"}
     if line["answer"]:
-        colour = style.BLUE if line["answer"] == "yes" else style.RED
-        ax.text(
-            start, y, line["answer"], color=colour, fontsize=7.5, va="center", fontweight="bold"
-        )
-        start += 0.24
+        colour = style.BLUE if line["answer"] == "yes" else style.text_colour(style.RED)
+        ax.text(x, y, line["answer"], color=colour, fontweight="bold", **text)
+        x += 0.24
     if line["kind"] == "leaf":
-        chance = 0.0 if np.isnan(line["accepted"]) else line["accepted"]
-        face = 1 - chance * (1 - np.array([0.0, 0.447, 0.698]))
-        ax.plot(
-            [start + 0.05],
-            [y],
-            "s",
-            color=tuple(face),
-            markeredgecolor=style.INK,
-            markeredgewidth=0.7,
-            markersize=6.5,
-        )
-        start += 0.17
-    for place, text in enumerate(line["lines"]):
+        chance = float(np.nan_to_num(line["accepted"]))
+        box = {"linestyle": "none", "marker": "s", "markersize": 6.5}
+        ax.plot([x + 0.05], [y], color=style.BLUE, markeredgewidth=0, alpha=chance, **box)
+        ax.plot([x + 0.05], [y], color="none", markeredgecolor=style.INK, markeredgewidth=0.7, **box)
+        panel.note("accepted", line["accepted"], line["texts"][0].partition(":")[0])
+        x += 0.17
+    for place, words in enumerate(line["lines"]):
         second = line["kind"] == "folded" or (line["kind"] == "leaf" and place > 0)
-        ax.text(
-            start,
-            y + place * _LINE,
-            text,
-            fontsize=7.5,
-            va="center",
-            color=style.GREY if second else style.INK,
-        )
+        ax.text(x, y + place * _LINE, words, color=style.GREY if second else style.INK, **text)

@@ -139,9 +139,9 @@ class Canvas:
                 }
                 place = grid[r, c * least // count : (c + 1) * least // count]
                 ax = self.figure.add_subplot(place, **shared)
-                if "sharex" in shared or options.get("sharex"):
+                if options.get("sharex") in (True, "col"):
                     ax.tick_params(labelbottom=r == len(counts) - 1)
-                if "sharey" in shared and options["sharey"] != "col":
+                if options.get("sharey") in (True, "row"):
                     ax.tick_params(labelleft=c == 0)
                 made.append(Panel(self, ax, height, style.width() / count, c == 0))
             self.panels.append(made)

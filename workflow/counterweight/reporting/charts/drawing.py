@@ -1,14 +1,19 @@
 """Figures as files: each in two widths with the numbers it draws; their titles in one table."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from counterweight.files.jobs import log
 from counterweight.files.tables import read_table, replacing, write_table
 from counterweight.plan.components import load
 from counterweight.reporting.charts import style
+from counterweight.reporting.numbers import StudyNumbers
 
 #: What ``figures.parquet`` of a study tells of each of its figures.
 TITLES = (("figure", "string"), ("title", "string"), ("alt", "string"))
+#: Ends of the names of a figure's files: wide, narrow, what it draws.
+ENDINGS = (".svg", "-narrow.svg", ".csv")
 COLUMNS = ["panel", "series", "item", "at", "value", "low", "high", "measures"]
 
 
@@ -63,45 +68,51 @@ def drawn(name, study):
 
 def files_of(folder, figure):
     """Paths of the wide SVG, the narrow one and the CSV of a figure."""
-    return [folder / f"{figure}{end}" for end in (".svg", "-narrow.svg", ".csv")]
+    return [folder / f"{figure}{end}" for end in ENDINGS]
 
 
 def titles_of(folder):
-    """``{figure: {"title": ..., "alt": ...}}`` from a folder of figures."""
+    """``{figure: {"title": ..., "alt": ...}}`` of a folder of figures; empty without any."""
+    if not (folder / "figures.parquet").exists():
+        return {}
     return read_table(folder / "figures.parquet").set_index("figure").to_dict("index")
 
 
-def draw_study(study, folder):
-    """Draw the figures of a study into a folder: see `files_of`, and ``figures.parquet``."""
-    titles = []
-    for name in study.plan["figures"]:
+def draw_study(study, figures, results):
+    """Draw figures of a study to its folder: see `files_of`, and ``figures.parquet``.
+
+    Parameters
+    ----------
+    study : counterweight.reporting.numbers.StudyNumbers
+    figures : sequence of str
+        Those of the study that were drawn before keep their files.
+    results : path
+        Folder in which the study has its own.
+    """
+    folder = Path(results) / study.name / "figures"
+    titles = titles_of(folder)
+    for name in figures:
         wide, narrow = drawn(name, study)
-        paths = files_of(folder, name)
-        for path, text in (
-            (paths[0], style.svg_text(wide.figure)),
-            (paths[1], style.svg_text(narrow.figure)),
-            (paths[2], _csv(wide.points)),
-        ):
+        texts = style.svg_text(wide.figure), style.svg_text(narrow.figure), _csv(wide.points)
+        for path, text in zip(files_of(folder, name), texts, strict=True):
             with replacing(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
-        titles.append({"figure": name, "title": wide.title, "alt": wide.alt})
+        titles[name] = {"title": wide.title, "alt": wide.alt}
         log.info("%s: drew %s", study.name, name)
-    write_table(folder / "figures.parquet", pd.DataFrame(titles), TITLES)
+    rows = [{"figure": name} | titles[name] for name in study.plan["figures"] if name in titles]
+    write_table(folder / "figures.parquet", pd.DataFrame(rows), TITLES)
 
 
 def _csv(points):
-    """As many figures as a reader can use; columns that say nothing are left out."""
+    """As many digits as a reader can use; columns that say nothing are left out."""
     used = [name for name in points if not (points[name].isna() | (points[name] == "")).all()]
     return points[used].to_csv(index=False, float_format="%.6g", lineterminator="\n")
 
 
 def draw(job):
     """Draw the figures of a study: stage draw."""
-    from pathlib import Path
-
-    from counterweight.reporting.numbers import StudyNumbers
-
     given = job.given
     metrics = pd.concat([read_table(path) for path in job.input.metrics], ignore_index=True)
-    folder = Path(job.output[0]).parent
-    draw_study(StudyNumbers(given["study"], given["shown"], metrics, folder.parent), folder)
+    results, shown = Path(job.output[0]).parents[2], given["shown"]
+    numbers = StudyNumbers(given["study"], shown, metrics, results / given["study"])
+    draw_study(numbers, shown["figures"], results)

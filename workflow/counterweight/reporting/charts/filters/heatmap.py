@@ -31,7 +31,7 @@ def draw(study):
     for panel, (setting, (leaves, shares, mass, accepted)) in zip(canvas.all, maps.items(), strict=True):
         shown = np.nan_to_num(shares[:_LEAVES])
         names = [
-            f"{leaf}: {100 * part:.1f} % ({chance_text(chance)})"
+            f"{'' if is_narrow() else 'leaf '}{leaf}: {100 * part:.1f} % ({chance_text(chance)})"
             for leaf, part, chance in zip(leaves, mass, accepted, strict=True)
         ]
         texts = [

@@ -29,7 +29,7 @@ def draw(study):
     sets = _sets(study)
     if not sets:
         return blank("No filter of this study was measured.")
-    canvas, shown = Canvas(len(sets), 2, 2.7, sharex=True, sharey="row"), looks(study)
+    canvas, shown = Canvas(len(sets), 2, 2.7, sharex="row", sharey="row"), looks(study)
     for row, sources in zip(canvas.panels, sets, strict=True):
         points = []
         for panel, target in zip(row, TARGETS, strict=True):

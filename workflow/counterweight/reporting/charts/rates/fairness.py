@@ -51,8 +51,10 @@ def draw(study):
         if main:
             for rule in (RANDOMISED, DETERMINISTIC):
                 _line(panel, study, main, measure, of, rule, shown[main], f", {rule}")
-        for source in sources:
-            _line(panel, study, source, measure, of, DETERMINISTIC, shown[source])
+        for place, source in enumerate(sources):
+            # What coincides with another line is to be seen around it.
+            ring = {"markersize": 6.5, "markerfacecolor": "none"} if sources is kept and not place else {}
+            _line(panel, study, source, measure, of, DETERMINISTIC, shown[source], **ring)
         if study.baseline:
             for at, mean, low, high, _ in trade(study, study.baseline, measure, of)[:1]:
                 name = study.label(study.baseline)
@@ -70,14 +72,15 @@ def draw(study):
     )
 
 
-def _line(panel, study, source, measure, of, rule, look, more=""):
+def _line(panel, study, source, measure, of, rule, look, more="", **marks):
     scale, percent = percent_of(study, of), percent_of(study, measure)
     points = [
         (percent * at, *(scale * value for value in values))
         for at, *values, _ in trade(study, source, measure, of, rule)
     ]
     hollow = look.hollow or rule == RANDOMISED
-    panel.line(f"{study.label(source)}{more}", points, look._replace(dash=DASHES[rule], hollow=hollow))
+    look = look._replace(dash=DASHES[rule], hollow=hollow)
+    panel.line(f"{study.label(source)}{more}", points, look, **marks)
 
 
 def _limit(panel, study, main, measure, of):

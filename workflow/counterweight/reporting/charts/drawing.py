@@ -35,11 +35,7 @@ class Drawing:
 
     def __init__(self, figure, title, alt, points=()):
         self.figure, self.title, self.alt = figure, title, alt
-        rows = [
-            (panel.name, series, item, *numbers, panel.measures)
-            for panel, series, item, *numbers in points
-        ]
-        self.points = pd.DataFrame(rows, columns=COLUMNS)
+        self.points = pd.DataFrame(points, columns=COLUMNS)
 
 
 def blank(message):

@@ -1,72 +1,58 @@
 """What share of positives a fixed budget of training rows should have."""
 
-from counterweight.reporting.charts.canvas import TURNS, Canvas, Look
-from counterweight.reporting.charts.drawing import blank
-from counterweight.reporting.charts.words import axis_of, factor_of, number, told
+from counterweight.reporting.charts import kit
 
 CAPTION = (
-    "Quality of models trained on a fixed number of rows, against the share of positives among "
-    "them (line, mean over splits with 95 % intervals). Marked are other ways to choose the share: "
-    "the natural one, one that was given, and the share that progressive sampling came to."
+    "Quality of models trained on a fixed number of rows, against the share of positives among them "
+    "(line, mean over splits with 95 % intervals). Marked are other ways to choose the share."
 )
 _PANELS = 2
 
 
 def draw(study):
-    measured = [one for one in study.plan["columns"] if study.measured(one)]
     swept = [one["id"] for one in study.methods(swept=True)]
-    source = next((s for s in swept for m in measured if study.curve(s, m, "share")), None)
+    known = [one for one in study.plan["columns"] if study.measured(one)]
+    source = next((s for s in swept for m in known if study.curve(s, m, "share")), None)
     if source is None:
-        return blank("No sweep over shares of positives was measured in this study.")
-    metrics = [metric for metric in measured if study.curve(source, metric, "share")][:_PANELS]
-    marked = [(one["id"], share) for one in _alike(study, source) if (share := _share(study, one)) is not None]
-    canvas = Canvas(1, len(metrics), 2.2)
-    for panel, metric in zip(canvas.all, metrics, strict=True):
-        measure = study.measure(metric)
-        factor = factor_of(measure)
-        curve = [(share, *(factor * v for v in values)) for share, *values in study.curve(source, metric, "share")]
-        panel.line("given shares", curve, Look())
-        for (name, share), look in zip(marked, TURNS, strict=False):
-            known = study.get(name, metric).times(factor)
-            label = f"{study.label(name)}: {number(100 * share, 0)} %"
-            point = (share, known.mean, known.low, known.high)
-            panel.line(label, [point], look._replace(marker="D"), joined=False, markersize=5.5)
-        less = " (less is better)" if measure.better == "less" else ""
-        panel.title(axis_of(measure) + less, axis_of(measure))
-        panel.ax.set_xlim(-0.02, 1.02)
+        return kit.blank("No sweep over shares of positives was measured in this study.")
+    metrics = [metric for metric in known if study.curve(source, metric, "share")][:_PANELS]
+    marked = {name: share for name, share in _alike(study, source) if share is not None}
+    axes = [kit.axis_of(study.measure(metric)) for metric in metrics]
+    less = [study.measure(metric).better == "less" for metric in metrics]
+    titles = [one[0] + less * " (less is better)" for one, less in zip(axes, less, strict=True)]
+    canvas = kit.Canvas(titles, 2.2, "Share of positives among the rows bought")
+    for panel, metric, (label, factor) in zip(canvas.all, metrics, axes, strict=True):
+        panel.measures, curve = label, study.curve(source, metric, "share")
+        points = [(share, *(factor * value for value in values)) for share, *values in curve]
+        panel.line("given shares", points, kit.MAIN)
+        for (name, share), look in zip(marked.items(), kit.TURNS, strict=False):
+            own = [kit.point(share, study.get(name, metric), factor)]
+            look = look._replace(marker="D", dash="none")
+            panel.line(f"{study.label(name)}: {100 * share:.0f} %", own, look, markersize=5.5)
         panel.ax.margins(y=0.08)
-        panel.ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
-        panel.grid()
-    canvas.label("Share of positives among the rows bought")
-    title = axis_of(study.measure(metrics[0])) + " by share of positives"
+        panel.ax.set(xlim=(-0.02, 1.02), xticks=[0, 0.25, 0.5, 0.75, 1])
+    title, measure = f"{titles[0]} by share of positives", study.measure(metrics[0])
     if marked:
-        name, share = marked[-1]
-        known = study.get(name, metrics[0])
-        title = (
-            f"{study.label(name)} came to {number(100 * share, 0)} % of positives: "
-            f"{study.measure(metrics[0]).label} {told(known, study.measure(metrics[0]), places=3)}"
-        )
+        name, share = list(marked.items())[-1]
+        value = f"{measure.label} {kit.told(study.get(name, metrics[0]), measure)}"
+        title = f"{study.label(name)} came to {100 * share:.0f} % of positives: {value}"
     return canvas.drawing(title, "Quality by share of positives among the rows bought")
 
 
 def _alike(study, source):
-    """Methods within the budget that differ from a swept one in their share alone."""
-    options = {name: value for name, value in study.method(source)["options"].items() if name != "share"}
+    """Methods within the budget that differ from a swept one in their share alone, with it."""
+    method = study.method(source)
     for one in study.methods(swept=False):
-        own = {name: value for name, value in one["options"].items() if name != "share"}
-        bought = study.measured("budget_excess", source=one["id"])
-        if one["model"] == study.method(source)["model"] and own == options and bought:
-            yield one
+        same = one["model"] == method["model"] and study.measured("budget_excess", source=one["id"])
+        options = (one["options"] | {"share": ""}, method["options"] | {"share": ""})
+        if same and options[0] == options[1]:
+            yield one["id"], _share(study, one["id"], one["options"].get("share"))
 
 
-def _share(study, method):
+def _share(study, source, share):
     """Mean share of positives of a method's training rows; None where that is not its choice."""
-    share = method["options"].get("share")
     if isinstance(share, int | float):
         return float(share)
-    rows = study.rows(method["id"], "chosen_share")
-    if len(rows):
-        return float(rows["value"].mean())
-    rows = study.rows("labels", "positive_share")
-    rows = rows[rows["part"] == "all"]
-    return float(rows["value"].mean()) if share == "natural" and len(rows) else None
+    chosen, rows = study.rows(source, "chosen_share"), study.rows("labels", "positive_share")
+    rows = chosen if len(chosen) else rows[(rows["part"] == "all") & (share == "natural")]
+    return float(rows["value"].mean()) if len(rows) else None

@@ -2,17 +2,13 @@
 
 import numpy as np
 
-from counterweight.reporting.charts.canvas import Canvas
-from counterweight.reporting.charts.drawing import blank
-from counterweight.reporting.charts.offers.curves import best_offers, offer_scale
-from counterweight.reporting.charts.offers.segments import choice_model, training_rows
-from counterweight.reporting.charts.style import is_narrow
-from counterweight.reporting.charts.words import number, places_for, shortened
+from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts.offers.segments import choice_model
 
 CAPTION = (
-    "Segments of the choice model, first repeat, from the largest: mean of each feature (number) "
-    "and how far it is from the mean of all people in their standard deviations (colour: blue above, "
-    "orange below), the share of people, and the offer of most expected revenue."
+    "Segments of the choice model, first repeat, from the largest, with the offer of most expected "
+    "revenue: mean of each feature, and by colour how far it is from that of all people in their "
+    "standard deviations (blue above, orange below)."
 )
 _SEGMENTS, _FEATURES = 20, 10
 
@@ -20,48 +16,29 @@ _SEGMENTS, _FEATURES = 20, 10
 def draw(study):
     found = choice_model(study)
     if found is None:
-        return blank("No choice model of this study was fitted.")
-    arrays = found[1]
-    weights, eta, k = (np.atleast_1d(arrays[name]) for name in ("weights", "eta", "k"))
-    means = np.reshape(arrays["means"], (len(weights), -1))
-    names, centre, spread = _features(study, arrays, means.shape[1])
+        return kit.blank("No choice model of this study was fitted.")
+    weights, means, names, best = (found[one] for one in ("weights", "means", "names", "best"))
+    people = found["rows"][names]
+    spread = people.std(ddof=0).to_numpy(float)
+    away = (means - people.mean().to_numpy(float)) / np.where(spread > 0, spread, 1.0)
     order = np.argsort(-weights, kind="stable")[:_SEGMENTS]
-    away = (means - centre) / np.where(spread > 0, spread, 1.0)
     # Where there are many features, those that tell segments apart the most are shown.
     tells = np.sqrt(weights @ away**2)
     columns = np.sort(np.argsort(-tells, kind="stable")[:_FEATURES])
-    best = best_offers(offer_scale(study), eta, k)
-    digits = [places_for([np.abs(means[:, j]).max()], 0) for j in columns]
-    texts = [
-        [number(means[row, j], places) for j, places in zip(columns, digits, strict=True)]
-        for row in order
+    digits = {j: kit.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
+    texts = [[kit.number(means[row, j], digits[j]) for j in columns] for row in order]
+    places, between = kit.places_for([np.abs(best).max()], 1), "\n" if style.is_narrow() else " "
+    labels = [
+        f"{100 * weights[j]:.0f} %,{between}best {kit.number(best[j], places)}" for j in order
     ]
-    places = places_for([np.abs(best).max()], 1)
-    between = ",\nbest " if is_narrow() else ", best "
-    labels = [f"{number(100 * weights[j], 0)} %{between}{number(best[j], places)}" for j in order]
-    canvas = Canvas(1, 1, 0.5 + 0.27 * len(order))
-    shown = np.ix_(order, columns)
-    canvas.first.cells(
-        labels,
-        [shortened(names[j].replace("_", " "), 24) for j in columns],
-        means[shown],
-        away[shown] / 2,
-        texts,
-    )
     hidden = (len(weights) - len(order), means.shape[1] - len(columns))
-    if any(hidden):
-        canvas.label(f"Not shown: {hidden[0]} smaller segments, {hidden[1]} features that tell less")
-    first = names[int(np.argmax(tells))].replace("_", " ")
-    title = f"Segments differ most in {first}; best offers {number(best[order].min(), places)} to "
-    title += number(best[order].max(), places)
+    text = f"Not shown: {hidden[0]} smaller segments, {hidden[1]} features that tell less"
+    canvas = kit.Canvas([""], 0.5 + 0.27 * len(order), text if any(hidden) else "")
+    shown, heads = (
+        np.ix_(order, columns),
+        [kit.shortened(names[j].replace("_", " "), 24) for j in columns],
+    )
+    canvas.all[0].cells(labels, heads, means[shown], away[shown] / 2, texts)
+    title = f"Segments differ most in {names[int(np.argmax(tells))].replace('_', ' ')}"
+    title += f"; best offers {kit.span(best[order], places)}"
     return canvas.drawing(title, "Means of features by segment, coloured by distance from all")
-
-
-def _features(study, arrays, count):
-    """Names, means and standard deviations of the features that the model uses."""
-    features = study.table("features.parquet")
-    names = [name for name in features.columns if name != "row"]
-    used = np.atleast_1d(arrays.get("features_used", np.arange(count))).astype(int)
-    names = [names[j] for j in used]
-    own = features[features["row"].isin(training_rows(study)["row"])][names]
-    return names, own.mean().to_numpy(float), own.std(ddof=0).to_numpy(float)

@@ -2,27 +2,24 @@
 
 import numpy as np
 
-from counterweight.reporting.charts import style
-from counterweight.reporting.charts.canvas import DASHED, Canvas, Look
-from counterweight.reporting.charts.drawing import blank
-from counterweight.reporting.charts.words import number
+from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Generated points with a known true boundary, in the first split: the boundary learned from "
-    "all labels, from the labels that are seen, and from these with weights. The dashed line "
-    "repeats the one from all labels; labels of grey points are hidden."
+    "Generated points with a known true boundary, in one split: the boundary learned from all labels "
+    "(repeated as a dashed line), from those that are seen, and from these with weights. Labels of "
+    "grey points are hidden."
 )
 #: Draws points in a plane with a known boundary: simulated data sets only.
 KNOWN_BOUNDARY = True
-_POINTS = 600
-_LEARNED, _REFERENCE = Look(style.RED, ""), Look(style.INK, "", DASHED)
-_TRUE = Look(style.INK, "")
+_POINTS, _ALL = 600, "All labels seen"
+_LEARNED, _TRUE = kit.Look(style.RED, ""), kit.Look(style.INK, "")
+_REFERENCE = kit.Look(style.INK, "", kit.DASHED)
 
 
 def draw(study):
     lines = _lines(study)
     if not lines:
-        return blank("No boundary of this study was learned.")
+        return kit.blank("No boundary of this study was learned.")
     features = study.table("features.parquet")
     first, truth = (
         table[table["repeat"] == table["repeat"].min()].drop(columns="repeat")
@@ -32,80 +29,64 @@ def draw(study):
     points = features.merge(truth, on="row").merge(first[["row", "selected", "role"]], on="row")
     shown = points[points["role"] != "test"].sort_values("row")
     shown = shown.iloc[:: max(1, len(shown) // _POINTS)]
-    canvas = Canvas(1, len(lines), 2.2, room=0.7, sharex=True, sharey=True)
-    bound = next((line for _, role, line in lines if role == "bound"), None)
-    for panel, (title, role, line) in zip(canvas.all, lines, strict=True):
-        panel.title(title, names[1])
-        _cloud(panel, shown, names, hide=role != "bound")
-        _truth(panel, points, names)
-        if role != "bound" and bound is not None:
-            _straight(panel, "from all labels", bound, points, names, _REFERENCE)
-        _straight(panel, "learned", line, points, names, _LEARNED, linewidth=1.8)
-    canvas.label(names[0], names[1])
-    return canvas.drawing(_title(lines, bound), "Points in a plane with learned and true boundaries")
+    canvas = kit.Canvas(list(lines), 2.2, *names, grid="x", sharex=True, sharey=True)
+    for panel, (title, line) in zip(canvas.all, lines.items(), strict=True):
+        panel.ax.grid(visible=False)
+        x, y, label = (shown[name].to_numpy() for name in (*names, "y_general"))
+        seen = (shown["selected"].to_numpy() == 1) | (title == _ALL)
+        for name, rows, *look in (
+            ("hidden", ~seen, style.GREY, 1.6, False, 0.45),
+            ("negative", seen & (label == 0), style.ORANGE, 2.3, True),
+            ("positive", seen & (label == 1), style.BLUE, 2.5),
+        ):
+            panel.cloud(name, x[rows], y[rows], *look)
+        if "p_positive" in points:
+            x, y, p = (points[name].to_numpy() for name in (*names, "p_positive"))
+            panel.ax.tricontour(x, y, p, levels=[0.5], colors=style.INK, linewidths=0.8)
+            panel.key("true boundary", _TRUE, linewidth=0.8)
+        limits = [(points[name].min(), points[name].max()) for name in names]
+        if title != _ALL and _ALL in lines:
+            panel.line("from all labels", _ends(*lines[_ALL], *limits), _REFERENCE)
+        panel.line("learned", _ends(*line, *limits), _LEARNED, linewidth=1.8)
+        panel.ax.set(xlim=limits[0], ylim=limits[1])
+    return canvas.drawing(_title(lines), "Points in a plane with learned and true boundaries")
 
 
 def _lines(study):
-    """``(title, role, (coefficients, intercept))``: a bound, the baseline and a weighted method.
+    """Coefficients and intercept by title: of a bound, the baseline and a weighted method.
 
     All are of the baseline's model; the weighted one is the main method, if it is one of them.
     """
-    if study.baseline is None:
-        return []
+    if study.baseline is None or study.metrics.empty:
+        return {}
     model = study.method(study.baseline)["model"]
-    same = [one["id"] for one in study.methods(swept=False) if one["model"] == model]
+    same = [name for name in kit.main_first(study, False) if study.method(name)["model"] == model]
     bounds = [name for name in same if study.role(name) == "bound"]
     others = [name for name in same if name != study.baseline and name not in bounds]
-    others.sort(key=lambda name: name != study.main)
-    chosen = [("All labels seen", "bound", bounds), ("Labels seen only", "", [study.baseline])]
-    chosen.append(("With weights", "", others))
-    lines, repeat = [], int(study.metrics["repeat"].min()) if len(study.metrics) else 0
-    for title, role, names in chosen:
+    lines = {_ALL: bounds, "Labels seen only": [study.baseline], "With weights": others}
+    for title, names in list(lines.items()):
         known = [name for name in names if (study.folder / f"models/{name}.parquet").exists()]
-        if known:
-            arrays = study.model(known[0], repeat)
-            lines.append((title, role, (np.ravel(arrays["coef"]), float(arrays["intercept"]))))
+        if not known:
+            del lines[title]
+            continue
+        arrays = study.model(known[0], int(study.metrics["repeat"].min()))
+        lines[title] = np.ravel(arrays["coef"]), float(arrays["intercept"])
     return lines
 
 
-def _cloud(panel, shown, names, hide):
-    x, y = (shown[name].to_numpy() for name in names)
-    label = shown["y_general"].to_numpy() == 1
-    seen = shown["selected"].to_numpy() == 1 if hide else np.ones(len(shown), dtype=bool)
-    panel.cloud("hidden", x[~seen], y[~seen], style.GREY, 1.6, alpha=0.45)
-    panel.cloud("negative", x[seen & ~label], y[seen & ~label], style.ORANGE, 2.3, square=True)
-    panel.cloud("positive", x[seen & label], y[seen & label], style.BLUE, 2.5)
-
-
-def _truth(panel, points, names):
-    """The curve on which both classes are equally likely, where the truth is known."""
-    if "p_positive" not in points:
-        return
-    x, y, p = (points[name].to_numpy() for name in (*names, "p_positive"))
-    panel.ax.tricontour(x, y, p, levels=[0.5], colors=style.INK, linewidths=0.8)
-    panel.key("true boundary", _TRUE, linewidth=0.8)
-
-
-def _straight(panel, name, line, points, names, look, **marks):
-    (a, b), intercept = line
-    (x_low, x_high), (y_low, y_high) = ((points[one].min(), points[one].max()) for one in names)
-    # Walk along the longer side, so that steep lines are drawn as well as flat ones.
+def _ends(coefficients, intercept, x, y):
+    """Two points of a line, along the longer side: steep ones are drawn as well as flat ones."""
+    a, b = coefficients[:2]
     if abs(b) >= abs(a):
-        ends = [(x, -(intercept + a * x) / b) for x in (x_low, x_high)]
-    else:
-        ends = [(-(intercept + b * y) / a, y) for y in (y_low, y_high)]
-    panel.line(name, ends, look, **marks)
-    panel.ax.set(xlim=(x_low, x_high), ylim=(y_low, y_high))
+        return [(at, -(intercept + a * at) / b) for at in x]
+    return [(-(intercept + b * at) / a, at) for at in y]
 
 
-def _title(lines, bound):
+def _title(lines):
     """How far the lines are turned from the one learned from all labels."""
-    turns = []
-    for _, role, (coefficients, _) in lines:
-        if role != "bound" and bound is not None:
-            cosine = coefficients @ bound[0] / np.linalg.norm(coefficients) / np.linalg.norm(bound[0])
-            turns.append(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
-    if len(turns) < 2:
+    units = {title: w / np.linalg.norm(w) for title, (w, _) in lines.items()}
+    if len(units) < 3:
         return "Boundaries learned from all labels and from those that are seen"
-    before, after = (number(turn, 0) for turn in turns)
-    return f"Hidden labels turn the boundary by {before}°; with weights it is {after}° off (one split)"
+    cosines = np.clip([unit @ units[_ALL] for unit in units.values()], -1, 1)
+    before, after = np.degrees(np.arccos(cosines[1:]))
+    return f"Hidden labels turn the boundary by {before:.0f}°; with weights it is {after:.0f}° off"

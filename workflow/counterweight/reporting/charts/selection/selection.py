@@ -1,55 +1,46 @@
 """How well the models of the labeling know who is labeled."""
 
-from counterweight.reporting.charts.canvas import MAIN, Canvas, Look
-from counterweight.reporting.charts.drawing import blank
-from counterweight.reporting.charts.style import BLUE, ORANGE, PALE
-from counterweight.reporting.charts.words import told
+from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "First of each pair: share of labeled rows among rows that a selection model gives about the "
-    "same probability; on the diagonal it is calibrated. Second: how its probabilities are spread "
-    "among labeled and unlabeled rows; where labeled rows are absent, weights cannot help."
+    "Share of labeled rows among rows of about the same predicted chance (on the diagonal a model is "
+    "calibrated), and how the chances are spread among labeled and unlabeled rows: where labeled "
+    "rows are absent, weights cannot help."
 )
-_BINS = 20
+_BINS, _SHARE, _ROWS = 20, "Labeled, share", "Rows, %"
 
 
 def draw(study):
     names = [one["id"] for one in study.plan["selectors"]]
     names = [name for name in names if len(study.rows(name, "calibration_predicted"))]
     if not names:
-        return blank("No selection model of this study was measured.")
-    canvas = Canvas(len(names), 2, 1.5, pairs=True, sharex=True, width_ratios=[1, 1.7])
+        return kit.blank("No selection model of this study was measured.")
     known = {name: study.get(name, "auc", "") for name in names}
+    titles = [
+        (study.label(name) + (f" (AUC {auc.mean:.2f})" if auc.known else ""), "Overlap")
+        for name, auc in known.items()
+    ]
+    x = "Predicted chance of being labeled"
+    canvas = kit.Canvas(titles, 1.5, x, _SHARE, pairs=True, sharex=True)
     for name, (left, right) in zip(names, canvas.panels, strict=True):
-        auc = known[name].mean
-        left.title(study.label(name) + ("" if auc != auc else f" (AUC {auc:.2f})"), "Labeled, share")
         predicted, observed = (
-            study.means_by("part", name, f"calibration_{which}") for which in ("predicted", "observed")
+            study.means_by("part", name, f"calibration_{which}")
+            for which in ("predicted", "observed")
         )
-        left.line("calibrated", [(0, 0), (1, 1)], Look(PALE, ""), key=False)
-        points = sorted((predicted[part], observed.get(part, float("nan"))) for part in predicted.index)
-        left.line("observed", points, MAIN, key=False)
+        left.line("calibrated", [(0, 0), (1, 1)], kit.Look(style.PALE, ""), key=False)
+        points = zip(predicted, observed.reindex(predicted.index), strict=True)
+        left.line("observed", sorted(points), kit.MAIN, key=False)
         left.ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-        left.ax.set_ylabel("Labeled, share")
-        _overlap(right, study, name)
-    canvas.label("Predicted chance of being labeled")
-    known = {name: one for name, one in known.items() if one.known}
+        right.measures, right.name = _ROWS, study.label(name)
+        for which, colour, sign in (("labeled", style.BLUE, 1), ("unlabeled", style.ORANGE, -1)):
+            share = 100 * sign * study.means_by("part", name, f"overlap_{which}")
+            places = (share.index.astype(int).to_numpy() + 0.5) / _BINS
+            right.bars(f"{which} rows", places, share.to_numpy(), colour, 0.9 / _BINS)
+        limit = 1.1 * max(map(abs, right.ax.get_ylim()))
+        right.ax.set(ylim=(-limit, limit), ylabel=_ROWS)
+        right.ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
+    best = max(known, key=lambda name: known[name].mean if known[name].known else -1)
     title = "How well selection models know who is labeled"
-    if known:
-        best = max(known, key=lambda name: known[name].mean)
-        title = f"{study.label(best)} tells best who is labeled: AUC {told(known[best], places=3)}"
+    if known[best].known:
+        title = f"{study.label(best)} tells best who is labeled: AUC {kit.told(known[best])}"
     return canvas.drawing(title, "Calibration and overlap of each model of who is labeled")
-
-
-def _overlap(panel, study, name):
-    for which, colour, below in (("labeled", BLUE, False), ("unlabeled", ORANGE, True)):
-        share = study.means_by("part", name, f"overlap_{which}")
-        x = (share.index.astype(int).to_numpy() + 0.5) / _BINS
-        panel.bars(f"{which} rows", x, 100 * share.to_numpy(), colour, 0.9 / _BINS, below=below)
-    panel.title("", "Rows, %")
-    panel.name = study.label(name)
-    limit = 1.1 * max(map(abs, panel.ax.get_ylim()))
-    panel.ax.set_ylim(-limit, limit)
-    panel.ax.axhline(0, color=PALE, linewidth=0.6)
-    panel.ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
-    panel.ax.set_ylabel("Rows, %")

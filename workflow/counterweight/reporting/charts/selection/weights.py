@@ -3,49 +3,64 @@
 import numpy as np
 from matplotlib.ticker import LogLocator
 
-from counterweight.reporting.charts.canvas import MAIN, Canvas, Look, row_height
-from counterweight.reporting.charts.drawing import blank
-from counterweight.reporting.charts.style import BLUE, GREY
-from counterweight.reporting.charts.words import shortened, span, target_name
+from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "The share of labeled rows that the weights leave in effect, how large they grow (hollow: "
-    "before the cap), and how far each feature's mean over labeled rows is from its target mean, "
-    "before (hollow) and after weighting; inside the band it is below 0.1 standard deviations."
+    "The share of labeled rows that the weights leave in effect, how large they grow, and how far "
+    "each feature's mean over labeled rows is from its target mean, before and after weighting; "
+    "inside the band it is below 0.1 standard deviations."
 )
 _SHOWN, _CLOSE = 14, 0.1
-_AWAY = "Difference from the target mean, standard deviations"
-_BEFORE = Look(GREY, "o", hollow=True)
+_LARGEST = "Largest weight (hollow: before the cap)"
 
 
 def draw(study):
-    weightings = [
-        one["id"]
-        for one in study.plan["weightings"]
-        if len(study.rows(one["id"], "effective_sample_size"))
-    ]
-    if not weightings:
-        return blank("No weights of this study were measured.")
-    kinds = {one["id"]: (one["weighting"], one["target"]) for one in study.plan["weightings"]}
+    kinds = {one["id"]: one for one in study.plan["weightings"]}
+    names = [name for name in kinds if len(study.rows(name, "effective_sample_size"))]
+    if not names:
+        return kit.blank("No weights of this study were measured.")
     # Of each kind the first: the one that models use unless told otherwise.
-    first = {kinds[name][0]: name for name in reversed(weightings)}
-    shown = [name for name in weightings if name in first.values()]
+    first = {kinds[name]["weighting"]: name for name in reversed(names)}
+    shown = [name for name in names if name in first.values()]
     features = _features(study, shown)
-    heights = [row_height(len(weightings)), row_height(len(features))]
-    canvas = Canvas(2, [2, len(shown)], heights, sharey="row")
-    upper, lower = canvas.panels
-    canvas.rows([study.label(name) for name in weightings], upper)
-    canvas.rows([shortened(name.replace("_", " "), 30) for name in features], lower)
-    shares = _sizes(*upper, study, weightings)
-    inside = []
-    for panel, name in zip(lower, shown, strict=True):
-        panel.title(f"{study.label(name)}, for {target_name(kinds[name][1])}", _AWAY)
-        inside.append(_balance(panel, study, name, features))
-    canvas.label(_AWAY)
-    title = f"Weights leave {span(shares, 0)} % of the labeled rows in effect"
+    upper = ["Effective share of labeled rows, %", _LARGEST]
+    lower = [f"{study.label(s)}, {kit.TARGETS.get(kinds[s]['target'], '')}" for s in shown]
+    heights = [kit.row_height(len(names)), kit.row_height(len(features))]
+    away = "Difference from the target mean, standard deviations"
+    canvas = kit.Canvas([upper, lower], heights, away, sharey="row")
+    left, right = canvas.panels[0]
+    left.measures, right.measures = upper
+    canvas.rows([study.label(name) for name in names], canvas.panels[0])
+    labels = [kit.shortened(name.replace("_", " "), 30) for name in features]
+    canvas.rows(labels, canvas.panels[1])
+    sizes = {name: study.rows(name, "effective_sample_size") for name in names}
+    shares = [
+        float(100 * (s["value"] / s["rows"].where(s["rows"] > 0)).mean()) for s in sizes.values()
+    ]
+    left.bars("effective share", range(len(names)), shares, style.BLUE, 0.5, rows=True)
+    left.ax.set(xlim=(0, 112), xticks=[0, 25, 50, 75, 100])
+    for place, (name, share) in enumerate(zip(names, shares, strict=True)):
+        left.ax.text(share + 1.5, place, f"{share:.0f}", va="center", fontsize=7.5)
+        largest, uncapped = (
+            study.rows(name, f"largest_{which}")["value"].mean() for which in ("weight", "uncapped")
+        )
+        if uncapped > largest:
+            right.link(place, [largest, uncapped])
+            right.dot(place, "before the cap", uncapped, kit.MAIN._replace(hollow=True))
+        right.dot(place, "largest weight", largest, kit.MAIN)
+    right.ax.set_xscale("log")
+    right.ax.margins(x=0.12)
+    right.ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
+    right.ax.minorticks_off()
+    right.ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    inside = [
+        _balance(panel, study, s, features)
+        for panel, s in zip(canvas.panels[1], shown, strict=True)
+    ]
+    title = f"Weights leave {kit.span(shares)} % of the labeled rows in effect"
     if features:
-        title += f"; {span(inside, 0)} of {len(features)} features end balanced"
-    return canvas.drawing(title, "Effective rows, largest weight and balance of features by weighting")
+        title += f"; {kit.span(inside)} of {len(features)} features end balanced"
+    return canvas.drawing(title, "Effective rows, largest weights and balance of features")
 
 
 def _features(study, weightings):
@@ -57,40 +72,16 @@ def _features(study, weightings):
     return sorted(worst, key=lambda feature: (-worst[feature], feature))[:_SHOWN]
 
 
-def _sizes(left, right, study, weightings):
-    """Effective shares and largest weights; returns the shares."""
-    left.title("Effective share of labeled rows, %", "%")
-    right.title("Largest weight (hollow: before the cap)", "weight")
-    shares = []
-    for place, name in enumerate(weightings):
-        size = study.rows(name, "effective_sample_size")
-        share = 100 * (size["value"] / size["rows"].where(size["rows"] > 0)).mean()
-        shares.append(float(share))
-        left.bar(place, "effective share", share, BLUE, height=0.5)
-        left.ax.text(share + 1.5, place, f"{share:.0f}", va="center", fontsize=7.5)
-        largest = study.rows(name, "largest_weight")["value"].mean()
-        uncapped = study.rows(name, "largest_uncapped")["value"].mean()
-        if np.isfinite(uncapped) and uncapped > largest:
-            right.link(place, [largest, uncapped])
-            right.dot(place, "before the cap", (uncapped, np.nan, np.nan), MAIN._replace(hollow=True))
-        right.dot(place, "largest weight", (largest, np.nan, np.nan), MAIN)
-    left.ax.set(xlim=(0, 112), xticks=[0, 25, 50, 75, 100])
-    right.ax.set_xscale("log")
-    right.ax.margins(x=0.12)
-    right.ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
-    right.ax.minorticks_off()
-    right.ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    return shares
-
-
 def _balance(panel, study, name, features):
     """Number of features that are balanced after weighting."""
-    before, after = (study.means_by("part", name, f"balance_{when}") for when in ("before", "after"))
-    panel.ax.axvspan(-_CLOSE, _CLOSE, color=BLUE, alpha=0.08, linewidth=0)
-    panel.ax.axvline(0, color=GREY, linewidth=0.6)
+    before, after = (
+        study.means_by("part", name, f"balance_{when}") for when in ("before", "after")
+    )
+    panel.ax.axvspan(-_CLOSE, _CLOSE, color=style.BLUE, alpha=0.08, linewidth=0)
+    panel.ax.axvline(0, color=style.GREY, linewidth=0.6)
     for place, feature in enumerate(features):
         ends = before.get(feature, np.nan), after.get(feature, np.nan)
         panel.link(place, ends)
-        for when, end, look in (("before", ends[0], _BEFORE), ("after", ends[1], MAIN)):
-            panel.dot(place, f"{when} weighting", (end, np.nan, np.nan), look, key=True)
+        panel.dot(place, "before weighting", ends[0], kit.BOUND, key=True)
+        panel.dot(place, "after weighting", ends[1], kit.MAIN, key=True)
     return sum(abs(after.get(feature, np.nan)) < _CLOSE for feature in features)

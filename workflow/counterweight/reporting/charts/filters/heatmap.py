@@ -2,76 +2,63 @@
 
 import numpy as np
 
-from counterweight.reporting.charts.canvas import Canvas
-from counterweight.reporting.charts.drawing import blank
-from counterweight.reporting.charts.filters.levels import TARGETS, groups_of, main_filter, nearest
-from counterweight.reporting.charts.style import is_narrow
-from counterweight.reporting.charts.words import group_name, span
+from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts.filters.levels import TARGETS, Filters, group_name
 from counterweight.reporting.wording import chance_text, count, setting_label
 
 CAPTION = (
     "Shares of the groups (columns, in per cent) in each leaf of one filter (rows) at three budgets, "
-    "training rows of the first repeat; the darker, the larger. Beside each leaf the share of people "
-    "in it and, in brackets, their chance of being accepted. With a budget of 0 there is one leaf, "
-    "with the shares before filtering."
+    "first repeat; the darker, the larger. Beside each leaf the share of people in it and, in "
+    "brackets, their chance of being accepted. A budget of 0 has one leaf: everybody."
 )
 _BUDGETS, _LEAVES = (0.0, 0.82, 1.0), 16
 
 
 def draw(study):
-    source, groups = main_filter(study), groups_of(study)
-    settings = nearest(study, source, _BUDGETS) if source else []
-    maps = {setting: leaves_of(study, source, setting, groups) for setting in settings}
-    maps = {setting: table for setting, table in maps.items() if table[0]}
+    known = Filters(study)
+    settings = known.nearest(known.main, _BUDGETS) if known.main else []
+    maps = {setting: leaves_of(known, known.main, setting) for setting in settings}
+    maps = {setting_label(setting): table for setting, table in maps.items() if table[0]}
     if not maps:
-        return blank("No leaves of this study were measured.")
-    sizes = [min(len(table[0]), _LEAVES) for table in maps.values()]
-    room = 1.6 if is_narrow() else 1.1
-    canvas = Canvas(len(maps), 1, [0.45 + 0.24 * size for size in sizes], room=room, sharex=True)
-    for panel, (setting, (leaves, shares, mass, accepted)) in zip(canvas.all, maps.items(), strict=True):
-        shown = np.nan_to_num(shares[:_LEAVES])
+        return kit.blank("No leaves of this study were measured.")
+    titles = []
+    for label, (leaves, *_) in maps.items():
+        more = f"; the {_LEAVES} largest are shown" if len(leaves) > _LEAVES else ""
+        titles.append([f"{label}: {count(len(leaves), 'leaf', 'leaves')}{more}"])
+    heights = [0.45 + 0.24 * min(len(table[0]), _LEAVES) for table in maps.values()]
+    heights[-1] += 0.9
+    canvas = kit.Canvas(titles, heights, sharex=True)
+    narrow = style.is_narrow()
+    heads = [group_name(group, 14 if narrow else 22) for group in known.groups]
+    for panel, (leaves, shares, mass, accepted) in zip(canvas.all, maps.values(), strict=True):
+        shown, word = np.nan_to_num(shares[:_LEAVES]), "" if narrow else "leaf "
+        chances = [chance_text(chance) for chance in accepted]
         names = [
-            f"{'' if is_narrow() else 'leaf '}{leaf}: {100 * part:.1f} % ({chance_text(chance)})"
-            for leaf, part, chance in zip(leaves, mass, accepted, strict=True)
+            f"{word}{leaf}: {100 * part:.1f} % ({chance})"
+            for leaf, part, chance in zip(leaves, mass, chances, strict=True)
         ]
-        texts = [
-            ["0" if v == 0 else "< 1" if v < 0.0095 else f"{100 * v:.0f}" for v in row] for row in shown
-        ]
-        hidden = len(leaves) - len(shown)
-        more = f"; {hidden} smaller ones not shown" if hidden > 0 else ""
-        panel.title(f"{setting_label(setting)}: {count(len(leaves), 'leaf', 'leaves')}{more}", "share")
-        short = [group_name(group, 14 if is_narrow() else 22) for group in groups]
-        panel.cells(names[: len(shown)], short, shown, np.sqrt(shown), texts, "share", upright=False)
-    chances = [100 * chance for chance in maps[list(maps)[-1]][3]]
-    title = (
-        f"{study.label(source)}, {setting_label(list(maps)[-1])}: of "
-        f"{count(len(chances), 'leaf', 'leaves')} {span(chances, 0)} % of people are accepted"
-    )
+        texts = [["< 1" if 0 < v < 0.0095 else f"{100 * v:.0f}" for v in row] for row in shown]
+        panel.measures = "share"
+        panel.cells(names[: len(shown)], heads, shown, np.sqrt(shown), texts, above=False)
+    label, (leaves, _, _, accepted) = list(maps.items())[-1]
+    said = f"{count(len(leaves), 'leaf', 'leaves')}, of which {kit.span(100 * accepted)} % are accepted"
+    title = f"{study.label(known.main)}, {label}: {said}"
     return canvas.drawing(title, "Shares of groups in each leaf of a filter at three budgets")
 
 
-def leaves_of(study, source, setting, groups):
-    """Numbers, shares of groups, mass and acceptance of the leaves at a setting, by mass.
-
-    Returns
-    -------
-    leaves : list of str
-    shares : array (L, K)
-    mass, accepted : array (L,)
-    """
+def leaves_of(known, source, setting):
+    """Numbers, shares (leaves, groups), mass and acceptance of the leaves of a setting, by mass."""
+    places = known.study.places
     for target in TARGETS:
-        leaves = study.places("part", source, "leaf_mass", target, setting=setting)
+        leaves = places("part", source, "leaf_mass", target, setting=setting)
         if leaves:
             break
-    mass, accepted = (
-        np.array([study.get(source, metric, target, setting=setting, part=leaf).mean for leaf in leaves])
-        for metric in ("leaf_mass", "leaf_acceptance")
-    )
-    shares = [
-        study.get(source, "leaf_share", target, setting=setting, part=leaf, variable=group).mean
-        for leaf in leaves
-        for group in groups
-    ]
-    order = np.argsort(-mass, kind="stable")
-    shares = np.reshape(shares, (len(leaves), len(groups)))
-    return [leaves[k] for k in order], shares[order], mass[order], accepted[order]
+
+    def values(metric, **place):
+        found = [known.get(source, metric, target, setting, part=leaf, **place) for leaf in leaves]
+        return np.array([one.mean for one in found])
+
+    shares = np.array([values("leaf_share", variable=group) for group in known.groups]).T
+    order = np.argsort(-values("leaf_mass"), kind="stable")
+    columns = (values("leaf_mass")[order], values("leaf_acceptance")[order])
+    return [leaves[k] for k in order], shares[order] if leaves else shares, *columns

@@ -2,80 +2,58 @@
 
 import numpy as np
 
-from counterweight.reporting.charts.canvas import Canvas, looks
-from counterweight.reporting.charts.drawing import blank
-from counterweight.reporting.charts.filters.levels import (
-    TARGETS,
-    ground,
-    limit,
-    main_filter,
-    measured,
-    nearest,
-    points_of,
-)
-from counterweight.reporting.charts.words import capital, number, target_name, told
+from counterweight.reporting.charts import kit
+from counterweight.reporting.charts.filters.levels import TARGETS, Filters
 from counterweight.reporting.wording import setting_label
 
 CAPTION = (
-    "Imbalance of the accepted rows against the disclosivity of the filter, on training and on test "
-    "rows; a line for each filter along its settings, means with 95 % intervals over repeats (cut at "
-    "the panel). The cross is the sample without a filter; no filter can be below the grey line. "
-    "Below: variants of the same filters."
+    "Imbalance of the accepted rows against the disclosivity of the filter; a line for each filter "
+    "along its settings, means with 95 % intervals over repeats (cut at the panel). No filter can be "
+    "below the grey line. Below: variants of the same filters."
 )
 _SHOWN = 0.2
 
 
 def draw(study):
-    sets = _sets(study)
+    known, shown = Filters(study), kit.looks(study)
+    sets = [one for one in _sets(study, known) if one]
     if not sets:
-        return blank("No filter of this study was measured.")
-    canvas, shown = Canvas(len(sets), 2, 2.7, sharex="row", sharey="row"), looks(study)
+        return kit.blank("No filter of this study was measured.")
+    titles = [
+        [title + ", variants" * row for title in TARGETS.values()] for row in range(len(sets))
+    ]
+    shared = {"sharex": "row", "sharey": "row"}
+    canvas = kit.Canvas(titles, 2.7, "Disclosivity", "Imbalance", grid="both", **shared)
     for row, sources in zip(canvas.panels, sets, strict=True):
         points = []
         for panel, target in zip(row, TARGETS, strict=True):
-            which = capital(target_name(target))
-            panel.title(which if row is canvas.panels[0] else f"{which}, variants", "Imbalance")
-            ground(panel, study, target)
+            known.ground(panel, target)
             for source in sources:
-                points += _line(panel, study, source, target, shown[source])
-        limit(row, study, points)
-    canvas.label("Disclosivity", "Imbalance")
-    source = main_filter(study)
-    setting = nearest(study, source, (_SHOWN,))[0]
-    start = study.get("labels", "starting_imbalance", "test")
-    known = study.get(source, "imbalance", "test", setting=setting)
-    title = (
-        f"{study.label(source)}, {setting_label(setting)}: imbalance from {number(start.mean, 2)} "
-        f"to {told(known, places=2)} on test rows"
-    )
+                line, crosses, look = {}, [], shown[source]
+                for across, up, _ in known.points(source, target):
+                    # Along the grid of budgets the same tree may come again and again.
+                    if (across.mean, up.mean) not in line:
+                        line[across.mean, up.mean] = (across.mean, up.mean, up.low, up.high)
+                        crosses.append((across.mean, up.low, across.mean, up.high))
+                        crosses.append((across.low, up.mean, across.high, up.mean))
+                faint = {"linewidth": 0.7, "alpha": 0.4}
+                panel.strokes(np.reshape(crosses, (-1, 4)), look.colour, **faint)
+                panel.line(study.label(source), line.values(), look, bars=False)
+                points += line
+        known.limit(row, points)
+    setting = known.nearest(known.main, (_SHOWN,))[0]
+    start = known.get("labels", "starting_imbalance", "test").mean
+    end = kit.told(known.get(known.main, "imbalance", "test", setting), places=2)
+    moved = f"imbalance from {start:.2f} to {end} on test rows"
+    title = f"{study.label(known.main)}, {setting_label(setting)}: {moved}"
     return canvas.drawing(title, "Imbalance against disclosivity by filter, training and test rows")
 
 
-def _sets(study):
-    """The first filter of each kind of proxy and acceptance; then variants, beside their first."""
-    kinds = {one["id"]: one["selector"] for one in study.plan["selectors"]}
-    first, variants = {}, {}
-    for source in measured(study):
+def _sets(study, known):
+    """The first filter of each kind of proxy and acceptance; then variants, after their first."""
+    kinds, sets = {one["id"]: one["selector"] for one in study.plan["selectors"]}, {}
+    for source in known.levels:
         method = study.method(source)
-        kind = (kinds.get(method["selector"], ""), method["weights"])
-        if kind in first:
-            variants.setdefault(kind, []).append(source)
-        else:
-            first[kind] = source
-    plain = list(first.values())
-    grown = [first[kind] for kind in variants] + [s for one in variants.values() for s in one]
-    return [sources for sources in (plain, grown) if sources]
-
-
-def _line(panel, study, source, target, look):
-    points, crosses = [], []
-    for across, up, _ in points_of(study, source, target):
-        # Along the grid of budgets the same tree may come again and again.
-        if points and points[-1][:2] == (across.mean, up.mean):
-            continue
-        points.append((across.mean, up.mean, up.low, up.high))
-        crosses.append((across.mean, up.low, across.mean, up.high))
-        crosses.append((across.low, up.mean, across.high, up.mean))
-    panel.strokes(np.array(crosses), look.colour, linewidth=0.7, alpha=0.4)
-    panel.line(study.label(source), points, look, bars=False, linewidth=1.2, markeredgewidth=0.6)
-    return points
+        sets.setdefault((kinds.get(method["selector"]), method["weights"]), []).append(source)
+    variants = [one for one in sets.values() if len(one) > 1]
+    return [one[0] for one in sets.values()], sum(variants, [])

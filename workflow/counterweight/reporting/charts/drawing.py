@@ -67,27 +67,19 @@ def files_of(folder, figure):
     return [folder / f"{figure}{end}" for end in ENDINGS]
 
 
-def titles_of(folder):
-    """``{figure: {"title": ..., "alt": ...}}`` of a folder of figures; empty without any."""
-    if not (folder / "figures.parquet").exists():
-        return {}
-    return read_table(folder / "figures.parquet").set_index("figure").to_dict("index")
-
-
-def draw_study(study, figures, results):
-    """Draw figures of a study to its folder: see `files_of`, and ``figures.parquet``.
+def draw_study(study, folder, figures=None):
+    """Draw figures of a study into a folder: see `files_of`, and ``figures.parquet``.
 
     Parameters
     ----------
     study : counterweight.reporting.numbers.StudyNumbers
-    figures : sequence of str
-        Those of the study that were drawn before keep their files.
-    results : path
-        Folder in which the study has its own.
+    folder : Path
+    figures : sequence of str, optional
+        All figures of the study; others that were drawn before keep their files.
     """
-    folder = Path(results) / study.name / "figures"
-    titles = titles_of(folder)
-    for name in figures:
+    known = folder / "figures.parquet"
+    titles = read_table(known).set_index("figure").to_dict("index") if known.exists() else {}
+    for name in study.plan["figures"] if figures is None else figures:
         wide, narrow = drawn(name, study)
         texts = style.svg_text(wide.figure), style.svg_text(narrow.figure), _csv(wide.points)
         for path, text in zip(files_of(folder, name), texts, strict=True):
@@ -96,7 +88,7 @@ def draw_study(study, figures, results):
         titles[name] = {"title": wide.title, "alt": wide.alt}
         log.info("%s: drew %s", study.name, name)
     rows = [{"figure": name} | titles[name] for name in study.plan["figures"] if name in titles]
-    write_table(folder / "figures.parquet", pd.DataFrame(rows), TITLES)
+    write_table(known, pd.DataFrame(rows), TITLES)
 
 
 def _csv(points):
@@ -109,6 +101,5 @@ def draw(job):
     """Draw the figures of a study: stage draw."""
     given = job.given
     metrics = pd.concat([read_table(path) for path in job.input.metrics], ignore_index=True)
-    results, shown = Path(job.output[0]).parents[2], given["shown"]
-    numbers = StudyNumbers(given["study"], shown, metrics, results / given["study"])
-    draw_study(numbers, shown["figures"], results)
+    folder = Path(job.output[0]).parent
+    draw_study(StudyNumbers(given["study"], given["shown"], metrics, folder.parent), folder)

@@ -19,7 +19,8 @@ def draw(study):
     if not values:
         return kit.blank("No value of a policy was measured in this study.")
     names = list(dict.fromkeys(name for known in values.values() for name, _ in known))
-    labels = {name: kit.capital(study.measure("value", name).label) for name in names}
+    known = (study.plan.get("labels") or {}).get("measure") or {}
+    labels = {name: known.get(name, name) for name in names}
     largest = max(abs(one.mean) for known in values.values() for one in known.values())
     scale, unit = (100, "Value, %") if largest <= 0.2 else (1, "Value")
     x = "Rate l at which zero rows were kept"

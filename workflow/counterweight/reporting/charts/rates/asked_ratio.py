@@ -54,6 +54,6 @@ def draw(study):
     binding = [100 * test[at] for at in test if at in train and abs(train[at] - 1) < 0.1]
     title = f"Observed {points.name(measure)} by what was asked"
     if binding:
-        said = f"comes to {kit.span(binding)} % of what was asked on test rows"
-        title = f"{study.label(main)} {said}, where it binds"
+        said = f"{kit.span(binding)} % of what was asked on test rows"
+        title = f"{study.label(main)}: {said}, where it binds"
     return canvas.drawing(title, "Observed against asked values by method, training and test")

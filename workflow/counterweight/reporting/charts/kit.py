@@ -43,7 +43,11 @@ MAIN, BASELINE = Look(), Look(style.INK, "D")
 BOUND, OTHER = Look(style.GREY, "o", hollow=True), Look(style.ORDERED[1])
 _OTHERS = (style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.SKY, style.GREY)
 #: Looks of series that have no role, in turn; the same with the main look first.
-TURNS = [Look(*look, "-", hollow) for hollow in (False, True) for look in zip(_OTHERS, "^svDP<")]
+TURNS = [
+    Look(*look, "-", hollow)
+    for hollow in (False, True)
+    for look in zip(_OTHERS, "^svDP<", strict=True)
+]
 SERIES = [MAIN, *TURNS]
 
 

@@ -4,9 +4,9 @@ from counterweight.reporting.charts import kit, style
 from counterweight.reporting.charts.filters.levels import TARGETS, Filters
 
 CAPTION = (
-    "Settings that no other setting of any filter beats both in disclosivity and in imbalance (large, "
-    "joined by steps), by the means over repeats; all others are faint. What is best in training need "
-    "not be so on test rows."
+    "Settings that no other setting of any filter beats both in disclosivity and in imbalance "
+    "(large, joined by steps), by the means over repeats; all others are faint. What is best in "
+    "training need not be so on test rows."
 )
 
 

@@ -7,9 +7,9 @@ from counterweight.reporting.charts.filters.levels import TARGETS, Filters, grou
 from counterweight.reporting.wording import chance_text, count, setting_label
 
 CAPTION = (
-    "Shares of the groups (columns, in per cent) in each leaf of one filter (rows) at three budgets, "
-    "first repeat; the darker, the larger. Beside each leaf the share of people in it and, in "
-    "brackets, their chance of being accepted. A budget of 0 has one leaf: everybody."
+    "Shares of the groups (columns, in per cent) in each leaf of one filter (rows) at three "
+    "budgets, first repeat; the darker, the larger. Beside each leaf the share of people in it "
+    "and, in brackets, their chance of being accepted. A budget of 0 has one leaf: everybody."
 )
 _BUDGETS, _LEAVES = (0.0, 0.82, 1.0), 16
 

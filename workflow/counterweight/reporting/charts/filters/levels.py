@@ -1,4 +1,4 @@
-"""What figures of filters have in common: settings by strength, groups, wanted shares, the floor."""
+"""What figures of filters share: settings by strength, groups, wanted shares, the floor."""
 
 from counterweight.files.settings import numbers_of
 from counterweight.reporting.charts import kit, style

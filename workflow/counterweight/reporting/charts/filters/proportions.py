@@ -5,9 +5,9 @@ from counterweight.reporting.charts.filters.levels import Filters, group_name
 from counterweight.reporting.wording import setting_label
 
 CAPTION = (
-    "Shares of the groups among all training rows (bar) and among the accepted ones at three budgets, "
-    "means with 95 % intervals over repeats; the red mark is the wanted share. Groups stand from the "
-    "rarest to the largest."
+    "Shares of the groups among all training rows (bar) and among the accepted ones at three "
+    "budgets, means with 95 % intervals over repeats; the red mark is the wanted share. Groups "
+    "stand from the rarest to the largest."
 )
 _BUDGETS = (0.0, 0.1, 0.2)
 _WANTED, _MARK = kit.Look(style.RED, "|", "none"), {"markersize": 11, "markeredgewidth": 1.4}

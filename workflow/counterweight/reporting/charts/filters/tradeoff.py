@@ -7,9 +7,9 @@ from counterweight.reporting.charts.filters.levels import TARGETS, Filters
 from counterweight.reporting.wording import setting_label
 
 CAPTION = (
-    "Imbalance of the accepted rows against the disclosivity of the filter; a line for each filter "
-    "along its settings, means with 95 % intervals over repeats (cut at the panel). No filter can be "
-    "below the grey line. Below: variants of the same filters."
+    "Imbalance of the accepted rows against the disclosivity of the filter; a line for each "
+    "filter along its settings, means with 95 % intervals over repeats (cut at the panel). No "
+    "filter can be below the grey line. Below: variants of the same filters."
 )
 _SHOWN = 0.2
 

@@ -11,9 +11,10 @@ from counterweight.reporting.charts.filters.levels import Filters
 from counterweight.reporting.wording import MINUS, chance_text, count, listing, setting_label
 
 CAPTION = (
-    "The tree of the first repeat at one budget: at each split, what speaks for the answer yes in its "
-    "weightiest linear rule. Each leaf (box, the darker the more often accepted) has its share of the "
-    "training rows, and the groups whose share in it differs most from that among all, in points."
+    "The tree of the first repeat at one budget: at each split, what speaks for the answer yes in "
+    "its weightiest linear rule. Each leaf (box, the darker the more often accepted) has its "
+    "share of the training rows, and the groups whose share in it differs most from that among "
+    "all, in points."
 )
 _LEAVES, _TERMS, _SHIFTS, _LONGEST = 14, 5, 4, 34
 _INDENT, _LINE = 0.24, 0.155

@@ -5,8 +5,8 @@ from counterweight.reporting.charts import kit, style
 
 CAPTION = (
     "Distance between the AUC of N drawn test rows and that of all of them, against the share of "
-    "positives among the drawn: mean and upper quantile over resamples, and the bound of Agarwal and "
-    "colleagues, which is least at equal shares; means over splits with 95 % intervals."
+    "positives among the drawn: mean and upper quantile over resamples, and the bound of Agarwal "
+    "and colleagues, which is least at equal shares; means over splits with 95 % intervals."
 )
 _LINES = {
     "auc_deviation": ("mean", kit.Look(style.BLUE)),

@@ -3,9 +3,10 @@
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "The headline measure on all test rows after training on zero rows kept at the rate l, one panel "
-    "for each learner, mean over splits with 95 % intervals; the dashed line is the same learner "
-    "trained on all rows. Panels have their own scales; an uncorrected line may leave its panel."
+    "The headline measure on all test rows after training on zero rows kept at the rate l, one "
+    "panel for each learner, mean over splits with 95 % intervals; the dashed line is the same "
+    "learner trained on all rows. Panels have their own scales; an uncorrected line may leave its "
+    "panel."
 )
 #: Ways to correct, as the model's option has them, with their names and looks.
 WAYS = {

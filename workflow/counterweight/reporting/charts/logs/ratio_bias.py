@@ -5,8 +5,9 @@ import numpy as np
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Mean difference between the estimator that divides by an estimated number of rows (the count was "
-    "lost) and the one that knows it, with 95 % intervals, against the number n of rows of the log."
+    "Mean difference between the estimator that divides by an estimated number of rows (the count "
+    "was lost) and the one that knows it, with 95 % intervals, against the number n of rows of "
+    "the log."
 )
 _METRIC = "ratio_bias"
 

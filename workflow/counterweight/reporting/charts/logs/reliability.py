@@ -8,8 +8,8 @@ from counterweight.reporting.charts.logs.keep_rates import WAYS, learner_name, s
 
 CAPTION = (
     "Share of positives among test rows of about the same predicted probability, against that "
-    "probability, mean over splits; on the grey diagonal a model is calibrated, below it predictions "
-    "are too high. Trained on all rows, and on a fraction of the zero rows."
+    "probability, mean over splits; on the grey diagonal a model is calibrated, below it "
+    "predictions are too high. Trained on all rows, and on a fraction of the zero rows."
 )
 _SHOWN, _LEAST, _ERROR = 0.01, 1e-4, "calibration_error"
 _TICKS = (0.001, 0.01, 0.1)

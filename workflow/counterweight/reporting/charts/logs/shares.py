@@ -3,8 +3,9 @@
 from counterweight.reporting.charts import kit
 
 CAPTION = (
-    "Quality of models trained on a fixed number of rows, against the share of positives among them "
-    "(line, mean over splits with 95 % intervals). Marked are other ways to choose the share."
+    "Quality of models trained on a fixed number of rows, against the share of positives among "
+    "them (line, mean over splits with 95 % intervals). Marked are other ways to choose the "
+    "share."
 )
 _PANELS = 2
 

@@ -8,8 +8,9 @@ from counterweight.reporting.numbers import Estimate
 
 CAPTION = (
     "Value of a policy estimated from the log of another one, against the rate l at which rows of "
-    "reward zero were kept, with 95 % intervals: of the whole log, or else of a typical resampling. "
-    "The line is the value that should be found, with its interval where it was measured."
+    "reward zero were kept, with 95 % intervals: of the whole log, or else of a typical "
+    "resampling. The line is the value that should be found, with its interval where it was "
+    "measured."
 )
 
 

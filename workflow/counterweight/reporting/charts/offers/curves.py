@@ -7,9 +7,10 @@ from counterweight.reporting.charts import kit
 from counterweight.reporting.charts.offers.segments import choice_model
 
 CAPTION = (
-    "Chance of acceptance and expected revenue along the offer for the largest segments, first repeat. "
-    "Lines are full where the middle nine tenths of the segment's past offers lie and dotted beyond, "
-    "where the form of the curve alone speaks. Dots: the offer of most expected revenue."
+    "Chance of acceptance and expected revenue along the offer for the largest segments, first "
+    "repeat. Lines are full where the middle nine tenths of the segment's past offers lie and "
+    "dotted beyond, where the form of the curve alone speaks. Dots: the offer of most expected "
+    "revenue."
 )
 _SEGMENTS, _STEPS = 6, 101
 

@@ -3,9 +3,10 @@
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Acceptances and revenue at the historical offers: predicted, with 95 % interval of the mean over "
-    "repeats, beside the actual total (with the band of chance where the truth is known) and the true "
-    "expectation. Last: revenue with each method's best offers, as claimed and as far as it is known."
+    "Acceptances and revenue at the historical offers: predicted, with 95 % interval of the mean "
+    "over repeats, beside the actual total (with the band of chance where the truth is known) and "
+    "the true expectation. Last: revenue with each method's best offers, as claimed and as far as "
+    "it is known."
 )
 _WAYS = ("hard", "soft", "")
 _ACTUAL, _TRUE = kit.Look(style.INK, ""), kit.Look(style.INK, "", kit.DASHED)

@@ -5,9 +5,9 @@ import numpy as np
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Log-likelihood of the training rows above that of the fewest segments, and description length "
-    "above its least, by the number of segments J. Triangles mark in how many repeats a number was "
-    "chosen, a dashed line the true one."
+    "Log-likelihood of the training rows above that of the fewest segments, and description "
+    "length above its least, by the number of segments J. Triangles mark in how many repeats a "
+    "number was chosen, a dashed line the true one."
 )
 _CHOSEN, _TRUE = kit.Look(style.RED, "^", "none"), kit.Look(style.INK, "", kit.DASHED)
 

@@ -6,9 +6,9 @@ from counterweight.reporting.charts import kit, style
 from counterweight.reporting.charts.offers.segments import choice_model
 
 CAPTION = (
-    "Segments of the choice model, first repeat, from the largest, with the offer of most expected "
-    "revenue: mean of each feature, and by colour how far it is from that of all people in their "
-    "standard deviations (blue above, orange below)."
+    "Segments of the choice model, first repeat, from the largest, with the offer of most "
+    "expected revenue: mean of each feature, and by colour how far it is from that of all people "
+    "in their standard deviations (blue above, orange below)."
 )
 _SEGMENTS, _FEATURES = 20, 10
 

@@ -7,9 +7,9 @@ from counterweight.models.choice.offers import optimal_offer
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Training rows of the first repeat by two features, and the segments as ellipses that hold half "
-    "and nine tenths of a Gaussian (the thicker, the more people); dashed: nine tenths of each true "
-    "component, where the truth is known."
+    "Training rows of the first repeat by two features, and the segments as ellipses that hold "
+    "half and nine tenths of a Gaussian (the thicker, the more people); dashed: nine tenths of "
+    "each true component, where the truth is known."
 )
 _POINTS, _SEGMENTS = 1200, 30
 #: What the arrays of a fitted choice model are called.

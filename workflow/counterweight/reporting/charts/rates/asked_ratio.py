@@ -4,9 +4,9 @@ from counterweight.reporting.charts import kit, style
 from counterweight.reporting.charts.rates.points import ASKED, DETERMINISTIC, RANDOMISED, Points
 
 CAPTION = (
-    "Observed value against the value asked for, mean over repeats with 95 % intervals; on the dashed "
-    "diagonal both are the same. Dashed lines: randomised rule, of which the constraint was asked. "
-    "Dotted: the method without a constraint; what is asked beyond it does not bind."
+    "Observed value against the value asked for, mean over repeats with 95 % intervals; on the "
+    "dashed diagonal both are the same. Dashed lines: randomised rule, of which the constraint "
+    "was asked. Dotted: the method without a constraint; what is asked beyond it does not bind."
 )
 _SETTINGS = 3
 

@@ -5,8 +5,8 @@ from counterweight.reporting.charts.rates.points import ASKED, DETERMINISTIC, RA
 
 CAPTION = (
     "What is bounded and its cost against the bound that was asked, mean over repeats with 95 % "
-    "intervals. Full lines: test rows; dotted: training rows. The bound was asked of the randomised "
-    "rule; on the dashed diagonal both are the same. The baseline is not bound."
+    "intervals. Full lines: test rows; dotted: training rows. The bound was asked of the "
+    "randomised rule; on the dashed diagonal both are the same. The baseline is not bound."
 )
 _RULES = {DETERMINISTIC: kit.Look(style.BLUE), RANDOMISED: kit.Look(style.RED, "v")}
 _PLACES = (("general", "test", "-"), ("train", "training", kit.DOTTED))

@@ -6,8 +6,9 @@ from counterweight.reporting.charts import kit
 from counterweight.reporting.wording import setting_label
 
 CAPTION = (
-    "What the optimiser did, mean over repeats, for some settings of the sweep: the objective by convex "
-    "step, and the multiplier of each constraint, its price in that step, 0 where it does not bind."
+    "What the optimiser did, mean over repeats, for some settings of the sweep: the objective by "
+    "convex step, and the multiplier of each constraint, its price in that step, 0 where it does "
+    "not bind."
 )
 _SETTINGS, _CONSTRAINTS = 4, 2
 

@@ -3,8 +3,8 @@
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Each method on each population: mean over random splits with its 95 % interval. The dashed line "
-    "is the baseline; methods with a dagger see labels that are hidden from all others."
+    "Each method on each population: mean over random splits with its 95 % interval. The dashed "
+    "line is the baseline; methods with a dagger see labels that are hidden from all others."
 )
 
 

@@ -5,9 +5,9 @@ import numpy as np
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Generated points with a known true boundary, in one split: the boundary learned from all labels "
-    "(repeated as a dashed line), from those that are seen, and from these with weights. Labels of "
-    "grey points are hidden."
+    "Generated points with a known true boundary, in one split: the boundary learned from all "
+    "labels (repeated as a dashed line), from those that are seen, and from these with weights. "
+    "Labels of grey points are hidden."
 )
 #: Draws points in a plane with a known boundary: simulated data sets only.
 KNOWN_BOUNDARY = True

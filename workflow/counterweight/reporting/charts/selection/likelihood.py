@@ -3,8 +3,8 @@
 from counterweight.reporting.charts import kit
 
 CAPTION = (
-    "Log-likelihood of the unlabeled rows, per row and relative to the start, after each step of the "
-    "mixtures that shift; each panel has its own scale."
+    "Log-likelihood of the unlabeled rows, per row and relative to the start, after each step of "
+    "the mixtures that shift; each panel has its own scale."
 )
 
 

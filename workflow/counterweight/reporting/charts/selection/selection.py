@@ -3,9 +3,9 @@
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Share of labeled rows among rows of about the same predicted chance (on the diagonal a model is "
-    "calibrated), and how the chances are spread among labeled and unlabeled rows: where labeled "
-    "rows are absent, weights cannot help."
+    "Share of labeled rows among rows of about the same predicted chance (on the diagonal a model "
+    "is calibrated), and how the chances are spread among labeled and unlabeled rows: where "
+    "labeled rows are absent, weights cannot help."
 )
 _BINS, _SHARE, _ROWS = 20, "Labeled, share", "Rows, %"
 

@@ -6,9 +6,9 @@ from counterweight.files.settings import setting_options
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "The headline measure (top) and the gain in log-likelihood of the unlabeled rows (bottom) after a "
-    "number of steps, for each inertia (colour) and each set of parameters that may shift, beside the "
-    "baseline (dashed) and a mixture that was not shifted (dotted)."
+    "The headline measure (top) and the gain in log-likelihood of the unlabeled rows (bottom) "
+    "after a number of steps, for each inertia (colour) and each set of parameters that may "
+    "shift, beside the baseline (dashed) and a mixture that was not shifted (dotted)."
 )
 _TARGET, _LIKELIHOOD = "unlabeled", "unlabeled_log_likelihood"
 

@@ -97,11 +97,11 @@ class Paths:
         return "/".join([self.results, "logs", *parts]) + ".log"
 
     def figures(self, study):
-        """Every figure of a study."""
-        return [
-            f"{self.results}/{study}/figures/{figure}.svg"
-            for figure in self.plan["studies"][study]["figures"]
-        ]
+        """Every figure of a study: a wide and a narrow SVG, what it draws; then all their titles."""
+        folder, figures = f"{self.results}/{study}/figures", self.plan["studies"][study]["figures"]
+        endings = (".svg", "-narrow.svg", ".csv")
+        files = [f"{folder}/{figure}{ending}" for figure in figures for ending in endings]
+        return [*files, f"{folder}/figures.parquet"] if files else []
 
     def chains(self, studies=None):
         """How each table of measurements comes about: its steps, their outputs and logs.

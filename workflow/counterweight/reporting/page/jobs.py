@@ -27,7 +27,7 @@ def draw_job(plan, paths, name):
         del shown[key]  # of the pages alone
     given = {"study": name, "shown": shown}
     uses = tuple(("figure", figure) for figure in study["figures"])
-    return Job(f"{_ASSEMBLE}:draw", inputs, given, uses)
+    return Job("counterweight.reporting.charts.drawing:draw", inputs, given, uses)
 
 
 def page_job(plan, paths, family):

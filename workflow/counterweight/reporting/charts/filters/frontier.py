@@ -1,86 +1,45 @@
-"""Pareto fronts of all proxies: the least imbalance that each disclosivity buys."""
+"""Pareto fronts of all filters: the least imbalance that each disclosivity buys."""
 
-import math
-
-from counterweight.reporting.charts.filters.tradeoff import TITLES, base, limits, look_of
-from counterweight.reporting.filters.tables import FilterResults, methods_of
-from counterweight.reporting.page import style
+from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts.filters.levels import TARGETS, Filters
 
 CAPTION = (
-    "Settings that no other setting of any proxy beats both in disclosivity and in imbalance "
-    "(filled, joined by steps), by the means over repeats on training and on test rows; all other "
-    "settings are faint. What is best in training need not be so on test rows."
+    "Settings that no other setting of any filter beats both in disclosivity and in imbalance "
+    "(large, joined by steps), by the means over repeats; all others are faint. What is best in "
+    "training need not be so on test rows."
 )
 
 
 def draw(study):
-    """One panel for training and one for test rows.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a study of the kind ``filter``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    results = FilterResults(study.metrics, study.plan)
-    points = {target: points_of(results, target) for target in TITLES}
-    if not any(points.values()):
-        return style.blank("No filter of this study was measured.")
-    methods, shown = methods_of(results.plan), set()
-    with style.look():
-        figure, axes = style.panels(1, 2, height=4.0, sharex=True, sharey=True)
-        for ax, target in zip(axes[0], TITLES, strict=True):
-            base(ax, results, target)
-            front = front_of(points[target])
-            for x, y, name, _ in points[target]:
-                colour, mark = look_of(name, methods)
-                best = (x, y) in front
-                ax.plot(
-                    [x],
-                    [y],
-                    mark,
-                    color=colour,
-                    markersize=5.5 if best else 3,
-                    markeredgewidth=0,
-                    alpha=1.0 if best else 0.25,
-                    fillstyle="none" if _grown(name) and best else "full",
-                    zorder=4 if best else 2,
-                )
-                if _grown(name) and best:
-                    ax.lines[-1].set_markeredgewidth(1.2)
-                if best:
-                    shown.add(name)
-            if front:
-                x, y = zip(*front, strict=True)
-                ax.step(x, y, where="post", color=style.INK, linewidth=0.8, zorder=3)
-            ax.set_title(TITLES[target])
-            ax.set_xlabel("Disclosivity")
-        axes[0, 0].set_ylabel("Imbalance")
-        limits(axes[0], [point for made in points.values() for point in made])
-        figure.legend(
-            *_keys([pair for pair in methods if pair[0] in shown], methods),
-            loc="outside lower center",
-            ncols=3,
-            columnspacing=1.6,
-        )
-    return figure
-
-
-def points_of(results, target):
-    """``(disclosivity, imbalance, method, setting)`` of every setting of every method."""
-    made = []
-    for name, _ in methods_of(results.plan):
-        for _, setting in results.settings(name, target=target):
-            x, y = (
-                results.get(name, metric, target, setting).mean
-                for metric in ("disclosivity", "imbalance")
-            )
-            if not math.isnan(x + y):
-                made.append((x, y, name, setting))
-    return made
+    known, shown, points = Filters(study), kit.looks(study), {}
+    if not known.levels:
+        return kit.blank("No filter of this study was measured.")
+    shared = {"sharex": True, "sharey": True}
+    titles = list(TARGETS.values())
+    canvas = kit.Canvas(titles, 3.2, "Disclosivity", "Imbalance", grid="both", **shared)
+    best = {}
+    for panel, target in zip(canvas.all, TARGETS, strict=True):
+        known.ground(panel, target)
+        for source in known.levels:
+            for across, up, setting in known.points(source, target):
+                points[target, source, setting] = across.mean, up.mean
+        front = front_of(point for key, point in points.items() if key[0] == target)
+        best[target] = {k[1:] for k, point in points.items() if k[0] == target and point in front}
+        for source in known.levels:
+            own = [point for key, point in points.items() if key[:2] == (target, source)]
+            look, name = shown[source]._replace(dash="none"), study.label(source)
+            rest = [point for point in own if point not in front]
+            faint = {"markersize": 3, "alpha": 0.25, "markeredgewidth": 0}
+            panel.line(f"{name}: beaten", rest, look, key=False, **faint)
+            top = [point for point in own if point in front]
+            panel.line(name, top, look, markersize=5.5, zorder=4)
+        if front:
+            panel.ax.step(*zip(*front, strict=True), where="post", color=style.INK, linewidth=0.8)
+            panel.key("best of all", kit.Look(style.INK, ""))
+    known.limit(canvas.all, list(points.values()))
+    both = len(best["train"] & best["test"])
+    title = f"Of {len(best['train'])} settings best in training, {both} are best on test rows"
+    return canvas.drawing(title, "Settings of all filters, those that none beats marked")
 
 
 def front_of(points):
@@ -88,41 +47,11 @@ def front_of(points):
 
     Parameters
     ----------
-    points : iterable of tuple
-        Of which the first two entries are the coordinates; less is better in both.
-
-    Returns
-    -------
-    list of (float, float)
+    points : iterable of (float, float)
+        Less is better in both.
     """
     front = []
-    for x, y in sorted({(point[0], point[1]) for point in points}):
+    for x, y in sorted(set(points)):
         if not front or y < front[-1][1]:
             front.append((x, y))
     return front
-
-
-def _grown(name):
-    return name.endswith(("_deep", "_paper", "_fixed"))
-
-
-def _keys(methods, everyone):
-    from matplotlib.lines import Line2D
-
-    handles = []
-    for name, _ in methods:
-        colour, mark = look_of(name, everyone)
-        hollow = _grown(name)
-        handles.append(
-            Line2D(
-                [],
-                [],
-                color=colour,
-                marker=mark,
-                linestyle="none",
-                markersize=5.5,
-                markeredgewidth=1.2 if hollow else 0,
-                fillstyle="none" if hollow else "full",
-            )
-        )
-    return handles, [label for _, label in methods]

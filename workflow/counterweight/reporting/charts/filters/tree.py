@@ -6,65 +6,63 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays
-from counterweight.reporting.filters.tables import FilterResults, main_method, methods_of
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import MINUS, chance_text, listing, setting_label
+from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts.filters.levels import Filters
+from counterweight.reporting.wording import MINUS, chance_text, count, listing, setting_label
 
 CAPTION = (
-    "The tree of the first repeat at one budget. At each split, what speaks for the answer yes in "
-    "its weightiest linear rule; where several rules are mixed, people go down a branch by chance. "
-    "Each leaf (box, the darker the more often accepted) has its share of "
-    "the training rows, the chance of being accepted, and the groups whose share in it differs "
-    "most from that among all, in percentage points."
+    "The tree of the first repeat at one budget: at each split, what speaks for the answer yes in "
+    "its weightiest linear rule. Each leaf (box, the darker the more often accepted) has its "
+    "share of the training rows, and the groups whose share in it differs most from that among "
+    "all, in points."
 )
-_LEAVES, _TERMS, _SHIFTS = 14, 5, 4
+_LEAVES, _TERMS, _SHIFTS, _LONGEST = 14, 5, 4, 34
 _INDENT, _LINE = 0.24, 0.155
-_LONGEST = 34
+_TREE = "split_tree"
 
 
 def draw(study):
-    """One tree as an outline, a row for each split and leaf.
-
-    Reads the proxy from ``selection/{selector}.model.parquet`` and the names of the features from
-    ``features.parquet``, both in the study's folder.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a study of the kind ``filter``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    results = FilterResults(study.metrics, study.plan)
-    name, setting = tree_shown(results)
-    if name is None:
-        return style.blank("No tree of this study was measured.")
-    selector = next(one["selector"] for one in study.plan["methods"] if one["id"] == name)
+    known = Filters(study)
+    source, setting = tree_shown(known)
+    if source is None:
+        return kit.blank("No tree of this study was measured.")
+    selector = study.method(source)["selector"]
     path = study.folder / "selection" / f"{selector}.model.parquet"
     if not path.exists():
-        return style.blank(f"No tree to draw: {path.name} is not among the results.")
-    nodes = nodes_of(study, selector, setting)
+        return kit.blank(f"No tree to draw: {path.name} is not among the results.")
+    features, names = study.folder / "features.parquet", []
+    if features.exists():
+        names = [name for name in study.columns(features.name) if name != "row"]
+    leaves = study.places("part", source, "leaf_acceptance", "train", setting=setting)
     accepted = {
-        leaf: results.get(name, "leaf_acceptance", "train", setting, leaf).mean
-        for leaf in results.parts(name, "leaf_acceptance", "train", setting)
+        leaf: known.get(source, "leaf_acceptance", "train", setting, part=leaf).mean
+        for leaf in leaves
     }
-    lines = outline(nodes, features_of(study), results.groups(), accepted)
-    label = dict(methods_of(results.plan))[name]
-    return _drawn(lines, f"{label}, {setting_label(setting)}")
+    lines = outline(nodes_of(study, selector, setting), names, known.groups, accepted)
+    title = (
+        f"{study.label(source)}, {setting_label(setting)}: {count(len(leaves), 'leaf', 'leaves')}"
+    )
+    if leaves:
+        title += f", of which {kit.span([100 * one for one in accepted.values()])} % are accepted"
+    canvas = kit.Canvas([""], _laid_out(lines))
+    _rows(canvas.all[0], lines)
+    return canvas.drawing(
+        title, "The rules of a filter as a tree, with its leaves and their groups"
+    )
 
 
-def tree_shown(results):
-    """Method and setting: the filter that the study gives away, else the main one near 0.2."""
-    given = (results.plan.get("filter") or {}).get("given") or {}
-    name = main_method(results, given.get("method"), "alpha_beta", "relaxed")
-    if name is None or results.option(name) != "alpha":
+def tree_shown(known):
+    """Method and setting: the filter that the study gives away, else the main tree near 0.2."""
+    kinds = {one["id"]: one["selector"] for one in known.study.plan["selectors"]}
+    kind = {name: kinds[known.study.method(name)["selector"]] for name in known.levels}
+    trees = [name for name in kind if kind[name] == _TREE]
+    source = known.main if known.main in trees else next(iter(trees), None)
+    if source is None:
         return None, None
-    known = [setting for _, setting in results.settings(name)]
-    if given.get("method") == name and given.get("setting") in known:
-        return name, given["setting"]
-    return name, results.at(name, 0.2)
+    given = known.given.get("setting") if known.given.get("method") == source else None
+    if given in [setting for _, setting in known.levels[source]]:
+        return source, given
+    return source, known.nearest(source, (0.2,))[0]
 
 
 def nodes_of(study, selector, setting, repeat=0):
@@ -78,13 +76,6 @@ def nodes_of(study, selector, setting, repeat=0):
             f"The proxies of {selector} have no repeat {repeat}: make them again."
         )
     return SplitTreeProxy.from_arrays(model_arrays(rows)).rules(setting, terms=_TERMS)
-
-
-def features_of(study):
-    """Names of the features in the order of their table; empty where it is not there."""
-    if not (study.folder / "features.parquet").exists():
-        return []
-    return [name for name in study.columns("features.parquet") if name != "row"]
 
 
 def outline(nodes, features, groups, accepted):
@@ -106,48 +97,39 @@ def outline(nodes, features, groups, accepted):
         ``depth``, ``answer`` (yes, no or empty), ``kind`` (split, leaf, folded), ``texts``,
         ``accepted``, ``node``, ``parent``.
     """
-    children = {}
+    children, rows, base = {}, [], np.asarray(nodes[0]["shares"], float)
     for node in nodes:
         children.setdefault(node["parent"], []).append(node)
     shown = _unfolded(children)
-    base, rows = np.asarray(nodes[0]["shares"], float), []
 
     def walk(node):
-        place = {
-            "depth": node["depth"],
-            "node": node["node"],
-            "parent": node["parent"],
-            "answer": "" if node["parent"] < 0 else "yes" if node["side"] == 1 else "no",
-            "accepted": np.nan,
-        }
+        answer = "" if node["parent"] < 0 else "yes" if node["side"] == 1 else "no"
+        place = {key: node[key] for key in ("depth", "node", "parent")}
+        place |= {"answer": answer, "accepted": accepted.get(str(node["leaf"]), np.nan)}
         if node["leaf"] is not None:
-            chance = accepted.get(str(node["leaf"]), np.nan)
-            texts = _leaf_texts(node, chance, base, groups)
-            rows.append(place | {"kind": "leaf", "accepted": chance, "texts": texts})
+            texts = _leaf_texts(node, place["accepted"], base, groups)
+            rows.append(place | {"kind": "leaf", "texts": texts})
         elif node["node"] in shown:
             rows.append(place | {"kind": "split", "texts": [_split_text(node, features)]})
             for child in sorted(children[node["node"]], key=lambda one: -one["side"]):
                 walk(child)
         else:
-            count = sum(one["leaf"] is not None for one in _below(node, children))
-            text = f"{count} more leaves with {100 * node['mass']:.1f} % of people"
-            rows.append(place | {"kind": "folded", "texts": [text]})
+            text = f"{_leaves_below(node, children)} more leaves with {100 * node['mass']:.1f} %"
+            rows.append(place | {"kind": "folded", "texts": [f"{text} of people"]})
 
     walk(nodes[0])
     return rows
 
 
-def _below(node, children):
-    below = [node]
-    for child in children.get(node["node"], ()):
-        below += _below(child, children)
-    return below
+def _leaves_below(node, children):
+    if node["leaf"] is not None:
+        return 1
+    return sum(_leaves_below(child, children) for child in children[node["node"]])
 
 
 def _unfolded(children):
     """Numbers of the splits that are drawn: the largest ones, from the root on."""
-    root = children[-1][0]
-    shown, edge = set(), [root] if root["leaf"] is None else []
+    shown, edge = set(), [one for one in children[-1] if one["leaf"] is None]
     while edge and len(shown) < _LEAVES - 1:
         node = max(edge, key=lambda one: (one["mass"], -one["node"]))
         edge.remove(node)
@@ -156,100 +138,65 @@ def _unfolded(children):
     return shown
 
 
-def _short(name):
-    text = name.replace("_", " ")
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 9] + "…" + text[-8:]
-
-
 def _split_text(node, features):
     """``high age; low duration; housing=yes; not job=student?`` from signs of coefficients."""
     words = {"high": [], "low": [], "": [], "not": []}
-    for number, coefficient in node["terms"][:_TERMS]:
-        name = features[number] if number < len(features) else f"feature {number}"
-        flag = "=" in name
-        word = ("" if flag else "high") if coefficient > 0 else ("not" if flag else "low")
-        words[word].append(_short(name))
+    for index, coefficient in node["terms"][:_TERMS]:
+        name = features[index] if index < len(features) else f"feature {index}"
+        flag, up = "=" in name, coefficient > 0
+        word = ("" if up else "not") if flag else ("high" if up else "low")
+        words[word].append(kit.shortened(name.replace("_", " "), _LONGEST))
     parts = [f"{word} {', '.join(names)}".strip() for word, names in words.items() if names]
-    text = f"{'; '.join(parts)}?" if parts else "by chance?"
-    count = len(node["hypotheses"])
-    return text if count == 1 else f"{text} ({count} rules mixed)"
+    rules = len(node["hypotheses"])
+    mixed = "" if rules == 1 else f" ({rules} rules mixed)"
+    return ("; ".join(parts) or "by chance") + "?" + mixed
 
 
 def _leaf_texts(node, chance, base, groups):
     shift = 100 * (np.asarray(node["shares"], float) - base)
     order = [k for k in np.argsort(-np.abs(shift), kind="stable")[:_SHIFTS] if abs(shift[k]) > 0.05]
     first = f"Leaf {node['leaf']}: {100 * node['mass']:.1f} % of people"
-    if not np.isnan(chance):
-        first += f", accepted {chance_text(chance)}"
-    told = [
-        f"{_group(groups, k)} {'+' if shift[k] > 0 else MINUS}{abs(shift[k]):.1f}" for k in order
-    ]
+    first += "" if np.isnan(chance) else f", accepted {chance_text(chance)}"
+    signs = {k: "+" if shift[k] > 0 else MINUS for k in order}
+    names = {k: groups[k].replace("=", ": ") if k < len(groups) else f"group {k}" for k in order}
+    told = [f"{names[k]} {signs[k]}{abs(shift[k]):.1f}" for k in order]
     return [first, listing(told) if told else "shares as among all"]
 
 
-def _group(groups, k):
-    return groups[k].replace("=", ": ") if k < len(groups) else f"group {k}"
-
-
-def _drawn(lines, title):
+def _laid_out(lines):
+    """Wrap the texts and place the rows; returns the height in inches."""
+    top = 0.0
     for line in lines:
-        room = max(24, int(104 - 4.2 * line["depth"]))
+        line["x"] = _INDENT * line["depth"] * (0.5 if style.is_narrow() else 1)
+        line["y"] = top + _LINE * 0.75
+        room = max(24, int((style.width() - line["x"] - 0.55) / 0.0605))
         line["lines"] = [part for text in line["texts"] for part in textwrap.wrap(text, room)]
-    heights = [_LINE * (len(line["lines"]) + 0.75) for line in lines]
-    total = sum(heights) + 0.35
-    with style.look():
-        figure, axes = style.panels(1, 1, height=total)
-        ax = axes[0, 0]
-        # Data units are inches, from the top, so that texts have known places.
-        ax.set(xlim=(0, style.WIDTH - 0.2), ylim=(total - 0.3, 0))
-        ax.set_axis_off()
-        ax.set_title(title)
-        places, top = {}, 0.0
-        for line, height in zip(lines, heights, strict=True):
-            x, y = _INDENT * line["depth"], top + _LINE * 0.75
-            places[line["node"]] = (x, y)
-            _branch(ax, line, places, x, y)
-            _row(ax, line, x, y)
-            top += height
-    return figure
+        top += _LINE * (len(line["lines"]) + 0.75)
+    return top
 
 
-def _branch(ax, line, places, x, y):
-    if line["parent"] not in places:
-        return
-    from_x, from_y = places[line["parent"]]
-    at = from_x + 0.06
-    ax.plot([at, at, x], [from_y + 0.07, y, y], color=style.GREY, linewidth=0.8)
-
-
-def _row(ax, line, x, y):
-    start = x + 0.05
-    if line["answer"]:
-        colour = style.BLUE if line["answer"] == "yes" else style.RED
-        ax.text(
-            start, y, line["answer"], color=colour, fontsize=7.5, va="center", fontweight="bold"
-        )
-        start += 0.24
-    if line["kind"] == "leaf":
-        chance = 0.0 if np.isnan(line["accepted"]) else line["accepted"]
-        face = 1 - chance * (1 - np.array([0.0, 0.447, 0.698]))
-        ax.plot(
-            [start + 0.05],
-            [y],
-            "s",
-            color=tuple(face),
-            markeredgecolor=style.INK,
-            markeredgewidth=0.7,
-            markersize=6.5,
-        )
-        start += 0.17
-    for place, text in enumerate(line["lines"]):
-        second = line["kind"] == "folded" or (line["kind"] == "leaf" and place > 0)
-        ax.text(
-            start,
-            y + place * _LINE,
-            text,
-            fontsize=7.5,
-            va="center",
-            color=style.GREY if second else style.INK,
-        )
+def _rows(panel, lines):
+    # Data units are inches, from the top, so that texts have known places.
+    ax, places = panel.ax, {line["node"]: line for line in lines}
+    ax.set(xlim=(0, style.width() - 0.1), ylim=(lines[-1]["y"] + 0.4, 0))
+    ax.set_axis_off()
+    style_of, box = {"fontsize": 7.5, "va": "center"}, {"marker": "s", "markersize": 6.5}
+    for line in lines:
+        x, y, above = line["x"] + 0.05, line["y"], places.get(line["parent"])
+        if above:
+            at, ys = above["x"] + 0.06, [above["y"] + 0.07, y, y]
+            ax.plot([at, at, line["x"]], ys, color=style.GREY, linewidth=0.8)
+            colour = style.BLUE if line["answer"] == "yes" else style.RED_TEXT
+            ax.text(x, y, line["answer"], color=colour, fontweight="bold", **style_of)
+            x += 0.24
+        if line["kind"] == "leaf":
+            panel.note("accepted", line["accepted"], line["texts"][0].partition(":")[0])
+            chance = float(np.nan_to_num(line["accepted"]))
+            ax.plot([x + 0.05], [y], color=style.BLUE, alpha=chance, markeredgewidth=0, **box)
+            edge = {"markeredgecolor": style.INK, "markeredgewidth": 0.7, "markerfacecolor": "none"}
+            ax.plot([x + 0.05], [y], **box, **edge)
+            x += 0.17
+        for place, words in enumerate(line["lines"]):
+            second = line["kind"] == "folded" or (line["kind"] == "leaf" and place > 0)
+            colour = style.GREY if second else style.INK
+            ax.text(x, y + place * _LINE, words, color=colour, **style_of)

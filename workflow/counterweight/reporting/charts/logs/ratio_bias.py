@@ -2,58 +2,39 @@
 
 import numpy as np
 
-from counterweight.reporting.page import style
+from counterweight.reporting.charts import kit, style
 
 CAPTION = (
     "Mean difference between the estimator that divides by an estimated number of rows (the count "
-    "was lost, zero rows were kept at l = 0.1) and the one that knows it, in per cent of the "
-    "value, against the number n of rows of the log; with 95 % intervals. The dashed guide falls "
-    "like 1/n from the smallest log."
+    "was lost) and the one that knows it, with 95 % intervals, against the number n of rows of "
+    "the log."
 )
-_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE)
-_HEIGHT = 2.5
+_METRIC = "ratio_bias"
 
 
 def draw(study):
-    """One line for each policy, with a guide that falls like 1/n.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a study of the kind ``log``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    curves = {
-        one["id"]: np.array(study.curve(one["id"], "ratio_bias", "n"))
-        for one in study.plan["methods"]
-    }
-    curves = {name: points for name, points in curves.items() if len(points)}
+    curves = {one["id"]: study.curve(one["id"], _METRIC, "n") for one in study.methods()}
+    curves = {name: points for name, points in curves.items() if points}
     if not curves:
-        return style.blank("No bias of a ratio estimator was measured in this study.")
-    with style.look():
-        figure, axes = style.panels(1, 1, height=_HEIGHT)
-        ax, ends = axes[0, 0], []
-        style.grid(ax, "y")
-        ax.axhline(0, color=style.GREY, linewidth=0.6)
-        first = next(iter(curves.values()))[0]
-        sizes = sorted({n for points in curves.values() for n in points[:, 0]})
-        fine = np.geomspace(sizes[0], sizes[-1], 60)
-        guide = 100 * first[1] * first[0] / fine
-        ax.plot(fine, guide, color=style.GREY, linewidth=1, linestyle=(0, (4, 3)))
-        for place, (name, points) in enumerate(curves.items()):
-            shown = np.column_stack([points[:, 0], 100 * points[:, 1:]])
-            colour = _COLOURS[place % len(_COLOURS)]
-            shift = 1.03 ** (place - (len(curves) - 1) / 2)
-            style.interval_line(ax, shown.tolist(), colour, shift=shift)
-            ends.append((shown[-1, 1], study.label(name), colour))
-        ax.set_xscale("log")
-        ax.minorticks_off()
-        ax.set_xticks(sizes, [f"{n:g}" for n in sizes])
-        ax.set_xlabel("Rows of the log, n")
-        ax.set_ylabel("Bias, % of the value")
-        ends.append((guide[-1], "like 1/n", style.GREY))
-        style.label_ends(ax, ends, 0.7 * _HEIGHT)
-    return figure
+        return kit.blank("No bias of a ratio estimator was measured in this study.")
+    canvas = kit.Canvas([""], 2.2, "Rows of the log, n", "Bias, % of the value")
+    (panel,) = canvas.all
+    sizes = sorted({n for points in curves.values() for n, *_ in points})
+    panel.ticks(sizes)
+    for place, (name, points) in enumerate(curves.items()):
+        shown = [(n, *(100 * value for value in values)) for n, *values in points]
+        shift = 1.03 ** (place - (len(curves) - 1) / 2)
+        panel.line(study.label(name), shown, kit.SERIES[place % len(kit.SERIES)], shift=shift)
+    first, fine = next(iter(curves.values()))[0], np.geomspace(sizes[0], sizes[-1], 40)
+    guide = zip(fine, 100 * first[0] * first[1] / fine, strict=True)
+    panel.line("like 1/n", guide, kit.Look(style.GREY, "", kit.DASHED))
+    panel.ax.axhline(0, color=style.GREY, linewidth=0.6)
+    most = max(curves, key=lambda name: abs(curves[name][0][1]))
+    settings = study.settings(most, _METRIC)
+    ends = [
+        study.get(most, _METRIC, setting=setting).times(100)
+        for setting in (settings[0], settings[-1])
+    ]
+    said = " and ".join(kit.told(end, sign=True, unit="%") for end in ends)
+    title = f"{study.label(most)}: bias of {said} with {sizes[0]:g} and {sizes[-1]:g} rows"
+    return canvas.drawing(title, "Bias of the estimator without a count, by rows of the log")

@@ -1,73 +1,59 @@
 """What share of positives a fixed budget of training rows should have."""
 
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import LOSSES, metric_name, percent
+from counterweight.reporting.charts import kit
 
 CAPTION = (
-    "Quality of trees trained on a fixed number of rows, against the share of positives among "
-    "them (line, mean over splits with 95 % intervals): ranking on the left, decisions on the "
-    "right. Marked are the natural share, equal shares, and the share that progressive sampling "
-    "came to within the same budget."
+    "Quality of models trained on a fixed number of rows, against the share of positives among "
+    "them (line, mean over splits with 95 % intervals). Marked are other ways to choose the "
+    "share."
 )
-_MARKED = (
-    ("natural", "natural", style.ORANGE),
-    ("balanced", "balanced", style.GREEN),
-    ("progressive", "progressive", style.PURPLE),
-)
-_METRICS = ("auc", "accuracy")
-_HEIGHT = 2.6
+_PANELS = 2
 
 
 def draw(study):
-    """Two panels, AUC and accuracy, with the three ways to choose a share marked.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
     swept = [one["id"] for one in study.methods(swept=True)]
-    source = next((name for name in swept if study.curve(name, "auc", "share")), None)
+    known = [one for one in study.plan["columns"] if study.measured(one)]
+    source = next((s for s in swept for m in known if study.curve(s, m, "share")), None)
     if source is None:
-        return style.blank("No sweep over shares of positives was measured in this study.")
-    learner = source.rpartition("-")[0]
-    with style.look():
-        figure, axes = style.panels(1, len(_METRICS), height=_HEIGHT)
-        for ax, metric in zip(axes[0], _METRICS, strict=True):
-            style.grid(ax, "y")
-            style.interval_line(ax, study.curve(source, metric, "share"), style.BLUE)
-            ends = []
-            for way, name, colour in _MARKED:
-                found = study.estimate(f"{learner}-{way}", metric, "general")
-                share = _share(study, f"{learner}-{way}", way)
-                if found is None or share is None:
-                    continue
-                mean, low, high = found
-                if low == low:
-                    ax.vlines(share, low, high, color=colour, linewidth=1.3)
-                ax.plot(share, mean, "D", color=colour, markersize=5.5, zorder=3)
-                ends.append((mean, f"{name} ({percent(share, 0)})", colour))
-            shown = metric_name(metric)
-            less = ", lower is better" if metric in LOSSES else ""
-            ax.set_title(f"{shown[0].upper()}{shown[1:]}{less}")
-            ax.set_xlim(-0.02, 1.02)
-            ax.margins(y=0.08)
-            ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
-            style.label_ends(ax, ends, 0.7 * _HEIGHT)
-        figure.supxlabel("Share of positives among the rows bought", fontsize=8.5)
-    return figure
+        return kit.blank("No sweep over shares of positives was measured in this study.")
+    metrics = [metric for metric in known if study.curve(source, metric, "share")][:_PANELS]
+    marked = {name: share for name, share in _alike(study, source) if share is not None}
+    axes = [kit.axis_of(study.measure(metric)) for metric in metrics]
+    less = [study.measure(metric).better == "less" for metric in metrics]
+    titles = [one[0] + less * " (less is better)" for one, less in zip(axes, less, strict=True)]
+    canvas = kit.Canvas(titles, 2.2, "Share of positives among the rows bought")
+    for panel, metric, (label, factor) in zip(canvas.all, metrics, axes, strict=True):
+        panel.measures, curve = label, study.curve(source, metric, "share")
+        points = [(share, *(factor * value for value in values)) for share, *values in curve]
+        panel.line("given shares", points, kit.MAIN)
+        for (name, share), look in zip(marked.items(), kit.TURNS, strict=False):
+            own = [kit.point(share, study.get(name, metric), factor)]
+            look = look._replace(marker="D", dash="none")
+            panel.line(f"{study.label(name)}: {100 * share:.0f} %", own, look, markersize=5.5)
+        panel.ax.margins(y=0.08)
+        panel.ax.set(xlim=(-0.02, 1.02), xticks=[0, 0.25, 0.5, 0.75, 1])
+    title, measure = f"{titles[0]} by share of positives", study.measure(metrics[0])
+    if marked:
+        name, share = list(marked.items())[-1]
+        value = f"{measure.label} {kit.told(study.get(name, metrics[0]), measure)}"
+        title = f"{study.label(name)} came to {100 * share:.0f} % of positives: {value}"
+    return canvas.drawing(title, "Quality by share of positives among the rows bought")
 
 
-def _share(study, source, way):
-    """Mean share of positives of a method's training rows, or None."""
-    if way == "balanced":
-        return 0.5
-    rows = study.rows(source, "chosen_share")
-    if len(rows):
-        return float(rows["value"].mean())
-    rows = study.rows("labels", "positive_share")
-    rows = rows[rows["part"] == "all"]
-    return float(rows["value"].mean()) if way == "natural" and len(rows) else None
+def _alike(study, source):
+    """Methods within the budget that differ from a swept one in their share alone, with it."""
+    method = study.method(source)
+    for one in study.methods(swept=False):
+        same = one["model"] == method["model"] and study.measured("budget_excess", source=one["id"])
+        options = (one["options"] | {"share": ""}, method["options"] | {"share": ""})
+        if same and options[0] == options[1]:
+            yield one["id"], _share(study, one["id"], one["options"].get("share"))
+
+
+def _share(study, source, share):
+    """Mean share of positives of a method's training rows; None where that is not its choice."""
+    if isinstance(share, int | float):
+        return float(share)
+    chosen, rows = study.rows(source, "chosen_share"), study.rows("labels", "positive_share")
+    rows = chosen if len(chosen) else rows[(rows["part"] == "all") & (share == "natural")]
+    return float(rows["value"].mean()) if len(rows) else None

@@ -1,84 +1,71 @@
 """Values of policies estimated from logs that kept fewer and fewer zero rows."""
 
-from counterweight.reporting.logs.tables import value_table
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import estimator_name
+import numpy as np
+
+from counterweight.evaluation.metrics.intervals import normal_interval
+from counterweight.reporting.charts import kit, style
+from counterweight.reporting.numbers import Estimate
 
 CAPTION = (
     "Value of a policy estimated from the log of another one, against the rate l at which rows of "
-    "reward zero were kept: the whole log's estimate with its 95 % interval (where that was not "
-    "made, the mean over resamplings with the interval of a typical one). One panel for each "
-    "policy, one colour for each estimator. The line is the value that should be found; its band "
-    "is a 95 % interval, where it was measured and not known by construction."
+    "reward zero were kept, with 95 % intervals: of the whole log, or else of a typical "
+    "resampling. The line is the value that should be found, with its interval where it was "
+    "measured."
 )
-_COLOURS = {"ips": style.BLUE, "ips_lost": style.SKY, "snips": style.ORANGE, "dr": style.GREEN}
-_OTHERS = (style.PURPLE, style.RED)
-_HEIGHT = 2.6
 
 
 def draw(study):
-    """One panel for each method: intervals side by side at each keep rate.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a study of the kind ``log``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    table = value_table(study.metrics, {"studies": {study.name: study.plan}}, study.name)
-    table = table.assign(
-        **{
-            f"shown{end}": table[whole].fillna(table[f"typical{end}"])
-            for end, whole in (("", "value"), ("_low", "low"), ("_high", "high"))
-        }
-    )
-    table = table[(table["status"] == "ok") & table["shown"].notna()]
-    if table.empty:
-        return style.blank("No value of a policy was measured in this study.")
-    names = list(dict.fromkeys(table["estimator"]))
-    others = dict(zip([n for n in names if n not in _COLOURS], _OTHERS * 9, strict=False))
-    colours = _COLOURS | others
-    methods = list(dict.fromkeys(table["method"]))
-    scale = 100 if table["shown"].abs().max() <= 0.2 else 1
-    with style.look():
-        figure, axes = style.panels(1, len(methods), height=_HEIGHT)
-        for ax, method in zip(axes[0], methods, strict=True):
-            _panel(ax, table[table["method"] == method], names, colours, scale)
-            ax.set_title(study.label(method))
-        axes[0, 0].set_ylabel("Value, %" if scale == 100 else "Value")
-        _labels(axes[0, -1], table[table["method"] == methods[-1]], names, colours, scale)
-        figure.supxlabel("Rate l at which zero rows were kept", fontsize=8.5)
-    return figure
+    values = {one["id"]: values_of(study, one["id"]) for one in study.methods()}
+    values = {source: known for source, known in values.items() if known}
+    if not values:
+        return kit.blank("No value of a policy was measured in this study.")
+    names = list(dict.fromkeys(name for known in values.values() for name, _ in known))
+    known = (study.plan.get("labels") or {}).get("measure") or {}
+    labels = {name: known.get(name, name) for name in names}
+    largest = max(abs(one.mean) for known in values.values() for one in known.values())
+    scale, unit = (100, "Value, %") if largest <= 0.2 else (1, "Value")
+    x = "Rate l at which zero rows were kept"
+    canvas, held = kit.Canvas([study.label(source) for source in values], 2.2, x, unit), {}
+    for panel, (source, known) in zip(canvas.all, values.items(), strict=True):
+        truth = study.get(source, "truth")
+        panel.level("truth", truth.times(scale), kit.Look(style.INK, ""))
+        for place, name in enumerate(names):
+            own = [kit.point(pair[1], known[pair], scale) for pair in known if pair[0] == name]
+            look = kit.SERIES[place % len(kit.SERIES)]._replace(dash="none")
+            panel.line(labels[name], own, look, shift=1.09 ** ((len(names) - 1) / 2 - place))
+        panel.rates({rate for _, rate in known})
+        panel.ax.margins(y=0.08)
+        low, high = (truth.low, truth.high) if truth.bounded else (truth.mean, truth.mean)
+        for (name, _), one in known.items():
+            if one.bounded and truth.known:
+                held.setdefault(labels[name], []).append(one.low <= high and one.high >= low)
+    said = ", ".join(f"{name} {sum(one)} of {len(one)}" for name, one in held.items())
+    title = f"Intervals that hold the value to be found: {said}" if said else f"{unit} by keep rate"
+    return canvas.drawing(title, "Estimated values of policies by keep rate and estimator")
 
 
-def _panel(ax, rows, names, colours, scale):
-    style.grid(ax, "y")
-    truth = scale * rows[["truth", "truth_low", "truth_high"]].iloc[0]
-    if truth["truth"] == truth["truth"]:
-        ax.axhspan(truth["truth_low"], truth["truth_high"], color=style.PALE, linewidth=0)
-        ax.axhline(truth["truth"], color=style.INK, linewidth=0.9)
-    for place, name in enumerate(names):
-        own = rows[rows["estimator"] == name]
-        numbers = scale * own[["shown", "shown_low", "shown_high"]]
-        points = list(zip(own["keep_rate"], *(numbers[c] for c in numbers), strict=True))
-        shift = 1.09 ** ((len(names) - 1) / 2 - place)
-        style.interval_line(ax, points, colours[name], shift=shift, line=False)
-    style.rate_axis(ax, set(rows["keep_rate"]))
-    ax.margins(y=0.08)
+def values_of(study, source):
+    """`Estimate` of a method by ``(estimator, keep rate)``; see the caption."""
+    values = {}
+    for metric in ("whole_value", "value"):
+        known = study.rows(source, metric, "general").dropna(subset=["keep_rate", "value"])
+        for (name, rate), rows in known.groupby(["measure", "keep_rate"], sort=False):
+            if metric == "value":
+                error = float(np.sqrt((rows["standard_error"].astype(float) ** 2).mean()))
+                low, high = normal_interval(rows["value"].mean(), error)
+            else:
+                low, high = (
+                    _whole(study, source, f"whole_{end}", name, rate) for end in ("low", "high")
+                )
+            values.setdefault((name, rate), Estimate(float(rows["value"].mean()), 0, low, high))
+    for name in dict.fromkeys(name for name, _ in values):
+        ends = [_whole(study, source, f"whole_{end}", name, 1) for end in ("value", "low", "high")]
+        if ends[0] == ends[0]:
+            values[name, 1.0] = Estimate(ends[0], 0, *ends[1:])
+    return values
 
 
-def _labels(ax, rows, names, colours, scale):
-    """Names of the estimators and of the truth, at the height of their last points."""
-    last = rows[rows["keep_rate"] == rows["keep_rate"].min()].set_index("estimator")["shown"]
-    ends = [
-        (scale * last[name], estimator_name(name), colours[name])
-        for name in names
-        if name in last.index
-    ]
-    truth = scale * rows["truth"].iloc[0]
-    if truth == truth:
-        ends.append((truth, "truth", style.INK))
-    style.label_ends(ax, ends, 0.7 * _HEIGHT)
+def _whole(study, source, metric, name, rate):
+    """An estimate of the whole log, which may stand without a rate where that is 1."""
+    known = study.get(source, metric, measure=name, keep_rate=rate)
+    return (known if known.known or rate != 1 else study.get(source, metric, measure=name)).mean

@@ -1,142 +1,104 @@
-"""Figure 2 of Noor et al. (2014): people in the plane of two features, and their segments."""
+"""People in the plane of two features, and the segments of the choice model."""
 
 import numpy as np
 
-from counterweight.reporting.page import style
+from counterweight.labeling.offer_scale import OfferScale
+from counterweight.models.choice.offers import optimal_offer
+from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Training rows of the first repeat by their first two features, and the segments of the choice "
-    "model as ellipses that hold half and nine tenths of a Gaussian (the thicker, the more "
-    "people). Where the truth is known, dashed ellipses hold nine tenths of each true component."
+    "Training rows of the first repeat by two features, and the segments as ellipses that hold "
+    "half and nine tenths of a Gaussian (the thicker, the more people); dashed: nine tenths of "
+    "each true component, where the truth is known."
 )
-_POINTS = 1500
-_SEGMENTS = 30
+_POINTS, _SEGMENTS = 1200, 30
+#: What the arrays of a fitted choice model are called.
+_ARRAYS = ("weights", "eta", "k", "means", "covariances")
+_FOUND, _TRUE = kit.Look(style.INK, ""), kit.Look(style.RED, "", kit.DASHED)
 
 
 def draw(study):
-    """Points by answer, ellipses by segment.
+    found = choice_model(study)
+    if found is None:
+        return kit.blank("No choice model of this study was fitted.")
+    means, covariances, weights = (found[name] for name in ("means", "covariances", "weights"))
+    if means.shape[1] < 2:
+        return kit.blank("No plane: the choice model uses one feature only.")
+    names, rows = found["names"][:2], found["rows"]
+    points = rows[["row", "repeat", "answer", *names]].dropna()
+    canvas = kit.Canvas([""], 3.4, *(name.replace("_", " ") for name in names), grid="x")
+    (panel,) = canvas.all
+    panel.ax.grid(visible=False)
+    shown = points.iloc[:: max(1, len(points) // _POINTS)]
+    for name, answer, *look in (
+        ("refused", 0, style.ORANGE, 1.9, True, 0.75),
+        ("accepted", 1, style.BLUE, 2.2, False, 0.75),
+    ):
+        own = shown[shown["answer"].astype(float) == answer]
+        panel.cloud(name, own[names[0]], own[names[1]], *look)
+    for j in np.argsort(weights)[::-1][:_SEGMENTS]:
+        width = 0.9 + 1.4 * float(weights[j] / weights.max())
+        for share, thick in ((0.5, 1.0), (0.9, 0.6)):
+            ring = _ellipse(means[j, :2], covariances[j, :2, :2], share)
+            panel.line("segment", ring, _FOUND, linewidth=width * thick)
+    truth = study.table("truth.parquet")
+    true = 0
+    if "component" in truth:
+        known = points.merge(truth[["repeat", "row", "component"]], on=["repeat", "row"])
+        for _, part in known.groupby("component"):
+            if len(part) > 2:
+                true += 1
+                mean, covariance = (
+                    part[names].mean().to_numpy(),
+                    np.cov(part[names].T.astype(float)),
+                )
+                panel.line("true component", _ellipse(mean, covariance, 0.9), _TRUE, linewidth=1.0)
+    for axis, name in zip("xy", names, strict=True):
+        room = 0.04 * (np.ptp(points[name]) or 1.0)
+        panel.ax.set(**{f"{axis}lim": (points[name].min() - room, points[name].max() + room)})
+    title = f"{len(weights)} segments; the largest holds {100 * weights.max():.0f} % of people"
+    title += f"; {true} are true" if true else ""
+    return canvas.drawing(title, "People in a plane by answer, with the segments that were found")
 
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
+
+def choice_model(study, repeat=0):
+    """The study's first model of segments with curves, the main method before others; or None.
 
     Returns
     -------
-    matplotlib.figure.Figure
+    dict
+        Its arrays; ``source``; ``rows``: labels and features of its training rows; ``names`` of its
+        features; ``scale`` of offers and the ``best`` offer of each segment, in the user's units.
     """
-    found = first_model(study)
-    if found is None:
-        return style.blank("No choice model of this study was fitted.")
-    arrays = found[1]
-    means, covariances = np.atleast_2d(arrays["means"]), np.asarray(arrays["covariances"])
-    if means.shape[1] < 2:
-        return style.blank("No plane: the choice model uses one feature only.")
-    features = study.table("features.parquet")
-    names = [name for name in features.columns if name != "row"]
-    used = np.atleast_1d(arrays.get("features_used", np.arange(means.shape[1]))).astype(int)
-    names = [names[used[0]], names[used[1]]]
-    points = training_rows(study).merge(features[["row", *names]], on="row").sort_values("row")
-    points = points.dropna(subset=names)
-    with style.look():
-        figure, axes = style.panels(1, 1, height=4.3)
-        ax = axes[0, 0]
-        _points(ax, points.iloc[:: max(1, len(points) // _POINTS)], names)
-        true = _true_components(study, points, names)
-        weights = np.atleast_1d(arrays["weights"])
-        for j in np.argsort(weights)[::-1][:_SEGMENTS]:
-            width = 0.9 + 1.4 * float(weights[j] / weights.max())
-            for share in (0.5, 0.9):
-                _ellipse(
-                    ax,
-                    means[j, :2],
-                    covariances[j, :2, :2],
-                    share,
-                    color=style.INK,
-                    linewidth=width * (1.0 if share == 0.5 else 0.6),
-                )
-        for mean, covariance in true:
-            _ellipse(
-                ax, mean, covariance, 0.9, color=style.RED, linewidth=1.0, linestyle=(0, (4, 2))
-            )
-        for axis, name in zip("xy", names, strict=True):
-            low, high = points[name].min(), points[name].max()
-            room = 0.04 * (high - low or 1.0)
-            ax.set(**{f"{axis}lim": (low - room, high + room)})
-        ax.set_xlabel(names[0].replace("_", " "))
-        ax.set_ylabel(names[1].replace("_", " "))
-        figure.legend(*_keys(bool(true)), loc="outside lower center", ncols=4)
-    return figure
-
-
-def first_model(study, repeat=0):
-    """Id and arrays of the study's first choice model; None where there is none."""
-    for method in study.methods():
-        path = study.folder / "models" / f"{method['id']}.parquet"
-        if method["model"] == "predictive_choice" and path.exists():
-            return method["id"], study.model(method["id"], repeat)
+    for source in kit.main_first(study, False):
+        if not (study.folder / "models" / f"{source}.parquet").exists():
+            continue
+        arrays = {name: np.atleast_1d(one) for name, one in study.model(source, repeat).items()}
+        if not all(name in arrays for name in _ARRAYS):
+            continue
+        features, labels = study.table("features.parquet"), study.table("labels.parquet")
+        labels = labels[(labels["repeat"] == repeat) & (labels["role"] == "train")]
+        names = [name for name in features.columns if name != "row"]
+        means = arrays["means"].reshape(len(arrays["weights"]), -1)
+        used = arrays.get("features_used", np.arange(means.shape[1])).astype(int)
+        offer = study.plan.get("offer") or {}
+        known = ("low", "high", "direction", "revenue")
+        scale = OfferScale(**{name: offer[name] for name in known if name in offer})
+        best = optimal_offer(arrays["eta"], arrays["k"], revenue=scale.scaled_revenue())
+        return arrays | {
+            "means": means,
+            "source": source,
+            "rows": labels.merge(features, on="row").sort_values("row"),
+            "names": [names[j] for j in used],
+            "scale": scale,
+            "best": scale.offers(np.atleast_1d(best)),
+        }
     return None
 
 
-def training_rows(study, repeat=0):
-    """Labels of the training rows of a repeat, with the answer as a number."""
-    labels = study.table("labels.parquet")
-    return labels[(labels["repeat"] == repeat) & (labels["role"] == "train")]
-
-
-def _points(ax, shown, names):
-    answer = shown["answer"].to_numpy(float) == 1
-    x, y = (shown[name].to_numpy(float) for name in names)
-    for rows, colour, mark, size in (
-        (~answer, style.ORANGE, "o", 2.0),
-        (answer, style.BLUE, "^", 2.4),
-    ):
-        ax.plot(
-            x[rows],
-            y[rows],
-            mark,
-            color=colour,
-            markersize=size,
-            markeredgewidth=0,
-            linestyle="none",
-            alpha=0.75,
-        )
-
-
-def _true_components(study, points, names):
-    """Mean and covariance of the rows of each true component, where it is known."""
-    truth = study.table("truth.parquet")
-    if "component" not in truth:
-        return []
-    truth = truth[truth["repeat"] == points["repeat"].iloc[0]]
-    known = points.merge(truth[["row", "component"]], on="row")
-    return [
-        (part[names].mean().to_numpy(), np.cov(part[names].to_numpy(float).T))
-        for _, part in known.groupby("component")
-        if len(part) > 2
-    ]
-
-
-def _ellipse(ax, mean, covariance, share, **line):
-    """The ellipse that holds a share of a Gaussian in the plane."""
-    radius = np.sqrt(-2 * np.log(1 - share))
+def _ellipse(mean, covariance, share):
+    """The ellipse that holds a share of a Gaussian in the plane, as points."""
     values, vectors = np.linalg.eigh(covariance)
-    angle = np.linspace(0, 2 * np.pi, 73)
-    circle = np.stack([np.cos(angle), np.sin(angle)])
-    x, y = mean[:, None] + vectors @ (np.sqrt(np.maximum(values, 0))[:, None] * radius * circle)
-    ax.plot(x, y, **line)
-
-
-def _keys(true):
-    from matplotlib.lines import Line2D
-
-    def dot(colour, mark):
-        return Line2D(
-            [], [], color=colour, marker=mark, linestyle="none", markersize=5, markeredgewidth=0
-        )
-
-    lines = [dot(style.BLUE, "^"), dot(style.ORANGE, "o"), Line2D([], [], color=style.INK)]
-    names = ["accepted", "refused", "segment"]
-    if true:
-        lines.append(Line2D([], [], color=style.RED, linestyle=(0, (4, 2)), linewidth=1.0))
-        names.append("true component")
-    return lines, names
+    angle = np.linspace(0, 2 * np.pi, 49)
+    circle = np.sqrt(-2 * np.log(1 - share)) * np.stack([np.cos(angle), np.sin(angle)])
+    return (mean[:, None] + vectors @ (np.sqrt(np.maximum(values, 0))[:, None] * circle)).T

@@ -1,136 +1,59 @@
-"""What was observed against what was asked (Goh et al. 2016, Figure 2 right)."""
+"""What was observed against what was asked."""
 
-import numpy as np
-
-from counterweight.reporting.page import style
-from counterweight.reporting.rates.tables import Rate, RateNumbers
-from counterweight.reporting.rates.words import measure_name
+from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts.rates.points import ASKED, DETERMINISTIC, RANDOMISED, Points
 
 CAPTION = (
-    "Observed ratio of the two groups' rates against the ratio asked for, 1/κ, mean over repeats "
-    "with 95 % intervals; left on training rows, right on test rows. On the dashed diagonal both "
-    "are the same. Full lines: deterministic rule; dashed: randomised rule, of which the "
-    "constraint was asked. The dotted line is the ratio of the SVM without a constraint: what is "
-    "asked beyond it does not bind."
+    "Observed value against the value asked for, mean over repeats with 95 % intervals; on the "
+    "dashed diagonal both are the same. Dashed lines: randomised rule, of which the constraint "
+    "was asked. Dotted: the method without a constraint; what is asked beyond it does not bind."
 )
-LOOKS = {
-    "ramp": (style.BLUE, "o"),
-    "ramp_one": (style.ORDERED[-1], "X"),
-    "hinge": (style.GREY, "<"),
-    "shifted": (style.RED, "v"),
-    "thresholds": (style.ORANGE, "^"),
-}
-_HEIGHT = 3.6
+_SETTINGS = 3
 
 
 def draw(study):
-    """Two panels, training and test rows, a line for each method that can be asked.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    numbers = RateNumbers(study.metrics, study.plan)
-    main = numbers.main()
-    looks = LOOKS if main in LOOKS else {main: (style.BLUE, "o")} | LOOKS
-    sources = [name for name in looks if name in numbers.methods and _asking(numbers, name)]
+    points, shown = Points(study), kit.looks(study)
+    sources = [one["id"] for one in study.methods() if points.asked and points.settings(one["id"])]
+    sources = [s for s in sources if len(points.settings(s)) >= _SETTINGS] or sources
     if not sources:
-        return style.blank("No method of this study was asked for a ratio.")
-    measure = numbers.asked["measure"]
-    with style.look():
-        figure, axes = style.panels(1, 2, height=_HEIGHT, sharex=True, sharey=True)
-        entries, seen = {}, []
-        for ax, target, title in zip(
-            axes[0], ("train", "general"), ("Training rows", "Test rows"), strict=True
-        ):
-            style.grid(ax, "both")
-            ax.set_title(title)
-            for name in sources:
-                rules = ("randomised", "deterministic") if name == main else ("deterministic",)
-                for rule in rules:
-                    points = _points(numbers, name, Rate(rule, measure), target)
-                    seen += points
-                    label = numbers.label(name) + (f", {rule}" if name == main else "")
-                    handle = _line(ax, points, rule, *looks[name])
-                    if handle is not None:
-                        entries[label] = handle
-            free = (
-                numbers.mean("svm", Rate("deterministic", measure), "", target)
-                if ("svm" in numbers.methods)
-                else np.nan
-            )
-            if not np.isnan(free):
-                entries[numbers.label("svm")] = ax.axhline(
-                    free, color=style.GREY, linewidth=1.0, linestyle=(0, (1, 2))
-                )
-        _limits(axes[0], seen)
-        name = measure_name(measure)
-        axes[0, 0].set_ylabel(f"Observed {name}")
-        asked = f"{name[0].upper()}{name[1:]} asked for"
-        if numbers.asked["form"] == "at_most_inverse":
-            asked += ", 1/κ"
-        for ax in axes[0]:
-            ax.set_xlabel(asked)
-        figure.legend(
-            entries.values(), entries.keys(), loc="outside lower center", ncols=3, columnspacing=1.5
-        )
-    return figure
-
-
-def _asking(numbers, name):
-    return [
-        setting
-        for setting in numbers.settings_of(name)
-        if not np.isnan(numbers.asks(name, setting))
-    ]
-
-
-def _points(numbers, name, metric, target):
-    points = []
-    for setting in _asking(numbers, name):
-        mean, low, high = numbers.estimate(name, metric, setting, target)
-        if not np.isnan(mean):
-            points.append((numbers.asks(name, setting), mean, low, high))
-    return sorted(points)
-
-
-def _line(ax, points, rule, colour, marker):
-    if not points:
-        return None
-    x, mean, low, high = zip(*points, strict=True)
-    ax.vlines(x, low, high, color=colour, linewidth=0.8, alpha=0.7)
-    hollow = {"markerfacecolor": "white"} if rule == "randomised" else {}
-    (line,) = ax.plot(
-        x,
-        mean,
-        marker=marker,
-        color=colour,
-        markersize=3.5,
-        linewidth=1.2,
-        linestyle="-" if rule == "deterministic" else (0, (4, 2)),
-        **hollow,
+        return kit.blank("No method of this study was asked for anything.")
+    measure, main = points.asked["measure"], study.main if study.main in sources else sources[0]
+    name, seen = points.axis(measure), []
+    x = kit.capital(f"{name} asked for")
+    x += " (1/κ)" if points.asked["form"] == "at_most_inverse" else ""
+    shared = {"sharex": True, "sharey": True}
+    titles = ["Training rows", "Test rows"]
+    canvas = kit.Canvas(titles, 2.9, x, f"Observed {name}", grid="both", **shared)
+    for panel, target in zip(canvas.all, ("train", "general"), strict=True):
+        for source in sources:
+            for rule in (RANDOMISED, DETERMINISTIC) if source == main else (DETERMINISTIC,):
+                line, look = points.line(source, ASKED, measure, rule, target), shown[source]
+                if rule == RANDOMISED:
+                    look = look._replace(dash=kit.DASHED, hollow=True)
+                label = study.label(source) + (f", {rule}" if source == main else "")
+                panel.line(label, line, look)
+                seen += line
+        if study.baseline and study.baseline not in sources:
+            free = points.get(study.baseline, measure, target=target).times(points.factor(measure))
+            free = free._replace(low=float("nan"))
+            panel.level(study.label(study.baseline), free, kit.Look(style.GREY, "", kit.DOTTED))
+    low, high = min(point[0] for point in seen), max(point[0] for point in seen)
+    bottom, top = min(low, *(p[1] for p in seen)), max(low, *(p[1] for p in seen))
+    room, up = 0.04 * (high - low) or 0.1 * high, top - bottom or top
+    for panel in canvas.all:
+        panel.line("as asked", [(low, low), (high, high)], kit.Look(style.INK, "", kit.DASHED))
+        panel.ax.set(xlim=(low - room, high + room), ylim=(bottom - 0.06 * up, top + 0.1 * up))
+    # Distances from what was asked, where the constraint binds in training.
+    train, test = (
+        {
+            point[0]: point[1] / point[0]
+            for point in points.line(main, ASKED, measure, target=target)
+        }
+        for target in ("train", "general")
     )
-    return line
-
-
-def _limits(axes, points):
-    asked = [point[0] for point in points]
-    seen = [point[1] for point in points]
-    low, high = min(asked), max(asked)
-    room = 0.04 * (high - low) or 0.1 * high
-    bottom, top = min([*seen, low]), max([*seen, low])
-    for ax in axes:
-        ax.plot(
-            [low, high],
-            [low, high],
-            color=style.INK,
-            linewidth=0.8,
-            linestyle=(0, (4, 3)),
-            zorder=1,
-        )
-        ax.set_xlim(low - room, high + room)
-        ax.set_ylim(bottom - 0.06 * (top - bottom or top), top + 0.1 * (top - bottom or top))
+    binding = [100 * test[at] for at in test if at in train and abs(train[at] - 1) < 0.1]
+    title = f"Observed {points.name(measure)} by what was asked"
+    if binding:
+        said = f"{kit.span(binding)} % of what was asked on test rows"
+        title = f"{study.label(main)}: {said}, where it binds"
+    return canvas.drawing(title, "Observed against asked values by method, training and test")

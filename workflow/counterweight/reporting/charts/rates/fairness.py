@@ -1,150 +1,79 @@
-"""Test error against the observed ratio of two groups' rates (Goh et al. 2016, Figure 2 left)."""
+"""The cost of a constraint against what it keeps: one line for each method."""
 
-from counterweight.reporting.page import style
-from counterweight.reporting.rates.tables import RateNumbers
-from counterweight.reporting.rates.words import is_share, measure_name
+from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts.rates.points import DETERMINISTIC, RANDOMISED, Points
 
 CAPTION = (
-    "Test error against the observed test ratio of the two groups' rates, one line for each "
-    "method, one point for each of its settings (mean over repeats; bars: 95 % intervals of the "
-    "error). Lower is better at the same ratio; a ratio of 1 treats both groups alike. Left: other "
-    "ways to keep a ratio; right: what the ramp and its convex steps are worth (from w = 0 the "
-    "first convex step is the hinge problem, so that the two coincide). Full lines: "
-    "deterministic rule; dashed: randomised rule. The diamond is the SVM without a constraint. "
-    "Methods that err far more leave the panel above."
+    "Cost on test rows against the test value of what is constrained, one point for each setting "
+    "of a method (mean over repeats; bars: 95 % intervals of the cost). Lower is better at the "
+    "same value. Dashed: randomised rule. The diamond has no constraint. Lines that err far more "
+    "leave the panel."
 )
-#: Methods of each panel with colour and marker; a method that is not listed is not drawn.
-MAIN_LOOK = (style.BLUE, "o")
-OTHERS = {
-    "zafar": (style.GREEN, "s"),
-    "thresholds": (style.ORANGE, "^"),
-    "shifted": (style.RED, "v"),
-    "fairlearn_gradient": (style.PURPLE, "D"),
-    "fairlearn_thresholds": (style.SKY, "P"),
-}
-RELAXED = {"ramp_one": (style.ORANGE, "o"), "hinge": (style.GREY, "<")}
-_HEIGHT = 3.6
-#: How far beyond the main method's errors a panel reaches, and at least, as error.
-_REACH, _LEAST = 1.7, 0.01
+#: How far beyond the main method's costs a panel reaches, and at least.
+_REACH, _LEAST = 1.7, 1.0
 
 
 def draw(study):
-    """Two panels of error against observed ratio.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    numbers = RateNumbers(study.metrics, study.plan)
-    main = numbers.main()
-    measure = numbers.asked["measure"] if numbers.asked else "ratio"
-    panels = [
-        [name for name in group if name in numbers.methods and _curve(numbers, measure, name)]
-        for group in (OTHERS, RELAXED)
-    ]
-    have_main = main is not None and bool(_curve(numbers, measure, main))
-    if not have_main and not any(panels):
-        return style.blank("No ratio and error were measured in this study.")
-    titles = ["Beside other methods", "Ramp, one convex step, hinge"]
-    shown = [k for k in (0, 1) if panels[k]] or [0]
-    with style.look():
-        figure, axes = style.panels(1, len(shown), height=_HEIGHT, sharey=True)
-        entries = {}
-        for ax, k in zip(axes[0], shown, strict=True):
-            style.grid(ax, "both")
-            if have_main:
-                for rule, dash in (("randomised", (0, (4, 2))), ("deterministic", "-")):
-                    label = f"{numbers.label(main)}, {rule}"
-                    entries[label] = _line(ax, numbers, measure, main, rule, *MAIN_LOOK, dash)
-            for name in panels[k]:
-                look = (OTHERS | RELAXED)[name]
-                entries[numbers.label(name)] = _line(
-                    ax, numbers, measure, name, "deterministic", *look, "-"
-                )
-            _alone(ax, numbers, measure, entries)
-            if len(shown) > 1:
-                ax.set_title(titles[k])
-        _limits(axes[0], numbers, measure, main if have_main else panels[shown[0]][0])
-        axes[0, 0].set_ylabel("Test error, %")
-        for ax in axes[0]:
-            ax.set_xlabel(f"Observed {measure_name(measure)} on test rows")
-        handles = {label: handle for label, handle in entries.items() if handle is not None}
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside lower center", ncols=3, columnspacing=1.5
-        )
-    return figure
+    points, shown, main = Points(study), kit.looks(study), study.main
+    if not (points.asked and points.cost):
+        return kit.blank("Nothing was constrained at a cost in this study.")
+    measure, of = points.asked["measure"], points.cost
+    lines = {one["id"]: points.line(one["id"], measure, of) for one in study.methods()}
+    known = [s for s, line in lines.items() if line and s not in (main, study.baseline)]
+    model = study.method(main)["model"] if lines.get(main) else ""
+    alike = [s for s in known if study.method(s)["model"] == model]
+    sets = [s for s in known if s not in alike], [s for s in alike if len(lines[s]) > 2]
+    titles = ["Beside other methods", "Other ways to fit the main one"]
+    titles = [title for title, sources in zip(titles, sets, strict=True) if sources]
+    if not (titles or lines.get(main)):
+        return kit.blank("Nothing constrained and no cost were measured in this study.")
+    x, y = f"Observed {points.axis(measure)} on test rows", f"Test {points.axis(of)}"
+    canvas = kit.Canvas(titles or [""], 3.0, x, y, grid="both", sharey=True)
+    sets = [sources for sources in sets if sources] or [[]]
+    randomised = points.line(main, measure, of, RANDOMISED) if lines.get(main) else []
+    for panel, sources in zip(canvas.all, sets, strict=True):
+        if lines.get(main):
+            look = shown[main]._replace(dash=kit.DASHED, hollow=True)
+            panel.line(f"{study.label(main)}, {RANDOMISED}", randomised, look)
+            panel.line(f"{study.label(main)}, {DETERMINISTIC}", lines[main], shown[main])
+        for place, source in enumerate(sources):
+            # What coincides with another line is to be seen around it.
+            ring = not place and source in alike
+            marks = {"markersize": 6.5, "markerfacecolor": "none"} if ring else {}
+            panel.line(study.label(source), lines[source], shown[source], **marks)
+        for free in lines.get(study.baseline, ())[:1]:
+            look = shown[study.baseline]._replace(dash="none")
+            panel.line(study.label(study.baseline), [free], look, markersize=5.5, zorder=5)
+            panel.ax.axhline(free[1], color=style.GREY, linewidth=0.9, linestyle=kit.DOTTED)
+    # Limits that show the main method well; others may leave the panel above.
+    seen = (lines.get(main) or lines[known[0]]) + randomised + lines.get(study.baseline, [])
+    least, most = min(point[1] for point in seen), max(point[1] for point in seen)
+    top = least + max(_REACH * (most - least), _LEAST * points.factor(of) / 100)
+    inside = seen + [point for line in lines.values() for point in line if point[1] <= top]
+    across, least = [point[0] for point in inside], min(point[1] for point in inside)
+    room = 0.04 * (max(across) - min(across)) or 0.1
+    for panel in canvas.all:
+        panel.ax.set_xlim(min(across) - room, max(across) + room)
+        panel.ax.set_ylim(least - 0.06 * (top - least), top)
+    title = _title(study, points) or f"{kit.capital(points.name(of))} by {points.name(measure)}"
+    return canvas.drawing(title, "Cost against what is constrained, one line for each method")
 
 
-def _curve(numbers, measure, name, rule="deterministic"):
-    return numbers.curve(name, measure, "error", rule)
-
-
-def _line(ax, numbers, measure, name, rule, colour, marker, dash):
-    points = _curve(numbers, measure, name, rule)
-    if not points:
-        return None
-    x = [point[0] for point in points]
-    mean, low, high = ([100 * point[k] for point in points] for k in (1, 2, 3))
-    ax.vlines(x, low, high, color=colour, linewidth=0.8, alpha=0.7)
-    hollow = {"markerfacecolor": "white"} if rule == "randomised" else {}
-    if name == "ramp_one":
-        # It may coincide with the hinge, and is to be seen around it.
-        hollow = {"markerfacecolor": "none", "markersize": 7}
-    (line,) = ax.plot(
-        x,
-        mean,
-        marker=marker,
-        color=colour,
-        linestyle=dash,
-        linewidth=1.2,
-        **{"markersize": 3.5, **hollow},
+def _title(study, points):
+    """What the strictest setting of the main method keeps, and what that costs; or ""."""
+    main, base, measure = study.main, study.baseline, points.asked["measure"]
+    settings = points.settings(main) if main and base not in (None, main) else []
+    if not settings:
+        return ""
+    setting = (max if points.asked["form"] == "at_least" else min)(settings)[1]
+    before, after = points.get(base, measure), points.get(main, measure, setting)
+    paid = study.against(base, main, DETERMINISTIC, measure=points.cost, setting=setting)
+    if not (before.known and after.known and paid.known):
+        return ""
+    before = kit.told(before._replace(low=float("nan")), points.told(measure))
+    after, paid = (
+        kit.told(after, points.told(measure)),
+        kit.told(paid, points.told(points.cost), sign=True),
     )
-    return line
-
-
-def _alone(ax, numbers, measure, entries):
-    """The SVM without a constraint."""
-    if "svm" not in numbers.methods:
-        return
-    points = _curve(numbers, measure, "svm")
-    if not points:
-        return
-    x, mean, low, high, _ = points[0]
-    ax.axhline(100 * mean, color=style.GREY, linewidth=0.8, linestyle=(0, (1, 2)))
-    ax.vlines(x, 100 * low, 100 * high, color=style.INK, linewidth=0.8)
-    (entries[numbers.label("svm")],) = ax.plot(
-        x, 100 * mean, "D", color=style.INK, markersize=5.5, linestyle="none", zorder=5
-    )
-
-
-def _limits(axes, numbers, measure, main):
-    """Limits that show the main method well; others may leave the panel above."""
-    points = [
-        p for rule in ("deterministic", "randomised") for p in _curve(numbers, measure, main, rule)
-    ]
-    errors = [p[1] for p in points]
-    x = [p[0] for p in points]
-    if "svm" in numbers.methods:
-        for point in _curve(numbers, measure, "svm"):
-            errors.append(point[1])
-            x.append(point[0])
-    least = min(errors)
-    top = least + max(_REACH * (max(errors) - least), _LEAST)
-    for name in OTHERS | RELAXED:
-        inside = [
-            p
-            for p in (_curve(numbers, measure, name) if name in numbers.methods else ())
-            if p[1] <= top
-        ]
-        x += [p[0] for p in inside]
-        least = min([least, *(p[1] for p in inside)])
-    room = 0.04 * (max(x) - min(x)) or 0.1
-    for ax in axes:
-        ax.set_xlim(min(x) - room, max(x) + room)
-        ax.set_ylim(100 * (least - 0.06 * (top - least)), 100 * top)
-        if is_share(measure):
-            ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:g}")
+    moved = f"{points.name(measure)} from {before} to {after}"
+    return f"{study.label(main)}: {moved} for {paid} of {points.name(points.cost)}"

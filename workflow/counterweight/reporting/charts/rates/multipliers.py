@@ -2,75 +2,44 @@
 
 import numpy as np
 
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import setting_label
-from counterweight.reporting.rates.tables import RateNumbers
+from counterweight.reporting.charts import kit
+from counterweight.reporting.wording import setting_label
 
 CAPTION = (
-    "What the optimiser did, mean over repeats: the objective (left) falls from convex step to "
-    "convex step and settles (its start is in the table); the multiplier of each constraint is its "
-    "price in the convex problem of that step, 0 where it does not bind. Lines are settings of the "
-    "sweep."
+    "What the optimiser did, mean over repeats, for some settings of the sweep: the objective by "
+    "convex step, and the multiplier of each constraint, its price in that step, 0 where it does "
+    "not bind."
 )
-_HEIGHT = 2.9
-_LOOKS = ((style.ORANGE, "^"), (style.GREEN, "s"), (style.BLUE, "o"), (style.PURPLE, "D"))
-_MOST_CONSTRAINTS = 2
+_SETTINGS, _CONSTRAINTS = 4, 2
 
 
 def draw(study):
-    """A panel for the objective and one for each constraint's multiplier.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    numbers = RateNumbers(study.metrics, study.plan)
-    main = numbers.main()
-    objective = numbers.steps(main, "objective") if main is not None else ()
-    if not len(objective):
-        return style.blank("No optimiser of this study told of its steps.")
-    prices = numbers.steps(main, "multiplier")
-    settings = _chosen(numbers, main, set(objective["setting"]))
-    parts = sorted(prices["part"].unique())[:_MOST_CONSTRAINTS]
-    with style.look():
-        figure, axes = style.panels(1, 1 + len(parts), height=_HEIGHT)
-        # The start is far above the rest, which could not be told apart beside it.
-        panels = [(objective[objective["step"] > 0], "Objective")]
-        for part in parts:
-            name = "Multiplier" + (f" of constraint {part + 1}" if len(parts) > 1 else "")
-            panels.append((prices[prices["part"] == part], name))
-        for ax, (table, name) in zip(axes[0], panels, strict=True):
-            style.grid(ax, "both")
-            ends, longest = [], 1
-            for setting, (colour, marker) in zip(settings, _LOOKS, strict=False):
-                means = table[table["setting"] == setting].groupby("step")["value"].mean()
-                if means.empty:
-                    continue
-                ax.plot(means.index, means, marker=marker, color=colour, markersize=3)
-                ends.append((float(means.iloc[-1]), setting_label(setting) or "all", colour))
-                longest = max(longest, int(means.index.max()))
-            ax.set_title(name)
-            ax.margins(y=0.08)
-            ax.set_xticks(range(1, longest + 1))
-            if name != "Objective" and ends:
-                low, high = ax.get_ylim()
-                ax.set_ylim(min(0.0, low), max(high, 1.08 * max(end[0] for end in ends)))
-            if ax is axes[0, -1]:
-                style.label_ends(ax, ends, 0.7 * _HEIGHT)
-        figure.supxlabel("Convex steps taken", fontsize=8.5)
-    return figure
-
-
-def _chosen(numbers, main, measured):
-    """At most four settings, evenly among those in order."""
-    settings = [setting for setting in numbers.settings_of(main) if setting in measured] or sorted(
-        measured
+    main = next((s for s in kit.main_first(study) if len(study.rows(s, "objective"))), None)
+    if main is None:
+        return kit.blank("No optimiser of this study told of its steps.")
+    objective, prices = (
+        study.rows(main, metric).dropna(subset=["step"]) for metric in ("objective", "multiplier")
     )
-    places = np.unique(
-        np.linspace(0, len(settings) - 1, min(len(_LOOKS), len(settings))).round().astype(int)
+    # The start is far above the rest, which could not be told apart beside it.
+    tables = {"Objective": objective[objective["step"] > 0]}
+    for part in sorted(prices["part"].unique())[:_CONSTRAINTS]:
+        tables[f"Multiplier {part}".strip()] = prices[prices["part"] == part]
+    settings = study.settings(main, "objective")
+    places = np.linspace(0, len(settings) - 1, min(_SETTINGS, len(settings))).round().astype(int)
+    canvas = kit.Canvas(list(tables), 2.4, "Convex steps taken", grid="both")
+    for panel, (name, table) in zip(canvas.all, tables.items(), strict=True):
+        panel.measures = name
+        for setting, look in zip([settings[place] for place in places], kit.TURNS, strict=False):
+            means = table[table["setting"] == setting].groupby("step")["value"].mean()
+            panel.line(setting_label(setting) or "all", means.items(), look, markersize=3)
+        panel.ax.locator_params(axis="x", integer=True)
+        if panel is not canvas.all[0]:
+            panel.ax.set_ylim(bottom=min(0.0, panel.ax.get_ylim()[0]))
+    steps = []
+    for _, one in objective.groupby(["setting", "repeat"]):
+        values = one.sort_values("step")["value"].to_numpy()
+        steps.append(np.argmax(values <= values[-1] + 0.05 * (values[0] - values[-1])))
+    title = f"95 % of the objective's fall is done by step {np.median(steps):.0f}"
+    return canvas.drawing(
+        f"{title} (median of {len(steps)} fits)", "Objective and multipliers by step"
     )
-    return [settings[place] for place in places]

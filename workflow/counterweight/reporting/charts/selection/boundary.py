@@ -1,37 +1,25 @@
-"""Figure 1: decision boundaries learned from all, from labeled, and from weighted points."""
+"""Decision boundaries learned from all, from labeled, and from weighted points."""
 
 import numpy as np
 
-from counterweight.reporting.page import style
+from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Generated points with a curved true boundary (thin black) and labels missing at random: "
-    "logistic regression from all points, from the labeled points, and from labeled points with "
-    "Lemma 1 weights. The dashed line repeats the one from all points; labels of grey points are "
-    "hidden."
+    "Generated points with a known true boundary, in one split: the boundary learned from all "
+    "labels (repeated as a dashed line), from those that are seen, and from these with weights. "
+    "Labels of grey points are hidden."
 )
 #: Draws points in a plane with a known boundary: simulated data sets only.
 KNOWN_BOUNDARY = True
-_POINTS = 600
-_PANELS = (
-    ("All labels seen", "logistic-oracle"),
-    ("Labeled points only", "logistic"),
-    ("With Lemma 1 weights", "logistic-lemma1"),
-)
+_POINTS, _ALL = 600, "All labels seen"
+_LEARNED, _TRUE = kit.Look(style.RED, ""), kit.Look(style.INK, "")
+_REFERENCE = kit.Look(style.INK, "", kit.DASHED)
 
 
 def draw(study):
-    """Three panels: all points, biased, weighted; points of the first repeat.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-        Of a simulated data set with at least two features, of which the first two are shown.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    lines = _lines(study)
+    if not lines:
+        return kit.blank("No boundary of this study was learned.")
     features = study.table("features.parquet")
     first, truth = (
         table[table["repeat"] == table["repeat"].min()].drop(columns="repeat")
@@ -41,97 +29,64 @@ def draw(study):
     points = features.merge(truth, on="row").merge(first[["row", "selected", "role"]], on="row")
     shown = points[points["role"] != "test"].sort_values("row")
     shown = shown.iloc[:: max(1, len(shown) // _POINTS)]
-    with style.look():
-        figure, axes = style.panels(1, 3, height=2.75, sharex=True, sharey=True)
-        for place, (ax, (title, method)) in enumerate(zip(axes[0], _PANELS, strict=True)):
-            _points(ax, shown, names, hide=place > 0)
-            _truth(ax, points, names)
-            if place:
-                _line(ax, study, "logistic-oracle", points, names, reference=True)
-            _line(ax, study, method, points, names)
-            ax.set_title(title)
-            ax.set_xlabel(names[0])
-        axes[0, 0].set_ylabel(names[1])
-        figure.legend(
-            *_keys(),
-            loc="outside lower center",
-            ncols=6,
-            handlelength=1.6,
-            columnspacing=1.1,
-            handletextpad=0.5,
-        )
-    return figure
+    canvas = kit.Canvas(list(lines), 2.2, *names, grid="x", sharex=True, sharey=True)
+    for panel, (title, line) in zip(canvas.all, lines.items(), strict=True):
+        panel.ax.grid(visible=False)
+        x, y, label = (shown[name].to_numpy() for name in (*names, "y_general"))
+        seen = (shown["selected"].to_numpy() == 1) | (title == _ALL)
+        for name, rows, *look in (
+            ("hidden", ~seen, style.GREY, 1.6, False, 0.45),
+            ("negative", seen & (label == 0), style.ORANGE, 2.3, True),
+            ("positive", seen & (label == 1), style.BLUE, 2.5),
+        ):
+            panel.cloud(name, x[rows], y[rows], *look)
+        if "p_positive" in points:
+            x, y, p = (points[name].to_numpy() for name in (*names, "p_positive"))
+            panel.ax.tricontour(x, y, p, levels=[0.5], colors=style.INK, linewidths=0.8)
+            panel.key("true boundary", _TRUE, linewidth=0.8)
+        limits = [(points[name].min(), points[name].max()) for name in names]
+        if title != _ALL and _ALL in lines:
+            panel.line("from all labels", _ends(*lines[_ALL], *limits), _REFERENCE)
+        panel.line("learned", _ends(*line, *limits), _LEARNED, linewidth=1.8)
+        panel.ax.set(xlim=limits[0], ylim=limits[1])
+    return canvas.drawing(_title(lines), "Points in a plane with learned and true boundaries")
 
 
-def _points(ax, shown, names, hide):
-    x, y = (shown[name].to_numpy() for name in names)
-    label = shown["y_general"].to_numpy() == 1
-    seen = shown["selected"].to_numpy() == 1 if hide else np.ones(len(shown), dtype=bool)
-    for rows, colour, mark, size in (
-        (~seen, "#A6A6A6", "o", 1.7),
-        (seen & ~label, style.ORANGE, "o", 2.3),
-        (seen & label, style.BLUE, "^", 2.6),
-    ):
-        ax.plot(
-            x[rows],
-            y[rows],
-            mark,
-            color=colour,
-            markersize=size,
-            markeredgewidth=0,
-            linestyle="none",
-        )
+def _lines(study):
+    """Coefficients and intercept by title: of a bound, the baseline and a weighted method.
+
+    All are of the baseline's model; the weighted one is the main method, if it is one of them.
+    """
+    if study.baseline is None or study.metrics.empty:
+        return {}
+    model = study.method(study.baseline)["model"]
+    same = [name for name in kit.main_first(study, False) if study.method(name)["model"] == model]
+    bounds = [name for name in same if study.role(name) == "bound"]
+    others = [name for name in same if name != study.baseline and name not in bounds]
+    lines = {_ALL: bounds, "Labels seen only": [study.baseline], "With weights": others}
+    for title, names in list(lines.items()):
+        known = [name for name in names if (study.folder / f"models/{name}.parquet").exists()]
+        if not known:
+            del lines[title]
+            continue
+        arrays = study.model(known[0], int(study.metrics["repeat"].min()))
+        lines[title] = np.ravel(arrays["coef"]), float(arrays["intercept"])
+    return lines
 
 
-def _truth(ax, points, names):
-    """The curve on which both classes are equally likely, where the truth is known."""
-    if "p_positive" in points:
-        ax.tricontour(
-            *(points[name].to_numpy() for name in names),
-            points["p_positive"].to_numpy(),
-            levels=[0.5],
-            colors=style.INK,
-            linewidths=0.8,
-        )
+def _ends(coefficients, intercept, x, y):
+    """Two points of a line, along the longer side: steep ones are drawn as well as flat ones."""
+    a, b = coefficients[:2]
+    if abs(b) >= abs(a):
+        return [(at, -(intercept + a * at) / b) for at in x]
+    return [(-(intercept + b * at) / a, at) for at in y]
 
 
-def _line(ax, study, method, points, names, reference=False):
-    path = study.folder / "models" / f"{method}.parquet"
-    if not path.exists():
-        if not reference:
-            ax.text(0.5, 0.5, "failed", transform=ax.transAxes, ha="center", color=style.RED)
-        return
-    model = study.model(method, int(study.metrics["repeat"].min()))
-    coefficients, intercept = model["coef"], float(model["intercept"])
-    (x_low, x_high), (y_low, y_high) = ((points[name].min(), points[name].max()) for name in names)
-    # Walk along the longer side, so that steep lines are drawn as well as flat ones.
-    if abs(coefficients[1]) >= abs(coefficients[0]):
-        x = np.array([x_low, x_high])
-        y = -(intercept + coefficients[0] * x) / coefficients[1]
-    else:
-        y = np.array([y_low, y_high])
-        x = -(intercept + coefficients[1] * y) / coefficients[0]
-    kind = {"linestyle": (0, (4, 2)), "linewidth": 1.2} if reference else {"linewidth": 1.8}
-    ax.plot(x, y, color=style.RED if not reference else style.INK, **kind)
-    ax.set(xlim=(x_low, x_high), ylim=(y_low, y_high))
-
-
-def _keys():
-    from matplotlib.lines import Line2D
-
-    def dot(colour, mark):
-        return Line2D(
-            [], [], color=colour, marker=mark, linestyle="none", markersize=5, markeredgewidth=0
-        )
-
-    return (
-        [
-            dot(style.BLUE, "^"),
-            dot(style.ORANGE, "o"),
-            dot("#A6A6A6", "o"),
-            Line2D([], [], color=style.INK, linewidth=0.8),
-            Line2D([], [], color=style.RED),
-            Line2D([], [], color=style.INK, linestyle=(0, (4, 2)), linewidth=1.2),
-        ],
-        ["positive", "negative", "hidden", "true boundary", "learned", "from all labels"],
-    )
+def _title(lines):
+    """How far the lines are turned from the one learned from all labels."""
+    units = {title: w / np.linalg.norm(w) for title, (w, _) in lines.items()}
+    if len(units) < 3:
+        return "Boundaries learned from all labels and from those that are seen"
+    cosines = np.clip([unit @ units[_ALL] for unit in units.values()], -1, 1)
+    before, after = np.degrees(np.arccos(cosines[1:]))
+    return f"Hidden labels turn the boundary by {before:.0f}°; with weights it is {after:.0f}° off"

@@ -1,88 +1,46 @@
 """How well the models of the labeling know who is labeled."""
 
-import numpy as np
-
-from counterweight.reporting.page import style
+from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Left of each row: share of labeled rows among rows that a selection model gives about the "
-    "same probability; on the diagonal the model is calibrated. Right: how its probabilities "
-    "are spread among labeled and unlabeled rows; where labeled rows are absent, weights cannot "
-    "help."
+    "Share of labeled rows among rows of about the same predicted chance (on the diagonal a model "
+    "is calibrated), and how the chances are spread among labeled and unlabeled rows: where "
+    "labeled rows are absent, weights cannot help."
 )
+_BINS, _SHARE, _ROWS = 20, "Labeled, share", "Rows, %"
 
 
 def draw(study):
-    """One row for each selector: calibration curve, and overlap by labeling.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
     names = [one["id"] for one in study.plan["selectors"]]
     names = [name for name in names if len(study.rows(name, "calibration_predicted"))]
     if not names:
-        return style.blank("No selection model of this study was measured.")
-    with style.look():
-        figure, axes = style.panels(
-            len(names),
-            2,
-            height=0.5 + 1.55 * len(names),
-            sharex=True,
-            gridspec_kw={"width_ratios": [1, 1.7]},
+        return kit.blank("No selection model of this study was measured.")
+    known = {name: study.get(name, "auc", "") for name in names}
+    titles = [
+        (study.label(name) + (f" (AUC {auc.mean:.2f})" if auc.known else ""), "Overlap")
+        for name, auc in known.items()
+    ]
+    x = "Predicted chance of being labeled"
+    canvas = kit.Canvas(titles, 1.5, x, _SHARE, pairs=True, sharex=True)
+    for name, (left, right) in zip(names, canvas.panels, strict=True):
+        predicted, observed = (
+            study.means_by("part", name, f"calibration_{which}")
+            for which in ("predicted", "observed")
         )
-        for place, name in enumerate(names):
-            _calibration(axes[place, 0], study, name)
-            _overlap(axes[place, 1], study, name, legend=place == 0)
-        axes[-1, 0].set_xlabel("Predicted p(labeled)")
-        axes[-1, 1].set_xlabel("Predicted p(labeled)")
-    return figure
-
-
-def _calibration(ax, study, name):
-    predicted = study.means_by("part", name, "calibration_predicted")
-    observed = study.means_by("part", name, "calibration_observed").reindex(predicted.index)
-    order = np.argsort(predicted.to_numpy())
-    ax.plot([0, 1], [0, 1], color=style.PALE, linewidth=1)
-    ax.plot(
-        predicted.to_numpy()[order],
-        observed.to_numpy()[order],
-        "o-",
-        color=style.BLUE,
-        markersize=3,
-    )
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-    ax.set_ylabel("Observed share")
-    auc = study.rows(name, "auc", "")["value"].mean()
-    shown = name.replace("_", " ")
-    ax.set_title(shown if np.isnan(auc) else f"{shown} (AUC {auc:.2f})")
-
-
-def _overlap(ax, study, name, legend):
-    for which, colour, up in (("labeled", style.BLUE, 1), ("unlabeled", style.ORANGE, -1)):
-        share = study.means_by("part", name, f"overlap_{which}")
-        if share.empty:
-            continue
-        bins = share.index.astype(int).to_numpy()
-        width = 1 / 20
-        ax.bar((bins + 0.5) * width, up * 100 * share.to_numpy(), width=0.9 * width, color=colour)
-        if legend:
-            ax.text(
-                0.5,
-                0.95 if up > 0 else 0.05,
-                f"{which} rows",
-                color=colour,
-                ha="center",
-                va="top" if up > 0 else "bottom",
-                transform=ax.transAxes,
-                fontweight="bold",
-            )
-    limit = 1.35 * max(np.abs(ax.get_ylim()))
-    ax.set_ylim(-limit, limit)
-    ax.axhline(0, color=style.GREY, linewidth=0.6)
-    ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
-    ax.set_ylabel("Rows, %")
+        left.line("calibrated", [(0, 0), (1, 1)], kit.Look(style.PALE, ""), key=False)
+        points = zip(predicted, observed.reindex(predicted.index), strict=True)
+        left.line("observed", sorted(points), kit.MAIN, key=False)
+        left.ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
+        right.measures, right.name = _ROWS, study.label(name)
+        for which, colour, sign in (("labeled", style.BLUE, 1), ("unlabeled", style.ORANGE, -1)):
+            share = 100 * sign * study.means_by("part", name, f"overlap_{which}")
+            places = (share.index.astype(int).to_numpy() + 0.5) / _BINS
+            right.bars(f"{which} rows", places, share.to_numpy(), colour, 0.9 / _BINS)
+        limit = 1.1 * max(map(abs, right.ax.get_ylim()))
+        right.ax.set(ylim=(-limit, limit), ylabel=_ROWS)
+        right.ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.0f}")
+    best = max(known, key=lambda name: known[name].mean if known[name].known else -1)
+    title = "How well selection models know who is labeled"
+    if known[best].known:
+        title = f"{study.label(best)} tells best who is labeled: AUC {kit.told(known[best])}"
+    return canvas.drawing(title, "Calibration and overlap of each model of who is labeled")

@@ -3,115 +3,68 @@
 import numpy as np
 
 from counterweight.files.settings import setting_options
-from counterweight.reporting.page import style
-from counterweight.reporting.page.wording import number
+from counterweight.reporting.charts import kit, style
 
 CAPTION = (
-    "Accuracy on the unlabeled population (top) and gain in its log-likelihood (bottom) after a "
-    "number of steps, for each inertia (colour) and each set of parameters that may shift "
-    "(column). Better likelihood does not mean better accuracy: compare each line with the "
-    "dashed biased logistic regression and the dotted unshifted mixture with Lemma 2 weights."
+    "The headline measure (top) and the gain in log-likelihood of the unlabeled rows (bottom) "
+    "after a number of steps, for each inertia (colour) and each set of parameters that may "
+    "shift, beside the baseline (dashed) and a mixture that was not shifted (dotted)."
 )
-_TARGET = "unlabeled"
+_TARGET, _LIKELIHOOD = "unlabeled", "unlabeled_log_likelihood"
 
 
 def draw(study):
-    """Two rows (accuracy, likelihood), one column for each set of shifting parameters.
-
-    Parameters
-    ----------
-    study : counterweight.reporting.page.results.StudyResults
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    swept = [one for one in study.methods(swept=True) if one["model"] == "shifted_mixture"]
-    frames = {}
-    for metric in ("accuracy", "unlabeled_log_likelihood"):
-        values = {}
-        for one in swept:
-            rows = study.rows(one["id"], metric)
-            chosen = rows[rows["target"] == _TARGET]
-            rows = chosen if len(chosen) else rows
-            for setting, value in rows.groupby("setting", sort=False)["value"].mean().items():
-                options = setting_options(setting)
-                key = (options.get("shifts", "all"), options.get("inertia", np.nan))
-                values.setdefault(key, {})[options.get("iterations", 1.0)] = value
-        frames[metric] = values
-    if not frames["accuracy"]:
-        return style.blank("No sweep of this study was measured.")
-    columns = list(dict.fromkeys(key[0] for key in frames["accuracy"]))
-    inertias = sorted({key[1] for key in frames["accuracy"]}, reverse=True)
-    with style.look():
-        figure, axes = style.panels(2, len(columns), height=4.0, sharey="row", sharex=True)
-        for place, shifts in enumerate(columns):
-            _accuracy(axes[0, place], study, frames["accuracy"], shifts, inertias, place == 0)
-            _likelihood(axes[1, place], frames["unlabeled_log_likelihood"], shifts, inertias)
-            axes[0, place].set_title(f"{shifts} shift" if shifts == "all" else shifts)
-        axes[0, 0].set_ylabel("Accuracy, %")
-        axes[1, 0].set_ylabel("Log-likelihood,\nnats per row above lowest")
-        figure.supxlabel("Steps", fontsize=8.5)
-        _legend(figure, axes[0, 0], inertias)
-    return figure
-
-
-def _colour(inertias, inertia):
-    place = inertias.index(inertia)
-    return style.ORDERED[round(place * (len(style.ORDERED) - 1) / max(len(inertias) - 1, 1))]
-
-
-def _lines(ax, values, shifts, inertias, factor, start=0.0):
-    for inertia in inertias:
-        points = sorted(values.get((shifts, inertia), {}).items())
-        if points:
-            x, y = zip(*points, strict=True)
-            ax.plot(
-                x,
-                factor * (np.array(y) - start),
-                "o-",
-                markersize=3,
-                linewidth=1.3,
-                color=_colour(inertias, inertia),
-                label=f"inertia {inertia:g}",
-            )
-    steps = sorted({x for line in values.values() for x in line})
-    if len(steps) > 1 and steps[0] > 0:
-        ax.set_xscale("log")
-        ax.minorticks_off()
-    ax.set_xticks(steps, [f"{step:g}" for step in steps])
-    style.grid(ax, "y")
-
-
-def _accuracy(ax, study, values, shifts, inertias, first):
-    _lines(ax, values, shifts, inertias, 100.0)
-    for name, pattern, label in (
-        (study.plan.get("baseline", "logistic"), (0, (5, 3)), "baseline"),
-        ("generative-lemma2", (0, (1, 1.5)), "unshifted"),
+    metric = kit.headline(study)
+    targets = (_TARGET, *study.plan["targets"])
+    target = next((one for one in targets if study.measured(metric, one)), "")
+    known = {}
+    for one in study.methods(swept=True):
+        for setting in study.settings(one["id"], _LIKELIHOOD):
+            place = {"target": target, "setting": setting}
+            pair = [study.get(one["id"], name, **place).mean for name in (metric, _LIKELIHOOD)]
+            known[one["id"], setting] = setting_options(setting), pair
+    if not known:
+        return kit.blank("No sweep of this study was measured.")
+    options = [one for one, _ in known.values()]
+    columns = list(dict.fromkeys(one.get("shifts", "all") for one in options))
+    inertias = sorted({one.get("inertia", np.nan) for one in options}, reverse=True)
+    steps = sorted({one.get("iterations", 1.0) for one in options})
+    shades = np.linspace(0, len(style.ORDERED) - 1, len(inertias)).round().astype(int)
+    label, factor = kit.axis_of(study.measure(metric))
+    titles = ["all may shift" if one == "all" else f"only {one}" for one in columns]
+    labels, shared = (label, "Gain, nats a row"), {"sharex": True, "sharey": "row"}
+    canvas = kit.Canvas([titles, titles], 1.75, "Steps", labels, pairs=True, **shared)
+    least = min(pair[1] for _, pair in known.values())
+    for row, (panels, scale, start) in enumerate(
+        zip(canvas.panels, (factor, 1), (0, least), strict=True)
     ):
-        found = study.estimate(name, "accuracy", _TARGET)
-        if found is not None:
-            ax.axhline(
-                100 * found[0],
-                color=style.RED,
-                linewidth=1,
-                linestyle=pattern,
-                label=f"{label} ({number(100 * found[0], 1)} %)",
-            )
+        for panel, shifts in zip(panels, columns, strict=True):
+            for inertia, shade in zip(inertias, shades, strict=True):
+                points = [
+                    (one.get("iterations", 1.0), scale * (pair[row] - start))
+                    for one, pair in known.values()
+                    if (one.get("shifts", "all"), one.get("inertia", np.nan)) == (shifts, inertia)
+                ]
+                look = kit.Look(style.ORDERED[shade])
+                panel.line(f"inertia {inertia:g}", sorted(points), look)
+            for source, dash in _levels(study) if not row else ():
+                level = study.get(source, metric, target).times(factor)._replace(low=np.nan)
+                panel.level(study.label(source), level, kit.Look(style.RED, "", dash))
+            if len(steps) > 1 and steps[0] > 0:
+                panel.ticks(steps)
+    source, setting = max(known, key=lambda key: known[key][1][1])
+    found = kit.against(study, metric, target, source, setting=setting)
+    title = f"The likeliest setting of {found}"
+    return canvas.drawing(title, "Accuracy and likelihood by steps, inertia and what may shift")
 
 
-def _likelihood(ax, values, shifts, inertias):
-    every = [value for line in values.values() for value in line.values()]
-    _lines(ax, values, shifts, inertias, 1.0, min(every, default=0.0))
-
-
-def _legend(figure, ax, inertias):
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(
-        handles,
-        labels,
-        loc="outside upper center",
-        ncols=min(len(labels), 6),
-        handlelength=1.8,
-        columnspacing=1.2,
-    )
+def _levels(study):
+    """The baseline, and a mixture that is not shifted, as weighted for the target."""
+    if study.baseline is not None:
+        yield study.baseline, kit.DASHED
+    weighted = {one["weighting"] for one in study.plan["weightings"] if one["target"] == _TARGET}
+    for one in study.methods(swept=False):
+        plain = one["model"] == "generative" and study.role(one["id"]) != "bound"
+        if plain and one["weights"] in weighted:
+            yield one["id"], kit.DOTTED
+            return

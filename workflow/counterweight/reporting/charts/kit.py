@@ -1,0 +1,393 @@
+"""What figures are made of: panels of lines along an option, of rows, bars, clouds and cells.
+
+A `Canvas` has panels in a grid, one below the other in the narrow form. Whatever a `Panel` draws it
+writes down too: what a figure draws and what its CSV holds are the same numbers.
+"""
+
+import math
+import textwrap
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
+
+from counterweight.reporting.charts import style
+from counterweight.reporting.charts.drawing import Drawing, blank  # noqa: F401
+from counterweight.reporting.wording import capital, interval, number, places_for
+
+DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.6))
+#: Populations and rows, in print.
+TARGETS = {"general": "everyone", "unlabeled": "the unlabeled", "train": "training rows"}
+TARGETS |= {"test": "test rows"}
+#: Inches that a letter takes, and a key in a legend beside its text.
+_LETTER, _KEY = 0.062, 0.5
+
+
+class Look(NamedTuple):
+    """Colour, marker ("" for none) and line of a series; hollow markers are filled with paper."""
+
+    colour: str = style.BLUE
+    marker: str = "o"
+    dash: object = "-"
+    hollow: bool = False
+
+    def marks(self, **options):
+        face = style.PAPER if self.hollow else self.colour
+        known = {"marker": self.marker, "color": self.colour, "markerfacecolor": face}
+        return known | {"linestyle": self.dash} | options
+
+
+MAIN, BASELINE = Look(), Look(style.INK, "D")
+BOUND, OTHER = Look(style.GREY, "o", hollow=True), Look(style.ORDERED[1])
+_OTHERS = (style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.SKY, style.GREY)
+#: Looks of series that have no role, in turn; the same with the main look first.
+TURNS = [
+    Look(*look, "-", hollow)
+    for hollow in (False, True)
+    for look in zip(_OTHERS, "^svDP<", strict=True)
+]
+SERIES = [MAIN, *TURNS]
+
+
+def looks(study):
+    """Looks of methods by role and order: the same in every figure of a study."""
+    turn = iter(TURNS * 9)
+    known = {one["id"]: role_look(study, one["id"]) for one in study.methods()}
+    return {source: next(turn) if look is OTHER else look for source, look in known.items()}
+
+
+def role_look(study, source):
+    """Look of a method by its role alone, for figures that name methods beside their rows."""
+    if source == study.main:
+        return MAIN
+    if source == study.baseline:
+        return BASELINE
+    return BOUND if study.role(source) == "bound" else OTHER
+
+
+class Canvas:
+    """A figure with its panels.
+
+    Parameters
+    ----------
+    titles : sequence of str, or of such sequences
+        Of the panels, in a row or in rows.
+    height : float or sequence of float
+        Of a row of panels, in inches.
+    x, y : str
+        What the axes say: x once below, y on the left of each row (one text, or one for each row).
+    grid : str
+        Axes with grid lines: x, y, both.
+    pairs : bool
+        Whether the narrow form has two columns (turned if there were more), not one.
+    sharex, sharey : bool or str
+        As `matplotlib.figure.Figure.subplots` has them.
+
+    Attributes
+    ----------
+    panels : list of list of Panel
+        By row and column as asked for, whatever the form; `all` has them in one list.
+    """
+
+    def __init__(self, titles, height=2.2, x="", y="", grid="y", *, pairs=False, **shared):
+        titles = [titles] if isinstance(titles[0], str) else titles
+        heights = [height] * len(titles) if isinstance(height, int | float) else list(height)
+        ys = [y] * len(titles) if isinstance(y, str) else y
+        rows = [[(r, c) for c in range(len(row))] for r, row in enumerate(titles)]
+        turned = style.is_narrow() and pairs and len(titles[0]) > 2
+        if turned:
+            rows = [list(column) for column in zip(*rows, strict=True)]
+            swapped = {"row": "col", "col": "row"}
+            shared = {key: swapped.get(value, value) for key, value in shared.items()}
+        elif style.is_narrow() and not pairs:
+            rows = [[place] for row in rows for place in row]
+        sizes = [heights[row[0][0]] for row in rows]
+        self.figure, self.points, self.keys = style.empty_figure(sum(sizes) + 0.5), [], {}
+        least, made = math.lcm(*map(len, rows)), {}
+        spec = self.figure.add_gridspec(len(rows), least, height_ratios=sizes)
+        for k, row in enumerate(rows):
+            for c, (r, place) in enumerate(row):
+                same = {True: rows[0][0], "row": row[0], "col": rows[0][min(c, len(rows[0]) - 1)]}
+                near = {key: same.get(value) for key, value in shared.items()}
+                beside = {key: made[one].ax for key, one in near.items() if one in made}
+                width = least // len(row)
+                ax = self.figure.add_subplot(spec[k, c * width : (c + 1) * width], **beside)
+                if shared.get("sharex") in (True, "col"):
+                    ax.tick_params(labelbottom=k == len(rows) - 1)
+                if shared.get("sharey") in (True, "row"):
+                    ax.tick_params(labelleft=not c)
+                panel = made[r, place] = Panel(self, ax, titles[r][place], ys[r] or x, not c)
+                ax.set_title(_wrapped(panel.name, style.width() / len(row) - 0.35, 1.1))
+                ax.set_ylabel(ys[r] if turned or not c else "")
+                ax.grid(axis=grid, color=style.PALE, linewidth=0.5)
+                ax.set_axisbelow(True)
+        self.figure.supxlabel(x, fontsize=8.5)
+        self.panels = [[made[r, c] for c in range(len(row))] for r, row in enumerate(titles)]
+        self.all = [panel for row in self.panels for panel in row]
+
+    def rows(self, labels, panels=None):
+        """Name the rows of panels, from the top: beside them, above each one if narrow."""
+        for panel in panels or self.all:
+            panel.items = labels
+            panel.ax.tick_params(axis="y", length=0)
+            panel.ax.grid(visible=False, axis="y")
+            panel.ax.grid(axis="x", color=style.PALE, linewidth=0.5)
+            panel.ax.spines["left"].set_visible(False)
+            panel.ax.set_ylim(len(labels) - 0.4, -0.7 if style.is_narrow() else -0.6)
+            if style.is_narrow():
+                panel.ax.set_yticks([])
+                paper = {"facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.4}
+                where = {"transform": panel.ax.get_yaxis_transform(), "va": "bottom"}
+                for place, label in enumerate(labels):
+                    panel.ax.text(0, place - 0.28, label, fontsize=8, bbox=paper, **where)
+            elif panel.first:
+                panel.ax.set_yticks(range(len(labels)), [_wrapped(one, 2.3) for one in labels])
+
+    def drawing(self, title, alt):
+        """The finished `counterweight.reporting.charts.drawing.Drawing`, with a legend."""
+        if self.keys:
+            widest = min(max(map(len, self.keys)), 44)
+            columns = max(1, int(style.width() / (widest * _LETTER + _KEY)))
+            names = [_wrapped(name, 44 * _LETTER) for name in self.keys]
+            space = {"handlelength": 1.8, "columnspacing": 1.3, "ncols": min(columns, len(names))}
+            self.figure.legend(self.keys.values(), names, loc="outside upper center", **space)
+        return Drawing(self.figure, title, alt, self.points)
+
+
+class Panel:
+    """One pair of axes. Methods draw, and write down what they drew."""
+
+    def __init__(self, canvas, ax, name, measures, first):
+        self.canvas, self.ax, self.name, self.measures = canvas, ax, name, measures
+        self.items, self.first = (), first  # of its row, as it is drawn
+
+    def note(self, series, value, item="", at=math.nan, low=math.nan, high=math.nan):
+        """Write down a number that is drawn: a row of the figure's CSV."""
+        row = (self.name, series, item, at, value, low, high, self.measures)
+        self.canvas.points.append(row)
+
+    def key(self, name, look, **options):
+        """An entry of the legend."""
+        self.canvas.keys.setdefault(name, Line2D([], [], **look.marks(**options)))
+
+    def line(self, name, points, look, *, bars=True, shift=1.0, key=True, **marks):
+        """Means with their intervals along an option, each ``(x, y)`` or ``(x, y, low, high)``.
+
+        ``shift`` moves them along a logarithmic axis, so that those of several lines stand side by
+        side; a look without a line (dash "none") leaves them apart.
+        """
+        points = [(*point, math.nan, math.nan)[:4] for point in points]
+        points = [point for point in points if not math.isnan(point[0] + point[1])]
+        if not points:
+            return
+        for at, value, low, high in points:
+            self.note(name, value, "", at, low, high)
+        x, y, low, high = np.array(points, float).T
+        if bars:
+            self.strokes(np.stack([shift * x, low, shift * x, high], 1), look.colour)
+        self.ax.plot(shift * x, y, **look.marks(**marks))
+        if key:
+            self.key(name, look)
+
+    def splits(self, frame, one):
+        """Values of repeats (rows) by step (columns): thin lines, and their mean."""
+        for _, values in frame.iterrows():
+            self.line(f"one {one}", values.dropna().items(), Look(style.PALE, ""))
+        look = MAIN._replace(marker="o" if len(frame.columns) < 32 else "")
+        # A repeat that has converged keeps its last value, so the mean stays one over all.
+        self.line(f"mean over {one}s", frame.ffill(axis=1).mean().items(), look, linewidth=1.8)
+        self.ax.locator_params(axis="x", integer=True, nbins=6)
+
+    def level(self, name, known, look, key=True):
+        """An `Estimate` that holds along the whole axis, with its interval as a band."""
+        if not known.known:
+            return
+        self.note(name, known.mean, low=known.low, high=known.high)
+        if known.high > known.low:
+            self.ax.axhspan(known.low, known.high, color=look.colour, alpha=0.15, linewidth=0)
+        line = {"color": look.colour, "linewidth": 0.9, "linestyle": look.dash, "zorder": 1}
+        self.ax.axhline(known.mean, **line)
+        if key:
+            self.key(name, look._replace(marker=""))
+
+    def upright(self, value, look, name="", least=0.0):
+        """A line across all rows, from a share of the panel's height on."""
+        line = {"color": look.colour, "linewidth": 1.0, "linestyle": look.dash, "zorder": 1}
+        self.ax.axvline(value, ymin=least, **line)
+        if name:
+            self.note(name, value)
+            self.key(name, look)
+
+    def rates(self, rates):
+        """A logarithmic axis of keep rates, all rows (l = 1) on the left."""
+        rates = sorted(rates)
+        self.ticks(rates)
+        self.ax.set_xlim(rates[-1] * 1.6, rates[0] / 1.6)
+
+    def ticks(self, values):
+        """A logarithmic axis with the given values."""
+        self.ax.set_xscale("log")
+        self.ax.minorticks_off()
+        self.ax.set_xticks(sorted(values), [f"{value:g}" for value in sorted(values)])
+
+    def dot(self, row, name, known, look, key=False, **marks):
+        """An `Estimate`, or a number, in a row."""
+        known = known if isinstance(known, tuple) else (known, 0, math.nan, math.nan)
+        mean, _, low, high = known[:4]
+        if math.isnan(mean):
+            return
+        self.note(name, mean, self.items[round(row)], low=low, high=high)
+        if not math.isnan(low):
+            self.ax.hlines(row, low, high, color=look.colour, linewidth=1.2)
+        marks = {"markersize": 4.6, "linestyle": "none", **marks}
+        self.ax.plot([mean], [row], **look.marks(**marks))
+        if key:
+            self.key(name, look, **marks)
+
+    def link(self, row, values):
+        """A pale line between two values of a row."""
+        self.ax.plot(values, [row, row], color=style.PALE, linewidth=2, zorder=1)
+
+    def bars(self, name, places, values, colour, width, rows=False):
+        """Bars that stand side by side (or hang); in rows if `rows`."""
+        for at, value in zip(places, values, strict=True):
+            where = {"item": self.items[at]} if rows else {"at": at}
+            self.note(name, abs(value), **where)
+        (self.ax.barh if rows else self.ax.bar)(places, values, width, color=colour)
+        self.canvas.keys.setdefault(name, Patch(color=colour))
+
+    def cloud(self, name, x, y, colour, size=2.2, square=False, alpha=1.0):
+        """Many points as one short path: dots, or squares."""
+        x, y = (np.asarray(values, float) for values in (x, y))
+        if not len(x):
+            return
+        for at, value in zip(x, y, strict=True):
+            self.note(name, value, at=at)
+        # A stroke of hardly any length with wide ends is a dot.
+        ends = np.stack([x, y, x + 1e-3 * (np.ptp(x) or 1.0), y], 1)
+        end = "projecting" if square else "round"
+        self.strokes(ends, colour, linewidth=size, capstyle=end, alpha=alpha)
+        mark = Look(colour, "s" if square else "o", "none")
+        self.key(name, mark, markersize=4.5, markeredgewidth=0, alpha=alpha)
+
+    def strokes(self, ends, colour, linewidth=1.0, **options):
+        """Straight lines as one short path: x and y of both ends, (n, 4); NaN is left out."""
+        ends = ends[~np.isnan(ends).any(axis=1)].reshape(-1, 2)
+        path = Path(ends, np.resize([Path.MOVETO, Path.LINETO], len(ends)))
+        path.should_simplify = False
+        look = {"edgecolor": colour, "facecolor": "none", "linewidth": linewidth}
+        self.ax.add_patch(PathPatch(path, **look, **options))
+        self.ax.autoscale_view()
+
+    def cells(self, rows, columns, values, strengths, texts, above=True):
+        """Numbers over colours: blue for positive strengths (at most 1), orange for negative ones.
+
+        The names of the columns stand above, or slanted below.
+        """
+        steps = np.round(8 * np.clip(np.nan_to_num(strengths), -1, 1)).astype(int)
+        corners = 0.5 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)])
+        for step in sorted(set(steps.ravel()) - {0}):
+            boxes = [Path(corners + (c, r), closed=True) for r, c in np.argwhere(steps == step)]
+            colour = style.BLUE if step > 0 else style.ORANGE
+            look = {"facecolor": colour, "alpha": abs(step) / 8 * style.STRONGEST, "linewidth": 0}
+            self.ax.add_patch(PathPatch(Path.make_compound_path(*boxes), **look))
+        middle = {"ha": "center", "va": "center", "fontsize": 7 if len(columns) > 8 else 7.5}
+        for (r, c), value in np.ndenumerate(values):
+            self.note(columns[c], value, rows[r])
+            self.ax.text(c, r, texts[r][c], **middle)
+        self.ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
+        self.ax.set_yticks(range(len(rows)), rows)
+        room = (style.width() - 0.09 * max(map(len, rows))) / len(columns) / _LETTER
+        steep = style.is_narrow() or (above and max(map(len, columns)) > room)
+        slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+        names = {"rotation": 90} if steep else {} if above else slanted
+        self.ax.set_xticks(range(len(columns)), columns, **names)
+        if above:
+            self.ax.xaxis.tick_top()
+        self.ax.tick_params(length=0)
+        self.ax.grid(visible=False)
+        self.ax.spines[:].set_visible(False)
+
+
+def row_height(count):
+    """Inches of a panel of rows: a name above each one takes room."""
+    return 0.35 + (0.34 if style.is_narrow() else 0.25) * count
+
+
+def by_step(rows):
+    """Values of a stepwise metric: repeats by steps; None where there are none."""
+    rows = rows[rows["step"].notna() & rows["value"].notna()].astype({"step": "Int64"})
+    if rows.empty:
+        return None
+    return rows.pivot_table(index="repeat", columns="step", values="value").sort_index(axis=1)
+
+
+def point(at, known, factor=1.0):
+    """An `Estimate` as a point of a line."""
+    return (at, factor * known.mean, factor * known.low, factor * known.high)
+
+
+def axis_of(measure):
+    """What an axis of a measure says, and what its values are multiplied by to be drawn."""
+    unit = {"share": "", "relative": "% of the value"}.get(measure.unit, measure.unit)
+    unit = "%" if measure.percent else unit
+    label = capital(measure.label) + (f", {unit}" if unit else "")
+    return label, 100.0 if "%" in unit else 1.0
+
+
+def told(known, measure=None, sign=False, places=None, unit=""):
+    """``76.4 % [75.9, 76.8]``; a difference (`sign`): ``+0.4 points [0.1, 0.7]``.
+
+    A plain number with a `unit` where there is no measure.
+    """
+    factor = 1.0
+    if measure is not None:
+        unit, factor = measure.told if sign else ("", axis_of(measure)[1])
+        unit = unit if sign else "%" if factor == 100 else measure.unit.replace("share", "")
+    known = known.times(factor)
+    if places is None:
+        places = 1 if factor == 100 else places_for([known.mean], 2)
+    words = [number(known.mean, places, sign=sign), unit, interval(known.low, known.high, places)]
+    return " ".join(filter(None, words))
+
+
+def against(study, metric, target, source=None, **place):
+    """``X: +0.4 points [0.1, 0.7] against Y``; the value itself without a baseline; or ""."""
+    source, measure = source or study.main, study.measure(metric, place.get("measure", ""))
+    if source is None or not (value := study.get(source, metric, target, **place)).known:
+        return ""
+    if study.baseline not in (None, source):
+        gap = study.against(study.baseline, source, metric, target, **place)
+        if gap.known:
+            gap = told(gap, measure, sign=True)
+            return f"{study.label(source)}: {gap} against {study.label(study.baseline)}"
+    return f"{study.label(source)}: {told(value, measure)}"
+
+
+def span(values, places=0, unit=""):
+    """``3 to 12``; one number where all are the same in print."""
+    low, high = number(min(values), places), number(max(values), places)
+    return f"{low if low == high else f'{low} to {high}'} {unit}".strip()
+
+
+def shortened(text, most):
+    """A long name with its middle left out."""
+    return text if len(text) <= most else text[: most - 8] + "…" + text[-7:]
+
+
+def headline(study, *fits):
+    """The study's first column that was measured (and fits), or None."""
+    known = [one for one in study.plan["columns"] if study.measured(one)]
+    return next((one for one in known if all(fit(one) for fit in fits)), None)
+
+
+def main_first(study, swept=None):
+    """Ids of methods, the main one first."""
+    names = [one["id"] for one in study.methods(swept)]
+    return sorted(names, key=lambda name: name != study.main)
+
+
+def _wrapped(text, inches, size=1.0):
+    return textwrap.fill(text, max(12, int(inches / (_LETTER * size))), break_long_words=False)

@@ -97,7 +97,7 @@ class Paths:
         return "/".join([self.results, "logs", *parts]) + ".log"
 
     def figures(self, study):
-        """Every figure of a study: a wide and a narrow SVG, what it draws; then all their titles."""
+        """Files of every figure of a study, wide, narrow and its numbers; then all titles."""
         folder, figures = f"{self.results}/{study}/figures", self.plan["studies"][study]["figures"]
         endings = (".svg", "-narrow.svg", ".csv")
         files = [f"{folder}/{figure}{ending}" for figure in figures for ending in endings]

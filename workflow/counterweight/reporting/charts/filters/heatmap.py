@@ -41,7 +41,8 @@ def draw(study):
         panel.measures = "share"
         panel.cells(names[: len(shown)], heads, shown, np.sqrt(shown), texts, above=False)
     label, (leaves, _, _, accepted) = list(maps.items())[-1]
-    said = f"{count(len(leaves), 'leaf', 'leaves')}, of which {kit.span(100 * accepted)} % are accepted"
+    said = count(len(leaves), "leaf", "leaves")
+    said += f", of which {kit.span(100 * accepted)} % are accepted"
     title = f"{study.label(known.main)}, {label}: {said}"
     return canvas.drawing(title, "Shares of groups in each leaf of a filter at three budgets")
 

@@ -1,1 +1,0 @@
-"""Sheets of studies of logs."""

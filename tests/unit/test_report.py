@@ -1,24 +1,23 @@
 """The report: complete, self-contained, escaped, and honest about its data."""
 
+import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import report_example as example
-from counterweight.errors import CounterweightError
+from counterweight.plan.config import resolve
+from counterweight.reporting.charts import style
+from counterweight.reporting.charts.drawing import drawn
 from counterweight.reporting.claim_files import load_claims
-from counterweight.reporting.claims import decide
-from counterweight.reporting.page.report import BANNERS, build_report, inline_svg
-from counterweight.reporting.page.results import StudyResults
-from counterweight.reporting.page.style import svg_text
-from counterweight.reporting.page.tables import (
-    LAYOUT,
-    all_tables,
-    failure_of,
-    last_line,
-    results_table,
-)
-from counterweight.reporting.page.wording import interval, number, percent
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page import assemble, blocks, contents, site
+from counterweight.reporting.page.failures import failure_of, last_line, reason_of
+from counterweight.reporting.page.plan import report_plan
+from counterweight.reporting.page.render import render
+from counterweight.reporting.pages import selection
+from counterweight.reporting.wording import interval, number, percent
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 FAILURE = {
@@ -30,23 +29,47 @@ FAILURE = {
 }
 
 
-def page(plan, metrics, failures=(), figures=None):
-    claims, printed = load_claims([CLAIMS])
-    return build_report(
-        plan, metrics, decide(claims, metrics, plan, failures), failures, figures, printed
-    )
+def made(plan, metrics, failures=()):
+    """Every page of a report by its path, as blocks."""
+    papers, pages, findings = load_claims([CLAIMS]), [], {}
+    for family in contents.families(plan):
+        some, known, _ = assemble.family_pages(
+            plan, family, metrics, papers, Path("none"), failures
+        )
+        pages += some
+        findings[family] = list(known.values())
+    above, _ = assemble.index_pages(plan, metrics, papers, findings, failures)
+    return {page.path: page for page in above + pages}
+
+
+def as_html(plan, pages):
+    known = contents.site_of(plan)
+    return {path: render(page, known) for path, page in pages.items()}
 
 
 @pytest.fixture(scope="module")
-def html(plan, metrics):
-    """The report of a whole run, one step of which logged markup."""
-    return page(plan, metrics, [FAILURE])
+def pages(plan, metrics):
+    """A whole run, one step of which logged markup."""
+    return made(plan, metrics, [FAILURE])
+
+
+@pytest.fixture(scope="module")
+def html(plan, pages):
+    return as_html(plan, pages)
+
+
+def numbers_of(plan, metrics, study, printed=()):
+    return StudyNumbers(study, plan["studies"][study], metrics, printed=printed)
+
+
+def failing(failures, plan, study="adult_married"):
+    return lambda method: reason_of(failures, study, method, plan["studies"][study])
 
 
 def test_tables_hold_means_differences_and_figures_in_print(plan, metrics):
-    printed = load_claims([CLAIMS])[1]
-    table = results_table(metrics, plan, "adult_married", "general", printed)
-    assert list(table.columns) == list(LAYOUT)
+    numbers = numbers_of(plan, metrics, "adult_married", load_claims([CLAIMS])[1])
+    table = selection.table(numbers, "general", failing([], plan))
+    assert list(table.columns) == list(selection.LAYOUT)
     table = table[table["metric"] == "accuracy"].set_index("method")
     rows = metrics.query("study == 'adult_married' and target == 'general' and setting == ''")
     rows = rows[rows["step"].isna() & (rows["metric"] == "accuracy")].pivot(
@@ -63,54 +86,96 @@ def test_tables_hold_means_differences_and_figures_in_print(plan, metrics):
 
 def test_a_failed_method_keeps_its_row_with_the_reason(plan, metrics):
     some = metrics[(metrics["study"] != "adult_married") | (metrics["source"] != "generative")]
-    table = results_table(some, plan, "adult_married", "general", (), [FAILURE])
+    numbers = numbers_of(plan, some, "adult_married")
+    table = selection.table(numbers, "general", failing([FAILURE], plan))
     row = table[table["method"] == "generative"].iloc[0]
     assert row["status"] == "failed" and row["reason"].endswith("& more.")
-    html = page(plan, some, [FAILURE])
-    assert html.count('<tr class="failed"><th scope="row">Class mixtures</th>') == 2
-    assert "<b>failed</b>: &lt;script&gt;" in html
+    page = made(plan, some, [FAILURE])["report/adult_married.html"]
+    results = next(section for section in page.sections if section.id == "results")
+    failed = [row for table in results.blocks for row in table.rows if row.mark == "failed"]
+    assert {row.label for row in failed} == {"generative"}
+    assert all(row.reason.startswith("<script>") for row in failed)
 
 
 def test_text_from_logs_is_escaped(html):
-    assert "<script" not in html
-    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" in html
-    assert "logs/a&amp;b.log" in html
+    page = html["report/adult_married.html"]
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;" in page
+    assert "logs/a&amp;b.log" in page
 
 
-def test_nothing_is_loaded_from_elsewhere(plan, metrics):
-    study = StudyResults("adult_married", plan["studies"]["adult_married"], metrics, ".")
-    from counterweight.plan.components import load
-
+def test_nothing_is_loaded_from_elsewhere(plan, metrics, html):
     plan = example.plan()
     plan["studies"]["adult_married"]["figures"] = ["accuracy"]
-    figures = {("adult_married", "accuracy"): svg_text(load("figure", "accuracy")(study))}
-    html = page(plan, metrics, figures=figures)
-    assert "<svg" in html
-    assert not re.search(r"<(script|link|img|iframe|object|embed)\b", html)
-    assert not re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", html)
-    assert not re.search(r"url\(\s*[\"']?(?!#)", html) and "@import" not in html
+    study = numbers_of(plan, metrics, "adult_married")
+    wide, narrow = (style.svg_text(one.figure) for one in drawn("accuracy", study))
+    figure = blocks.Figure("accuracy", "t", "c", "a", wide, narrow)
+    page = blocks.Page("report/x.html", "x", (figure,))
+    for text in (*html.values(), render(page, contents.site_of(plan))):
+        assert not re.search(r"<(link(?! rel=\"icon\" href=\"data:,\")|img|iframe|object|embed)\b", text)
+        assert not re.search(r"<script[^>]+src", text)
+        assert not re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", text)
+        assert not re.search(r"url\(\s*[\"']?(?!#)", text) and "@import" not in text
+    assert "<svg" in render(page, contents.site_of(plan))
 
 
-def test_every_section_of_a_report_on_twins_carries_the_banner():
+def test_links_lead_to_pages_that_are_made(plan, pages, html):
+    for path, text in html.items():
+        folder = Path(path).parent
+        for href in re.findall(r'href="([^"#]+)(?:#[^"]*)?"', text):
+            target = (Path("/") / folder / href).resolve().relative_to("/")
+            made_elsewhere = (
+                target.parts[0] in {"tables", "claims.csv"} or "figures" in target.parts
+            )
+            assert str(target) in pages or made_elsewhere, f"{path} leads to {href}"
+
+
+def test_every_page_on_twins_carries_the_banner():
     plan = example.plan("generated")
-    html = page(plan, example.metrics(plan))
-    for section in re.findall(r"<section.*?</section>", html, re.DOTALL):
-        simulated = BANNERS["simulated"] in section
-        assert BANNERS["generated"] in section or simulated
-    assert html.index(BANNERS["generated"]) < html.index("<section")
+    pages = made(plan, example.metrics(plan))
+    for path, page in pages.items():
+        if path not in (contents.CLAIMS, contents.GLOSSARY):
+            assert page.banner in contents.BANNERS.values(), path
+    assert pages[contents.INDEX].banner == contents.BANNERS["generated"]
 
 
-def test_a_report_on_real_data_marks_only_simulated_studies(html):
-    assert BANNERS["generated"] not in html
-    assert html.count(BANNERS["simulated"]) == 2
+def test_a_report_on_real_data_marks_only_simulated_studies(pages):
+    marked = {path for path, page in pages.items() if page.banner}
+    assert marked == {"report/curved.html", "report/straight.html"}
 
 
-def test_tables_have_their_titles_and_a_sentence(html):
-    for title in ("Table 1.", "Table 2.", "Table 3.", "Table 4."):
-        assert title in html
-    assert "the most accurate method that sees no hidden label is Shifted mixture" in html
-    assert "Claims that rest on it: S01" in html
-    assert "missing not at random" in html
+def test_a_study_begins_with_its_question_and_its_answer(plan, metrics, pages):
+    page = pages["report/adult_married.html"]
+    assert "logistic" in page.lead
+    answer = page.blocks[0]
+    assert answer.tone == "answer"
+    gain = numbers_of(plan, metrics, "adult_married").against(
+        "logistic", "logistic-lemma1", "accuracy"
+    )
+    assert f"{100 * gain.mean:+.1f} points" in answer.text
+    titles = {table.caption for table in page.sections[0].blocks}
+    assert titles == {"Table 1", "Table 2"}
+
+
+def test_the_index_has_one_finding_a_family_and_counts_claims_of_papers_that_were_run(pages):
+    index = pages[contents.INDEX]
+    sections = {section.id: section for section in index.sections}
+    assert len(sections["findings"].blocks) == 1
+    cards = sections["claims"].blocks[0].cards
+    claims = pages[contents.CLAIMS].blocks[0].claims
+    assert sum(int(card.value) for card in cards) == len(claims) > 10
+
+
+def test_ones_own_study_alone_says_nothing_of_papers(metrics):
+    plan = example.plan()
+    own = {"mine": plan["studies"]["adult_married"] | {"family": "studies", "title": "Mine"}}
+    rows = metrics[metrics["study"] == "adult_married"].assign(study="mine")
+    pages = made(plan | {"studies": own}, rows)
+    index = pages[contents.INDEX]
+    assert [section.id for section in index.sections] == ["own", "files"]
+    assert index.sections[0].blocks[0].title == "Mine"
+    text = render(index, contents.site_of(plan | {"studies": own}))
+    assert "Smith" not in text and "paper" not in text.lower()
 
 
 def test_a_report_without_any_metrics_still_tells_why(plan, metrics):
@@ -121,22 +186,76 @@ def test_a_report_without_any_metrics_still_tells_why(plan, metrics):
         "reason": "ERROR: no answer from the server.",
         "log": "l",
     }
-    html = page(plan, metrics.iloc[:0], [failure])
-    assert "make demo" in html
-    assert "<b>failed</b>: no answer from the server" in html
-    assert "<b>failed</b>: for the same reason" in html
-    claims = html[: html.index("</table>")]
-    assert claims.count("no answer from the server") > 10
+    pages = made(plan, metrics.iloc[:0], [failure])
+    html = as_html(plan, pages)
+    assert "make demo" in html[contents.INDEX]
+    assert "no answer from the server" in html["report/adult_married.html"]
+    claims = pages[contents.CLAIMS].blocks[0].claims
+    untested = [claim for claim in claims if "no answer from the server" in str(claim.details)]
+    assert len(untested) > 10
 
 
-def test_oracles_carry_a_dagger_and_its_note(html):
-    assert "Logistic regression (oracle)\N{NO-BREAK SPACE}†" in html
-    assert "† sees hidden labels" in html
+def test_bounds_are_marked_in_every_table(pages):
+    page = pages["report/adult_married.html"]
+    rows = [row for table in page.sections[0].blocks for row in table.rows]
+    assert {row.label for row in rows if row.mark == "oracle"} == {
+        "logistic, oracle",
+        "generative, oracle",
+    }
+    assert all("†" in table.note for table in page.sections[0].blocks)
 
 
-def test_ids_of_inlined_figures_are_made_unique():
-    text = '<?xml version="1.0"?><svg width="5pt" viewBox="0"><g id="a"/><use href="#a"/></svg>'
-    assert inline_svg(text, "p") == '<svg viewBox="0"><g id="p-a"/><use href="#p-a"/></svg>'
+def test_claims_have_every_rule_with_its_numbers(plan, metrics, pages):
+    claim = next(c for c in pages[contents.CLAIMS].blocks[0].claims if c.details and c.effect)
+    assert claim.interval.startswith("[")
+    assert claim.verdict in {"holds", "holds where decided", "does not hold", "depends"} or (
+        claim.verdict in {"undecided", "cannot be tested"}
+    )
+
+
+def test_renaming_every_method_changes_names_only(plan, metrics):
+    names = [one["id"] for one in plan["studies"]["adult_married"]["methods"]]
+    new = {name: f"m{place:02d}" for place, name in enumerate(names)}
+
+    def renamed(text):
+        study = json.loads(text)
+        for one in study["methods"]:
+            one["id"] = new[one["id"]]
+        study["baseline"], study["main"] = new[study["baseline"]], new[study["main"]]
+        return study
+
+    old = plan["studies"]["adult_married"]
+    rows = metrics[metrics["study"] == "adult_married"]
+    again = plan | {"studies": {"adult_married": renamed(json.dumps(old))}}
+    methods = rows["source"].isin(names) & (rows["target"] != "")
+    changed = rows.assign(source=rows["source"].where(~methods, rows["source"].map(new)))
+    before = made(plan | {"studies": {"adult_married": old}}, rows)
+    after = made(again, changed)
+    assert before["report/adult_married.html"] == after["report/adult_married.html"]
+    assert before[contents.INDEX].sections[0] == after[contents.INDEX].sections[0]
+
+
+def test_the_plan_of_the_shipped_studies_has_all_that_pages_need():
+    """Pages of the shipped plan without any number: none of them breaks."""
+    root = Path(__file__).resolve().parents[2]
+    from counterweight.plan.reading import with_listed_studies
+    from yaml import safe_load
+
+    config = safe_load((root / "config.yaml").read_text(encoding="utf-8"))
+    plan = report_plan(resolve(with_listed_studies(config, {}, root / "workflow" / "studies")))
+    pages = made(plan, example.metrics(example.plan()).iloc[:0])
+    assert {contents.page_of(name) for name in plan["studies"]} <= {*pages}
+    assert all(page.lead for path, page in pages.items() if path != contents.GLOSSARY)
+
+
+def test_findings_go_through_their_file(tmp_path, pages):
+    from counterweight.files.tables import read_table, write_table
+
+    finding = pages[contents.INDEX].sections[0].blocks[0]
+    row = {"study": "s"} | {name: getattr(finding, name) for name, _ in assemble.FINDINGS[1:]}
+    write_table(tmp_path / "f.parquet", pd.DataFrame([row]), assemble.FINDINGS)
+    back = read_table(tmp_path / "f.parquet").drop(columns="study").to_dict("records")
+    assert [blocks.Finding(**one) for one in back] == [finding]
 
 
 def test_the_nearest_failure_explains_a_missing_result():
@@ -155,14 +274,12 @@ def test_the_error_line_of_a_log_is_its_reason():
     assert last_line(" \n") == "no reason was logged"
 
 
-def test_all_tables_cover_each_target(plan, metrics):
-    tables = all_tables(metrics, plan)
-    assert len(tables) == 2 * len(plan["studies"])
-
-
-def test_an_unknown_study_is_refused(plan, metrics):
-    with pytest.raises(CounterweightError, match="no study 'none'"):
-        results_table(metrics, plan, "none", "general")
+def test_papers_are_those_of_the_studies_that_were_run():
+    claims = pd.DataFrame(
+        {"paper": ["a", "b"], "rules": [json.dumps([{"study": "s"}]), json.dumps([])]}
+    )
+    assert site.papers_run(claims, {"s"}) == {"a"}
+    assert site.papers_run(claims, {"t"}) == set()
 
 
 def test_numbers_are_written_one_way():

@@ -202,9 +202,13 @@ class StudyNumbers:
 
     def difference(self, first, second):
         """`Estimate` of the paired differences of two Series by repeat, first minus second."""
-        differences = (first - second).dropna()
+        if first.index.equals(second.index):
+            differences = first.to_numpy() - second.to_numpy()
+        else:
+            differences = (first - second).to_numpy()
+        differences = differences[~np.isnan(differences)]
         mean, low, high = paired_interval(differences, self.plan["test_share"])
-        sd = differences.std(ddof=1) if len(differences) > 1 else math.nan
+        sd = float(differences.std(ddof=1)) if len(differences) > 1 else math.nan
         return Estimate(mean, sd, low, high, len(differences))
 
     def change(self, first, second):

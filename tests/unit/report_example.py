@@ -23,6 +23,10 @@ ACCURACY = {
     "generative-separate": 0.737,
     "generative-redrawn": 0.7381,
 }
+MEASURED = (
+    *("accuracy", "balanced_accuracy", "auc", "log_loss", "brier", "converged", "components_held"),
+    *("effective_sample_size", "largest_weight", "mean_weight", "rows_capped", "share_extreme"),
+)
 MODELS = {name: name.split("-")[0] for name in ACCURACY}
 
 
@@ -59,7 +63,7 @@ def study(source, names, **changes):
         "question": "",
         "captions": {},
         "labels": {},
-        "measures": {},
+        "measures": {name: one for name, one in shared().items() if name in MEASURED},
         "columns": ["accuracy", "balanced_accuracy", "auc", "log_loss", "brier"],
         "keep_rate": 1.0,
         "methods": [method(name) for name in names],

@@ -1,5 +1,7 @@
 """The part of the plan that figures, tables and the report show."""
 
+import re
+
 from counterweight import __version__
 from counterweight.plan import components, kinds, measures
 from counterweight.plan.labels import sees_truth, told
@@ -27,11 +29,19 @@ def report_plan(plan):
         "data_source": plan["data_source"],
         "seed": plan["seed"],
         "families": families_of(plan),
+        "papers": bool(claimed() & {*plan["studies"]}),
         "measures": measures.of_any_rates(plan["rates"]),
         "studies": {
             name: study_plan(study, plan["metrics"]) for name, study in plan["studies"].items()
         },
     }
+
+
+def claimed():
+    """Studies that claims of papers name, read from the text of their files."""
+    files = (components.PACKAGE.parent / "claims").glob("*.yaml")
+    texts = (path.read_text(encoding="utf-8") for path in files)
+    return {name for text in texts for name in re.findall(r"\bstudy: (\w+)", text)}
 
 
 def families_of(plan):

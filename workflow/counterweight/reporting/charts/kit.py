@@ -165,8 +165,9 @@ class Panel:
 
     def note(self, series, value, item="", at=math.nan, low=math.nan, high=math.nan):
         """Write down a number that is drawn: a row of the figure's CSV."""
-        row = (self.name, series, item, at, value, low, high, self.measures)
-        self.canvas.points.append(row)
+        if not math.isnan(value):
+            row = (self.name, series, item, at, value, low, high, self.measures)
+            self.canvas.points.append(row)
 
     def key(self, name, look, **options):
         """An entry of the legend."""

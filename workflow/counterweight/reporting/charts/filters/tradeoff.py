@@ -29,16 +29,19 @@ def draw(study):
         for panel, target in zip(row, TARGETS, strict=True):
             known.ground(panel, target)
             for source in sources:
-                line, crosses, look = {}, [], shown[source]
-                for across, up, _ in known.points(source, target):
-                    # Along the grid of budgets the same tree may come again and again.
-                    if (across.mean, up.mean) not in line:
-                        line[across.mean, up.mean] = (across.mean, up.mean, up.low, up.high)
-                        crosses.append((across.mean, up.low, across.mean, up.high))
-                        crosses.append((across.low, up.mean, across.high, up.mean))
+                # Along the grid of budgets the same tree may come again and again.
+                line = {(x.mean, y.mean): (x, y) for x, y, _ in known.points(source, target)}
+                some = max(1, len(line) // 12)  # marks and intervals of all would touch
+                crosses = [
+                    cross
+                    for x, y in list(line.values())[::some]
+                    for cross in ((x.mean, y.low, x.mean, y.high), (x.low, y.mean, x.high, y.mean))
+                ]
                 faint = {"linewidth": 0.7, "alpha": 0.4}
-                panel.strokes(np.reshape(crosses, (-1, 4)), look.colour, **faint)
-                panel.line(study.label(source), line.values(), look, bars=False)
+                panel.strokes(np.reshape(crosses, (-1, 4)), shown[source].colour, **faint)
+                means = [kit.point(x.mean, y) for x, y in line.values()]
+                marks = {"bars": False, "markevery": some}
+                panel.line(study.label(source), means, shown[source], **marks)
                 points += line
         known.limit(row, points)
     setting = known.nearest(known.main, (_SHOWN,))[0]

@@ -193,7 +193,7 @@ def _rows(panel, lines):
             panel.note("accepted", line["accepted"], line["texts"][0].partition(":")[0])
             chance = float(np.nan_to_num(line["accepted"]))
             ax.plot([x + 0.05], [y], color=style.BLUE, alpha=chance, markeredgewidth=0, **box)
-            edge = {"markeredgecolor": style.INK, "markeredgewidth": 0.7, "markerfacecolor": "none"}
+            edge = {"color": style.INK, "markeredgewidth": 0.7, "markerfacecolor": "none"}
             ax.plot([x + 0.05], [y], **box, **edge)
             x += 0.17
         for place, words in enumerate(line["lines"]):

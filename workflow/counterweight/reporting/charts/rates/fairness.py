@@ -5,9 +5,8 @@ from counterweight.reporting.charts.rates.points import DETERMINISTIC, RANDOMISE
 
 CAPTION = (
     "Cost on test rows against the test value of what is constrained, one point for each setting "
-    "of a method (mean over repeats; bars: 95 % intervals of the cost). Lower is better at the "
-    "same value. Dashed: randomised rule. The diamond has no constraint. Lines that err far more "
-    "leave the panel."
+    "of a method (mean over repeats with 95 % intervals of the cost); lower is better at the same "
+    "value. Dashed: randomised rule. Lines that err far more leave the panel."
 )
 #: How far beyond the main method's costs a panel reaches, and at least.
 _REACH, _LEAST = 1.7, 1.0

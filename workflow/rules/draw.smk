@@ -1,7 +1,7 @@
 """Stage 7, report assembly: the figures of each study.
 
-Needs: its tables of measurements, features, labels, truth and fitted selection models. Makes: one
-SVG a figure.
+Needs: its tables of measurements, features, labels, truth and fitted selection models. Makes: each
+figure as a wide and a narrow SVG with a CSV of what it draws, and a table of their titles.
 """
 
 for study_name, study_parts in STUDIES.items():
@@ -14,11 +14,15 @@ for study_name, study_parts in STUDIES.items():
                 **job("draw", study_name).inputs,
             output:
                 [
-                    report(
-                        path,
-                        caption="../report/figure.rst",
-                        category=study_parts["title"],
-                        labels={"study": study_name, "figure": Path(path).stem},
+                    (
+                        report(
+                            path,
+                            caption="../report/figure.rst",
+                            category=study_parts["title"],
+                            labels={"study": study_name, "figure": Path(path).stem},
+                        )
+                        if Path(path).stem in study_parts["figures"] and path.endswith(".svg")
+                        else path
                     )
                     for path in PATHS.figures(study_name)
                 ],

@@ -31,7 +31,7 @@ def draw(study):
             for source in sources:
                 # Along the grid of budgets the same tree may come again and again.
                 line = {(x.mean, y.mean): (x, y) for x, y, _ in known.points(source, target)}
-                some = max(1, len(line) // 12)  # marks and intervals of all would touch
+                some = max(1, -(-len(line) // 14))  # marks and intervals of all would touch
                 crosses = [
                     cross
                     for x, y in list(line.values())[::some]

@@ -9,15 +9,12 @@ from counterweight.evaluation.offers.regressions import PRINTED_REGRESSIONS
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.measures import MEASURES as LABELING
 from counterweight.plan.config import resolve
-from counterweight.reporting.charts.offers import curves, profiles
 from counterweight.reporting.claim_files import load_claims
 from counterweight.reporting.claims import check_names, decide
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.page.blocks import Table
 from counterweight.reporting.page.plan import study_plan
-from counterweight.reporting.page.results import StudyResults
 from counterweight.reporting.page.study import StudyContext, study_page
-from counterweight.reporting.page.style import svg_text
 from counterweight.reporting.pages import offers as pages
 from counterweight.reporting.sheets import build
 
@@ -444,38 +441,3 @@ def test_figures_in_print_stand_in_the_tables(everything, noor):
     assert shown["enrolment_predicted"] == 4 and shown["revenue_claimed"] == 1
     regressions = eighteen["metric"].str.startswith("regression_")
     assert eighteen.loc[regressions, "printed"].isna().all(), "those stand on the page"
-
-
-def test_profiles_show_who_the_segments_are(everything, tmp_path):
-    plan, metrics = everything
-    settings = plan["studies"]["natural_park"]
-    offers.files(tmp_path, settings["offer"])
-    study = StudyResults("natural_park", settings, metrics, tmp_path)
-    (ax,) = profiles.draw(study).axes
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["x1", "x2"]
-    assert [text.get_text() for text in ax.get_yticklabels()] == [
-        "40 %, best 66.7",
-        "33 %, best 11.8",
-        "27 %, best 45.3",
-    ]
-    assert [text.get_text() for text in ax.texts][:3] == ["\N{MINUS SIGN}3.90", "0.10", "2.90"]
-    assert svg_text(profiles.draw(study)) == svg_text(profiles.draw(study))
-
-
-@pytest.mark.parametrize("kind", ["up", "down"])
-def test_curves_are_in_the_users_units(everything, tmp_path, kind):
-    plan, metrics = everything
-    name = "admissions" if kind == "up" else "natural_park"
-    settings = plan["studies"][name]
-    offers.files(tmp_path, settings["offer"], offers="narrow")
-    study = StudyResults(name, settings, metrics, tmp_path)
-    seen = curves.past_offers(study, "predictive_choice")
-    assert set(seen) == {0, 1, 2}
-    middle = 0.15 if kind == "up" else 85.0
-    assert seen[0][0] < middle < seen[0][1]
-    above, below = curves.draw(study).axes
-    assert above.get_xlim() == (settings["offer"]["low"], settings["offer"]["high"])
-    texts = [text.get_text() for text in below.texts]
-    # The paper's optimal discounts of these three curves, or what is left of the price.
-    best = ["0.33", "0.88", "0.55"] if kind == "up" else ["66.67", "11.77", "45.30"]
-    assert [text.split()[-1] for text in texts] == best

@@ -21,7 +21,8 @@ for study_name, study_parts in STUDIES.items():
                             category=study_parts["title"],
                             labels={"study": study_name, "figure": Path(path).stem},
                         )
-                        if Path(path).stem in study_parts["figures"] and path.endswith(".svg")
+                        if Path(path).stem in study_parts["figures"]
+                        and path.endswith(".svg")
                         else path
                     )
                     for path in PATHS.figures(study_name)

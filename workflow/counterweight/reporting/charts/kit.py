@@ -129,8 +129,12 @@ class Canvas:
 
     def rows(self, labels, panels=None):
         """Name the rows of panels, from the top: beside them, above each one if narrow."""
-        for panel in panels or self.all:
+        panels = panels or self.all
+        # Beside the panels stand the labels; above each other the panels have all the width.
+        each = style.width() if style.is_narrow() else (style.width() - 2.3) / len(panels)
+        for panel in panels:
             panel.items = labels
+            panel.ax.set_title(_wrapped(panel.name, each - 0.1, 1.1))
             panel.ax.tick_params(axis="y", length=0)
             panel.ax.grid(visible=False, axis="y")
             panel.ax.grid(axis="x", color=style.PALE, linewidth=0.5)

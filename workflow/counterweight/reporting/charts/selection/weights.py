@@ -23,7 +23,7 @@ def draw(study):
     first = {kinds[name]["weighting"]: name for name in reversed(names)}
     shown = [name for name in names if name in first.values()]
     features = _features(study, shown)
-    upper = ["Effective share of labeled rows, %", _LARGEST]
+    upper = ["Effective share of rows, %", _LARGEST]
     lower = [f"{study.label(s)}, {kit.TARGETS.get(kinds[s]['target'], '')}" for s in shown]
     heights = [kit.row_height(len(names)), kit.row_height(len(features))]
     away = "Difference from the target mean, standard deviations"

@@ -35,6 +35,7 @@ STAGES = {
     "deliver",
     "apply",
     "draw",
+    "page",
     "report",
 }
 

@@ -122,7 +122,8 @@ def test_code_that_is_read_as_a_file_is_an_input_or_in_the_digest(small):
     planning = {name for name in users if name.startswith("plan/")}
     assert users - planning == {
         "reporting/page/plan.py",  # plans
-        "reporting/page/report.py",
+        "reporting/page/jobs.py",  # plans
+        "reporting/page/render.py",
         "reporting/claim_files.py",
     }
     job = small["report", "", ""]

@@ -112,7 +112,9 @@ def test_nothing_is_loaded_from_elsewhere(plan, metrics, html):
     figure = blocks.Figure("accuracy", "t", "c", "a", wide, narrow)
     page = blocks.Page("report/x.html", "x", (figure,))
     for text in (*html.values(), render(page, contents.site_of(plan))):
-        assert not re.search(r"<(link(?! rel=\"icon\" href=\"data:,\")|img|iframe|object|embed)\b", text)
+        assert not re.search(
+            r"<(link(?! rel=\"icon\" href=\"data:,\")|img|iframe|object|embed)\b", text
+        )
         assert not re.search(r"<script[^>]+src", text)
         assert not re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", text)
         assert not re.search(r"url\(\s*[\"']?(?!#)", text) and "@import" not in text

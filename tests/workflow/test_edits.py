@@ -11,6 +11,7 @@ import shutil
 import subprocess
 
 import pytest
+from families import with_pages
 
 LIBRARY = "workflow/counterweight"
 DATA = "download_*; prepare_*"
@@ -213,17 +214,20 @@ CONFIG = {
         "evaluate *; !evaluate log *; !evaluate offers *; !evaluate people *; draw_*; "
         "!draw_log; !draw_offers; !draw_people; report",
     ),
-    "only some studies": (setting("only", to=["curved", "log"]), "report"),
-    "a study less": (setting("studies", "log"), "report"),
-    "the order of the studies": (reversed_studies, "report"),
+    "only some studies": (
+        setting("only", to=["curved", "log"]),
+        "page_selection_bias; page_subsampled_evaluation; report",
+    ),
+    "a study less": (setting("studies", "log"), "page_*; report"),
+    "the order of the studies": (reversed_studies, "page_*; report"),
     "a title": (setting("studies", "curved", "title", to="Another"), "draw_curved; report"),
     "a method's name in print": (
         setting("studies", "curved", "models", 0, "label", to="Another"),
-        "draw_curved; page_selection_bias; report",
+        "draw_curved; report",
     ),
     "what a method is in the comparison": (
         setting("studies", "curved", "main", to="logistic"),
-        "draw_curved; page_selection_bias; report",
+        "draw_curved; report",
     ),
     "a question": (
         setting("studies", "curved", "question", to="Why?"),
@@ -231,7 +235,7 @@ CONFIG = {
     ),
     "how a measure is told": (
         setting("studies", "curved", "measures", to={"auc": {"label": "area"}}),
-        "draw_curved; page_selection_bias; report",
+        "draw_curved; report",
     ),
     "the title of a family": (
         setting("families", "selection_bias", "title", to="Another"),
@@ -292,7 +296,7 @@ def expand(patterns, jobs):
         matching = fnmatch.filter(jobs, pattern.removeprefix("!"))
         assert matching, f"no job of the small run matches {pattern!r}"
         expected = expected - {*matching} if pattern[0] == "!" else expected | {*matching}
-    return expected
+    return with_pages(expected)
 
 
 @pytest.mark.parametrize(("edit", "patterns"), CONFIG.values(), ids=CONFIG)
@@ -371,27 +375,28 @@ CODE = {
         "!evaluate clicks *; d*; !download_*; !draw_twin; !draw_curved; !draw_clicks; "
         "!deliver_offers; report",
     ),
-    "the page": (edited("reporting/page/report", "reporting/claims"), "report"),
+    "the claims": (edited("reporting/claims"), "report"),
+    "what all pages have": (edited("reporting/page/render", "reporting/sheets"), "page_*; report"),
+    "the pages of one family": (edited("reporting/pages/offers"), "page_predictive_choice; report"),
     "a chart": (edited("reporting/charts/offers/curves"), "draw_offers; report"),
-    "words of the page and of charts": (edited("reporting/page/wording"), "draw_*; report"),
+    "words of pages and of charts": (edited("reporting/wording"), "draw_*; report"),
     "a component's name in print": (
         replaced("models/logistic", 'LABEL = "Logistic', 'LABEL = "Plain logistic'),
-        "draw_twin; draw_curved; draw_clicks; draw_ranking; page_selection_bias; "
-        "page_subsampled_evaluation; report",
+        "draw_twin; draw_curved; draw_clicks; draw_ranking; report",
     ),
     "what is known of a measure": (
         replaced("evaluation/ranking/measures", "bias of the AUC", "AUC bias"),
-        "draw_ranking; page_subsampled_evaluation; report",
+        "draw_ranking; report",
     ),
     "the caption of a figure": (
         replaced("reporting/charts/offers/curves", "CAPTION = (", 'CAPTION = (\n    "Edited. "'),
         "page_predictive_choice; report",
     ),
     "a template": (
-        edited(f"{LIBRARY}/reporting/page/templates/report.html", text="<!-- edited -->\n"),
-        "report",
+        edited(f"{LIBRARY}/reporting/page/templates/page.html", text="<!-- edited -->\n"),
+        "page_*; report",
     ),
-    "a file of claims": (edited("workflow/claims/noor_2014.yaml"), "report"),
+    "a file of claims": (edited("workflow/claims/noor_2014.yaml"), "page_*; report"),
     "streams": (
         edited("files/streams"),
         f"prepare_*; !prepare_adult; !prepare_a9a; {CURVED}; {CLICKS}; {RANKING}; {LOG}; {OFFERS}",

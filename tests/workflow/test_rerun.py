@@ -1,6 +1,7 @@
 """What is computed anew after a change: that which depends on it, and nothing else."""
 
 import pytest
+from families import with_pages
 
 AFTER_SHIFTED_MIXTURE = {
     "evaluate twin shifted_mixture",
@@ -26,7 +27,7 @@ def test_another_cap_recomputes_the_weights_and_what_uses_them(again):
     lemma2["max_weight"] = 2.0
     again.config = config
     weights = {f"weigh twin lemma2 {name}" for name in ("logistic", "gradient_boosting")}
-    assert again.plan() == weights | LEMMA2
+    assert again.plan() == with_pages(weights | LEMMA2)
 
 
 def test_an_edited_model_recomputes_that_model_only(again):
@@ -34,7 +35,7 @@ def test_an_edited_model_recomputes_that_model_only(again):
     again.append("workflow/counterweight/models/mixtures/shifted_mixture.py", "# edited\n")
     run = again.run()
     assert run.status == 0, run.output
-    assert run.jobs == SHIFTED_MIXTURE
+    assert run.jobs == with_pages(SHIFTED_MIXTURE)
     assert again.digests(".parquet") == before
     assert again.plan() == set()
 
@@ -56,7 +57,7 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
     expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
     expected |= {f"{rule} offers offer_logistic" for rule in ("train", "evaluate")}
     drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking", "offers")}
-    assert again.plan() == expected | LEMMA2 | drawn
+    assert again.plan() == with_pages(expected | LEMMA2 | drawn)
 
 
 def test_edited_evaluation_recomputes_metrics_only(again):
@@ -89,19 +90,16 @@ def test_edited_evaluation_recomputes_metrics_only(again):
 )
 def test_an_edited_module_recomputes_what_uses_it_only(again, module, jobs):
     again.append(f"workflow/counterweight/{module}.py", "# edited\n")
-    assert again.plan() == {job for job in jobs.split("; ") if job}
+    assert again.plan() == with_pages({job for job in jobs.split("; ") if job})
 
 
 def test_another_keep_rate_recomputes_that_study_only(again):
     config = again.config
     config["studies"]["twin_kept"]["keep_rate"] = 0.5
     again.config = config
-    assert again.plan() == {
-        "label twin_kept",
-        "train twin_kept logistic",
-        "evaluate twin_kept logistic",
-        "report",
-    }
+    assert again.plan() == with_pages(
+        {"label twin_kept", "train twin_kept logistic", "evaluate twin_kept logistic", "report"}
+    )
 
 
 def test_other_resamples_recompute_the_evaluation_only(again):
@@ -109,13 +107,15 @@ def test_other_resamples_recompute_the_evaluation_only(again):
     config["studies"]["ranking"]["evaluation"]["resamples"] = 41
     config["studies"]["log"]["evaluation"]["keep_rates"] = [1.0, 0.2]
     again.config = config
-    assert again.plan() == {
-        "evaluate ranking logistic",
-        "draw_ranking",
-        "evaluate log stochastic",
-        "draw_log",
-        "report",
-    }
+    assert again.plan() == with_pages(
+        {
+            "evaluate ranking logistic",
+            "draw_ranking",
+            "evaluate log stochastic",
+            "draw_log",
+            "report",
+        }
+    )
 
 
 def test_a_new_registry_entry_recomputes_nothing(again):
@@ -140,12 +140,9 @@ def test_a_new_method_computes_that_method_only(again):
     config = again.config
     config["studies"]["curved"]["models"].append({"model": "logistic", "oracle": True})
     again.config = config
-    assert again.plan() == {
-        "train curved logistic-oracle",
-        "evaluate curved logistic-oracle",
-        "draw_curved",
-        "report",
-    }
+    assert again.plan() == with_pages(
+        {"train curved logistic-oracle", "evaluate curved logistic-oracle", "draw_curved", "report"}
+    )
 
 
 def test_a_newer_date_without_other_bytes_recomputes_nothing(again):
@@ -167,27 +164,29 @@ PROXY = {
 
 def test_an_edited_proxy_recomputes_that_proxy_only(again):
     again.append("workflow/counterweight/selection/proxies/split_search.py", "# edited\n")
-    assert again.plan() == PROXY
+    assert again.plan() == with_pages(PROXY)
 
 
 def test_another_budget_recomputes_the_trees_only(again):
     config = again.config
     config["studies"]["people"]["selection"][1]["alphas"] = [0.0, 0.2, 0.3]
     again.config = config
-    assert again.plan() == PROXY
+    assert again.plan() == with_pages(PROXY)
 
 
 def test_another_interpolation_recomputes_the_acceptance_only(again):
     config = again.config
     config["studies"]["people"]["weighting"][0]["etas"] = [0.0, 1.0]
     again.config = config
-    assert again.plan() == {
-        "weigh people equal tree",
-        "train people naive_tree",
-        "evaluate people naive_tree",
-        "draw_people",
-        "report",
-    }
+    assert again.plan() == with_pages(
+        {
+            "weigh people equal tree",
+            "train people naive_tree",
+            "evaluate people naive_tree",
+            "draw_people",
+            "report",
+        }
+    )
 
 
 def test_another_filter_to_give_away_writes_that_filter_only(again):
@@ -195,7 +194,7 @@ def test_another_filter_to_give_away_writes_that_filter_only(again):
     config["studies"]["people"]["filter"]["setting"] = "alpha=0.1"
     again.config = config
     # The figures that tell of the filter that is given away are drawn anew.
-    assert again.plan() == {"deliver_people", "draw_people", "report"}
+    assert again.plan() == with_pages({"deliver_people", "draw_people", "report"})
 
 
 def test_an_edited_rate_solver_recomputes_the_constrained_models_only(again):
@@ -210,7 +209,9 @@ def test_another_bound_recomputes_that_method_only(again):
     config = again.config
     config["studies"]["rates"]["models"][1]["sweep"]["kappa"] = [0.5, 0.9]
     again.config = config
-    assert again.plan() == {"train rates ramp", "evaluate rates ramp", "draw_rates", "report"}
+    assert again.plan() == with_pages(
+        {"train rates ramp", "evaluate rates ramp", "draw_rates", "report"}
+    )
 
 
 def test_another_measure_recomputes_no_selection(again):
@@ -218,8 +219,6 @@ def test_another_measure_recomputes_no_selection(again):
     config["studies"]["held"]["evaluation"]["measures"]["accuracy"] = "accuracy(everyone)"
     again.config = config
     # Rates on the training rows are measured where the model is trained.
-    assert again.plan() == {
-        "train held constrained-lemma1",
-        "evaluate held constrained-lemma1",
-        "report",
-    }
+    assert again.plan() == with_pages(
+        {"train held constrained-lemma1", "evaluate held constrained-lemma1", "report"}
+    )

@@ -38,7 +38,7 @@ for family in families(PLAN):
         params:
             job=spec("page", family),
         script:
-            "../../scripts/report.py"
+            "../../scripts/page.py"
 
 
 rule report:

@@ -6,9 +6,6 @@ from pathlib import Path
 from counterweight.plan import kinds
 from counterweight.plan.paths import Paths
 
-#: Scripts of what is no stage of its own.
-SCRIPTS = {"page": "report"}
-
 
 class Stages:
     """The jobs of a plan.
@@ -57,8 +54,7 @@ class Stages:
 
     def _spec(self, stage, name="", item=""):
         """The job spec for params; arguments as `job`."""
-        script = SCRIPTS.get(stage, stage)
-        return self.job(stage, name, item).spec(str(self.scripts / f"{script}.py"))
+        return self.job(stage, name, item).spec(str(self.scripts / f"{stage}.py"))
 
     def applied(self):
         """Study whose gift is applied to new rows; see `counterweight.plan.kinds.applied`."""

@@ -97,4 +97,3 @@ def facts(shown):
     }
     yield from (text for source, text in said.items() if source in sources)
     yield f"Seed {shown['seed']}."
-    yield f"Counterweight {shown['version']}."

@@ -224,7 +224,7 @@ def study_page(page, numbers, context):
     figures = list(context.figures)
     lead += figures[:1]
     sections = [
-        blocks.Section("Results", tuple(_tables(page.sheets, numbers, context)), "results"),
+        blocks.Section("Results", tuple(_tables(page.sheets, numbers, context, context.csv)), "results"),
         blocks.Section(
             "How far to trust it",
             (*_trust(page.trust, numbers, context), *_counted(numbers)),
@@ -321,8 +321,8 @@ def default_question(numbers):
     return f"Does {main} have a better {label} than {baseline}?"
 
 
-def _tables(sheets, numbers, context):
-    csv = context.csv
+def _tables(sheets, numbers, context, csv=None):
+    """Sheets as tables; under the first with numbers stands the link to the study's own table."""
     for sheet in sheets:
         table = build(sheet, numbers, context.reasons, csv)
         if table is not None:

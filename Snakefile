@@ -29,7 +29,7 @@ rule all:
     default_target: True
     input:
         rules.report.output,
-        [job("page", family).outputs["pages"] for family in families(PLAN)],
+        [listed(job("page", family).outputs) for family in families(PLAN)],
         given_away(),
 
 

@@ -263,8 +263,8 @@ def test_counts_are_not_hidden():
     plan["studies"]["s"]["measures"] |= LABELING
     page, _ = study_page(pages.PAGE, numbers_of(metrics, plan), StudyContext("p"))
     text = str(page)
-    assert "Slopes at their bound, over all repeats: 3 (Choice model)." in text
-    assert "Rows left out, over all repeats: 3." in text
+    assert "Slopes at their bound: Choice model (3)." in text
+    assert "Rows left out: the data (3)." in text
 
 
 def test_regressions_stand_beside_those_in_print(everything, noor):

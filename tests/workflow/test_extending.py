@@ -135,14 +135,15 @@ def test_the_examples_run(extended):
         "label harvest",
         "train harvest plain_average",
         "evaluate harvest plain_average",
+        "page_studies",
         "report",
     }
 
 
 def test_the_report_shows_the_examples(extended):
     assert extended.second.status == 0, extended.second.output
-    page = extended.text("results/report.html")
-    for text in ("orchard", "harvest", "Average error", "Nearest mean (tempered)"):
+    page = "".join(extended.text(f"results/report/{name}.html") for name in ("orchard", "harvest"))
+    for text in ("Average error", "Nearest mean (tempered)"):
         assert text in page, text
     from counterweight.files.tables import read_table
 

@@ -12,11 +12,6 @@ from counterweight.plan.reading import with_listed_studies
 from counterweight.reporting.page.plan import report_plan
 
 
-def sections(html):
-    """The report's sections by their id."""
-    return dict(re.findall(r'<section id="(\w+)">(.*?)</section>', html, flags=re.DOTALL))
-
-
 def test_a_run_makes_the_report_and_the_claims(finished):
     assert finished.first.status == 0, finished.first.output
     assert "open results/report.html" in finished.first.output
@@ -25,9 +20,30 @@ def test_a_run_makes_the_report_and_the_claims(finished):
 
 
 def test_the_report_marks_every_study_without_real_data(finished):
-    found = sections(finished.text("results/report.html"))
-    assert "Generated data: not a result about the real world" in found["twin"]
-    assert re.search("simulated|generated points", found["curved"], flags=re.IGNORECASE)
+    generated = "Generated data: not a result about the real world"
+    assert generated in finished.text("results/report.html")
+    assert generated in finished.text("results/report/twin.html")
+    assert "Simulated study" in finished.text("results/report/curved.html")
+
+
+def test_every_link_of_the_report_leads_somewhere(finished):
+    pages = [finished.results / "report.html", *(finished.results / "report").glob("*.html")]
+    links = {
+        (page, href)
+        for page in pages
+        for href in re.findall(r'href="([^"#:]+)', page.read_text(encoding="utf-8"))
+    }
+    assert len(pages) > 15 and len(links) > 100
+    assert not [(page.name, href) for page, href in links if not (page.parent / href).exists()]
+
+
+def test_the_numbers_of_every_figure_stand_beside_it(finished):
+    drawn = list(finished.results.glob("*/figures/*-narrow.svg"))
+    assert drawn
+    for path in drawn:
+        name = path.name.removesuffix("-narrow.svg")
+        assert (path.parent / f"{name}.svg").exists()
+        assert "value" in pd.read_csv(path.parent / f"{name}.csv").columns, path
 
 
 def test_metrics_of_kept_rows_agree_with_those_of_all_rows(finished):

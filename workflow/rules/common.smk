@@ -59,6 +59,12 @@ ITEMS = {
 }
 
 
+def listed(outputs):
+    """Every path among outputs by role."""
+    parts = outputs.values()
+    return [path for part in parts for path in ([part] if isinstance(part, str) else part)]
+
+
 def inputs_of(stage):
     return lambda wildcards: job(
         stage, wildcards.study, ITEMS[stage].format(**wildcards)
@@ -113,10 +119,10 @@ def what_was_made():
 
 
 def report_what_is_there():
-    """Make one page from what is there, in such a way that the next run makes it anew.
+    """Make one page from what is there, in such a way that the next run makes all anew.
 
-    Snakemake takes outputs that exist for finished ones, so the other outputs of the report,
-    which would belong to an earlier run, are removed.
+    Snakemake takes outputs that exist for finished ones, so other pages and tables, which would
+    belong to an earlier run, are removed.
     """
     if applying_only():
         # A mistake in a table of new rows says nothing about the studies.
@@ -131,8 +137,9 @@ def report_what_is_there():
             print(
                 f"The report of what is there could not be made; see the logs in {RESULTS}/logs."
             )
-        for path in rules.report.output:
-            if path != rules.report.output.html:
-                Path(path).unlink(missing_ok=True)
+        pages = [job("page", family).outputs for family in families(PLAN)]
+        others = [path for outputs in pages for path in listed(outputs)]
+        for path in {*rules.report.output, *others} - {rules.report.output.html}:
+            Path(path).unlink(missing_ok=True)
     except OSError as error:
         print(f"The report of what is there could not be made: {error}")

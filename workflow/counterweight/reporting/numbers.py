@@ -173,14 +173,15 @@ class StudyNumbers:
     def get(self, source, metric, target="general", **place):
         """An `Estimate`, of NaN where nothing was measured.
 
-        From a single repeat its interval is the normal one of its standard error, if it has one.
+        Where repeats tell nothing of chance (there is one, or all are the same), its interval is
+        the normal one of its standard error, if it has one.
         """
         key = self._key(source, metric, target, place)
         known = self._known.get(key)
         if known is None:
             return Estimate()
         found = Estimate(*known)
-        if found.n == 1 and not math.isnan(self._errors[key]):
+        if not found.sd > 0 and not math.isnan(self._errors[key]):
             low, high = normal_interval(found.mean, self._errors[key])
             found = found._replace(low=low, high=high)
         return found
@@ -224,12 +225,16 @@ class StudyNumbers:
         return self.difference(both["first"] / scale, both["second"] * ratio / scale + 1 - ratio)
 
     def against(self, other, source, metric, target="general", **place):
-        """`difference` of a method from another one that has no settings, in one metric."""
+        """`difference` of a method from another one that has no settings, in one metric.
+
+        Without an interval where repeats tell nothing of chance.
+        """
         measure = {"measure": place["measure"]} if "measure" in place else {}
-        return self.difference(
+        gap = self.difference(
             self.values(source, metric, target, **place),
             self.values(other, metric, target, **measure),
         )
+        return gap if gap.sd > 0 else gap._replace(low=math.nan, high=math.nan)
 
     def in_print(self, source, metric, target="general", **place):
         """A figure of the paper, or NaN."""

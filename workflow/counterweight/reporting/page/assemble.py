@@ -167,12 +167,17 @@ def report(job):
     for path, family in zip(job.input.findings, contents.families(shown), strict=True):
         rows = read_table(path).drop(columns="study").to_dict("records")
         findings[family] = [blocks.Finding(**row) for row in rows]
-    pages, decided = index_pages(shown, metrics, load_claims(job.input.claims), findings)
+    papers = load_claims(job.input.claims)
+    pages, decided = index_pages(shown, metrics, papers, findings)
     write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
     write_table(results / "claims.parquet", decided, LAYOUT)
     with replacing(results / "claims.csv") as path:
         decided.to_csv(path, index=False)
     write_pages(pages, contents.site_of(shown), results)
+    if job.given["one_file"]:
+        families = contents.families(shown)
+        others = [family_pages(shown, one, metrics, papers, results)[0] for one in families]
+        write_whole(pages, sum(others, []), shown, results / contents.WHOLE)
     job.log.info("wrote %s", job.output.html)
 
 
@@ -186,6 +191,13 @@ def write_pages(pages, known, results):
     for one in pages:
         with replacing(Path(results) / one.path) as path:
             path.write_text(render(one, known), encoding="utf-8")
+
+
+def write_whole(above, pages, shown, target):
+    """The index, all pages, then the claims and the glossary, in one file."""
+    text = render_one([above[0], *pages, *above[1:]], contents.site_of(shown))
+    with replacing(target) as path:
+        path.write_text(text, encoding="utf-8")
 
 
 def assemble_what_is_there(shown, chains, claims_files, results):
@@ -210,10 +222,7 @@ def assemble_what_is_there(shown, chains, claims_files, results):
             pages += made
             findings[family] = list(known.values())
         above, _ = index_pages(shown, metrics, papers, findings, failures)
-    with replacing(results / "report.html") as path:
-        path.write_text(
-            render_one(above[:1] + pages + above[1:], contents.site_of(shown)), encoding="utf-8"
-        )
+    write_whole(above, pages, shown, results / contents.INDEX)
     return failures
 
 

@@ -31,6 +31,7 @@ BANNERS = {
 }
 #: Hyphens keep them apart from studies, whose names have none.
 INDEX = "report.html"
+WHOLE = "report_whole.html"
 CLAIMS, GLOSSARY = "report/the-claims.html", "report/the-glossary.html"
 
 

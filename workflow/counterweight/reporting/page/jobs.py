@@ -6,7 +6,14 @@ from pathlib import Path
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
 from counterweight.reporting.measures import packed
-from counterweight.reporting.page.contents import CLAIMS, GLOSSARY, families, page_of, site_of
+from counterweight.reporting.page.contents import (
+    CLAIMS,
+    GLOSSARY,
+    WHOLE,
+    families,
+    page_of,
+    site_of,
+)
 from counterweight.reporting.page.plan import report_plan, study_plan
 
 _ASSEMBLE = "counterweight.reporting.page.assemble"
@@ -62,15 +69,19 @@ def page_job(plan, paths, family):
 
 
 def report_job(plan, paths):
-    """The job that makes the index, the claims and the glossary."""
+    """The job that makes the index, the claims and the glossary; all in one file, if asked for."""
     shown = report_plan(plan)
     findings = [f"{paths.results}/findings/{family}.parquet" for family in families(shown)]
+    inputs = {"metrics": paths.measurements(), "findings": findings, **_claims()}
+    outputs = {"pages": [f"{paths.results}/{page}" for page in (CLAIMS, GLOSSARY)]}
+    modules = ()
+    if plan["one_file"]:
+        inputs["figures"] = [path for name in plan["studies"] for path in paths.figures(name)]
+        outputs["pages"].append(f"{paths.results}/{WHOLE}")
+        modules = _sheet_modules(shown)
+    given = {"shown": packed(shown), "one_file": plan["one_file"]}
     return Job(
-        f"{_ASSEMBLE}:report",
-        {"metrics": paths.measurements(), "findings": findings, **_claims()},
-        {"shown": packed(shown)},
-        outputs={"pages": [f"{paths.results}/{page}" for page in (CLAIMS, GLOSSARY)]},
-        files=_templates(),
+        f"{_ASSEMBLE}:report", inputs, given, outputs=outputs, files=_templates(), modules=modules
     )
 
 

@@ -224,7 +224,9 @@ def study_page(page, numbers, context):
     figures = list(context.figures)
     lead += figures[:1]
     sections = [
-        blocks.Section("Results", tuple(_tables(page.sheets, numbers, context, context.csv)), "results"),
+        blocks.Section(
+            "Results", tuple(_tables(page.sheets, numbers, context, context.csv)), "results"
+        ),
         blocks.Section(
             "How far to trust it",
             (*_trust(page.trust, numbers, context), *_counted(numbers)),

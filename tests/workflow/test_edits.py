@@ -220,7 +220,7 @@ CONFIG = {
     ),
     "a study less": (setting("studies", "log"), "page_*; report"),
     "the order of the studies": (reversed_studies, "page_*; report"),
-    "a title": (setting("studies", "curved", "title", to="Another"), "draw_curved; report"),
+    "a title": (setting("studies", "curved", "title", to="Another"), "draw_curved; page_*; report"),
     "a method's name in print": (
         setting("studies", "curved", "models", 0, "label", to="Another"),
         "draw_curved; report",
@@ -241,9 +241,18 @@ CONFIG = {
         setting("families", "selection_bias", "title", to="Another"),
         "page_*; report",
     ),
-    "the name of a family": (setting("studies", "held", "family", to="other"), "report"),
-    "titles of tables": (setting("studies", "held", "tables", to={"general": "Another"}), "report"),
-    "the columns of a table": (setting("studies", "held", "columns", to=["auc"]), "report"),
+    "another family": (
+        setting("studies", "held", "family", to="predictive_choice"),
+        "page_*; report",
+    ),
+    "titles of tables": (
+        setting("studies", "held", "tables", to={"general": "Another"}),
+        "page_dataset_constraints; report",
+    ),
+    "the columns of a table": (
+        setting("studies", "held", "columns", to=["auc"]),
+        "page_dataset_constraints; report",
+    ),
     "the baseline": (
         setting("studies", "curved", "baseline", to="logistic-lemma1"),
         "draw_curved; report",
@@ -375,7 +384,7 @@ CODE = {
         "!evaluate clicks *; d*; !download_*; !draw_twin; !draw_curved; !draw_clicks; "
         "!deliver_offers; report",
     ),
-    "the claims": (edited("reporting/claims"), "report"),
+    "the claims": (edited("reporting/claims"), "page_*; report"),
     "what all pages have": (edited("reporting/page/render", "reporting/sheets"), "page_*; report"),
     "the pages of one family": (edited("reporting/pages/offers"), "page_predictive_choice; report"),
     "a chart": (edited("reporting/charts/offers/curves"), "draw_offers; report"),

@@ -42,7 +42,8 @@ def page_job(plan, paths, family):
     shown = report_plan(plan)
     names = families(shown)[family]
     contents = [entry | {"words": ""} for entry in site_of(shown).entries]
-    own = shown | {"studies": {name: shown["studies"][name] for name in names}}
+    # Measures of its studies only: those of others are no matter of this family.
+    own = shown | {"measures": {}, "studies": {name: shown["studies"][name] for name in names}}
     tables = [
         f"{paths.results}/tables/{name}-{target}"
         for name in names

@@ -3,7 +3,7 @@
 import json
 import math
 
-from counterweight.reporting.claims import OUTCOMES, conditions
+from counterweight.reporting.claims import OUTCOMES, VERDICTS, conditions
 from counterweight.reporting.page import blocks
 from counterweight.reporting.page.contents import (
     BANNERS,
@@ -107,14 +107,11 @@ def papers_run(claims, studies):
 
 
 def _counts(claims):
-    kinds = claims["verdict"].map(short_verdict).value_counts(sort=False)
-    for verdict, amount in kinds.items():
-        yield blocks.Card(verdict, str(amount))
-
-
-def short_verdict(verdict):
-    """A verdict in few words: what comes before a colon or the condition."""
-    return verdict.partition(" on ")[0].partition(":")[0]
+    """How many claims came out how, the verdicts in their own order."""
+    amounts = claims["verdict"].value_counts()
+    for verdict in VERDICTS:
+        if verdict in amounts:
+            yield blocks.Card(verdict, str(amounts[verdict]))
 
 
 def claims_page(claims):

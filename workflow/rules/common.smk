@@ -62,7 +62,9 @@ ITEMS = {
 def listed(outputs):
     """Every path among outputs by role."""
     parts = outputs.values()
-    return [path for part in parts for path in ([part] if isinstance(part, str) else part)]
+    return [
+        path for part in parts for path in ([part] if isinstance(part, str) else part)
+    ]
 
 
 def inputs_of(stage):

@@ -1,7 +1,7 @@
 """Pages with every kind of block in them, and the site that they belong to."""
 
 import numpy as np
-from counterweight.reporting.page import style
+from counterweight.reporting.charts import style
 from counterweight.reporting.page.blocks import (
     Card,
     Cards,
@@ -43,7 +43,7 @@ def lines(width=7.0):
             left.text(1.03, 1 + 0.12 * k, f"method {k + 1}", color=colour, va="center", fontsize=8)
         left.set_xlabel("Share of rows kept")
         left.set_ylabel("Accuracy")
-        style.grid(left)
+        left.grid(color=style.PALE)
         right.imshow([[0.1, 0.9], [0.6, 0.3]], cmap="Blues", aspect="auto", vmin=0, vmax=1)
         for column, row, text in ((0, 0, "10"), (1, 0, "90"), (0, 1, "60"), (1, 1, "30")):
             colour = "white" if int(text) > 55 else style.INK

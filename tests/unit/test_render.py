@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 import sample
-from counterweight.reporting.page import drawing, style
+from counterweight.reporting.charts import style
+from counterweight.reporting.page import drawing
 from counterweight.reporting.page.blocks import (
     Cell,
     Claims,

@@ -219,11 +219,10 @@ def lines_of(numbers, source, settings):
 
 
 def mark_of(numbers, source):
-    """Mark of a method's row, by its role."""
-    role = numbers.role(source)
-    return {"bound": "oracle", "baseline": "baseline"}.get(role, "") or (
-        "main" if source == numbers.main else ""
-    )
+    """Mark of a method's row, by its role; one that sees hidden labels is marked whatever it is."""
+    if numbers.role(source) == "bound" or numbers.method(source).get("oracle"):
+        return "oracle"
+    return "baseline" if source == numbers.baseline else "main" if source == numbers.main else ""
 
 
 def each_of(kind):

@@ -6,7 +6,7 @@ from counterweight.files.settings import setting_options
 
 MINUS = "\N{MINUS SIGN}"
 #: Options of settings in print, where a letter is the field's own word.
-OPTIONS = {"keep_rate": "l", "kappa": "κ", "alpha": "α", "eta": "η"}
+OPTIONS = {"keep_rate": "l", "share": "positives", "kappa": "κ", "alpha": "α", "eta": "η"}
 
 
 def number(value, digits=2, sign=False):

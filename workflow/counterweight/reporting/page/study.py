@@ -99,7 +99,9 @@ def difference_in_words(gap, measure):
     unit, _ = measure.told
     text, bracket = told(gap, measure, sign=True)
     size = f"{text} {unit}".strip() + (f" {bracket}" if bracket else "")
-    if not gap.bounded or gap.low <= 0 <= gap.high:
+    if not gap.bounded:
+        return f"{size}, without an interval, from"
+    if gap.low <= 0 <= gap.high:
         return f"{size}, no difference beyond chance, from"
     if not measure.better:
         return f"{size} from"

@@ -72,7 +72,7 @@ def table(numbers, target, reason_of):
                 "method": source,
                 "setting": setting,
                 "label": ", ".join(filter(None, [numbers.label(source), setting_label(setting)])),
-                "oracle": numbers.role(source) == "bound",
+                "oracle": bool(method["oracle"]),
                 "status": "failed" if failed else "ok",
                 "reason": reason_of(source) if failed else "",
             }
@@ -108,7 +108,7 @@ def answer(numbers):
     more.append(_of_bound(numbers, metric, target))
     more.append(_floor(numbers, target) if metric == "accuracy" else "")
     more += kept(numbers)
-    return Answer(made.sentence, tuple(filter(None, more)), made.cards)
+    return Answer(made.sentence, tuple(filter(None, more)), made.cards, made.points)
 
 
 def _of_bound(numbers, metric, target):

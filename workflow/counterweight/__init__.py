@@ -18,6 +18,7 @@ __version__ = "0.3.0"
 #: Public names and the modules that hold them.
 PUBLIC = {
     "CounterweightError": "errors",
+    "load": "models.saved",
     # Who is labeled, and the weights that make up for it.
     "selection_probabilities": "selection.crossfit",
     "LogisticSelector": "selection.logistic",

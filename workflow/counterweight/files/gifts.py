@@ -1,0 +1,174 @@
+"""What a study gives away, as one Parquet file: numbers, and facts about them.
+
+Columns (`LAYOUT`): ``part`` is ``fact`` (``text`` holds JSON), ``version`` (``name`` and ``text``),
+``array`` (an entry of the array ``name`` at ``i, j, k``; -1 beyond its dimensions) or ``empty`` (the
+shape of an array without any). Nothing of it runs code when it is read.
+"""
+
+import itertools
+import json
+import platform
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from counterweight.errors import CounterweightError
+from counterweight.files.tables import read_columns, write_table
+
+LAYOUT = (
+    ("part", "string"),
+    ("name", "string"),
+    ("i", "int32"),
+    ("j", "int32"),
+    ("k", "int32"),
+    ("value", "float64"),
+    ("text", "string"),
+)
+#: Raised when a file of an earlier form could no longer be read.
+FORMAT = 1
+#: Libraries that a fit rests on.
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Gift:
+    """A saved model as it was read.
+
+    Attributes
+    ----------
+    kind : str
+        Which class it belongs to; see `counterweight.models.saved.LOADERS`.
+    facts : dict
+        JSON-able.
+    arrays : dict of str to numpy.ndarray
+    versions : dict of str to str
+        Of the library, Python and the libraries that it was fitted with.
+    """
+
+    kind: str
+    facts: dict
+    arrays: dict
+    versions: dict
+
+
+def versions():
+    """Versions that a fit rests on, by name."""
+    from counterweight import __version__
+
+    known = {"counterweight": __version__, "python": platform.python_version()}
+    return known | {name: metadata.version(name) for name in LIBRARIES}
+
+
+def write_gift(path, kind, facts, arrays):
+    """Write what a study gives away, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+    kind : str
+    facts : dict
+        JSON-able; numbers keep all their digits.
+    arrays : dict of str to array
+        Of numbers, at most three dimensions.
+
+    Raises
+    ------
+    CounterweightError
+        When the folder cannot be written.
+    ValueError
+        For facts that JSON has no form for, or an array of more dimensions.
+    """
+    import numpy as np
+
+    parts = {name: [] for name, _ in LAYOUT}
+
+    def add(part, name, index, values, text):
+        count = len(values)
+        parts["part"].append(np.full(count, part, object))
+        parts["name"].append(np.full(count, name, object))
+        for axis, places in zip("ijk", index, strict=True):
+            parts[axis].append(places)
+        parts["value"].append(values)
+        parts["text"].append(np.full(count, text, object))
+
+    none, nothing = np.full((3, 1), -1, "int32"), np.full(1, np.nan)
+    texts = {"kind": kind, "format": FORMAT, "facts": facts}
+    for name, fact in texts.items():
+        add("fact", name, none, nothing, json.dumps(fact, ensure_ascii=False, allow_nan=False))
+    for name, version in versions().items():
+        add("version", name, none, nothing, version)
+    for name, values in arrays.items():
+        values = np.asarray(values, dtype=float)
+        if values.ndim > 3:
+            raise ValueError(f"{name} has {values.ndim} dimensions; at most 3 can be stored")
+        if not values.size:
+            # An empty array keeps its shape.
+            add("empty", name, none, nothing, json.dumps(values.shape))
+            continue
+        index = np.full((3, values.size), -1, "int32")
+        index[: values.ndim] = np.indices(values.shape).reshape(values.ndim, values.size)
+        add("array", name, index, values.ravel(), "")
+    write_table(path, {name: np.concatenate(part) for name, part in parts.items()}, LAYOUT)
+
+
+def read_gift(path):
+    """Read what `write_gift` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Gift
+
+    Raises
+    ------
+    CounterweightError
+        When the file is missing, is none of ours, or is of a form that this version cannot read.
+    """
+    import numpy as np
+
+    columns = read_columns(path)
+    if [*columns] != [name for name, _ in LAYOUT]:
+        raise CounterweightError(
+            f"{path} is no saved model: name the file model.parquet that a study wrote."
+        )
+    part, name, text = (columns[key].astype(str) for key in ("part", "name", "text"))
+    facts = {name[at]: json.loads(text[at]) for at in np.flatnonzero(part == "fact")}
+    known = {name[at]: text[at] for at in np.flatnonzero(part == "version")}
+    if facts.get("format") != FORMAT:
+        raise CounterweightError(
+            f"{path} was saved by version {known.get('counterweight', 'unknown')} in the form "
+            f"{facts.get('format')}, and this version reads the form {FORMAT}: load it with that "
+            "version, or fit and save it anew."
+        )
+    arrays = {name[at]: np.empty(json.loads(text[at])) for at in np.flatnonzero(part == "empty")}
+    own = np.flatnonzero(part == "array")
+    index = np.stack([columns[axis][own] for axis in "ijk"])
+    values, names = columns["value"][own], name[own]
+    edges = [0, *(np.flatnonzero(names[1:] != names[:-1]) + 1), len(own)]
+    for start, stop in itertools.pairwise(edges if len(own) else []):
+        places = index[:, start:stop]
+        places = places[: int((places[:, 0] >= 0).sum())]
+        array = np.full(tuple(places.max(axis=1) + 1), np.nan)
+        array[tuple(places)] = values[start:stop] if len(places) else values[start]
+        arrays[str(names[start])] = array
+    return Gift(facts["kind"], facts["facts"], arrays, known)
+
+
+def gift_of(path):
+    """The file of a saved model: itself, or ``model.parquet`` in a study's folder.
+
+    Raises
+    ------
+    CounterweightError
+        When there is none.
+    """
+    path = Path(path)
+    file = path / "model.parquet" if path.is_dir() else path
+    if not file.is_file():
+        raise CounterweightError(
+            f"{file} is not there: name the folder of a study that gave a model away, or the file."
+        )
+    return file

@@ -1,0 +1,37 @@
+"""Saved models of every family: found by what they are, loaded without running code."""
+
+from counterweight.errors import CounterweightError
+from counterweight.files.gifts import gift_of, read_gift
+from counterweight.plan.components import reference
+
+#: Class of each kind of saved model; each has ``from_gift(gift)``.
+LOADERS = {}
+
+
+def load(path):
+    """Load what a study gave away.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder of the study, such as ``results/applicants``, or the file ``model.parquet``.
+
+    Returns
+    -------
+    object
+        By the family of the study: `SavedScores`, `SavedOffers` and others; each says in its
+        docstring what it does for new rows.
+
+    Raises
+    ------
+    CounterweightError
+        When there is no such file, or it is no saved model that this version can read.
+    """
+    path = gift_of(path)
+    gift = read_gift(path)
+    if gift.kind not in LOADERS:
+        raise CounterweightError(
+            f"{path} holds a model of the kind {gift.kind!r}, which this version does not know: "
+            f"load it with version {gift.versions.get('counterweight', 'unknown')}."
+        )
+    return reference(LOADERS[gift.kind]).from_gift(gift)

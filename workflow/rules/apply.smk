@@ -1,7 +1,34 @@
-"""What a study gave away, on new rows: `snakemake apply --config candidates=people.csv`.
+"""What a study gave away, on new rows: those that its key `score` names, as part of the run, or
+`snakemake apply --config candidates=people.csv`.
 
 Needs: the delivered file and a table of new rows. Makes: their answers, as Parquet and CSV.
 """
+
+for study_name in STUDIES:
+    if STUDIES[study_name]["score"] and job("apply", study_name):
+
+        rule:
+            name:
+                f"apply_{study_name}"
+            input:
+                **job("apply", study_name).inputs,
+            output:
+                **job("apply", study_name).outputs,
+            log:
+                PATHS.log("apply", study_name),
+            benchmark:
+                f"{RESULTS}/benchmarks/apply/{study_name}.tsv"
+            conda:
+                ENVIRONMENT
+            threads: 1
+            resources:
+                mem_mb=1500,
+                runtime=30,
+            params:
+                job=spec("apply", study_name),
+            script:
+                "../../scripts/apply.py"
+
 
 if APPLIED:
 

@@ -46,8 +46,17 @@ def prepare_job(dataset, plan, paths):
     settings, uses = plan["datasets"][dataset], (("dataset", dataset),)
     outputs = {"table": paths.prepared(dataset)}
     if settings["source"] == "own":
-        inputs = {"files": [settings["path"]]}
-        return Job(f"{_HERE}:read_own", inputs, {"dataset": dataset}, uses, outputs)
+        inputs = {"files": paths.parts(dataset)}
+        given = {"dataset": dataset, "reading": {}, "columns": {}, "roles": {}} | {
+            key: settings[key] for key in ("path", "query", "reading", "columns", "roles")
+            if key in settings
+        }
+        outputs |= {
+            "columns": paths.columns(dataset),
+            "csv": f"{plan['results']}/tables/{dataset}.columns.csv",
+        }
+        uses = (("outcome", "given"), ("labeling", "present"))
+        return Job("counterweight.labeling.own.prepare:prepare", inputs, given, uses, outputs)
     if settings["source"] == "simulated":
         given = {"dataset": dataset, "rows": settings["rows"], "seed": plan["seed"]}
         outputs |= {"truth": paths.known(dataset)}
@@ -92,16 +101,6 @@ def prepare(job):
     verify(folder, job.given["digests"])
     frame = components.load("dataset", name).read(folder)
     job.log.info("%s: %d rows, %d columns", name, len(frame), frame.shape[1])
-    write_table(job.output.table, frame)
-
-
-def read_own(job):
-    """A table of the user's own, read from where it is."""
-    from counterweight.files.tables import write_table
-
-    (path,) = job.input.files
-    frame = components.load("dataset", job.given["dataset"]).read(path)
-    job.log.info("%s: %d rows, %d columns", path, len(frame), frame.shape[1])
     write_table(job.output.table, frame)
 
 

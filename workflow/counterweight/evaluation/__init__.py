@@ -15,5 +15,6 @@ PROTOCOLS = {
     "policy_value": "counterweight.evaluation.values.policy_value:policy_value",
     "offers": "counterweight.evaluation.offers.evaluate:evaluate_offers",
     "rates": "counterweight.evaluation.rates.evaluate:evaluate_rates",
+    "unseen": "counterweight.evaluation.unseen.evaluate:unseen",
     "filtering": "counterweight.evaluation.filters.evaluate:evaluate_filter",
 }

@@ -23,6 +23,11 @@ A module is read in two places. When a run is planned (no numpy there):
 
 And what it may leave out where there is nothing of the sort (`counterweight.plan.kinds.LEFT_OUT`):
 
+``ROLES``, ``ASKS``, ``own_study(entry)``
+    For a table of one's own: the keys that ask for this kind, what is then asked, in words, and
+    the study that is made of the entry (`counterweight.plan.own`).
+``TAKES``
+    Kind whose components fit as well, by part: ``{"selector": "classification"}``.
 ``ITEM_KEYS``
     Keys of single entries, beyond a component's options, with their defaults:
     ``{"selection": {...}}``.
@@ -51,4 +56,5 @@ KINDS = {
     "log": "counterweight.kinds.log",
     "offers": "counterweight.kinds.offers",
     "filter": "counterweight.kinds.filter",
+    "blanks": "counterweight.kinds.blanks",
 }

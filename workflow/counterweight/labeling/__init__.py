@@ -5,6 +5,7 @@ FEATURES = {
     "ca_logged": "counterweight.labeling.features.ca_logged:ca_logged",
     "one_hot": "counterweight.labeling.features.one_hot:one_hot",
     "as_is": "counterweight.labeling.features.as_is:as_is",
+    "typed": "counterweight.labeling.features.typed:typed",
 }
 
 OUTCOMES = {
@@ -12,6 +13,7 @@ OUTCOMES = {
     "above_median": "counterweight.labeling.outcomes.above_median:above_median",
     "reward": "counterweight.labeling.outcomes.reward:reward",
     "accepts": "counterweight.labeling.outcomes.accepts:accepts",
+    "given": "counterweight.labeling.outcomes.given:given",
     "no_outcome": "counterweight.labeling.outcomes.no_outcome:no_outcome",
 }
 
@@ -23,5 +25,6 @@ LABELINGS = {
     "logged": "counterweight.labeling.logs:logged",
     "offered": "counterweight.labeling.offered:offered",
     "deployed": "counterweight.labeling.rules.deployed:deployed",
+    "present": "counterweight.labeling.rules.present:present",
     "sensitive": "counterweight.labeling.sensitive:sensitive",
 }

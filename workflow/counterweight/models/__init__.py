@@ -19,5 +19,7 @@ MODELS = {
     "shifted_threshold": "counterweight.models.constraints.shifted_threshold:ShiftedThreshold",
     "exponentiated_gradient": "counterweight.models.constraints.fairlearn_models:ExponentiatedGradientModel",
     "threshold_optimizer": "counterweight.models.constraints.fairlearn_models:ThresholdOptimizerModel",
+    "linear": "counterweight.models.scores.linear:LinearScore",
+    "boosting": "counterweight.models.scores.boosting:BoostedScore",
     "balanced_filter": "counterweight.models.filters.balanced_filter:BalancedFilter",
 }

@@ -20,6 +20,8 @@ from pathlib import Path
 from counterweight.errors import CounterweightError, listed
 
 PACKAGE = Path(__file__).resolve().parents[1]
+#: What a data set is that no module brings: a table of one's own, described in the config.
+OWN = "own_table"
 STAGES = {
     "kind": ("kinds", "KINDS"),
     "dataset": ("datasets", "DATASETS"),
@@ -129,6 +131,8 @@ def locate(kind, name):
         Within a job that did not declare the look-up; see `only`.
     """
     known = _registry(kind)
+    if kind == "dataset" and name not in known:
+        name = OWN
     if name not in known:
         raise CounterweightError(f"There is no {kind} {name!r}; choose one of {listed(known)}.")
     if _declared_uses is not None and (kind, name) not in _declared_uses:

@@ -109,17 +109,21 @@ def check_folders(plan):
     """
     for name, dataset in plan.get("datasets", {}).items():
         path = dataset.get("path")
-        if path and not Path(path).is_file():
+        if path and not Path(path).exists():
             raise CounterweightError(
                 f"datasets.{name}.path is {path!r}, which is no file (looked for at "
                 f"{Path(path).absolute()}): correct the path."
             )
-    people = plan.get("candidates")
-    if people and not Path(people).is_file():
-        raise CounterweightError(
-            f"candidates is {people!r}, which is no file (looked for at "
-            f"{Path(people).absolute()}): correct the path."
-        )
+    people = {"candidates": plan.get("candidates")} | {
+        f"studies.{name}.score": study["score"]
+        for name, study in plan.get("studies", {}).items()
+    }
+    for key, path in people.items():
+        if path and not Path(path).exists():
+            raise CounterweightError(
+                f"{key} is {path!r}, which is no file (looked for at "
+                f"{Path(path).absolute()}): correct the path."
+            )
     for key in ("results", "data"):
         folder = Path(plan[key]).absolute()
         parent = next(path for path in (folder, *folder.parents) if path.exists())
@@ -193,12 +197,10 @@ def resolve(config):
                 f"studies.{name}.paired_with names {other}, which is itself paired with "
                 f"{studies[other]['paired_with']}: name that one."
             )
-    used = {study["dataset"] for study in studies.values()}
-    plan["datasets"] = {
-        name: _resolved_dataset(name, plan)
-        for name in components.registry("dataset")
-        if name in used
-    }
+    used = dict.fromkeys(study["dataset"] for study in studies.values())
+    known = components.registry("dataset")
+    names = [name for name in known if name in used] + [name for name in used if name not in known]
+    plan["datasets"] = {name: _resolved_dataset(name, plan) for name in names}
     for name, study in studies.items():
         study["source"] = plan["datasets"][study["dataset"]]["source"]
         rule = study["labeling"]["rule"]
@@ -247,19 +249,20 @@ def _resolved_dataset(name, plan):
     given = plan["datasets"].get(name, {})
     rows, path = given.get("rows"), given.get("path")
     if components.declared("dataset", name, "OWN", False):
-        if not path:
+        if not path and not given.get("query"):
+            known = components.registry("dataset")
+            hint = "" if name in known else nearest(name, known)
             raise CounterweightError(
-                f"A study uses the data set {name}, but no file is named: set "
+                f"A study uses the data set {name}, but no file is named{hint or ':'} set "
                 f"datasets.{name}.path to a CSV or Parquet file."
             )
-        source = "own"
-    elif path:
+        return {"source": "own", "rows": 0, "files": {}} | given
+    if path:
         raise CounterweightError(
             f"datasets.{name}.path names a file, and only own_table is read from one: use the data "
             "set own_table in the study."
         )
     return {
-        "path": path,
         "source": source,
         "rows": rows or components.declared("dataset", name, "ROWS", 0),
         "files": components.declared("dataset", name, "FILES", {}),

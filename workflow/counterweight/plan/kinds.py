@@ -12,6 +12,8 @@ OWN_KEYS = {
     "weighting": [],
     "target": None,
     "filter": None,
+    "deliver": None,
+    "score": None,
     "samples": {},
     "test_rows": None,
     "keep_rate": 1.0,
@@ -20,6 +22,7 @@ OWN_KEYS = {
 #: What a kind may leave out; each as it is for one that has nothing of the sort.
 LEFT_OUT = {
     "ITEM_KEYS": {},
+    "TAKES": {},
     "HINT": "",
     "finish": lambda name, study: None,
     "plan_deliver": lambda plan, study, at: None,
@@ -72,9 +75,10 @@ def check_parts(name, study):
         # Outcomes that declare no kind fit all.
         default = own if part == "outcome" else None
         other = kind_of(part, chosen, default)
-        if other != own:
+        fit = {own, kind.TAKES.get(part, own)}
+        if other not in fit:
             fitting = [
-                word for word in components.registry(part) if kind_of(part, word, default) == own
+                word for word in components.registry(part) if kind_of(part, word, default) in fit
             ]
             raise CounterweightError(
                 f"studies.{name}.{where} is {chosen!r}, which is for "

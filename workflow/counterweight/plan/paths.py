@@ -1,8 +1,9 @@
 """Where the files of a plan stand, and how each table of measurements comes about."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from counterweight.plan import components
+from counterweight.plan import components, kinds
 
 
 @dataclass(frozen=True)
@@ -16,11 +17,14 @@ class StudyPaths:
         Prepared table of its data set.
     known : str or list
         What is known of a data set whose truth is known; an empty list for real data.
+    columns : str or list
+        Column report of a table of one's own; an empty list for other data sets.
     """
 
     folder: str
     table: str
     known: str | list
+    columns: str | list = ()
 
     @property
     def features(self):
@@ -78,8 +82,25 @@ class Paths:
 
     def prepared(self, dataset):
         """The typed table of a data set."""
-        folder = "prepared/generated" if self.source(dataset) == "generated" else "prepared"
+        folders = {"generated": "prepared/generated", "own": "prepared/own"}
+        folder = folders.get(self.source(dataset), "prepared")
         return f"{self.data}/{folder}/{dataset}.parquet"
+
+    def parts(self, dataset):
+        """Files of a table of one's own: itself, or those of its folder; none of a query."""
+        path = self.plan["datasets"][dataset].get("path")
+        if not path:
+            return []
+        folder = Path(path)
+        if not folder.is_dir():
+            return [path]
+        return [str(part) for part in sorted(folder.rglob("*")) if part.is_file()]
+
+    def columns(self, dataset):
+        """The column report of a table of one's own; an empty list for other data sets."""
+        if self.source(dataset) != "own":
+            return []
+        return f"{self.data}/prepared/own/{dataset}.columns.parquet"
 
     def known(self, dataset):
         """What is known of a data set whose truth is known; an empty list for real data."""
@@ -91,7 +112,12 @@ class Paths:
 
     def study(self, name):
         dataset = self.plan["studies"][name]["dataset"]
-        return StudyPaths(f"{self.results}/{name}", self.prepared(dataset), self.known(dataset))
+        return StudyPaths(
+            f"{self.results}/{name}",
+            self.prepared(dataset),
+            self.known(dataset),
+            self.columns(dataset),
+        )
 
     def log(self, *parts):
         return "/".join([self.results, "logs", *parts]) + ".log"
@@ -164,6 +190,10 @@ class Paths:
             if spec["reported"]:
                 measured = step("evaluate", method, at.metrics(method))
                 yield chain(method, trained[method] + [measured])
+        given = kinds.module_of(study).plan_deliver(self.plan, study, at)
+        if given and "metrics" in given.outputs:
+            delivered = step("deliver", "delivered", given.outputs["metrics"])
+            yield chain("delivered", labeled + [delivered | {"log": self.log("deliver", name)}])
 
     def _dataset_steps(self, dataset):
         """Steps from the source of a data set to its typed table."""

@@ -2,8 +2,8 @@
 
 Snakemake merges ``config.yaml`` with what ``--configfile`` and ``--config`` give. What comes out
 lists files of studies under ``studies_of``, and has studies, or changes to listed ones, under
-``studies`` (titles of their families under ``families``). `with_listed_studies` makes one config
-of it, which `counterweight.plan.config.resolve` checks.
+``studies`` (titles of their families under ``families``); or it has tables of one's own
+(`counterweight.plan.own`). `with_listed_studies` makes one config of it, which `counterweight.plan.config.resolve` checks.
 """
 
 import copy
@@ -15,6 +15,7 @@ import yaml
 
 from counterweight.errors import CounterweightError
 from counterweight.plan.mistakes import nearest
+from counterweight.plan.own import with_own_tables
 
 
 class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -69,7 +70,7 @@ def with_listed_studies(config, given, folder):
         For a file that is not there or holds something else, a study that is defined twice, or no
         study at all.
     """
-    config = dict(config)
+    config = with_own_tables(dict(config), given)
     entries = config.pop("studies_of", [])
     inline = config.get("studies", {})
     if not isinstance(inline, Mapping):

@@ -58,5 +58,9 @@ class Stages:
 
     def applied(self):
         """Study whose gift is applied to new rows; see `counterweight.plan.kinds.applied`."""
-        giving = [name for name in self.plan["studies"] if self.job("apply", name)]
+        giving = [
+            name
+            for name, study in self.plan["studies"].items()
+            if self.job("apply", name) and not study["score"]
+        ]
         return kinds.applied(self.plan, giving)

@@ -3,6 +3,7 @@
 SELECTORS = {
     "logistic": "counterweight.selection.logistic:LogisticSelector",
     "gradient_boosting": "counterweight.selection.gradient_boosting:GradientBoostingSelector",
+    "better_of_two": "counterweight.selection.better_of_two:BetterOfTwoSelector",
     "gaussian_mixture": "counterweight.selection.gaussian_mixture:GaussianMixtureSelector",
     "known": "counterweight.selection.known:KnownSelector",
     "split_tree": "counterweight.selection.proxies.split_tree:SplitTreeProxy",

@@ -1,0 +1,206 @@
+"""What a study of a table with blanks gives away: the method chosen, its band, its support."""
+
+import numpy as np
+
+from counterweight.evaluation.unseen.choice import better, keep_weights
+from counterweight.evaluation.unseen.quality import losses
+from counterweight.evaluation.unseen.tried import Tried
+from counterweight.files.seeds import generator
+from counterweight.files.tables import read_columns, read_models, read_table
+from counterweight.labeling.own.blanks import BlankData
+from counterweight.models.scores.saved import MODELS, SavedScores
+from counterweight.numerics.bands import CalibrationBand
+from counterweight.plan.components import configured
+from counterweight.weighting.diagnostics import effective_sample_size
+from counterweight.weighting.support import Support, overlap
+
+
+def chosen_method(tried, methods, asked=None):
+    """The method to give away, and why.
+
+    The first method without weights is kept unless another one without weights has a smaller
+    cross-validated loss, on rows weighted to the target, by a standard error or more. Weights are
+    then kept only if they make its loss smaller by as much.
+
+    Parameters
+    ----------
+    tried : Tried
+    methods : dict of str to dict
+        ``model``, ``weights`` (bool) and ``label``, in the order of ``tried.predictions``.
+    asked : str, optional
+        The method that the config names.
+
+    Returns
+    -------
+    name : str
+    why : list of str
+        Sentences.
+    """
+    names = list(methods)
+    if asked:
+        return asked, [f"{methods[asked]['label']} was asked for."]
+    kind = "binary" if tried.binary else "number"
+    loss = {
+        name: losses(tried.y, p, kind) for name, p in zip(names, tried.predictions, strict=True)
+    }
+    plain = [name for name in names if not methods[name]["weights"]] or names
+    best, why = plain[0], []
+    for name in plain[1:]:
+        comparison = better(loss[name], loss[best], tried.weight, tried.group)
+        why.append(comparison.sentence(methods[name]["label"], methods[best]["label"]))
+        if comparison.clear:
+            best = name
+    weighted = [
+        name
+        for name in names
+        if methods[name]["weights"] and methods[name]["model"] == methods[best]["model"]
+    ]
+    for name in weighted[:1]:
+        kept = keep_weights(loss[name], loss[best], tried.weight, tried.group)
+        why.append(kept.reason)
+        if kept.keep:
+            best = name
+    return best, why
+
+
+def rate_of_target(tried, prediction, estimates, design):
+    """Mean outcome of the target: mean estimate, put right by the weighted residuals.
+
+    Doubly robust: right where either the weights or the estimates are.
+
+    Parameters
+    ----------
+    tried : Tried
+    prediction : array (M,)
+        Out of fold, of the method given away.
+    estimates, design : array (T,)
+        Of the rows of the target, with their design weights.
+
+    Returns
+    -------
+    value, standard_error : float
+    """
+    weight = tried.weight / tried.weight.sum()
+    residual = tried.y - prediction
+    shift = float(weight @ residual)
+    mean = float(np.average(estimates, weights=design))
+    share = design / design.sum()
+    error = np.sqrt(
+        (weight**2 @ (residual - shift) ** 2) + (share**2 @ (estimates - mean) ** 2)
+    )
+    return mean + shift, float(error)
+
+
+def final_scores(job):
+    """The final model of a study, the scores of every row, and records of both.
+
+    Reads features, labels, weights, out-of-fold predictions and the models fitted on all labeled
+    rows; never what is hidden.
+
+    Returns
+    -------
+    saved : SavedScores
+    scores : pandas.DataFrame
+        In the order of the table.
+    records : list of dict
+    """
+    given, paths = job.given, job.input
+    data = BlankData.read(paths.features, paths.columns, paths.labels, given["max_levels"])
+    tried = Tried.read(paths.labels, paths.weights, paths.predictions)
+    methods, names = given["methods"], list(given["methods"])
+    name, why = chosen_method(tried, methods, given["chosen"])
+    for sentence in why:
+        job.log.info(sentence)
+    at, method = names.index(name), methods[name]
+    arrays = read_models(paths.models[at])[0, "general"]
+    model = MODELS[method["model"]].from_arrays(arrays)
+    kind = "binary" if data.binary else "number"
+    band = CalibrationBand(kind).fit(tried.y, tried.predictions[at], tried.weight)
+    weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
+    X = data.rows.dense()
+    support = Support().fit(
+        X[data.labeled],
+        weight,
+        rng=generator(given["seed"], given["stream"], 0, "support"),
+        onehot=_blocks(data.encoder),
+        names=data.rows.dense_names,
+    )
+    frame = read_table(paths.table)
+    _, _, words = configured("outcome", given["outcome"])(frame, data.types)
+    facts = {
+        "study": given["study"],
+        "outcome": given["outcome"]["options"]["column"],
+        "names": list(words),
+        "id": given["id"],
+        "types": data.encoder.types_,
+        "model": method["model"],
+        "method": method["label"],
+        "weighted": method["weights"],
+        "why": why,
+        "threshold": 0.5,
+    }
+    saved = SavedScores(facts, data.encoder, model, band, support, {})
+    scores = saved.scored(frame)
+    if given["id"]:
+        scores.insert(0, given["id"], frame[given["id"]].to_numpy())
+    else:
+        scores.insert(0, "row", data.row)
+    scores["labeled"] = data.labeled
+    return saved, scores, _records(data, tried, at, scores, weight, paths, given, job)
+
+
+def _blocks(encoder):
+    """Number of the category that a dense column belongs to, -1 for numbers."""
+    columns = {}
+    return np.array(
+        [
+            columns.setdefault(feature.column, len(columns)) if feature.kind == "level" else -1
+            for feature in encoder.features_
+        ]
+    )
+
+
+def _records(data, tried, at, scores, weight, paths, given, job):
+    target = ~data.labeled if given["target"] == "unlabeled" else data.labeled | True
+    target = target if target.any() else data.labeled | True
+    estimates = scores["estimate"].to_numpy()
+    rate, error = rate_of_target(
+        tried, tried.predictions[at], estimates[target], data.weight[target]
+    )
+    outside = ~scores["supported"].to_numpy()
+    rows = int(target.sum())
+    known = {
+        "outside": outside[~data.labeled].mean() if (~data.labeled).any() else 0.0,
+        "rows_outside": float(outside[~data.labeled].sum()),
+        "effective_rows": effective_sample_size(weight),
+        "design_effect": len(weight) / effective_sample_size(weight),
+    }
+    if paths.selection and not data.labeled.all():
+        p = read_columns(paths.selection[0])["p"]
+        known["no_overlap"] = overlap(p, data.labeled, data.weight)["below"]
+    records = [
+        {"metric": metric, "value": float(value), "rows": rows} for metric, value in known.items()
+    ]
+    records.append(
+        {
+            "metric": "target_rate" if data.binary else "target_mean",
+            "value": rate,
+            "standard_error": error,
+            "rows": rows,
+        }
+    )
+    records.append(
+        {"metric": "delivered", "part": list(given["methods"])[at], "value": 1.0, "rows": rows}
+    )
+    reasons = scores.loc[outside & ~data.labeled, "reason"].value_counts().head(5)
+    records += [
+        {"metric": "rows_outside_by", "part": str(reason), "value": float(count), "rows": rows}
+        for reason, count in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    job.log.info(
+        "%s is given away; %d of %d rows without an outcome resemble nobody with one",
+        list(given["methods"].values())[at]["label"],
+        int(known["rows_outside"]),
+        int((~data.labeled).sum()),
+    )
+    return [{"repeat": 0, "target": given["target"]} | record for record in records]

@@ -1,0 +1,370 @@
+"""Studies of a table of one's own with blank outcomes: an answer for every row, and for new ones.
+
+Protocol: see `counterweight.kinds`. Nobody knows the hidden outcomes, so methods are tried on
+labeled rows that they did not learn from, weighted to the rows that the answers are for. What is
+given away is fitted on all labeled rows.
+"""
+
+from counterweight.errors import CounterweightError
+from counterweight.plan import components
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.mistakes import nearest
+
+WORDS = "studies of outcomes with blanks"
+ASKS = "what the outcome would be where it is blank"
+ROLES = ("outcome",)
+KEYS = frozenset({"selection", "weighting", "deliver", "score"})
+#: Components of another kind that fit as well.
+TAKES = {"selector": "classification", "weighting": "classification"}
+ITEM_KEYS = {
+    "selection": {"calibration": "isotonic", "folds": 5},
+    "weighting": {"max_weight": 50.0},
+}
+PAGE = {
+    "table": "counterweight.reporting.pages.blanks:table",
+    "page": "counterweight.reporting.pages.blanks:PAGE",
+}
+_HERE = "counterweight.kinds.blanks"
+#: Rows without an outcome below which nothing is made up for.
+FEW = 25
+#: Metrics that a results table shows, as far as they are measured.
+COLUMNS = ("auc", "log_loss", "brier", "accuracy", "calibration_ratio", "mse", "mae", "r2")
+
+
+def own_study(entry):
+    """The study of a table of one's own; see `counterweight.plan.own`."""
+    outcome = entry["outcome"]
+    outcome = dict(outcome) if isinstance(outcome, dict) else {"column": outcome}
+    labeled = entry.get("labeled") or {}
+    target = "unlabeled" if entry.get("target") == "unlabeled" else "general"
+    lemma = {"general": "lemma1", "unlabeled": "lemma2"}[target]
+    return {
+        "roles": {"outcome": outcome, "labeled": labeled},
+        "features": {"recipe": "typed"},
+        "outcome": {"rule": "given"} | outcome,
+        "labeling": {"rule": "present"} | labeled,
+        "targets": [target],
+        "selection": [{"selector": "better_of_two"}],
+        "weighting": [{"weighting": lemma}],
+        "models": [
+            {"model": "linear"},
+            {"model": "linear", "weights": lemma},
+            {"model": "boosting"},
+            {"model": "boosting", "weights": lemma},
+        ],
+        "evaluation": {"protocol": "unseen"},
+        "figures": ["weights", "selection"],
+    }
+
+
+def complete(name, study, plan):
+    study |= {"repeats": 1, "test_share": 0.0, "columns": list(COLUMNS)}
+    if len(study["targets"]) > 1:
+        raise CounterweightError(
+            f"studies.{name}.targets names two populations: answers are for one, general or "
+            "unlabeled."
+        )
+
+
+def finish(name, study):
+    deliver = study.get("deliver")
+    methods = study["methods"]
+    if deliver and deliver["method"] not in methods:
+        raise CounterweightError(
+            f"studies.{name}.deliver.method is {deliver['method']!r}, which is none of its methods"
+            f"{nearest(deliver['method'], methods) or '.'} Methods: {', '.join(methods)}."
+        )
+
+
+def _rows(study, at):
+    """Files that hold the rows, and what is told of their encoding."""
+    inputs = {"features": at.features, "columns": at.columns, "labels": at.labels}
+    return inputs, {"max_levels": study["features"]["options"]["max_levels"]}
+
+
+def _target_weights(study, at):
+    """Weights to the target population, or [] where the study has none."""
+    return next((at.weights(name) for name in study["weightings"]), [])
+
+
+def plan_label(plan, study, at):
+    parts, uses = labeling_of(study)
+    given = {"roles": plan["datasets"][study["dataset"]].get("roles", {})}
+    uses = tuple(pair for pair in uses if pair[0] != "features")
+    inputs = {"table": at.table, "columns": at.columns}
+    return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
+
+
+def label(job):
+    from counterweight.files.seeds import generator
+    from counterweight.files.tables import read_table, write_table
+    from counterweight.labeling.own.blanks import LABELS, describe_blanks, label_blanks
+    from counterweight.labeling.own.prepare import features_of, types_of
+
+    given = job.given
+    columns = read_table(job.input.columns)
+    features, labels, truth, binary, names = label_blanks(
+        read_table(job.input.table),
+        types_of(columns),
+        features_of(columns),
+        components.configured("outcome", given["outcome"]),
+        components.configured("labeling", given["labeling"]),
+        given["roles"],
+        generator(given["seed"], given["stream"], 0, "folds"),
+    )
+    write_table(job.output.features, features)
+    write_table(job.output.labels, labels, LABELS)
+    write_table(job.output.truth, truth)
+    records = describe_blanks(labels, truth, binary)
+    sizes = {record["metric"]: record["value"] for record in records}
+    job.log.info(
+        "%d rows with an outcome, %d without", sizes["rows_labeled"], sizes["rows_unlabeled"]
+    )
+    return records
+
+
+def plan_select(plan, study, selector, at):
+    spec = study["selectors"][selector]
+    inputs, told = _rows(study, at)
+    uses = (("selector", spec["selector"]),)
+    return Job(f"{_HERE}:select", inputs, told | {"selector": spec} | draws(plan, study), uses)
+
+
+def select(job):
+    import numpy as np
+
+    from counterweight.files import tables
+    from counterweight.files.seeds import generator
+    from counterweight.labeling.own.blanks import BlankData
+    from counterweight.selection.crossfit import describe_selection, selection_probabilities
+
+    given, spec = job.given, job.given["selector"]
+    data = BlankData.read(
+        job.input.features, job.input.columns, job.input.labels, given["max_levels"]
+    )
+    n = len(data.row)
+    p, fit, records = np.full(n, data.labeled.mean()), {}, []
+    if (~data.labeled).sum() < FEW:
+        job.log.info(
+            "%d rows without an outcome are too few to tell how they differ: nothing is weighted",
+            (~data.labeled).sum(),
+        )
+    else:
+        X = data.rows.dense()
+        p, _, share, converged = selection_probabilities(
+            components.load("selector", spec["selector"])(**spec["options"]),
+            X,
+            data.labeled.astype(int),
+            X[:1],
+            generator(given["seed"], given["stream"], 0, "selection"),
+            calibration=spec["calibration"],
+            n_folds=spec["folds"],
+        )
+        fit = {"converged": float(converged), "isotonic_share": share}
+        records = describe_selection(p, data.labeled.astype(int), np.ones(n))
+    ids = {"repeat": np.zeros(n, "int16"), "row": data.row}
+    role = np.where(data.labeled, "labeled", "unlabeled")
+    tables.write_table(job.output.table, ids | {"role": role, "p": p})
+    model = tables.model_table(fit or {"converged": 1.0}, 0, "")
+    tables.write_table(job.output.model, model, tables.MODEL)
+    return records + [{"metric": metric, "value": value} for metric, value in fit.items()]
+
+
+def plan_weigh(plan, study, weighting, at):
+    spec = study["weightings"][weighting]
+    inputs, told = _rows(study, at)
+    inputs["selection"] = at.selection(spec["selector"])
+    uses = (("weighting", spec["weighting"]),)
+    return Job(f"{_HERE}:weigh", inputs, told | {"weighting": spec}, uses)
+
+
+def weigh(job):
+    import numpy as np
+
+    from counterweight.files.tables import read_columns, write_table
+    from counterweight.labeling.own.blanks import BlankData
+    from counterweight.weighting.diagnostics import cap_weights, describe_weights
+
+    spec = job.given["weighting"]
+    weights_of = components.load("weighting", spec["weighting"])
+    data = BlankData.read(
+        job.input.features, job.input.columns, job.input.labels, job.given["max_levels"]
+    )
+    labeled, design = data.labeled, data.weight[data.labeled]
+    raw = weights = np.ones(labeled.sum())
+    capped = 0
+    if (~labeled).sum() >= FEW:
+        # Where isotonic steps reach 0, the weight is at the cap.
+        p = np.clip(read_columns(job.input.selection)["p"][labeled], 1e-9, 1.0)
+        raw = weights_of(p, float(labeled.mean()), **spec["options"])
+        weights, capped = cap_weights(raw, spec["max_weight"])
+    # To mean 1 together with the design: what a model penalises does not depend on their scale.
+    final = weights * design
+    final = final / final.mean()
+    job.log.info("%d of %d rows at the cap", capped, len(weights))
+    ids = {"repeat": np.zeros(labeled.sum(), "int16"), "row": data.row[labeled]}
+    write_table(job.output.table, ids | {"weight": final})
+    target = ~labeled if spec["target"] == "unlabeled" and not labeled.all() else labeled | True
+    X = data.rows.dense()
+    described = describe_weights(
+        raw, final, X[labeled], X[target], data.rows.dense_names, capped
+    )
+    return [{"repeat": 0, "target": spec["target"]} | record for record in described]
+
+
+def plan_train(plan, study, method, at):
+    spec = study["methods"][method]
+    inputs, told = _rows(study, at)
+    inputs["weights"] = at.weights(spec["weights"]) if spec["weights"] else []
+    given = told | {"method": {key: spec[key] for key in ("model", "options")}}
+    return Job(f"{_HERE}:train", inputs, given | draws(plan, study), (("model", spec["model"]),))
+
+
+def train(job):
+    """Fits for each fold, whose predictions are of the rows left out, and one on all labeled."""
+    import numpy as np
+
+    from counterweight.files.seeds import generator
+    from counterweight.files.tables import MODEL, model_table, read_columns, write_table
+    from counterweight.labeling.own.blanks import BlankData
+
+    given, method = job.given, job.given["method"]
+    data = BlankData.read(
+        job.input.features, job.input.columns, job.input.labels, given["max_levels"]
+    )
+    weight = data.weight.copy()
+    if job.input.weights:
+        weight[data.labeled] = read_columns(job.input.weights)["weight"]
+    component = components.load("model", method["model"])
+
+    def fitted(where, purpose):
+        rng = generator(given["seed"], given["stream"], 0, purpose)
+        return component(**method["options"]).fit(
+            data.rows.take(where), data.y[where], weight[where], binary=data.binary, rng=rng
+        )
+
+    rows, predictions, fold = [], [], []
+    for number, (learned, tried) in enumerate(data.parts()):
+        if data.binary and len(np.unique(data.y[learned])) < 2:
+            raise CounterweightError(
+                f"The rows that fold {number} learns from have one outcome only: leave group or "
+                "time out, or give a table with more outcomes."
+            )
+        model = fitted(learned, f"fold {number}")
+        predictions.append(model.predict(data.rows.take(tried)))
+        rows.append(data.row[tried])
+        fold.append(np.full(len(tried), number, "int16"))
+    model = fitted(np.flatnonzero(data.labeled), "all")
+    job.log.info("fitted on %d rows", data.labeled.sum())
+    row = np.concatenate(rows)
+    order = np.argsort(row, kind="stable")
+    write_table(
+        job.output.predictions,
+        {
+            "repeat": np.zeros(len(row), "int16"),
+            "row": row[order],
+            "fold": np.concatenate(fold)[order],
+            "p": np.concatenate(predictions)[order],
+        },
+    )
+    write_table(job.output.model, model_table(model.to_arrays(), 0, "general"), MODEL)
+
+
+def plan_evaluate(plan, study, method, at):
+    parts, uses = protocol_of(study)
+    inputs = {
+        "predictions": at.predictions(method),
+        "labels": at.labels,
+        "weights": _target_weights(study, at),
+    }
+    given = {"target": study["targets"][0]}
+    return Job(f"{_HERE}:evaluate", inputs, parts | given, uses)
+
+
+def evaluate(job):
+    from counterweight.evaluation.unseen.tried import Tried
+
+    tried = Tried.read(job.input.labels, job.input.weights, [job.input.predictions])
+    return components.configured("protocol", job.given["protocol"])(
+        tried.y,
+        tried.predictions[0],
+        tried.weight,
+        tried.design,
+        binary=tried.binary,
+        target=job.given["target"],
+        group=tried.group,
+    )
+
+
+def plan_deliver(plan, study, at):
+    methods = {
+        name: {"model": spec["model"], "weights": bool(spec["weights"]), "label": spec["label"]}
+        for name, spec in study["methods"].items()
+        if spec["reported"]
+    }
+    inputs, told = _rows(study, at)
+    inputs |= {
+        "table": at.table,
+        "selection": [at.selection(selector) for selector in study["selectors"]],
+        "weights": _target_weights(study, at),
+        "predictions": [at.predictions(method) for method in methods],
+        "models": [at.model(method) for method in methods],
+    }
+    parts, uses = labeling_of(study)
+    given = told | {
+        "study": study["id"],
+        "methods": methods,
+        "chosen": (study.get("deliver") or {}).get("method"),
+        "target": study["targets"][0],
+        "id": plan["datasets"][study["dataset"]].get("roles", {}).get("id"),
+        "outcome": parts["outcome"],
+    }
+    outputs = {
+        "model": f"{at.folder}/model.parquet",
+        "scores": f"{at.folder}/scores.parquet",
+        "csv": f"{at.folder}/scores.csv",
+        "metrics": at.metrics("delivered"),
+    }
+    uses = tuple(pair for pair in uses if pair[0] == "outcome")
+    return Job(f"{_HERE}:deliver", inputs, given | draws(plan, study), uses, outputs)
+
+
+def deliver(job):
+    from counterweight.evaluation.unseen.deliver import final_scores
+    from counterweight.files.gifts import write_gift
+    from counterweight.files.tables import metrics_table, write_table
+    from counterweight.models.scores.tables import write_scores
+
+    saved, scores, records = final_scores(job)
+    write_gift(job.output.model, *saved.to_gift())
+    write_scores(job.output.scores, job.output.csv, scores)
+    write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
+
+
+def plan_apply(plan, study, at):
+    if not study["score"]:
+        return None
+    inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
+    outputs = {
+        "scores": f"{at.folder}/new_scores.parquet",
+        "csv": f"{at.folder}/new_scores.csv",
+    }
+    dataset = plan["datasets"][study["dataset"]]
+    given = {"study": study["id"], "reading": dataset.get("reading", {})}
+    return Job(f"{_HERE}:apply", inputs, given, (), outputs)
+
+
+def apply(job):
+    from counterweight.models.scores.tables import score_file
+
+    score_file(
+        job.input.model,
+        str(job.input.score),
+        job.output.scores,
+        job.output.csv,
+        job.given["reading"],
+    )
+
+
+def shown(study):
+    return {"delivered": {"method": (study.get("deliver") or {}).get("method")}}

@@ -1,0 +1,272 @@
+"""Tables with blank outcomes: who is labeled, folds, and what later stages see of them."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.files.tables import read_columns, read_table
+from counterweight.labeling.own.prepare import types_of
+from counterweight.labeling.columns import require
+from counterweight.labeling.features.mixed import MixedEncoder
+
+LABELS = (
+    ("repeat", "int16"),
+    ("row", "int32"),
+    ("role", "string"),
+    ("selected", "int8"),
+    ("y", "float64"),
+    ("weight", "float64"),
+    ("fold", "int16"),
+    ("group", "int32"),
+)
+FOLDS = 5
+#: Least labeled rows, and least of each class, to learn from.
+LEAST_ROWS, LEAST_OF_CLASS = 20, 5
+
+
+def label_blanks(frame, types, features, outcome, rule, roles, rng):
+    """Who is labeled, what is seen and what is hidden.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows, with ``row``.
+    types : mapping of str to str
+    features : sequence of str
+        Columns that are features.
+    outcome : callable
+        ``outcome(frame, types) -> values, binary, names``.
+    rule : callable
+        ``rule(frame, types, values) -> bool (n,)``.
+    roles : mapping of str to str
+        Columns by role, of which ``weight``, ``time`` and ``group`` count here.
+    rng : numpy.random.Generator
+        Draws the folds.
+
+    Returns
+    -------
+    columns, labels, truth : dict of str to array
+        Feature columns as they are; labels in the layout `LABELS` (``y`` is NaN unless labeled,
+        ``fold`` -1 for rows that are learned from only, in all folds); outcomes that are known
+        and hidden.
+    binary : bool
+    names : tuple of str
+
+    Raises
+    ------
+    CounterweightError
+        When too few rows are labeled, or of one class only; for weights that are none.
+    """
+    values, binary, names = outcome(frame, types)
+    if not features:
+        raise CounterweightError(
+            "No column is left as a feature: see the column report; insist on columns by "
+            "columns.keep, or give a table with more of them."
+        )
+    labeled = rule(frame, types, values)
+    _check_labeled(values[labeled], binary, names)
+    n = len(frame)
+    group = _codes(frame, roles.get("group"))
+    weight = _weights(frame, roles.get("weight"))
+    fold = np.full(n, -1, "int16")
+    fold[labeled] = folds(values[labeled], binary, _time(frame, roles, labeled), group[labeled], rng)
+    ids = {"repeat": np.zeros(n, "int16"), "row": frame["row"].to_numpy("int32")}
+    labels = ids | {
+        "role": np.where(labeled, "labeled", "unlabeled"),
+        "selected": labeled.astype("int8"),
+        "y": np.where(labeled, values, np.nan),
+        "weight": weight,
+        "fold": fold,
+        "group": group,
+    }
+    hidden = ~labeled & ~np.isnan(values)
+    truth = {name: column[hidden] for name, column in ids.items()} | {"y": values[hidden]}
+    return frame[["row", *features]], labels, truth, binary, names
+
+
+def _check_labeled(values, binary, names):
+    if len(values) < LEAST_ROWS:
+        raise CounterweightError(
+            f"Only {len(values)} rows are labeled, and {LEAST_ROWS} are needed at least: loosen "
+            "labeled.where, or give a table with more outcomes."
+        )
+    if binary:
+        ones = int(values.sum())
+        few = min(ones, len(values) - ones)
+        if few < LEAST_OF_CLASS:
+            raise CounterweightError(
+                f"Of the {len(values)} labeled rows {ones} are {names[1]!r} and "
+                f"{len(values) - ones} are {names[0]!r}: {LEAST_OF_CLASS} of each are needed to "
+                "learn what tells them apart."
+            )
+    elif np.ptp(values) == 0:
+        raise CounterweightError(
+            f"The outcome is {values[0]:g} in all {len(values)} labeled rows: there is nothing to "
+            "learn."
+        )
+
+
+def _codes(frame, column):
+    """Number of each row's group; -1 without groups, and a number of its own where missing."""
+    import pandas as pd
+
+    if column is None:
+        return np.full(len(frame), -1, "int32")
+    require(frame, [column], "role group")
+    codes = pd.factorize(frame[column], sort=True)[0].astype("int32")
+    missing = codes < 0
+    codes[missing] = codes.max() + 1 + np.arange(missing.sum())
+    return codes
+
+
+def _weights(frame, column):
+    if column is None:
+        return np.ones(len(frame))
+    require(frame, [column], "role weight")
+    if frame[column].dtype == object or str(frame[column].dtype) == "str":
+        raise CounterweightError(f"The weight {column!r} holds text: give a column of numbers.")
+    weight = frame[column].to_numpy(dtype=float, na_value=np.nan)
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    if wrong.any() or not weight.any():
+        first = int(np.argmax(wrong))
+        raise CounterweightError(
+            f"The weight {column!r} is missing, negative or not finite in {int(wrong.sum())} rows "
+            f"(first: row {first}), or 0 in all: weights are numbers from 0 up."
+        )
+    return weight
+
+
+def _time(frame, roles, labeled):
+    column = roles.get("time")
+    if column is None:
+        return None
+    require(frame, [column], "role time")
+    try:
+        time = frame[column].to_numpy(dtype=float, na_value=np.nan)[labeled]
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(
+            f"The time {column!r} holds text that is no date: name its format under columns.dates."
+        ) from error
+    if np.isnan(time).any():
+        raise CounterweightError(
+            f"The time {column!r} is missing in {int(np.isnan(time).sum())} labeled rows: fill it, "
+            "or leave time out."
+        )
+    return time
+
+
+def folds(y, binary, time, group, rng, count=FOLDS):
+    """Fold of each labeled row, (M,).
+
+    By time: blocks of about equal size in order, the first of which (-1) is only learned from.
+    By group: whole groups. Else at random, classes (or thirds of a number) alike in all.
+    """
+    n = len(y)
+    if time is not None:
+        rank = np.searchsorted(np.sort(time), time)
+        fold = (rank * (count + 1)) // n
+        if len(np.unique(fold)) < 3:
+            raise CounterweightError(
+                "The time has too few different values to try methods on later rows: leave time "
+                "out, or give dates that differ."
+            )
+        return fold.astype("int16") - 1
+    if (group >= 0).all():
+        names, sizes = np.unique(group, return_counts=True)
+        if len(names) < count:
+            raise CounterweightError(
+                f"There are {len(names)} groups among the labeled rows, and {count} are needed to "
+                "try methods on other groups than they learned from: leave group out."
+            )
+        # Large groups first, each to the smallest fold so far, ties in the order of a draw.
+        order = np.lexsort((rng.permutation(len(names)), -sizes))
+        of_group, filled = np.empty(len(names), "int16"), np.zeros(count)
+        for at in order:
+            of_group[at] = int(filled.argmin())
+            filled[of_group[at]] += sizes[at]
+        return of_group[np.searchsorted(names, group)]
+    part = y if binary else np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
+    order = np.lexsort((rng.permutation(n), part))
+    fold = np.empty(n, "int16")
+    fold[order] = np.arange(n) % count
+    return fold
+
+
+class BlankData:
+    """What the stages after labeling see of a table with blanks.
+
+    Attributes
+    ----------
+    encoder : MixedEncoder
+        Fitted on all rows; it uses no outcome.
+    rows : counterweight.labeling.features.mixed.Encoded
+        All n rows.
+    row, y, weight, fold, group : array (n,)
+    labeled : array of bool (n,)
+    binary : bool
+    """
+
+    def __init__(self, frame, types, labels, max_levels):
+        names = [name for name in frame.columns if name != "row"]
+        self.encoder = MixedEncoder(max_levels=max_levels).fit(frame, names, types)
+        self.rows = self.encoder.encode(frame)
+        self.types = dict(types)
+        self.row, self.y, self.weight = labels["row"], labels["y"], labels["weight"]
+        self.fold, self.group = labels["fold"], labels["group"]
+        self.labeled = labels["selected"] == 1
+        seen = self.y[self.labeled]
+        self.binary = bool(np.isin(seen, (0.0, 1.0)).all())
+
+    @classmethod
+    def read(cls, features, columns, labels, max_levels=50):
+        """From Parquet files: of the features, of the column report and of the labels."""
+        return cls(
+            read_table(features),
+            types_of(read_table(columns)),
+            read_columns(labels),
+            max_levels,
+        )
+
+    @property
+    def groups(self):
+        """Group of each labeled row, or None where the table has none."""
+        group = self.group[self.labeled]
+        return group if len(group) and group.min() >= 0 else None
+
+    def parts(self):
+        """Labeled rows to learn from and to be tried on, fold by fold: pairs of positions."""
+        fold, where = self.fold[self.labeled], np.flatnonzero(self.labeled)
+        ordered = (fold < 0).any()  # by time: only earlier rows are learned from
+        for number in np.unique(fold[fold >= 0]):
+            learned = fold < number if ordered else fold != number
+            yield where[learned], where[fold == number]
+
+
+def describe_blanks(labels, truth, binary):
+    """Sizes and means of a table with blanks, as metric records."""
+    labeled = labels["selected"] == 1
+    sizes = {
+        "rows_all": len(labeled),
+        "rows_labeled": labeled.sum(),
+        "rows_unlabeled": (~labeled).sum(),
+        "rows_hidden": len(truth["row"]),
+    }
+    records = [
+        {"metric": metric, "value": float(value), "rows": len(labeled)}
+        for metric, value in sizes.items()
+    ]
+    y, weight = labels["y"][labeled], labels["weight"][labeled]
+    mean = float(np.average(y, weights=weight))
+    error = float(np.sqrt(((weight * (y - mean)) ** 2).sum()) / weight.sum())
+    records.append(
+        {
+            "metric": "positive_share" if binary else "outcome_mean",
+            "part": "labeled",
+            "target": "general",
+            "value": mean,
+            "standard_error": error,
+            "rows": int(labeled.sum()),
+        }
+    )
+    return records
+
+

@@ -1,0 +1,73 @@
+"""Stage prepare of a table of one's own: read, typed, and what becomes of each column."""
+
+import numpy as np
+
+from counterweight.files.tables import replacing, write_table
+from counterweight.labeling.own.column_report import column_report, report_lines, report_table
+from counterweight.labeling.outcomes.given import given as outcome_of
+from counterweight.labeling.rules.present import present
+
+
+def prepare(job):
+    """Read a table, decide what its columns are, and write both down.
+
+    The job is told ``path`` or ``query``, ``reading``, ``columns`` and ``roles``. Of roles, those
+    that are a column or a list of columns are passed on; ``outcome`` may have ``positive`` and
+    ``kind``, ``labeled`` has ``where``.
+    """
+    import pandas as pd
+
+    from counterweight.datasets.own_table import read_own
+
+    told = job.given
+    table = read_own(told)
+    frame, types = table.frame, table.types
+    job.log.info("%d rows, %d columns", len(frame), frame.shape[1] - 1)
+    roles, outcome, labeled = columns_by_role(told["roles"]), None, None
+    if "outcome" in roles:
+        spec = told["roles"]["outcome"]
+        spec = spec if isinstance(spec, dict) else {"column": spec}
+        outcome, _, _ = outcome_of(frame, types, **spec)
+        labeled = present(frame, types, outcome, **(told["roles"].get("labeled") or {}))
+        outcome = np.where(labeled, outcome, np.nan)
+    report = column_report(
+        frame,
+        types,
+        table.made,
+        roles,
+        labeled=labeled,
+        outcome=outcome,
+        keep=told["columns"].get("keep", ()),
+    )
+    for line in report_lines(report):
+        job.log.info(line)
+    columns = report_table(report)
+    write_table(job.output.table, frame)
+    write_table(job.output.columns, columns)
+    with replacing(job.output.csv) as path:
+        pd.DataFrame(columns).to_csv(path, index=False)
+
+
+def columns_by_role(roles):
+    """Column or columns of each role, without what else is said of it."""
+    columns = {}
+    for role, told in roles.items():
+        if role == "labeled":
+            columns[role] = [*(told or {}).get("where", {})]
+        elif isinstance(told, dict):
+            columns[role] = told["column"]
+        else:
+            columns[role] = told
+    return {role: column for role, column in columns.items() if column}
+
+
+def types_of(columns):
+    """Type of each column, by a column report as it was read back."""
+    return dict(zip(columns["column"], columns["type"], strict=True))
+
+
+def features_of(columns):
+    """Columns that are features, by a column report as it was read back."""
+    return [
+        name for name, use in zip(columns["column"], columns["use"], strict=True) if use == "feature"
+    ]

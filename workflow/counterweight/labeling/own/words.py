@@ -1,0 +1,67 @@
+"""Values as people write them in a config, found in typed columns."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.columns import require
+
+TRUE = ("true", "yes", "y", "t", "1")
+FALSE = ("false", "no", "n", "f", "0")
+
+
+def holds(frame, types, column, value):
+    """Rows whose column has a value.
+
+    A config may say yes of a column that was read as 1 and 0, or of one whose text is "Yes".
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    types : mapping of str to str
+    column : str
+    value : str, bool, number or list of these
+        A list holds where any of them does.
+
+    Returns
+    -------
+    numpy.ndarray of bool (n,)
+        False where the value is missing.
+
+    Raises
+    ------
+    CounterweightError
+        When there is no such column, or no row has the value.
+    """
+    require(frame, [column], "config's condition on a column")
+    wanted = value if isinstance(value, list) else [value]
+    values = frame[column]
+    if types.get(column) == "text":
+        words = {str(one).strip() for one in wanted} | {
+            word
+            for one in wanted
+            if isinstance(one, bool)
+            for spelled in (TRUE if one else FALSE)
+            for word in (spelled, spelled.capitalize(), spelled.upper())
+        }
+        found = values.isin(words).to_numpy(bool)
+    else:
+        numbers = [_number(one) for one in wanted]
+        found = np.isin(values.to_numpy(dtype=float, na_value=np.nan), numbers)
+    if not found.any():
+        seen = listed(sorted(values.dropna().astype(str).unique())[:20], 8)
+        raise CounterweightError(
+            f"No row has {value!r} in the column {column!r}, whose values are {seen}: correct the "
+            "value in the config."
+        )
+    return found
+
+
+def _number(value):
+    """A value of a config as the number that a typed column has for it; NaN for none."""
+    word = str(value).strip().lower()
+    if word in TRUE or word in FALSE:
+        return float(word in TRUE)
+    try:
+        return float(word)
+    except ValueError:
+        return np.nan

@@ -1,0 +1,38 @@
+"""Labeled are the rows whose outcome is there: a table with blanks, as people have them."""
+
+import numpy as np
+
+from counterweight.labeling.own.words import holds
+
+#: Studies with this labeling rule are about outcomes of which some are blank.
+KIND = "blanks"
+OPTIONS = {
+    "where": {
+        "type": "object",
+        "default": {},
+        "description": "Columns with the value that labeled rows have; {} for every row whose "
+        "outcome is there.",
+    },
+}
+LABEL = "the outcome is seen where it is not blank"
+
+
+def present(frame, types, outcome, *, where=()):
+    """Rows whose outcome is there, and for which the conditions hold.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows.
+    types : mapping of str to str
+        Type of each column.
+    outcome : array (n,)
+        NaN where it is blank.
+    where : mapping of str to value
+
+    Returns
+    -------
+    numpy.ndarray of bool
+    """
+    conditions = [holds(frame, types, column, value) for column, value in dict(where).items()]
+    return np.logical_and.reduce([~np.isnan(outcome), *conditions])

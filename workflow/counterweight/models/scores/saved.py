@@ -1,0 +1,179 @@
+"""The final model of a table with blanks: fitted on all labeled rows, saved, used on new rows."""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.bands import CalibrationBand
+from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.models.scores.boosting import BoostedScore
+from counterweight.models.scores.linear import LinearScore
+from counterweight.weighting.support import Support
+
+log = logging.getLogger("counterweight")
+
+#: Classes of models by the name that a saved file has.
+MODELS = {"linear": LinearScore, "boosting": BoostedScore}
+#: Rows that are scored at a time.
+BATCH = 100_000
+
+
+@dataclass
+class SavedScores:
+    """Estimates of an outcome for rows of a table, with how far to trust each.
+
+    Attributes
+    ----------
+    facts : dict
+        ``study``, ``outcome`` (column), ``names`` (what 0 and 1 stand for; empty of a number),
+        ``id`` (column or None), ``types`` of the columns that a row must have, ``model``,
+        ``method``, ``weighted``, ``why`` (why this method), ``threshold``.
+    encoder : MixedEncoder
+    model : object
+        With ``predict(rows)``.
+    band : CalibrationBand
+    support : Support
+    versions : dict
+        Of the libraries that it was fitted with; empty before it is saved.
+    """
+
+    facts: dict
+    encoder: MixedEncoder
+    model: object
+    band: CalibrationBand
+    support: Support
+    versions: dict
+
+    @property
+    def binary(self):
+        """Whether the outcome is one of two classes."""
+        return bool(self.facts["names"])
+
+    def scores(self, frame, reasons=True):
+        """Estimate, interval, support and decision of each row.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            With the columns that the model was fitted on (``facts["types"]``), read as text or
+            typed; others are passed over.
+        reasons : bool
+            Whether to say why a row is outside of what is known.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``estimate`` (the chance of 1, or the expected number), ``low`` and ``high`` (95 %:
+            of the share of 1 among rows with such a score, or of a new person's number),
+            ``supported`` (whether labeled rows resemble it), ``reason`` (why not), and for
+            classes ``decision``; first the id, where the table has one.
+
+        Raises
+        ------
+        CounterweightError
+            When a column is missing or holds something else than in the fit.
+        """
+        from counterweight.datasets.own_table import typed_like
+
+        typed = typed_like("The table", frame, self.facts["types"], needed=[*self.facts["types"]])
+        made = self.scored(typed, reasons)
+        if self.facts["id"] in frame:
+            made.insert(0, self.facts["id"], frame[self.facts["id"]].to_numpy())
+        return made
+
+    def scored(self, typed, reasons=True):
+        """As `scores`, of rows that are typed already."""
+        import pandas as pd
+
+        parts = []
+        for start in range(0, max(len(typed), 1), BATCH):
+            rows = self.encoder.encode(typed.iloc[start : start + BATCH])
+            estimate = self.model.predict(rows)
+            low, high = self.band.interval(estimate)
+            X = rows.dense()
+            columns = {"estimate": estimate, "low": low, "high": high}
+            if reasons:
+                reason = self.support.reason(X)
+                columns |= {"supported": reason == "", "reason": reason.astype(str)}
+            else:
+                columns["supported"] = ~self.support.outside(X)
+            if self.binary:
+                names = np.asarray(self.facts["names"], object)
+                columns["decision"] = names[(estimate >= self.facts["threshold"]).astype(int)]
+            parts.append(pd.DataFrame(columns))
+        return pd.concat(parts, ignore_index=True)
+
+    def predict_proba(self, frame):
+        """Chances of both classes, (n, 2), as scikit-learn gives them.
+
+        Raises
+        ------
+        CounterweightError
+            When the outcome is a number, or as `scores`.
+        """
+        if not self.binary:
+            raise CounterweightError(
+                f"The outcome {self.facts['outcome']!r} is a number, so there are no chances of "
+                "classes: use predict."
+            )
+        p = self.scores(frame, reasons=False)["estimate"].to_numpy()
+        return np.column_stack([1 - p, p])
+
+    def predict(self, frame):
+        """The expected number, or the class that is decided for, (n,)."""
+        made = self.scores(frame, reasons=False)
+        return made["decision" if self.binary else "estimate"].to_numpy()
+
+    def drift(self, facts):
+        """Sentences on how new rows differ from those of the fit.
+
+        Parameters
+        ----------
+        facts
+            From ``encoder.describe_new(frame)``.
+        """
+        from counterweight.labeling.features.drift import drift_sentences
+
+        return drift_sentences(facts)
+
+    def to_gift(self):
+        """Kind, facts and arrays for `counterweight.files.gifts.write_gift`."""
+        facts, arrays = dict(self.facts), {}
+        for part, columns in (
+            ("encoder", self.encoder.to_table()),
+            ("model", self.model.to_arrays()),
+            ("band", self.band.to_arrays()),
+            ("support", self.support.to_arrays()),
+        ):
+            texts = {}
+            for name, values in columns.items():
+                values = np.asarray(values)
+                if values.dtype.kind in "OUS":
+                    texts[name] = values.tolist()
+                else:
+                    arrays[f"{part}.{name}"] = values
+            facts[f"texts of the {part}"] = texts
+        return "scores", facts, arrays
+
+    @classmethod
+    def from_gift(cls, gift):
+        """The model that `to_gift` gave."""
+        facts = {name: fact for name, fact in gift.facts.items() if not name.startswith("texts of")}
+        parts = {}
+        for part in ("encoder", "model", "band", "support"):
+            texts = gift.facts[f"texts of the {part}"]
+            parts[part] = {name: np.asarray(words, object) for name, words in texts.items()} | {
+                name.partition(".")[2]: values
+                for name, values in gift.arrays.items()
+                if name.startswith(f"{part}.")
+            }
+        return cls(
+            facts,
+            MixedEncoder.from_table(parts["encoder"]),
+            MODELS[facts["model"]].from_arrays(parts["model"]),
+            CalibrationBand.from_arrays(parts["band"]),
+            Support.from_arrays(parts["support"]),
+            gift.versions,
+        )

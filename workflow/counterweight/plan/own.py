@@ -1,0 +1,138 @@
+"""Tables of one's own: ten lines of config become a data set and a study.
+
+A config that is given with ``table``, or with several under ``tables`` by name, is about these
+tables and nothing else. What is said of the columns decides the kind of study: each kind names the
+keys that ask for it (``ROLES``) and makes the study (``own_study``).
+"""
+
+import re
+from pathlib import Path
+
+import yaml
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.plan import components
+from counterweight.plan.mistakes import told
+
+SCHEMA = components.schema_path("own.schema.yaml")
+#: Keys that go to the data set; those that name columns are its roles.
+SOURCE = ("reading", "columns")
+ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
+
+
+def own_keys():
+    """Keys of a table of one's own, with their schema."""
+    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+
+
+def with_own_tables(config, given):
+    """A config whose own tables are data sets and studies; the same config where it has none.
+
+    Parameters
+    ----------
+    config : dict
+        As Snakemake merged it.
+    given : mapping
+        What was given on the command line alone.
+
+    Returns
+    -------
+    dict
+        Where tables are given, only their studies are run.
+
+    Raises
+    ------
+    CounterweightError
+        One line for each mistake.
+    """
+    if not {"table", "tables"} & config.keys():
+        return config
+    full = own_keys()
+    several = config.get("tables", {})
+    if not isinstance(several, dict) or ("tables" in config and not several):
+        raise CounterweightError(
+            "tables must be a mapping of names to tables, each with the key table and what its "
+            "columns are."
+        )
+    entries = {str(name): entry for name, entry in several.items()}
+    own = {key: config[key] for key in full["properties"] if key in config}
+    if "table" in config:
+        entries[own.get("name") or _name_of(own["table"])] = own
+    elif own:
+        raise CounterweightError(
+            f"{listed(own)} stands beside tables: put it under one of the tables, "
+            f"{listed(entries)}."
+        )
+    rest = {key: value for key, value in config.items() if key not in (*own, "tables")}
+    studies, datasets = {}, {}
+    for name, entry in entries.items():
+        where = f"tables.{name}" if name in several else ""
+        _check(name, entry, full, where)
+        datasets[name], studies[name] = _made(name, entry, where)
+    return rest | {
+        "studies_of": [],
+        "studies": studies,
+        "datasets": dict(rest.get("datasets") or {}) | datasets,
+        "only": list(studies),
+    }
+
+
+def _name_of(table):
+    """A name for a study from that of its table."""
+    stem = Path(table).name.split(".")[0] if isinstance(table, str) else "query"
+    name = re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_")
+    return name if re.match(r"[a-z]", name) else f"table_{name}".rstrip("_")
+
+
+def _check(name, entry, full, where):
+    from jsonschema import Draft202012Validator
+
+    if not re.fullmatch("[a-z][a-z0-9_]*", name):
+        raise CounterweightError(
+            f"A table is called {name!r}: begin with a small letter, and use small letters, "
+            "figures and _ only."
+        )
+    if name in components.registry("dataset"):
+        raise CounterweightError(
+            f"The table is called {name!r}, and so is a data set of the library: set name to "
+            "another word."
+        )
+    path = tuple(where.split(".")) if where else ()
+    mistakes = told(Draft202012Validator(full), entry, path)
+    if mistakes:
+        raise CounterweightError("\n".join(mistakes))
+
+
+def _made(name, entry, where):
+    """The data set and the study of a table."""
+    kinds = {kind: components.load("kind", kind) for kind in components.registry("kind")}
+    asked = {kind: getattr(module, "ROLES", ()) for kind, module in kinds.items()}
+    fitting = [kind for kind, keys in asked.items() if keys and {*keys} <= entry.keys()]
+    place = f"{where}: " if where else ""
+    if not fitting:
+        begun = {key for keys in asked.values() for key in keys if key in entry}
+        ways = "; ".join(f"{' and '.join(keys)} ({kinds[k].ASKS})" for k, keys in asked.items() if keys)
+        raise CounterweightError(
+            f"{place}the table has no question yet"
+            + (f", {listed(sorted(begun))} alone is none" if begun else "")
+            + f": say which columns are {ways}."
+        )
+    kind = max(fitting, key=lambda one: len(asked[one]))
+    # An entry with roles of two families is asked twice over: the larger claim wins, a tie is told.
+    rivals = [one for one in fitting if one != kind and not {*asked[one]} <= {*asked[kind]}]
+    if rivals:
+        raise CounterweightError(
+            f"{place}the columns ask two questions, {kinds[kind].ASKS} and "
+            f"{kinds[rivals[0]].ASKS}: make two tables of it under tables, one for each."
+        )
+    table = entry["table"]
+    dataset = {key: entry[key] for key in SOURCE if key in entry}
+    dataset |= {"query": table} if isinstance(table, dict) else {"path": table}
+    dataset["roles"] = {key: entry[key] for key in ROLES if key in entry}
+    study = kinds[kind].own_study(entry)
+    dataset["roles"] |= study.pop("roles", {})
+    study = {"dataset": name, "family": "studies", "repeats": 1} | study
+    for key in ("title", "question", "score"):
+        if key in entry:
+            study[key] = entry[key]
+    return dataset, study | entry.get("study", {})

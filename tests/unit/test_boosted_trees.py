@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import read_gift, write_gift
 from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
+from scipy.special import expit
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 
 def table(rng, n, missing=0.1):

@@ -123,7 +123,7 @@ def raw_predict(arrays, X):
         When `X` is no table of d numbers.
     """
     categorical = np.ravel(arrays["tree_categorical"]) > 0
-    X = number_table(X)
+    X = number_table(X, empty=True)
     if X.shape[1] != len(categorical):
         raise CounterweightError(
             f"The trees have {len(categorical)} features, the rows to predict {X.shape[1]}."

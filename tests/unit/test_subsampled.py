@@ -214,8 +214,8 @@ def test_bad_input_is_told_in_a_sentence(change, message):
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
-@pytest.mark.parametrize("learner", ["sgd", "logistic"])
-def test_a_stored_linear_model_predicts_as_the_fitted_one(correction, learner):
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_stored_model_predicts_as_the_fitted_one(correction, learner):
     X, y, _ = _rows(1000)
     model = _fit(X, y, learner=learner, keep_rate=0.5, correction=correction)
     arrays = model.to_arrays()
@@ -223,13 +223,6 @@ def test_a_stored_linear_model_predicts_as_the_fitted_one(correction, learner):
     stored = model_arrays(model_table(arrays, 0, "general").to_pandas())
     back = SubsampledClassifier.from_arrays(stored)
     assert np.array_equal(back.predict_proba(X), model.predict_proba(X))
-
-
-def test_a_stored_tree_cannot_predict_and_says_so():
-    X, y, _ = _rows(300)
-    arrays = _fit(X, y, learner="tree", keep_rate=0.5).to_arrays()
-    with pytest.raises(CounterweightError, match="fitted tree is not stored"):
-        SubsampledClassifier.from_arrays(arrays)
 
 
 def test_boosting_has_the_same_bins_with_weights():

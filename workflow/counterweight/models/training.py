@@ -5,11 +5,14 @@ import itertools
 import numpy as np
 import pyarrow as pa
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.settings import setting_name
-from counterweight.files.tables import constant
+from counterweight.files.tables import by_setting, constant
 from counterweight.plan.components import declared, load
+
+#: Begins the names of the arrays of a feature map.
+MAP = "map_"
 
 
 def settings(sweep):
@@ -76,6 +79,39 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, mea
     return fitted, predictions
 
 
+def stored_model(method, arrays, setting=""):
+    """A fitted model of a study from the arrays that the study kept of it; it can predict.
+
+    Parameters
+    ----------
+    method : dict
+        ``model``, ``options``, ``sweep`` (or None) of the method.
+    arrays : dict of str or (str, str) to array
+        From ``tables.read_models``, of one repeat and target.
+    setting : str
+        Point of its sweep.
+
+    Raises
+    ------
+    CounterweightError
+        When the method has no such setting, or of its settings only key figures are kept.
+    """
+    points = {setting_name(point): point for point in settings(method["sweep"] or {})}
+    if setting not in points:
+        raise CounterweightError(
+            f"The method has no setting {setting!r}: choose one of {listed(map(repr, points), 30)}."
+        )
+    component = load("model", method["model"])
+    if setting and not hasattr(component, "SAMPLED"):
+        raise CounterweightError(
+            f"Of a sweep of the model {method['model']} only key figures are kept: name the "
+            "setting in the options of a method of its own."
+        )
+    parts = by_setting(arrays)
+    own = parts.get("", {}) | parts.get(setting, {})
+    return component.from_arrays(own).set_params(**method["options"] | points[setting])
+
+
 def _predicted(repeat, target, setting, rows, p):
     return pa.table(
         {
@@ -106,7 +142,7 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
     weight = weight if data.weights is not None else None
     purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
     grouped = getattr(component, "GROUPED", False)
-    arrays, predictions = {}, []
+    arrays, predictions, first = {}, [], {}
     for setting in settings(method["sweep"] or {}):
         name, options = setting_name(setting), method["options"] | setting
         model = component(**options).fit(
@@ -115,13 +151,18 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
         numbers = {
             part: values
             for part, values in model.to_arrays().items()
-            if not name or part in component.KEPT
+            if not name or part in component.KEPT or part.startswith(MAP)
         }
         seen = model.predict_proba(samples.X, **({"samples": samples} if grouped else {}))[:, 1]
         if measures:
             measured = samples.measure(seen, measures, options)
             numbers["train_measures"] = np.array([measured[part][:2] for part in measures], float)
-        arrays |= {(part, name) if name else part: values for part, values in numbers.items()}
+        for part, values in numbers.items():
+            # A map that the settings of a sweep share is kept once.
+            shared = not name or (
+                part.startswith(MAP) and np.array_equal(first.setdefault(part, values), values)
+            )
+            arrays[part if shared else (part, name)] = values
         p = model.predict_proba(tested.X, **({"samples": tested} if grouped else {}))[:, 1]
         predictions.append(_predicted(repeat, target, name, data.rows[test], p))
     return arrays, predictions

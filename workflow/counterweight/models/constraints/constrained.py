@@ -6,7 +6,6 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore
-from counterweight.models.constraints.feature_maps import FeatureMap
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.solver.convex import ramp
 from counterweight.models.constraints.start import imitation_costs, nearest_feasible
@@ -107,16 +106,6 @@ VALUE_LABELS = {
     "method": {"cutting_plane": "by cutting planes"},
     "start": {"svm": "from the SVM", "deployed": "from the deployed model"},
 }
-#: Fitted numbers, whose arrays have one entry; the others are arrays.
-_NUMBERS = {
-    "intercept": float,
-    "least_violation": float,
-    "feasible": bool,
-    "penalty": float,
-    "evaluations": int,
-    "coefficient_norm": float,
-    "features": int,
-}
 
 
 @dataclass(eq=False, repr=False)
@@ -202,6 +191,15 @@ class ConstrainedClassifier(LinearScore):
         "coefficient_norm": "norm_",
         "features": "n_features_in_",
         "map": "map_",
+    }
+    NUMBERS = {
+        "intercept": float,
+        "least_violation": float,
+        "feasible": bool,
+        "penalty": float,
+        "evaluations": int,
+        "coefficient_norm": float,
+        "features": int,
     }
     KEPT = tuple(name for name in FITTED if name not in ("features", "map"))
     _options = OPTIONS
@@ -325,17 +323,3 @@ class ConstrainedClassifier(LinearScore):
     def predict(self, X):
         """The deterministic classifier: 1 where f > 0, else 0."""
         return (self.decision_function(X) > 0).astype(int)
-
-    @classmethod
-    def from_arrays(cls, arrays):
-        """A fitted model from what `to_arrays` gave; it can predict."""
-        model = cls()
-        for name, attribute in cls.FITTED.items():
-            # Arrays without any entry, such as the multipliers of no constraint, are not kept.
-            values, number = np.asarray(arrays.get(name, ()), dtype=float), _NUMBERS.get(name)
-            setattr(model, attribute, number(values.item()) if number else values)
-        model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
-        if model.map_ is not None:
-            model.features = model.map_.kind
-            model.linear_part = len(model.coef_) > model.map_.projection_.shape[1]
-        return model

@@ -53,6 +53,7 @@ class CovarianceConstraint(MappedSvm):
     groups: tuple = ("male", "female")
 
     FITTED = MappedSvm.FITTED | {"difference": "difference_"}
+    NUMBERS = MappedSvm.NUMBERS | {"difference": float}
     _options = OPTIONS
 
     def _fit(self, samples, rng):

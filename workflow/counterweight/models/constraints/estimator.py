@@ -1,5 +1,7 @@
 """What the classifiers that are trained on rates of data sets share."""
 
+from dataclasses import MISSING, fields
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -14,11 +16,14 @@ class RateEstimator(ClassifierMixin, BaseEstimator):
 
     Subclasses have `_fit`, which sets `coef_`, and ``predict_proba``; `_options`, the `OPTIONS`
     of their module; and `FITTED`, the attribute behind each array of `to_arrays`, in order
-    (``map`` stands for the arrays of a `FeatureMap`, if there is one).
+    (``map`` stands for the arrays of a `FeatureMap`, if there is one); of these, `NUMBERS` are
+    single numbers, with their type, and `KEPT` is what is kept of each setting of a sweep. The
+    map of a sweep is kept, too.
     """
 
     SAMPLED = DataSets
     FITTED = {}
+    NUMBERS = {}
     classes_ = np.array([0, 1])
     _options = {}
 
@@ -98,6 +103,33 @@ class RateEstimator(ClassifierMixin, BaseEstimator):
             elif value is not None:
                 arrays |= value.to_arrays()
         return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """A fitted model from what `to_arrays` gave, or from what is kept of it in a sweep.
+
+        It can predict. Options are no numbers: they have their defaults, None where there is
+        none; ``set_params`` gives others, such as the names of groups.
+        """
+        needed = [
+            field.name
+            for field in fields(cls)
+            if field.default is MISSING and field.default_factory is MISSING
+        ]
+        model = cls(**dict.fromkeys(needed))
+        for name, attribute in cls.FITTED.items():
+            # Arrays without any entry, such as the multipliers of no constraint, are not kept.
+            values, number = np.asarray(arrays.get(name, ()), dtype=float), cls.NUMBERS.get(name)
+            if name != "map" and (values.size or not number):
+                setattr(model, attribute, number(values.item()) if number else values)
+        if "map" in cls.FITTED:
+            model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
+        model.n_features_in_ = model.coef_.shape[-1]
+        if getattr(model, "map_", None) is not None:
+            model.features = model.map_.kind
+            model.linear_part = len(model.coef_) > model.map_.projection_.shape[1]
+            model.n_features_in_ = len(model.map_.deviation_)
+        return model
 
     def _checked(self, X):
         """Rows to predict, dense or csr, with the features of the training rows."""

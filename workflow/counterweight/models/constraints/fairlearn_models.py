@@ -187,6 +187,7 @@ class ExponentiatedGradientModel(RateEstimator):
         "gap": "gap_",
         "evaluations": "evaluations_",
     }
+    NUMBERS = {"gap": float, "evaluations": int}
     KEPT = tuple(FITTED)
     _options = OPTIONS_BY_NAME["exponentiated_gradient"]
 
@@ -292,7 +293,7 @@ class ThresholdOptimizerModel(GroupedRule, SvmBaseline):
     grid_size: int = 1000
 
     FITTED = SvmBaseline.FITTED | {"rules": "rules_"}
-    KEPT = ("rules",)
+    KEPT = ("coefficient", "intercept", "rules")
     _options = OPTIONS_BY_NAME["threshold_optimizer"]
 
     def _fit(self, samples, rng):

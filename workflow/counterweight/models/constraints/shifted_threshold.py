@@ -62,6 +62,7 @@ class ShiftedThreshold(MappedSvm):
     target: float | None = None
 
     FITTED = MappedSvm.FITTED | {"thresholds": "threshold_"}
+    NUMBERS = MappedSvm.NUMBERS | {"thresholds": float}
     _options = OPTIONS
 
     def _fit(self, samples, rng):

@@ -137,6 +137,15 @@ class SvmBaseline(LinearScore):
         "coefficient_norm": "norm_",
         "map": "map_",
     }
+    NUMBERS = {
+        "intercept": float,
+        "objective": float,
+        "gap": float,
+        "feasible": bool,
+        "penalty": float,
+        "evaluations": int,
+        "coefficient_norm": float,
+    }
     KEPT = (*(name for name in FITTED if name != "map"), "thresholds")
     feasible_ = True
 

@@ -220,14 +220,25 @@ class BudgetedClassifier(KeyedClassifier):
         return self._score(self.learner_, self.chosen_share_, X)
 
     def to_arrays(self):
-        """What can be told in numbers; the learner itself only where it is linear."""
+        """All that was fitted; ``learner`` and ``correction`` are places in lists of `OPTIONS`."""
         return self._arrays(
+            learner=OPTIONS["learner"]["enum"].index(self.learner),
+            correction=OPTIONS["correction"]["enum"].index(self.correction),
+            features=self.n_features_in_,
             rows_bought=self.rows_bought_,
             chosen_share=self.chosen_share_,
             budget_excess=self.budget_excess_,
             base_rate=self.base_rate_,
             steps=self.steps_,
         )
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """A model from what `to_arrays` gave; it can predict."""
+        model = cls._stored(arrays, OPTIONS)
+        model.chosen_share_ = float(np.ravel(arrays["chosen_share"])[0])
+        model.base_rate_ = float(np.ravel(arrays["base_rate"])[0])
+        return model
 
     def _learned_from(self, X, y, rows, seed):
         return self._learned(X[rows], y[rows], np.ones(len(rows)), seed)

@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.models.subsampling.learners import ConstantModel, new_learner
+from counterweight.models.subsampling.learners import ConstantModel, new_learner, stored_learner
 from counterweight.numerics.checks import checked_labels, checked_rows, checked_weights
 from counterweight.numerics.zero_rejection import key_order
 
@@ -52,6 +52,19 @@ class KeyedClassifier(BinaryClassifier):
         self.constant_ = isinstance(learner, ConstantModel)
         self.converged_ = bool(learner.converged_)
         self.predictions_out_of_range_ = learner.out_of_range(X)
+
+    @classmethod
+    def _stored(cls, arrays, options):
+        """A model with the learner of `_arrays`, and the options that are places in lists."""
+        told = {
+            name: options[name]["enum"][int(np.ravel(arrays[name])[0])]
+            for name in ("learner", "correction")
+        }
+        model = cls(**told)
+        model.n_features_in_ = int(np.ravel(arrays["features"])[0])
+        model.constant_ = "constant" in arrays
+        model.learner_ = stored_learner(model.learner, arrays)
+        return model
 
     def _arrays(self, **numbers):
         """Fitted numbers by name; one that is None is empty."""

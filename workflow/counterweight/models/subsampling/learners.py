@@ -6,6 +6,7 @@ Each has ``fit(X, y, weight, rng)``, ``score(X)`` in [0, 1], ``converged_`` and
 
 import numpy as np
 
+from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 LEARNER_NAMES = ["sgd", "logistic", "boosting", "tree"]
@@ -37,22 +38,20 @@ def new_learner(name, min_leaf=2):
     return Tree(min_leaf) if name == "tree" else LEARNERS[name]()
 
 
-def stored_learner(name, number):
-    """A linear or constant model from its numbers, flat arrays by name."""
-    if "constant" in number:
+def stored_learner(name, arrays):
+    """A learner from its `numbers`; it can predict."""
+    if "constant" in arrays:
         model = ConstantModel(np.zeros(1), np.zeros(1))
-        model.constant_ = float(number["constant"][0])
+        model.constant_ = float(np.ravel(arrays["constant"])[0])
         return model
-    model = LEARNERS[name]()
-    model.coef_, model.intercept_ = number["coef"], float(number["intercept"][0])
-    return model
+    return new_learner(name).use(arrays)
 
 
 class _Learner:
     """What is true of most learners."""
 
     converged_ = True
-    #: Fitted numbers that say all of the learner; none where numbers cannot.
+    #: Fitted numbers that say all of the learner.
     STORED = ()
 
     def out_of_range(self, X):
@@ -62,6 +61,13 @@ class _Learner:
     def numbers(self):
         """What is stored of the fit, by name."""
         return {name: getattr(self, f"{name}_") for name in self.STORED}
+
+    def use(self, arrays):
+        """Take the numbers of a fit, as `numbers` gave them."""
+        for name in self.STORED:
+            values = np.asarray(arrays[name], dtype=float)
+            setattr(self, f"{name}_", float(values.ravel()[0]) if name == "intercept" else values)
+        return self
 
 
 class StochasticGradient(_Learner):
@@ -163,19 +169,35 @@ class Boosting(_Learner):
         self.cuts_ = [_cuts(column) for column in X.T]
         X = self._binned(X)
         with _one_thread():
-            self.model_ = HistGradientBoostingClassifier(
+            model = HistGradientBoostingClassifier(
                 max_iter=100,
                 learning_rate=0.1,
                 max_leaf_nodes=31,
                 early_stopping=False,
                 random_state=int(rng.integers(2**31)),
             ).fit(X, y, sample_weight=weight)
+        self.trees_ = trees_to_arrays(model)
         return self
 
     def score(self, X):
-        X = self._binned(X)
-        with _one_thread():
-            return self.model_.predict_proba(X)[:, 1]
+        from scipy.special import expit
+
+        return expit(raw_predict(self.trees_, self._binned(X)))
+
+    def numbers(self):
+        """The trees, and the cuts of each feature, NaN beyond them."""
+        cuts = np.full((len(self.cuts_), max(map(len, self.cuts_))), np.nan)
+        for own, line in zip(self.cuts_, cuts, strict=True):
+            line[: len(own)] = own
+        return self.trees_ | {"cuts": cuts, "bins": np.array([len(own) for own in self.cuts_])}
+
+    def use(self, arrays):
+        counts = np.ravel(arrays["bins"]).astype(int)
+        # Where no feature has a cut, nothing of them is kept.
+        cuts = np.asarray(arrays.get("cuts", np.empty((len(counts), 0))), dtype=float)
+        self.cuts_ = [line[:count] for line, count in zip(cuts, counts, strict=True)]
+        self.trees_ = {name: values for name, values in arrays.items() if name[:5] == "tree_"}
+        return self
 
     def _binned(self, X):
         codes = [
@@ -197,6 +219,8 @@ class Tree(_Learner):
     min_leaf : int
     """
 
+    STORED = ("ones", "zeros", "feature", "threshold", "left", "right")
+
     def __init__(self, min_leaf=2):
         self.min_leaf = min_leaf
 
@@ -208,17 +232,35 @@ class Tree(_Learner):
             min_samples_leaf=self.min_leaf,
             random_state=int(rng.integers(2**31)),
         ).fit(X, y, sample_weight=weight)
-        self.tree_ = tree.tree_
-        mass = self.tree_.weighted_n_node_samples
-        ones = self.tree_.value[:, 0, :] / self.tree_.value[:, 0, :].sum(axis=1, keepdims=True)
-        self.ones_ = ones[:, 1] * mass if len(tree.classes_) == 2 else mass * tree.classes_[0]
+        tree, classes = tree.tree_, tree.classes_
+        mass = tree.weighted_n_node_samples
+        ones = tree.value[:, 0, :] / tree.value[:, 0, :].sum(axis=1, keepdims=True)
+        self.ones_ = ones[:, 1] * mass if len(classes) == 2 else mass * classes[0]
         self.zeros_ = mass - self.ones_
+        self.feature_, self.threshold_ = tree.feature, tree.threshold
+        self.left_, self.right_ = tree.children_left, tree.children_right
+        return self
+
+    def use(self, arrays):
+        super().use(arrays)
+        for name in ("feature", "left", "right"):
+            setattr(self, f"{name}_", getattr(self, f"{name}_").astype(int))
         return self
 
     def score(self, X, over_sampling=1.0):
         """Smoothed estimates, rows of class 0 counting `over_sampling` times."""
         leaf = (self.ones_ + 1.0) / (self.ones_ + over_sampling * self.zeros_ + 2.0)
-        return leaf[self.tree_.apply(np.asarray(X, dtype=np.float32))]
+        return leaf[self._leaves(np.asarray(X, dtype=np.float32))]
+
+    def _leaves(self, X):
+        """Node at which each row ends, (n,); scikit-learn compares in single precision."""
+        node, moving = np.zeros(len(X), int), np.arange(len(X))
+        while len(moving):
+            at = node[moving]
+            moving, at = moving[self.left_[at] >= 0], at[self.left_[at] >= 0]
+            goes = X[moving, self.feature_[at]] <= self.threshold_[at]
+            node[moving] = np.where(goes, self.left_[at], self.right_[at])
+        return node
 
 
 class ConstantModel(_Learner):

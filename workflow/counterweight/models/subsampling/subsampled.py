@@ -5,15 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
 from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
 from counterweight.models.subsampling.classifier import KeyedClassifier
-from counterweight.models.subsampling.learners import (
-    LEAF,
-    LEARNER_NAMES,
-    ConstantModel,
-    stored_learner,
-)
+from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, ConstantModel
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import (
@@ -216,9 +210,8 @@ class SubsampledClassifier(KeyedClassifier):
     def to_arrays(self):
         """What can be told in numbers of at most three dimensions.
 
-        ``learner`` and ``correction`` are places in the lists of `OPTIONS`. Trees and
-        boosting are not stored, only what is known of their fit; numbers that a correction
-        does not have are empty.
+        ``learner`` and ``correction`` are places in the lists of `OPTIONS`; numbers that a
+        correction does not have are empty.
         """
         return self._arrays(
             learner=OPTIONS["learner"]["enum"].index(self.learner),
@@ -234,30 +227,13 @@ class SubsampledClassifier(KeyedClassifier):
 
     @classmethod
     def from_arrays(cls, arrays):
-        """A linear or constant model from what `to_arrays` gave; it can predict.
-
-        Raises
-        ------
-        CounterweightError
-            For trees and boosting, which numbers do not hold.
-        """
-        number = {name: np.ravel(values) for name, values in arrays.items() if np.size(values)}
-        model = cls(
-            learner=OPTIONS["learner"]["enum"][int(number["learner"][0])],
-            correction=OPTIONS["correction"]["enum"][int(number["correction"][0])],
-            keep_rate=float(number["keep_rate"][0]),
-        )
-        model.keep_rate_ = model.keep_rate
-        model.n_features_in_ = int(number["features"][0])
-        model.constant_ = "constant" in number
-        if not model.constant_ and "coef" not in number:
-            raise CounterweightError(
-                f"A fitted {model.learner} is not stored in numbers: fit it again to predict."
-            )
-        model.learner_ = stored_learner(model.learner, number)
+        """A model from what `to_arrays` gave; it can predict."""
+        arrays = {name: values for name, values in arrays.items() if np.size(values)}
+        model = cls._stored(arrays, OPTIONS)
+        model.keep_rate = model.keep_rate_ = float(np.ravel(arrays["keep_rate"])[0])
         model.calibrator_ = None
-        if "control_scores" in number:
+        if "control_scores" in arrays:
             model.calibrator_ = SplineCalibrator(bounds=UNIT)
-            model.calibrator_.control_scores_ = number["control_scores"]
-            model.calibrator_.control_rewards_ = number["control_rewards"]
+            model.calibrator_.control_scores_ = np.ravel(arrays["control_scores"])
+            model.calibrator_.control_rewards_ = np.ravel(arrays["control_rewards"])
         return model

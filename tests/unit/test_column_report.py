@@ -12,7 +12,7 @@ from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.datasets.ca_housing import CaHousing
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, write_table
-from counterweight.labeling.column_report import (
+from counterweight.labeling.own.column_report import (
     column_report,
     feature_columns,
     report_lines,

@@ -48,7 +48,8 @@ def prepare_job(dataset, plan, paths):
     if settings["source"] == "own":
         inputs = {"files": paths.parts(dataset)}
         given = {"dataset": dataset, "reading": {}, "columns": {}, "roles": {}} | {
-            key: settings[key] for key in ("path", "query", "reading", "columns", "roles")
+            key: settings[key]
+            for key in ("path", "query", "reading", "columns", "roles")
             if key in settings
         }
         outputs |= {

@@ -206,9 +206,7 @@ def weigh(job):
     write_table(job.output.table, ids | {"weight": final})
     target = ~labeled if spec["target"] == "unlabeled" and not labeled.all() else labeled | True
     X = data.rows.dense()
-    described = describe_weights(
-        raw, final, X[labeled], X[target], data.rows.dense_names, capped
-    )
+    described = describe_weights(raw, final, X[labeled], X[target], data.rows.dense_names, capped)
     return [{"repeat": 0, "target": spec["target"]} | record for record in described]
 
 
@@ -345,10 +343,7 @@ def plan_apply(plan, study, at):
     if not study["score"]:
         return None
     inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
-    outputs = {
-        "scores": f"{at.folder}/new_scores.parquet",
-        "csv": f"{at.folder}/new_scores.csv",
-    }
+    outputs = {"scores": f"{at.folder}/new_scores.parquet", "csv": f"{at.folder}/new_scores.csv"}
     dataset = plan["datasets"][study["dataset"]]
     given = {"study": study["id"], "reading": dataset.get("reading", {})}
     return Job(f"{_HERE}:apply", inputs, given, (), outputs)

@@ -115,8 +115,7 @@ def check_folders(plan):
                 f"{Path(path).absolute()}): correct the path."
             )
     people = {"candidates": plan.get("candidates")} | {
-        f"studies.{name}.score": study["score"]
-        for name, study in plan.get("studies", {}).items()
+        f"studies.{name}.score": study["score"] for name, study in plan.get("studies", {}).items()
     }
     for key, path in people.items():
         if path and not Path(path).exists():

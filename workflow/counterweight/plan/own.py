@@ -111,7 +111,9 @@ def _made(name, entry, where):
     place = f"{where}: " if where else ""
     if not fitting:
         begun = {key for keys in asked.values() for key in keys if key in entry}
-        ways = "; ".join(f"{' and '.join(keys)} ({kinds[k].ASKS})" for k, keys in asked.items() if keys)
+        ways = "; ".join(
+            f"{' and '.join(keys)} ({kinds[k].ASKS})" for k, keys in asked.items() if keys
+        )
         raise CounterweightError(
             f"{place}the table has no question yet"
             + (f", {listed(sorted(begun))} alone is none" if begun else "")

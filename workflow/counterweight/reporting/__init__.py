@@ -40,4 +40,5 @@ MEASURES = {
     "protocol offers": "counterweight.evaluation.offers.measures",
     "protocol rates": "counterweight.evaluation.rates.measures",
     "protocol filtering": "counterweight.evaluation.filters.measures",
+    "protocol unseen": "counterweight.evaluation.unseen.measures",
 }

@@ -85,9 +85,7 @@ def rate_of_target(tried, prediction, estimates, design):
     shift = float(weight @ residual)
     mean = float(np.average(estimates, weights=design))
     share = design / design.sum()
-    error = np.sqrt(
-        (weight**2 @ (residual - shift) ** 2) + (share**2 @ (estimates - mean) ** 2)
-    )
+    error = np.sqrt((weight**2 @ (residual - shift) ** 2) + (share**2 @ (estimates - mean) ** 2))
     return mean + shift, float(error)
 
 

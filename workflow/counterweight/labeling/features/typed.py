@@ -7,7 +7,7 @@ OPTIONS = {
         "minimum": 1,
         "default": 50,
         "description": "Levels of a category that count by themselves; rarer ones share one.",
-    },
+    }
 }
 
 

@@ -68,7 +68,9 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     group = _codes(frame, roles.get("group"))
     weight = _weights(frame, roles.get("weight"))
     fold = np.full(n, -1, "int16")
-    fold[labeled] = folds(values[labeled], binary, _time(frame, roles, labeled), group[labeled], rng)
+    fold[labeled] = folds(
+        values[labeled], binary, _time(frame, roles, labeled), group[labeled], rng
+    )
     ids = {"repeat": np.zeros(n, "int16"), "row": frame["row"].to_numpy("int32")}
     labels = ids | {
         "role": np.where(labeled, "labeled", "unlabeled"),
@@ -220,10 +222,7 @@ class BlankData:
     def read(cls, features, columns, labels, max_levels=50):
         """From Parquet files: of the features, of the column report and of the labels."""
         return cls(
-            read_table(features),
-            types_of(read_table(columns)),
-            read_columns(labels),
-            max_levels,
+            read_table(features), types_of(read_table(columns)), read_columns(labels), max_levels
         )
 
     @property
@@ -268,5 +267,3 @@ def describe_blanks(labels, truth, binary):
         }
     )
     return records
-
-

@@ -69,5 +69,7 @@ def types_of(columns):
 def features_of(columns):
     """Columns that are features, by a column report as it was read back."""
     return [
-        name for name, use in zip(columns["column"], columns["use"], strict=True) if use == "feature"
+        name
+        for name, use in zip(columns["column"], columns["use"], strict=True)
+        if use == "feature"
     ]

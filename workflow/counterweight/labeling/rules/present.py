@@ -12,7 +12,7 @@ OPTIONS = {
         "default": {},
         "description": "Columns with the value that labeled rows have; {} for every row whose "
         "outcome is there.",
-    },
+    }
 }
 LABEL = "the outcome is seen where it is not blank"
 

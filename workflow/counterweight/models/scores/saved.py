@@ -7,6 +7,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.bands import CalibrationBand
+from counterweight.labeling.features.drift import describe_new, drift_sentences
 from counterweight.labeling.features.mixed import MixedEncoder
 from counterweight.models.scores.boosting import BoostedScore
 from counterweight.models.scores.linear import LinearScore
@@ -87,23 +88,29 @@ class SavedScores:
         """As `scores`, of rows that are typed already."""
         import pandas as pd
 
-        parts = []
-        for start in range(0, max(len(typed), 1), BATCH):
-            rows = self.encoder.encode(typed.iloc[start : start + BATCH])
-            estimate = self.model.predict(rows)
-            low, high = self.band.interval(estimate)
-            X = rows.dense()
-            columns = {"estimate": estimate, "low": low, "high": high}
-            if reasons:
-                reason = self.support.reason(X)
-                columns |= {"supported": reason == "", "reason": reason.astype(str)}
-            else:
-                columns["supported"] = ~self.support.outside(X)
-            if self.binary:
-                names = np.asarray(self.facts["names"], object)
-                columns["decision"] = names[(estimate >= self.facts["threshold"]).astype(int)]
-            parts.append(pd.DataFrame(columns))
+        parts = [
+            self.scored_rows(self.encoder.encode(typed.iloc[start : start + BATCH]), reasons)
+            for start in range(0, max(len(typed), 1), BATCH)
+        ]
         return pd.concat(parts, ignore_index=True)
+
+    def scored_rows(self, rows, reasons=True):
+        """As `scores`, of encoded rows."""
+        import pandas as pd
+
+        estimate = self.model.predict(rows)
+        low, high = self.band.interval(estimate)
+        X = rows.dense()
+        columns = {"estimate": estimate, "low": low, "high": high}
+        if reasons:
+            reason = self.support.reason(X)
+            columns |= {"supported": reason == "", "reason": reason.astype(str)}
+        else:
+            columns["supported"] = ~self.support.outside(X)
+        if self.binary:
+            names = np.asarray(self.facts["names"], object)
+            columns["decision"] = names[(estimate >= self.facts["threshold"]).astype(int)]
+        return pd.DataFrame(columns)
 
     def predict_proba(self, frame):
         """Chances of both classes, (n, 2), as scikit-learn gives them.
@@ -126,17 +133,15 @@ class SavedScores:
         made = self.scores(frame, reasons=False)
         return made["decision" if self.binary else "estimate"].to_numpy()
 
-    def drift(self, facts):
+    def drift(self, counts):
         """Sentences on how new rows differ from those of the fit.
 
         Parameters
         ----------
-        facts
-            From ``encoder.describe_new(frame)``.
+        counts : dict
+            Of the new rows, from `counterweight.labeling.features.drift.count_rows`.
         """
-        from counterweight.labeling.features.drift import drift_sentences
-
-        return drift_sentences(facts)
+        return drift_sentences(describe_new(self.encoder, counts))
 
     def to_gift(self):
         """Kind, facts and arrays for `counterweight.files.gifts.write_gift`."""

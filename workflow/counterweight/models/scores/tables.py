@@ -4,6 +4,7 @@ import logging
 
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import replacing, write_table
+from counterweight.labeling.features.drift import added, count_rows
 from counterweight.models.saved import load
 
 log = logging.getLogger("counterweight")
@@ -51,13 +52,13 @@ def score_file(model, new, table, csv, reading=None):
 
     saved = load(model)
     types, identity = dict(saved.facts["types"]), saved.facts["id"]
-    total, drift = 0, saved.encoder.new_counts()
+    total, counts = 0, None
     with replacing(table) as path, replacing(csv) as lines:
         writer = None
         with open(lines, "w", encoding="utf-8", newline="") as file:
             for frame in new_rows(new, types, [*types], reading=reading, kept=[identity]):
-                scores = saved.scored(frame)
-                drift.add(frame)
+                rows = saved.encoder.encode(frame)
+                scores, counts = saved.scored_rows(rows), added(counts, count_rows(rows))
                 key = identity if identity in frame else "row"
                 scores.insert(0, key, frame[key].to_numpy())
                 part = pa.Table.from_pandas(scores, preserve_index=False)
@@ -73,5 +74,5 @@ def score_file(model, new, table, csv, reading=None):
             raise CounterweightError(f"{new} has no row: there is nobody to score.")
         writer.close()
     log.info("%d new rows scored", total)
-    for sentence in saved.drift(drift):
+    for sentence in saved.drift(counts):
         log.warning(sentence)

@@ -1,0 +1,76 @@
+"""How quality without hidden labels is told."""
+
+MEASURES = {
+    "calibration_ratio": {
+        "label": "observed over expected",
+        "meaning": "What happened over what was foretold, in all: 1 where estimates are neither "
+        "too low nor too high.",
+    },
+    "mse": {
+        "label": "mean squared error",
+        "better": "less",
+        "meaning": "Mean squared distance of estimates from what happened.",
+    },
+    "mae": {
+        "label": "mean absolute error",
+        "better": "less",
+        "meaning": "Mean distance of estimates from what happened, in the outcome's own unit.",
+    },
+    "r2": {
+        "label": "R²",
+        "better": "more",
+        "meaning": "Share of the spread of the outcome that estimates explain.",
+    },
+    "mean_error": {"label": "mean error", "meaning": "Mean of estimates minus what happened."},
+    "rows_hidden": {
+        "label": "outcomes not looked at",
+        "unit": "rows",
+        "meaning": "Rows with an outcome that the config says is not to be seen.",
+    },
+    "outcome_mean": {"label": "mean outcome", "meaning": "Mean outcome of the labeled rows."},
+    "target_rate": {
+        "label": "estimated share",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Estimated share of 1 among the rows that answers are for: mean estimate, put "
+        "right by what labeled rows show.",
+    },
+    "target_mean": {
+        "label": "estimated mean",
+        "meaning": "Estimated mean outcome of the rows that answers are for.",
+    },
+    "outside": {
+        "label": "rows like nobody labeled",
+        "unit": "share",
+        "better": "less",
+        "percent": True,
+        "meaning": "Share of the rows without an outcome that resemble no row with one: their "
+        "answers rest on the form of the model alone.",
+    },
+    "rows_outside": {
+        "label": "rows like nobody labeled",
+        "unit": "rows",
+        "better": "less",
+        "meaning": "Rows without an outcome that resemble no row with one.",
+    },
+    "rows_outside_by": {
+        "label": "rows outside, by what sets them apart",
+        "unit": "rows",
+        "meaning": "Rows that resemble no labeled row, by the column that is furthest out.",
+    },
+    "no_overlap": {
+        "label": "unlabeled below the labeled",
+        "unit": "share",
+        "better": "less",
+        "percent": True,
+        "meaning": "Share of the rows without an outcome that are less likely to have one than "
+        "nearly all rows that do: no weight can make up for them.",
+    },
+    "design_effect": {
+        "label": "design effect",
+        "better": "less",
+        "meaning": "Labeled rows over effective rows: how many times the weights blow up the "
+        "variance (Kish).",
+    },
+    "delivered": {"label": "given away", "meaning": "The method whose answers are in the files."},
+}

@@ -1,0 +1,143 @@
+"""Pages of tables with blank outcomes: the answer, how far to trust it, what was given away."""
+
+from counterweight.errors import CounterweightError
+from counterweight.files.gifts import read_gift
+from counterweight.reporting.page import blocks
+from counterweight.reporting.page.study import Answer, StudyPage, cards_and_points
+from counterweight.reporting.pages.selection import SELECTORS, WEIGHTS, fits
+from counterweight.reporting.pages.selection import table as table  # noqa: PLC0414
+from counterweight.reporting.sheets import Column, Sheet, each_method, in_words
+from counterweight.reporting.wording import capital, count, listing, number, percent
+
+#: Whom answers are for, in print.
+FOR = {"general": "everyone in the table", "unlabeled": "the rows without an outcome"}
+#: Metrics that tell how good answers are: the first that was measured leads.
+QUALITY = ("auc", "r2", "log_loss", "mse")
+
+
+def delivered(numbers):
+    """Id of the method that was given away, or None."""
+    rows = numbers.rows("delivered", "delivered")
+    return str(rows["part"].iloc[0]) if len(rows) else None
+
+
+def facts(numbers):
+    """What the saved model says of itself; empty where there is none."""
+    try:
+        return read_gift(numbers.folder / "model.parquet").facts
+    except CounterweightError:
+        return {}
+
+
+def answer(numbers):
+    """What the outcome is among those that answers are for, and how good single answers are."""
+    target, method = numbers.plan["targets"][0], delivered(numbers)
+    if method is None:
+        return None
+    known, saved = numbers.plan, facts(numbers)
+    metric = next(
+        (one for one in ("target_rate", "target_mean") if numbers.measured(one, target)), None
+    )
+    rate = numbers.get("delivered", metric, target)
+    outcome = saved.get("outcome", "the outcome")
+    if metric == "target_rate":
+        what = f"{saved['names'][1]!r} in {outcome}" if saved.get("names") else "1"
+        sentence = (
+            f"Of {FOR[target]}, an estimated {in_words(rate, numbers.measure(metric))} have {what}"
+        )
+    else:
+        sentence = (
+            f"Over {FOR[target]}, {outcome} is {in_words(rate, numbers.measure(metric))} on average"
+        )
+    rows = numbers.get("labels", "rows_all", "").mean
+    sentence += f"; scores.csv has an answer for each of the {number(rows, 0)} rows."
+    quality = next((one for one in QUALITY if numbers.measured(one, target)), None)
+    more = [
+        f"On rows that it did not learn from, weighted to stand for {FOR[target]}, "
+        f"{saved.get('method', numbers.label(method))} has "
+        f"{numbers.measure(quality).label} {in_words(numbers.get(method, quality, target), numbers.measure(quality))}."
+    ]
+    more += [*saved.get("why", ())][-1:]
+    more.append(_outside(numbers, target))
+    cards, points = cards_and_points(
+        numbers, [one["id"] for one in known["methods"]], quality, target
+    )
+    return Answer(sentence, tuple(filter(None, more)), cards[:4], points)
+
+
+def _outside(numbers, target):
+    """How many rows resemble nobody labeled, and what sets them apart."""
+    rows = numbers.get("delivered", "rows_outside", target)
+    blank = numbers.get("labels", "rows_unlabeled", "")
+    if not blank.known or not blank.mean:
+        return ""
+    share = percent(rows.mean / blank.mean)
+    named = numbers.rows("delivered", "rows_outside_by")
+    why = listing(str(part) for part in named["part"])
+    return (
+        f"Of the {number(blank.mean, 0)} rows without an outcome, {number(rows.mean, 0)} ({share}) "
+        "resemble no row that has one, so that their answers rest on the form of the model alone"
+        + (f"; what sets them apart is {why}." if why else ".")
+    )
+
+
+def files(numbers):
+    """Where the answers are."""
+    folder = numbers.name
+    yield blocks.Link(
+        "Answers for every row", f"{folder}/scores.csv", "estimate, interval, support"
+    )
+    if (numbers.folder / "new_scores.csv").exists():
+        yield blocks.Link("Answers for the new rows", f"{folder}/new_scores.csv")
+    yield blocks.Link(
+        "What each column was taken for", f"tables/{numbers.plan['dataset']}.columns.csv"
+    )
+
+
+def why(numbers):
+    """How the method was chosen, and what cannot be tested."""
+    yield from facts(numbers).get("why", ())
+    yield (
+        "What nobody can test: whether rows without an outcome turn out as rows like them that have "
+        "one. If there are reasons for a blank that the columns do not show, answers are off by "
+        "them, and no number on this page tells."
+    )
+
+
+def sizes(numbers):
+    """How many rows stand behind the numbers."""
+    labeled = numbers.get("labels", "rows_labeled", "").mean
+    worth = numbers.get("delivered", "effective_rows", numbers.plan["targets"][0]).mean
+    yield (
+        f"{capital(count(int(labeled), 'row'))} with an outcome, worth {number(worth, 0)} of equal "
+        "weight once weighted."
+    )
+
+
+def _quality(numbers):
+    names = ("auc", "log_loss", "brier", "accuracy", "calibration_ratio", "r2", "mse", "mae")
+    target = numbers.plan["targets"][0]
+    return tuple(Column(name, target=target) for name in (*names, "mean_error"))
+
+
+def _as_labeled(numbers):
+    target = numbers.plan["targets"][0]
+    names = ("auc", "log_loss", "r2", "mse")
+    return tuple(Column(name, target=target, place={"part": "labeled"}) for name in names)
+
+
+PAGE = StudyPage(
+    answer=answer,
+    sheets=(
+        Sheet(
+            "Every method, out of fold, weighted to those that answers are for",
+            each_method,
+            _quality,
+        ),
+    ),
+    trust=(files, why, sizes, WEIGHTS, SELECTORS, fits),
+    details=(Sheet("The same on the labeled rows as they are", each_method, _as_labeled),),
+    question=lambda numbers: (
+        f"What would {facts(numbers).get('outcome', 'the outcome')} be where it is blank?"
+    ),
+)

@@ -1,0 +1,353 @@
+"""Ids and leaks are found in many guises, and no ordinary feature is taken for one."""
+
+import os
+import string
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.datasets.adult import Adult
+from counterweight.datasets.bank_marketing import BankMarketing
+from counterweight.datasets.ca_housing import CaHousing
+from counterweight.errors import CounterweightError
+from counterweight.files.tables import read_table, write_table
+from counterweight.labeling.column_report import (
+    column_report,
+    feature_columns,
+    report_lines,
+    report_table,
+)
+from counterweight.labeling.features.mixed import MixedEncoder
+
+ROWS = 600
+
+
+def types_of(frame, **types):
+    text = pd.api.types.is_string_dtype
+    told = {name: "text" if text(frame[name]) else "number" for name in frame if name != "row"}
+    return told | types
+
+
+class World:
+    """Honest columns, a class and a number that depend on them, and who is labeled."""
+
+    def __init__(self, rows=ROWS, seed=0):
+        rng = self.rng = np.random.default_rng(seed)
+        self.x = rng.normal(size=rows)
+        self.income = np.round(np.exp(10 + 0.6 * rng.normal(size=rows)))
+        self.town = rng.choice(list(string.ascii_uppercase[:12]), rows)
+        self.y = (self.x + 0.5 * rng.logistic(size=rows) > 0.3).astype(float)
+        self.amount = np.round(50 + 10 * self.x + rng.normal(size=rows), 2)
+        self.labeled = rng.random(rows) < 0.6
+        self.frame = pd.DataFrame(
+            {
+                "row": np.arange(rows, dtype=np.int32),
+                "x": self.x,
+                "income": self.income,
+                "town": pd.Series(self.town, dtype="str"),
+                "y": np.where(self.labeled, self.y, np.nan),
+            }
+        )
+
+    def report(self, outcome=None, types=None, roles=None, made=None, **columns):
+        """Facts by column, of the honest columns and others."""
+        options = {name: columns.pop(name) for name in ("keep", "ignore") if name in columns}
+        frame = self.frame.assign(**columns)
+        outcome = np.where(self.labeled, self.y if outcome is None else outcome, np.nan)
+        facts = column_report(
+            frame,
+            types_of(frame, **types or {}),
+            made or {},
+            roles or {"outcome": "y"},
+            labeled=self.labeled,
+            outcome=outcome,
+            **options,
+        )
+        assert [fact.column for fact in facts] == [name for name in frame if name != "row"]
+        return {fact.column: fact for fact in facts}
+
+
+@pytest.fixture(scope="module")
+def world():
+    return World()
+
+
+def used(facts):
+    return [name for name, fact in facts.items() if fact.use == "feature"]
+
+
+HONEST = ["x", "income", "town"]
+
+
+def test_honest_columns_are_features(world):
+    facts = world.report()
+    assert used(facts) == HONEST
+    assert facts["y"].use == "role"
+    assert facts["y"].why == "the outcome"
+    assert facts["town"][2:5] == ("text", 0.0, 12)
+
+
+def letters(rng, rows, size):
+    return ["".join(rng.choice(list("abcdef0123456789"), size)) for _ in range(rows)]
+
+
+IDS = {
+    "from 1": lambda rng: np.arange(1, ROWS + 1),
+    "shuffled": lambda rng: rng.permutation(ROWS) + 10_000,
+    "with gaps": lambda rng: np.sort(rng.choice(int(1.4 * ROWS), ROWS, replace=False)),
+    "in tens": lambda rng: 10.0 * np.arange(ROWS) + 5,
+    "account number": lambda rng: rng.integers(10**8, 10**9, ROWS),
+    "customer_id": lambda rng: rng.integers(0, 10**6, ROWS) * 7919 % 15_485_863,
+    "customerId of several rows": lambda rng: np.arange(ROWS) // 3 * 977,
+    "long": lambda rng: rng.integers(2**60, 2**62, ROWS).astype(float),
+    "words": lambda rng: [f"C{at:05d}" for at in rng.permutation(ROWS)],
+    "hex": lambda rng: letters(rng, ROWS, 12),
+    "names": lambda rng: [
+        f"{a} {b}"
+        for a, b in zip(letters(rng, ROWS, 4), rng.choice(["Li", "Ek"], ROWS), strict=True)
+    ],
+}
+
+
+@pytest.mark.parametrize("guise", IDS)
+def test_ids_are_no_features(world, guise):
+    name = guise.replace(" of several rows", "")
+    values = IDS[guise](np.random.default_rng(3))
+    fact = world.report(**{name: values})[name]
+    assert fact.use == "left out"
+    assert "id" in fact.why
+
+
+@pytest.mark.parametrize("guise", ["cents", "income", "sorted", "float", "year"])
+def test_numbers_that_differ_in_nearly_every_row_are_features(world, guise):
+    rng = np.random.default_rng(4)
+    values = {
+        "cents": np.round(rng.lognormal(14, 0.7, ROWS)),
+        "income": rng.choice(10**6, ROWS, replace=False),
+        "sorted": np.sort(rng.choice(10**5, ROWS, replace=False)),
+        "float": rng.random(ROWS),
+        "year": rng.integers(1950, 2020, ROWS),
+    }[guise]
+    assert world.report(new=values)["new"].use == "feature"
+
+
+def test_columns_without_use(world):
+    rng = np.random.default_rng(5)
+    words = np.array(["the", "client", "was", "late", "again", "today", "and", "paid"])
+    notes = [" ".join(rng.choice(words, 8)) for _ in range(ROWS)]
+    facts = world.report(
+        types={"gone": "number", "void": "text", "day": "date", "applied": "date"},
+        gone=np.nan,
+        void=pd.Series([None] * ROWS, dtype="str"),
+        flat=3.0,
+        same="yes",
+        notes=notes,
+        day=np.where(np.arange(ROWS) == 5, 18001.0, 18000.0),
+        applied=18000 + rng.random(ROWS) * 100,
+        mark=np.where(rng.random(ROWS) < 0.3, 1.0, np.nan),
+    )
+    assert used(facts) == [*HONEST, "applied", "mark"]
+    assert facts["gone"].why == facts["void"].why == "no value in any row"
+    assert facts["flat"].why == "one value in all rows (3)"
+    assert facts["same"].why == "one value in all rows (yes)"
+    assert facts["notes"].why.startswith("free text")
+    assert facts["day"].why == "nearly all rows have one date"
+
+
+def test_roles_are_no_features_and_ids_and_outcomes_never_are(world):
+    roles = {"outcome": "y", "id": "x", "time": "income", "labeled": ["town"]}
+    facts = world.report(roles=roles)
+    assert used(facts) == []
+    assert [facts[name].role for name in ("x", "income", "town")] == ["id", "time", "labeled"]
+    assert used(world.report(roles=roles, keep=["income"])) == ["income"]
+    for name in ("x", "y"):
+        with pytest.raises(CounterweightError, match=f"'{name}' is .* can be no feature"):
+            world.report(roles=roles, keep=[name])
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"keep": ["z"]}, r"columns.keep names z, no column"),
+        ({"ignore": ["z"]}, r"columns.ignore names z, no column"),
+        ({"keep": ["x"], "ignore": ["x"]}, r"x stands under columns.keep and columns.ignore"),
+        ({"roles": {"outcome": "y", "weight": "z"}}, r"weight names z, no column"),
+    ],
+)
+def test_names_that_are_wrong_are_told(world, options, told):
+    with pytest.raises(CounterweightError, match=told):
+        world.report(**options)
+
+
+def class_leaks(world):
+    rng, y, labeled = np.random.default_rng(6), world.y, world.labeled
+    loss = np.round(y * world.income / 7, 2)
+    refused = np.where(labeled, None, rng.choice(["p", "q"], ROWS))
+    return {
+        "copy": np.where(labeled, y, np.nan),
+        "copy of all": 1 - y,
+        "words": np.where(y > 0, "bad", "good"),
+        "reason": pd.Series(np.where(y > 0, rng.choice(["a", "b", "c"], ROWS), None), dtype="str"),
+        "loss": loss,
+        "score": y * 5 + rng.normal(size=ROWS) * 0.4,
+        "after": np.where(labeled, rng.normal(size=ROWS), np.nan),
+        "some after": np.where(labeled & (rng.random(ROWS) < 0.4), rng.normal(size=ROWS), np.nan),
+        "refused for": pd.Series(
+            np.where(labeled, None, rng.choice(["p", "q"], ROWS)), dtype="str"
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", class_leaks(World()))
+def test_what_gives_a_class_away_is_left_out(world, name):
+    values = class_leaks(world)[name]
+    facts = world.report(**{name: values})
+    assert used(facts) == HONEST
+    assert "columns.keep" in facts[name].why
+    kept = world.report(**{name: values}, keep=[name])[name]
+    assert kept.use == "feature"
+    assert kept.insisted
+    assert kept.why.startswith("kept as asked, although ")
+    assert "columns.keep" not in kept.why
+
+
+def test_a_copy_is_found_in_a_rare_class(world):
+    few = np.zeros(ROWS)
+    few[np.flatnonzero(world.labeled)[:6]] = 1
+    facts = world.report(outcome=few, flag=few)
+    assert facts["flag"].why.startswith("a copy of the outcome")
+
+
+def number_leaks(world):
+    amount, rng = world.amount, np.random.default_rng(8)
+    fee = np.round(rng.gamma(4, 5, ROWS), 2)
+    return {
+        "copy": {"copy": amount},
+        "with tax": {"tax": 1.19 * amount + 4},
+        "logarithm": {"log": np.log(amount)},
+        "square of what is left": {"bent": (amount - 45) ** 3},
+        "sum": {"total": amount + fee, "fee": fee},
+        "difference": {"fee": fee, "net": amount - fee},
+        "product": {"price": np.exp(rng.normal(size=ROWS)), "sold": None},
+        "ratio": {"pieces": fee, "sales": amount * fee},
+        "three": {"a": fee, "b": rng.gamma(3, 9, ROWS), "c": None},
+    }
+
+
+@pytest.mark.parametrize("name", number_leaks(World()))
+def test_what_gives_a_number_away_is_left_out(world, name):
+    columns = number_leaks(world)[name]
+    if name == "product":
+        columns["sold"] = world.amount / columns["price"]
+    if name == "three":
+        columns["c"] = world.amount - columns["a"] - columns["b"]
+    facts = world.report(outcome=world.amount, **columns)
+    left = [column for column, fact in facts.items() if fact.use == "left out"]
+    assert len(left) == 1
+    assert left[0] in columns
+    assert set(HONEST) <= set(used(facts))
+
+
+def test_an_honest_strong_feature_stays(world):
+    rng = np.random.default_rng(9)
+    facts = world.report(
+        score=world.y * 3 + rng.normal(size=ROWS),
+        street=np.array(letters(rng, 180, 5))[rng.integers(0, 180, ROWS)],
+    )
+    assert used(facts) == [*HONEST, "score", "street"]
+    near = world.amount + rng.normal(size=ROWS)
+    facts = world.report(outcome=world.amount, near=near, other=rng.normal(size=ROWS))
+    assert used(facts) == [*HONEST, "near", "other"]
+
+
+def test_many_levels_do_not_look_like_a_leak_by_chance():
+    for seed in range(5):
+        small = World(60, seed)
+        code = small.rng.integers(0, 25, 60)
+        assert "code" in used(small.report(code=code, group=code.astype(str)))
+
+
+def test_a_column_that_is_missing_more_often_without_a_label_stays(world):
+    rng = np.random.default_rng(10)
+    hidden = rng.random(ROWS) < np.where(world.labeled, 0.1, 0.9)
+    assert "half" in used(world.report(half=np.where(hidden, np.nan, rng.normal(size=ROWS))))
+
+
+def test_without_labels_only_what_columns_look_like_counts(world):
+    frame = world.frame.assign(copy=world.y)
+    facts = column_report(frame, types_of(frame), {}, {"outcome": "y"})
+    assert feature_columns(facts) == [*HONEST, "copy"]
+
+
+def test_levels_are_counted_as_the_encoder_keeps_them(world):
+    rng = np.random.default_rng(11)
+    towns = rng.zipf(1.6, ROWS).clip(max=200).astype(str)
+    facts = world.report(city=towns)
+    frame = world.frame.assign(city=towns)
+    encoder = MixedEncoder().fit(frame, ["city"], {"city": "text"})
+    (fact,) = encoder.columns_
+    assert (facts["city"].levels, facts["city"].pooled) == (len(fact.levels), len(fact.pooled))
+    assert facts["city"].pooled > 1
+    assert facts["city"].why == f"{len(fact.pooled)} rare levels pooled as other"
+
+
+def test_table_and_lines(tmp_path, world):
+    long = "what the applicant told us of the house in which she lives"
+    facts = world.report(
+        made={"x": "decimal commas"},
+        **{"copy": world.y, "client": IDS["words"](world.rng), long: world.x**2},
+        keep=["client"],
+    )
+    write_table(tmp_path / "columns.parquet", report_table(facts.values()))
+    read = read_table(tmp_path / "columns.parquet")
+    assert read["column"].tolist() == list(facts)
+    assert read["use"].tolist() == [fact.use for fact in facts.values()]
+    assert read["missing"].tolist() == [fact.missing for fact in facts.values()]
+    assert read["insisted"].sum() == 1
+    lines = report_lines(facts.values())
+    assert max(map(len, lines)) <= 100
+    titles = [line for line in lines if not line.startswith(" ")]
+    assert titles == ["Left out (1)", "Kept as asked (1)", "Features (4)", "With a role (1)"]
+    (line,) = [line for line in lines if line.strip().startswith("x ")]
+    assert line.endswith("decimal commas")
+    assert any("what the applicant told u…" in line for line in lines)
+
+
+def real(name):
+    folder = Path(os.environ.get("COUNTERWEIGHT_MIRROR", ""), name)
+    if not os.environ.get("COUNTERWEIGHT_MIRROR") or not folder.is_dir():
+        pytest.skip("needs the real files: COUNTERWEIGHT_MIRROR names no folder that has them")
+    return folder
+
+
+TABLES = {
+    "adult": (Adult.read, "income", ">50K"),
+    "bank_marketing": (BankMarketing.read, "y", "yes"),
+    "ca_housing": (CaHousing.read, "medianHouseValue", None),
+    "practice": (lambda folder: pd.read_csv(folder / "hmeq.csv"), "BAD", None),
+}
+
+
+@pytest.mark.parametrize("hidden", ["at random", "by a number"])
+@pytest.mark.parametrize("name", TABLES)
+def test_no_feature_of_ordinary_tables_is_left_out(name, hidden):
+    read, outcome, positive = TABLES[name]
+    frame = read(real(name))
+    y = frame[outcome]
+    y = y.to_numpy(float) if positive is None else (y == positive).to_numpy(float)
+    if hidden == "at random":
+        labeled = np.random.default_rng(0).random(len(frame)) < 0.3
+    else:
+        number = frame.select_dtypes("number").drop(columns=["row", outcome], errors="ignore")
+        labeled = (number.iloc[:, 0] > number.iloc[:, 0].median()).to_numpy(bool)
+    frame = frame.drop(columns="row", errors="ignore")
+    facts = column_report(
+        frame,
+        types_of(frame),
+        {},
+        {"outcome": outcome},
+        labeled=labeled,
+        outcome=np.where(labeled, y, np.nan),
+    )
+    assert feature_columns(facts) == [column for column in frame if column != outcome]

@@ -1,0 +1,301 @@
+"""Typed columns as numbers and codes: nothing is lost, nothing depends on the order of rows."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.files.tables import read_columns, read_table, write_table
+from counterweight.labeling.features.drift import added, count_rows, drift_sentences
+from counterweight.labeling.features.mixed import MixedEncoder
+
+TYPES = {"age": "number", "paid": "boolean", "when": "date", "town": "text", "job": "text"}
+
+
+def table(rows=400, seed=0):
+    """Numbers, booleans, dates and texts, some missing; three towns are rare."""
+    rng = np.random.default_rng(seed)
+    town = rng.choice(["Ulm", "Bonn", "Köln", "other"], rows, p=[0.5, 0.3, 0.15, 0.05])
+    frame = pd.DataFrame(
+        {
+            "row": np.arange(rows, dtype=np.int32),
+            "age": rng.normal(40, 12, rows),
+            "paid": pd.array(rng.integers(0, 2, rows), dtype="Int64"),
+            "when": 18000 + rng.random(rows) * 900,
+            "town": pd.Series(town, dtype="str"),
+            "job": pd.Series(rng.choice(["a", "b", "missing"], rows), dtype="str"),
+        }
+    )
+    for column in ("age", "paid", "town"):
+        frame.loc[rng.random(rows) < 0.1, column] = np.nan
+    frame.loc[:2, "town"] = ["Rom", "Pisa", "Bari"]
+    return frame
+
+
+def fitted(frame, types=TYPES, **options):
+    return MixedEncoder(**options).fit(frame, list(types), types)
+
+
+def same(one, other):
+    for name in ("row", "numbers", "codes"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_columns_for_linear_models():
+    frame = pd.DataFrame(
+        {
+            "n": [3.0, np.nan, 1.0, 7.0],
+            "word": ["b", None, "a", "b"],
+            "flat": [1, 1, 1, 1],
+            "one": ["x"] * 4,
+        }
+    )
+    types = {"word": "text", "n": "number", "flat": "number", "one": "text"}
+    encoded = fitted(frame, types).encode(frame)
+    assert encoded.dense_names == ["word=b", "word=a", "word=missing", "n", "n_missing"]
+    assert encoded.dense().tolist() == [
+        [1, 0, 0, 3, 0],
+        [0, 0, 1, 3, 1],
+        [0, 1, 0, 1, 0],
+        [1, 0, 0, 7, 0],
+    ]
+    assert encoded.names == ["n", "flat", "word", "one"]
+    assert encoded.is_category.tolist() == [False, False, True, True]
+    np.testing.assert_array_equal(encoded.typed()[:, 2], [0, np.nan, 1, 0])
+
+
+def test_every_row_is_of_one_level_and_no_column_is_constant():
+    frame = table()
+    encoder = fitted(frame)
+    X = encoder.encode(frame).dense()
+    assert (np.ptp(X, axis=0) > 0).all()
+    for column in ("town", "job"):
+        own = [feature.column == column for feature in encoder.features_]
+        assert (X[:, own].sum(axis=1) == 1).all()
+    assert len(set(encoder.dense_names)) == X.shape[1]
+
+
+def test_dense_tells_what_typed_tells():
+    frame = table()
+    encoded = fitted(frame).encode(frame)
+    X, typed = encoded.dense(), encoded.typed()
+    places = {feature[:4]: at for at, feature in enumerate(encoded.encoder.features_)}
+    for at, fact in enumerate(encoded.encoder.categories_):
+        codes = typed[:, 3 + at]
+        for code, level in enumerate(fact.levels):
+            place = places[f"{fact.column}={level}", fact.column, "level", level]
+            np.testing.assert_array_equal(X[:, place], codes == code)
+    age = encoded.dense_names.index("age")
+    missing = X[:, encoded.dense_names.index("age_missing")] == 1
+    np.testing.assert_array_equal(np.where(missing, np.nan, X[:, age]), typed[:, 0])
+    assert (X[missing, age] == frame["age"].median()).all()
+
+
+def test_levels_are_sorted_by_frequency_then_name_and_rare_ones_are_pooled():
+    words = ["c"] * 3 + ["b"] * 3 + ["a"] * 4 + ["d", "e"]
+    frame = pd.DataFrame({"word": words})
+    encoder = fitted(frame, {"word": "text"}, least_rows=2)
+    (fact,) = encoder.columns_
+    assert (fact.levels, fact.counts) == (("a", "b", "c"), (4, 3, 3))
+    assert (fact.pooled, fact.other) == (("d", "e"), 2)
+    assert encoder.dense_names == ["word=a", "word=b", "word=c", "word=other"]
+    assert encoder.notes_ == ["word: 2 rare levels (2 rows) pooled as other"]
+    (fact,) = fitted(frame, {"word": "text"}, max_levels=1, least_rows=1).columns_
+    assert (fact.levels, fact.other) == (("a",), 8)
+
+
+def test_order_of_rows_does_not_matter():
+    frame = table()
+    order = np.random.default_rng(1).permutation(len(frame))
+    other = frame.iloc[order].reset_index(drop=True)
+    encoder, again = fitted(frame), fitted(other)
+    assert encoder.columns_ == again.columns_
+    same(encoder.encode(other), encoder.encode(frame).take(order))
+    np.testing.assert_array_equal(
+        again.encode(other).dense(), encoder.encode(frame).dense(rows=order)
+    )
+
+
+@pytest.mark.parametrize("dtype", ["str", "object", "category", "string"])
+def test_kinds_of_text_are_alike(dtype):
+    frame = table()
+    other = frame.assign(town=frame["town"].astype(dtype))
+    encoder = fitted(other)
+    assert encoder.columns_ == fitted(frame).columns_
+    same(encoder.encode(other), encoder.encode(frame))
+
+
+def test_an_encoder_is_read_back_from_its_table(tmp_path):
+    frame = table().assign(gone=np.nan, blank=pd.Series([None] * 400, dtype="str"))
+    types = TYPES | {"gone": "number", "blank": "text"}
+    for options in ({}, {"least_rows": 0, "max_width": None}, {"max_levels": 2}):
+        encoder = fitted(frame, types, **options)
+        write_table(tmp_path / "encoder.parquet", encoder.to_table())
+        for read in (read_table, read_columns):
+            again = MixedEncoder.from_table(read(tmp_path / "encoder.parquet"))
+            assert again.columns_ == encoder.columns_
+            assert again.features_ == encoder.features_
+            assert again.types_ == encoder.types_ == types
+            assert vars(again).keys() == vars(encoder).keys()
+            for name in ("rows_", "max_levels", "least_rows", "max_width", "notes_"):
+                assert getattr(again, name) == getattr(encoder, name)
+            same(again.encode(frame), encoder.encode(frame))
+
+
+@pytest.mark.parametrize("categories", [(), ("town", "job")])
+def test_features_are_read_back_from_their_file(tmp_path, categories):
+    frame = table()
+    encoder = fitted(frame)
+    encoded = encoder.encode(frame)
+    write_table(tmp_path / "features.parquet", encoded.to_columns())
+    columns = read_columns(tmp_path / "features.parquet", categories=categories)
+    assert list(columns) == ["row", *TYPES]
+    same(encoder.from_columns(columns), encoded)
+    same(encoder.from_columns(read_table(tmp_path / "features.parquet")), encoded)
+    schema = pa.parquet.read_schema(tmp_path / "features.parquet")
+    assert [str(schema.field(name).type) for name in ("age", "town")] == ["double", "string"]
+
+
+def test_new_rows_go_the_same_way():
+    frame = table()
+    encoder = fitted(frame)
+    new = frame.iloc[:6].assign(
+        age=[1e9, np.nan, 1, 2, 3, 4],
+        town=["Ulm", "Rom", "Atlantis", None, "other", "Bonn"],
+        job=["a", "zzz", None, "missing", "b", "a"],
+    )
+    encoded = encoder.encode(new)
+    town, job = encoder.categories_
+    other = len(town.levels)
+    places = [town.levels.index(word) for word in ("Ulm", "other", "Bonn")]
+    assert encoded.codes[:, 0].tolist() == [places[0], other, other, other + 1, *places[1:]]
+    # Rome was seen and pooled, Atlantis was not seen.
+    assert encoded.unseen[:, 0].tolist() == [False, False, True, False, False, False]
+    X = encoded.dense()
+    assert X[0, encoder.dense_names.index("age")] == 1e9
+    own = [feature.column == "job" for feature in encoder.features_]
+    assert X[:, own].sum(axis=1).tolist() == [1, 0, 0, 1, 1, 1]
+    assert len(job.levels) == 3
+    assert encoder.encode(new.iloc[:0]).dense().shape == (0, X.shape[1])
+
+
+def test_dates_and_whole_numbers_from_python_are_taken():
+    frame = table()
+    encoder = fitted(frame)
+    days = pd.to_datetime(frame["when"], unit="D")
+    for dates in (days, days.dt.tz_localize("UTC"), days.astype(object)):
+        numbers = encoder.encode(frame.assign(when=dates)).numbers[:, 2]
+        np.testing.assert_allclose(numbers, frame["when"], atol=1e-8)
+    codes = pd.DataFrame({"zip": ["1", "2", "x", "1"]})
+    encoder = fitted(codes, {"zip": "text"}, least_rows=1)
+    for values in ([2, 1], [2.0, 1.0], pd.array([2, 1], dtype="Int64")):
+        assert encoder.encode(pd.DataFrame({"zip": values})).codes[:, 0].tolist() == [1, 0]
+    assert encoder.encode(pd.DataFrame({"zip": [np.nan, 1]})).codes[:, 0].tolist() == [4, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"age": "old"}, "'age' is to hold numbers, but holds 'old'"),
+        ({"when": "today"}, "'when' is to hold dates"),
+        ({"age": np.inf}, "'age' is infinite in 400 rows"),
+        ({"town": 1.5}, "'town' is to hold texts, but holds numbers such as 1.5"),
+    ],
+)
+def test_wrong_types_in_new_rows_are_told(change, told):
+    frame = table()
+    with pytest.raises(CounterweightError, match=told):
+        fitted(frame).encode(frame.assign(**change))
+
+
+def test_missing_and_empty_columns_of_new_rows():
+    frame = table()
+    encoder = fitted(frame)
+    with pytest.raises(CounterweightError, match=r"lack the column age, town"):
+        encoder.encode(frame.drop(columns=["age", "town"]))
+    encoded = encoder.encode(frame.assign(age=None, town=np.nan))
+    assert np.isnan(encoded.typed()[:, [0, 3]]).all()
+
+
+def test_too_many_columns_are_refused_by_name():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"city": rng.integers(0, 90, 2000).astype(str), "few": rng.choice(["a", "b"], 2000)}
+    )
+    types = {"few": "text", "city": "text"}
+    with pytest.raises(CounterweightError, match=r"92 columns.* more than 50; column 'city'"):
+        fitted(frame, types, max_levels=100, max_width=50)
+    encoded = fitted(frame, types, max_levels=100).encode(frame)
+    with pytest.raises(CounterweightError, match=r"GiB.* column 'city' alone has 90 levels"):
+        encoded.dense(memory=2**20)
+    assert encoded.dense(rows=slice(10), memory=2**20).shape == (10, 92)
+
+
+def test_codes_of_models_with_own_categories_stay_below_256():
+    words = pd.Series(np.repeat(np.arange(400), 2).astype(str))
+    frame = pd.DataFrame({"word": words})
+    encoded = fitted(frame, {"word": "text"}, max_levels=400, least_rows=1).encode(frame)
+    assert encoded.typed().max() == 254
+    assert len(np.unique(encoded.typed())) == 255
+    assert len(np.unique(encoded.codes)) == 400
+
+
+def test_boosting_takes_the_typed_features():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    frame = table()
+    encoded = fitted(frame).encode(frame)
+    y = (frame["town"] == "Ulm").to_numpy()
+    model = HistGradientBoostingClassifier(categorical_features=encoded.is_category, max_iter=20)
+    assert (model.fit(encoded.typed(), y).predict(encoded.typed()) == y).all()
+
+
+def test_the_same_rows_have_not_drifted():
+    frame = table()
+    encoder = fitted(frame)
+    for fact in encoder.describe_new(frame):
+        assert fact.psi == 0
+        assert fact.missing == fact.missing_before
+        assert fact.unseen == fact.outside == 0
+        assert fact.type == "text" or abs(fact.shift) < 1e-12
+    assert drift_sentences(encoder.describe_new(frame)) == []
+
+
+def test_batches_add_up():
+    frame = table()
+    encoder = fitted(frame)
+    new = encoder.encode(table(seed=7))
+    parts = None
+    for part in (slice(0, 90), slice(90, 91), slice(91, None)):
+        parts = added(parts, count_rows(new.take(part)))
+    for one, other in zip(encoder.describe_new(parts), encoder.describe_new(new), strict=True):
+        assert one[:2] == other[:2]
+        np.testing.assert_allclose(one[2:], other[2:], atol=1e-12)
+
+
+def test_drift_is_told_in_order_of_its_size():
+    frame = table()
+    encoder = fitted(frame)
+    new = table(300, seed=3)
+    new["age"] += 12
+    new.loc[new.index % 2 == 0, "town"] = "Atlantis"
+    facts = {fact.column: fact for fact in encoder.describe_new(new)}
+    assert facts["town"].unseen == 0.5
+    assert abs(facts["age"].shift - 1) < 0.3
+    sentences = drift_sentences(facts.values())
+    assert [sentence.split("'")[1] for sentence in sentences] == ["town", "age"]
+    assert "never seen before" in sentences[0]
+    assert "standard deviations" in sentences[1]
+
+
+def test_the_index_by_chance():
+    """Tables of the same law exceed `psi_by_chance` in about one of a thousand columns."""
+    rng = np.random.default_rng(5)
+    encoder = fitted(pd.DataFrame({"x": rng.normal(size=500)}), {"x": "number"})
+    above = []
+    for _ in range(400):
+        (fact,) = encoder.describe_new(pd.DataFrame({"x": rng.normal(size=120)}))
+        above.append(fact.psi > fact.psi_by_chance)
+    assert sum(above) <= 4
+    (fact,) = encoder.describe_new(pd.DataFrame({"x": rng.normal(1.0, 1, size=120)}))
+    assert fact.psi > max(0.25, fact.psi_by_chance)

@@ -1,0 +1,376 @@
+"""What each column of a person's table is used for, and why: decided before anything trains."""
+
+import re
+import textwrap
+from typing import NamedTuple
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.features.learnt import level_counts, levels_kept
+from counterweight.labeling.leaks import NEAR_PERFECT, OutcomeLeaks, known_by_label
+
+#: Roles that no `keep` makes a feature.
+NEVER = ("id", "outcome")
+#: What a role is called in a sentence.
+ROLE_NAMES = {
+    "id": "the id of a row",
+    "outcome": "the outcome",
+    "weight": "the weight of a row",
+    "time": "the time, by which rows are split",
+    "group": "the group, by which rows are split",
+    "labeled": "says whose outcome is seen",
+}
+#: Names under which an id may stand, and those of other numbers that only tell rows apart.
+_ID = re.compile(r"(^|[\W_])(id|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
+_NUMBERED = re.compile(
+    r"(^|[\W_])(id|uuid|guid|key|nr|no|num|number|ref|reference|account|index|row|rownames|phone|"
+    r"ssn|unnamed: 0)$|[a-z](Id|ID|No|Nr)$",
+    re.ASCII | re.IGNORECASE,
+)
+_KEEP = "name it under columns.keep if it is"
+
+
+class ColumnFact(NamedTuple):
+    """What is known of one column.
+
+    Attributes
+    ----------
+    column : str
+    role : str
+        "" for a column without one.
+    type : str
+        ``number``, ``boolean``, ``date`` or ``text``.
+    missing : float
+        Share of rows.
+    distinct : int
+        Values, without what is missing.
+    use : str
+        ``feature``, ``left out`` or ``role``.
+    why : str
+        One sentence; "" of an ordinary feature.
+    made : str
+        What reading made of it.
+    levels, pooled : int
+        Of a category: levels of its own, and those that share the level other; 0 else.
+    insisted : bool
+        Named under ``columns.keep`` against a reason to leave it out.
+    """
+
+    column: str
+    role: str
+    type: str
+    missing: float
+    distinct: int
+    use: str
+    why: str = ""
+    made: str = ""
+    levels: int = 0
+    pooled: int = 0
+    insisted: bool = False
+
+
+class _Column(NamedTuple):
+    """A column as the checks read it: floats, or codes of its texts (-1 missing)."""
+
+    name: str
+    type: str
+    values: np.ndarray
+    present: np.ndarray
+    words: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def rows(self):
+        return int(self.present.sum())
+
+
+def column_report(
+    frame,
+    types,
+    made,
+    roles,
+    *,
+    labeled=None,
+    outcome=None,
+    ignore=(),
+    keep=(),
+    max_levels=50,
+    least_rows=None,
+):
+    """Decide of each column whether it is a feature.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        ``row`` first, then typed columns: numbers, booleans as 1/0, dates as days since
+        1970-01-01, texts.
+    types : dict of str to str
+        ``number``, ``boolean``, ``date`` or ``text``, by column.
+    made : dict of str to str
+        What reading made of a column, where it made something.
+    roles : dict of str to str or list of str
+        Column or columns of a role: ``id``, ``outcome``, ``weight``, ``time``, ``group``,
+        ``labeled`` (the columns of its condition), and others. None of them is a feature.
+    labeled : array of bool (n,), optional
+        Rows whose outcome is seen.
+    outcome : array (n,), optional
+        Their outcomes, NaN elsewhere: two values, or numbers.
+    ignore, keep : sequence of str
+        Columns never to be features; columns to be features whatever they look like.
+    max_levels, least_rows : int
+        See `MixedEncoder`.
+
+    Returns
+    -------
+    list of ColumnFact
+        In the order of the table.
+
+    Raises
+    ------
+    CounterweightError
+        When `ignore`, `keep` or a role names no column, or a column stands in both lists, or a
+        column that never is a feature is to be kept.
+    """
+    role_of = _roles(roles)
+    columns = [name for name in frame.columns if name != "row"]
+    _check_names(columns, role_of, ignore, keep)
+    leaks = None if outcome is None else OutcomeLeaks(np.asarray(outcome, float))
+    labeled = None if labeled is None else np.asarray(labeled, bool)
+    facts, numbers = {}, {}
+    for name in columns:
+        column = _read(name, types[name], frame[name])
+        role = role_of.get(name, "")
+        fact = ColumnFact(
+            name,
+            role,
+            types[name],
+            float(1 - column.present.mean()) if len(frame) else 0.0,
+            len(column.counts),
+            "feature",
+            made=made.get(name, ""),
+        )
+        if name in ignore:
+            facts[name] = fact._replace(use="left out", why="ignored as asked")
+            continue
+        if role and not (name in keep and role not in NEVER):
+            facts[name] = fact._replace(use="role", why=ROLE_NAMES.get(role, f"has role {role}"))
+            continue
+        levels = 0
+        if column.type == "text":
+            levels = levels_kept(column.counts, len(frame), max_levels, least_rows)
+            fact = fact._replace(levels=levels, pooled=len(column.counts) - levels)
+        why = _unlike_a_feature(column, levels) or _leak(column, leaks, labeled)
+        facts[name] = _decided(fact, why, keep)
+        if not why and column.type != "text" and leaks is not None:
+            numbers[name] = column.values
+    if leaks is not None:
+        for name, formula in leaks.together(numbers).items():
+            why = f"the outcome is {formula}: {_KEEP} known before the outcome"
+            facts[name] = _decided(facts[name], why, keep)
+    return [facts[name] for name in columns]
+
+
+def _decided(fact, why, keep):
+    """A feature, unless there is a reason and nobody insists on it."""
+    if not why:
+        levels = "1 rare level" if fact.pooled == 1 else f"{fact.pooled} rare levels"
+        return fact._replace(why=f"{levels} pooled as other" if fact.pooled else "")
+    reason, _, advice = why.partition(f": {_KEEP}")
+    if fact.column not in keep:
+        return fact._replace(use="left out", why=why)
+    return fact._replace(why=f"kept as asked, although {reason}", insisted=True)
+
+
+def _roles(roles):
+    """Role by column."""
+    role_of = {}
+    for role, names in roles.items():
+        for name in [names] if isinstance(names, str) else names or ():
+            role_of.setdefault(name, role)
+    return role_of
+
+
+def _check_names(columns, role_of, ignore, keep):
+    for part, names in (("columns.ignore", ignore), ("columns.keep", keep)):
+        unknown = [name for name in names if name not in columns]
+        if unknown:
+            raise CounterweightError(
+                f"{part} names {listed(unknown)}, no column of the table, which has "
+                f"{listed(columns)}: correct the name."
+            )
+    unknown = [name for name in role_of if name not in columns]
+    if unknown:
+        raise CounterweightError(
+            f"{role_of[unknown[0]]} names {unknown[0]}, no column of the table, which has "
+            f"{listed(columns)}: correct the name."
+        )
+    both = [name for name in keep if name in ignore]
+    if both:
+        raise CounterweightError(
+            f"Column {listed(both)} stands under columns.keep and columns.ignore: choose one."
+        )
+    for name in keep:
+        if role_of.get(name) in NEVER:
+            raise CounterweightError(
+                f"Column {name!r} is {ROLE_NAMES[role_of[name]]} and can be no feature: take it "
+                "from columns.keep."
+            )
+
+
+def _read(name, kind, values):
+    import pandas as pd
+
+    if kind == "text":
+        words, counts, _ = level_counts(values)
+        index = pd.Index(words, dtype="str")
+        codes = index.get_indexer(values.astype("str"))
+        codes[values.isna().to_numpy()] = -1
+        return _Column(name, kind, codes, codes >= 0, words, counts)
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    present = ~np.isnan(numbers)
+    words, counts = np.unique(numbers[present], return_counts=True)
+    return _Column(name, kind, numbers, present, words, counts)
+
+
+def _unlike_a_feature(column, levels):
+    """Why the values alone make no feature, or ""."""
+    if not column.rows:
+        return "no value in any row"
+    if len(column.counts) == 1 and column.present.all():
+        return f"one value in all rows ({_shown(column.words[0])})"
+    if column.type == "date" and column.counts.max() >= 0.995 * len(column.present):
+        return "nearly all rows have one date"
+    if column.type == "text":
+        return _unlike_a_category(column, levels)
+    if column.type == "number":
+        return _number_like_an_id(column)
+    return ""
+
+
+def _shown(value):
+    return f"{value:g}" if isinstance(value, float) else textwrap.shorten(str(value), 30)
+
+
+def _unlike_a_category(column, levels):
+    distinct, rows = len(column.counts), column.rows
+    some = column.words[:: max(1, distinct // 1000)]
+    words = np.mean([len(str(word).split()) for word in some])
+    if distinct == rows and rows >= 3 and words < 4:
+        return f"unique in every row: looks like an id or a name; {_KEEP} not"
+    if words >= 4 and distinct > max(0.2 * rows, 5):
+        return f"free text, {distinct} different in {rows} rows: {_KEEP} no free text"
+    if distinct > 0.5 * rows and distinct > 5:
+        return f"nearly unique, {distinct} different in {rows} rows: {_KEEP} no id or name"
+    if _ID.search(column.name) and distinct > max(50, 0.1 * rows):
+        return f"an id by its name, {distinct} different in {rows} rows: {_KEEP} no id"
+    if not levels:
+        return f"no text occurs often enough to learn from, none in over {column.counts[0]} rows"
+    return ""
+
+
+def _number_like_an_id(column):
+    """Why whole numbers look like an id, or "".
+
+    They count up or fill a range, evenly stepped; or are unique and have the name of an id; or
+    are unique, long, of one length and with as many last digits 0 as chance gives.
+    """
+    distinct, rows, values = len(column.counts), column.rows, column.words
+    if rows < 3 or (values % 1 != 0).any():
+        return ""
+    advice = f"looks like an id; {_KEEP} not"
+    if distinct == rows:
+        unique = "unique in every row"
+    elif distinct >= 0.99 * rows:
+        unique = "nearly unique"
+    elif _ID.search(column.name) and distinct > max(50, 0.1 * rows):
+        return f"an id by its name, {distinct} different in {rows} rows: {_KEEP} no id"
+    else:
+        return ""
+    # Beyond 2**53 floats are no whole numbers any more; no measurement is that exact.
+    steps = np.gcd.reduce(np.diff(np.clip(values, -(2**62), 2**62)).astype(np.int64))
+    filled = distinct / ((values[-1] - values[0]) / max(steps, 1) + 1)
+    if filled > 0.999 or (filled > 0.6 and rows >= 20):
+        return f"{unique}, counts up: {advice}"
+    if _NUMBERED.search(column.name):
+        return f"{unique}: {advice}"
+    digits = np.floor(np.log10(np.maximum(np.abs(values), 1))) + 1
+    round_ = (values % 10 == 0).mean()
+    if rows >= 50 and digits.min() == digits.max() >= 7 and 0.02 <= round_ <= 0.2:
+        return f"{unique}, all of {digits[0]:.0f} digits: {advice}"
+    return ""
+
+
+def _leak(column, leaks, labeled):
+    """Why a column gives the outcome away, or ""."""
+    advice = f"{_KEEP} known before the outcome"
+    if labeled is not None:
+        known = known_by_label(column.present, labeled)
+        if known == "labeled":
+            return f"known only for labeled rows, it may give the outcome away: {advice}"
+        if known == "unlabeled":
+            return f"known only for rows without an outcome, so nothing is learnt of it: {advice}"
+    if leaks is None:
+        return ""
+    if leaks.copied(column.values):
+        return f"a copy of the outcome: {advice}"
+    quality = leaks.alone(column.values)
+    if quality < NEAR_PERFECT:
+        return ""
+    measure = "AUC" if leaks.classes else "R²"
+    return f"gives the outcome away, alone ({measure} {quality:.4f}): {advice}"
+
+
+def feature_columns(report):
+    """Names of the features, in the order of the table."""
+    return [fact.column for fact in report if fact.use == "feature"]
+
+
+def report_table(report):
+    """The report as columns for a Parquet file or a CSV."""
+    columns = {name: [getattr(fact, name) for fact in report] for name in ColumnFact._fields}
+    kinds = {"missing": float, "distinct": np.int64, "levels": np.int32, "pooled": np.int32}
+    kinds["insisted"] = bool
+    return {name: np.array(told, kinds.get(name, object)) for name, told in columns.items()}
+
+
+def report_lines(report, width=100):
+    """The report for a terminal: what was left out and why, kept against advice, then the rest.
+
+    Parameters
+    ----------
+    report : list of ColumnFact
+    width : int
+        Of a line, in characters.
+
+    Returns
+    -------
+    list of str
+    """
+    parts = {
+        "Left out": [fact for fact in report if fact.use == "left out"],
+        "Kept as asked": [fact for fact in report if fact.insisted],
+        "Features": [fact for fact in report if fact.use == "feature" and not fact.insisted],
+        "With a role": [fact for fact in report if fact.use == "role"],
+    }
+    long = min(26, max([len(fact.column) for fact in report] + [6]))
+    head = f"  {'column':<{long}}  {'type':<7} {'missing':>7} {'distinct':>9}  "
+    lines = [head + "what was made of it"]
+    for title, facts in parts.items():
+        if facts:
+            lines.append(f"{title} ({len(facts)})")
+        for fact in facts:
+            name = fact.column if len(fact.column) <= long else fact.column[: long - 1] + "…"
+            start = f"  {name:<{long}}  {fact.type:<7} {_percent(fact.missing):>7}"
+            start += f" {fact.distinct:>9,}  "
+            told = "; ".join(part for part in (fact.why, fact.made) if part)
+            wrapped = textwrap.wrap(told, max(width - len(start), 20)) or [""]
+            lines.append((start + wrapped[0]).rstrip())
+            lines += [" " * len(start) + rest for rest in wrapped[1:]]
+    return lines
+
+
+def _percent(share):
+    if 0 < share < 0.001:
+        return "<0.1%"
+    return f"{share:.1%}" if share else "0"

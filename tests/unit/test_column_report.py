@@ -149,7 +149,9 @@ def test_columns_without_use(world):
     )
     assert used(facts) == [*HONEST, "applied", "mark"]
     kept = world.report(notes=notes, keep=["notes"])["notes"]
-    assert kept.why.startswith("kept as asked, although free text, 600 different in 600 rows; ")
+    assert kept.why.startswith(
+        "kept as asked; a reason against it: free text, 600 different in 600 rows; "
+    )
     assert kept.why.endswith("no level has rows enough to be told apart")
     assert facts["gone"].why == facts["void"].why == "no value in any row"
     assert facts["flat"].why == "one value in all rows (3)"
@@ -209,7 +211,7 @@ def test_what_gives_a_class_away_is_left_out(world, name):
     kept = world.report(**{name: values}, keep=[name])[name]
     assert kept.use == "feature"
     assert kept.insisted
-    assert kept.why.startswith("kept as asked, although ")
+    assert kept.why.startswith("kept as asked; a reason against it: ")
     assert "columns.keep" not in kept.why
 
 

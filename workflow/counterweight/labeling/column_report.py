@@ -180,7 +180,7 @@ def _decided(fact, why, keep):
         return fact._replace(use="left out", why=why)
     reason = re.split(f"[:;] {_KEEP}", why)[0]
     none = "; no level has rows enough to be told apart" if _without_level(fact) else ""
-    return fact._replace(why=f"kept as asked, although {reason}{none}", insisted=True)
+    return fact._replace(why=f"kept as asked; a reason against it: {reason}{none}", insisted=True)
 
 
 def _without_level(fact):

@@ -3,7 +3,8 @@
 Snakemake merges ``config.yaml`` with what ``--configfile`` and ``--config`` give. What comes out
 lists files of studies under ``studies_of``, and has studies, or changes to listed ones, under
 ``studies`` (titles of their families under ``families``); or it has tables of one's own
-(`counterweight.plan.own`). `with_listed_studies` makes one config of it, which `counterweight.plan.config.resolve` checks.
+(`counterweight.plan.own`). `with_listed_studies` makes one config of it, which
+`counterweight.plan.config.resolve` checks.
 """
 
 import copy

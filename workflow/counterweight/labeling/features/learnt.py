@@ -77,15 +77,19 @@ def level_counts(values):
     -------
     words : array of str
     counts : array of int
-    missing : int
-        Rows without a text.
+    codes : array of int (n,)
+        Place of each row's text among those, -1 where it is missing.
     """
     import pandas as pd
 
-    codes, words = pd.factorize(values.astype("str"), sort=True)
+    codes, words = pd.factorize(values.astype("str"))
+    words = np.asarray(words, dtype=object)
     counts = np.bincount(codes[codes >= 0], minlength=len(words))
-    order = np.argsort(-counts, kind="stable")
-    return np.asarray(words, dtype=object)[order], counts[order], int((codes < 0).sum())
+    order = np.argsort(words)
+    order = order[np.argsort(-counts[order], kind="stable")]
+    places = np.full(len(words) + 1, -1)
+    places[order] = np.arange(len(words))
+    return words[order], counts[order], places[codes]
 
 
 def levels_kept(counts, rows, max_levels=50, least_rows=None):
@@ -135,12 +139,12 @@ def learnt_number(column, kind, values):
 
 def learnt_category(column, values, max_levels, least_rows):
     """What is learnt of a column of texts."""
-    words, counts, missing = level_counts(texts(values, column))
+    words, counts, codes = level_counts(texts(values, column))
     kept = levels_kept(counts, len(values), max_levels, least_rows)
     return CategoryColumn(
         column,
         "text",
-        missing,
+        int((codes < 0).sum()),
         tuple(map(str, words[:kept])),
         tuple(counts[:kept].tolist()),
         tuple(sorted(map(str, words[kept:]))),

@@ -4,9 +4,9 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_columns, read_table
-from counterweight.labeling.own.prepare import types_of
 from counterweight.labeling.columns import require
 from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.labeling.own.prepare import types_of
 
 LABELS = (
     ("repeat", "int16"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.features.learnt import level_counts, levels_kept
-from counterweight.labeling.leaks import NEAR_PERFECT, OutcomeLeaks, known_by_label
+from counterweight.labeling.own.leaks import OutcomeLeaks, known_by_label
 
 #: Roles that no `keep` makes a feature.
 NEVER = ("id", "outcome")
@@ -176,10 +176,15 @@ def _decided(fact, why, keep):
     if not why:
         levels = "1 rare level" if fact.pooled == 1 else f"{fact.pooled} rare levels"
         return fact._replace(why=f"{levels} pooled as other" if fact.pooled else "")
-    reason, _, advice = why.partition(f": {_KEEP}")
     if fact.column not in keep:
         return fact._replace(use="left out", why=why)
-    return fact._replace(why=f"kept as asked, although {reason}", insisted=True)
+    reason = re.split(f"[:;] {_KEEP}", why)[0]
+    none = "; no level has rows enough to be told apart" if _without_level(fact) else ""
+    return fact._replace(why=f"kept as asked; a reason against it: {reason}{none}", insisted=True)
+
+
+def _without_level(fact):
+    return fact.type == "text" and not fact.levels
 
 
 def _roles(roles):
@@ -219,13 +224,8 @@ def _check_names(columns, role_of, ignore, keep):
 
 
 def _read(name, kind, values):
-    import pandas as pd
-
     if kind == "text":
-        words, counts, _ = level_counts(values)
-        index = pd.Index(words, dtype="str")
-        codes = index.get_indexer(values.astype("str"))
-        codes[values.isna().to_numpy()] = -1
+        words, counts, codes = level_counts(values)
         return _Column(name, kind, codes, codes >= 0, words, counts)
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     present = ~np.isnan(numbers)
@@ -260,8 +260,10 @@ def _unlike_a_category(column, levels):
         return f"unique in every row: looks like an id or a name; {_KEEP} not"
     if words >= 4 and distinct > max(0.2 * rows, 5):
         return f"free text, {distinct} different in {rows} rows: {_KEEP} no free text"
+    if distinct >= 0.95 * rows and distinct > 5:
+        return f"unique in nearly every row: looks like an id or a name; {_KEEP} not"
     if distinct > 0.5 * rows and distinct > 5:
-        return f"nearly unique, {distinct} different in {rows} rows: {_KEEP} no id or name"
+        return f"{distinct} different texts in {rows} rows, too few rows of each: {_KEEP} no name"
     if _ID.search(column.name) and distinct > max(50, 0.1 * rows):
         return f"an id by its name, {distinct} different in {rows} rows: {_KEEP} no id"
     if not levels:
@@ -315,7 +317,7 @@ def _leak(column, leaks, labeled):
     if leaks.copied(column.values):
         return f"a copy of the outcome: {advice}"
     quality = leaks.alone(column.values)
-    if quality < NEAR_PERFECT:
+    if quality < leaks.near_perfect:
         return ""
     measure = "AUC" if leaks.classes else "R²"
     return f"gives the outcome away, alone ({measure} {quality:.4f}): {advice}"

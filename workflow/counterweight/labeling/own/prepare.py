@@ -3,8 +3,8 @@
 import numpy as np
 
 from counterweight.files.tables import replacing, write_table
-from counterweight.labeling.own.column_report import column_report, report_lines, report_table
 from counterweight.labeling.outcomes.given import given as outcome_of
+from counterweight.labeling.own.column_report import column_report, report_lines, report_table
 from counterweight.labeling.rules.present import present
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.bands import CalibrationBand
 from counterweight.labeling.features.drift import describe_new, drift_sentences
 from counterweight.labeling.features.mixed import MixedEncoder
 from counterweight.models.scores.boosting import BoostedScore
 from counterweight.models.scores.linear import LinearScore
+from counterweight.numerics.bands import CalibrationBand
 from counterweight.weighting.support import Support
 
 log = logging.getLogger("counterweight")

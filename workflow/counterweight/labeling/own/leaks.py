@@ -10,6 +10,8 @@ import numpy as np
 
 #: AUC, or share of variance, from which a column alone is near-perfect.
 NEAR_PERFECT = 0.995
+#: Rows of the rarer class below which only perfect is near-perfect: chance does as well.
+FEW = 50
 #: Share of variance from which the outcome is a sum, difference, product or ratio of two columns.
 EXACT = 1 - 1e-5
 #: Most labeled rows that are looked at.
@@ -29,19 +31,18 @@ def known_by_label(present, labeled):
     -------
     str
         ``labeled``: known in at most one of 200 unlabeled rows, but in one of ten labeled rows
-        or more. ``unlabeled``: the same of the others. ``""`` else, and where there are fewer
-        than `LEAST` rows of either.
+        or more, and so by chance in one table of 10,000. ``unlabeled``: the same of the others.
+        ``""`` else, and where there are fewer than `LEAST` rows of either.
     """
     rows = labeled.sum(), (~labeled).sum()
     if min(rows) < LEAST:
         return ""
     known = present[labeled].sum(), present[~labeled].sum()
     for name, this, that in (("labeled", 0, 1), ("unlabeled", 1, 0)):
-        if (
-            known[that] <= 0.005 * rows[that]
-            and known[this] >= max(0.1 * rows[this], LEAST)
-            and known[this] + known[that] < sum(rows)
-        ):
+        share = known[this] / rows[this]
+        # Where few are known, none among few rows is chance.
+        chance = (1 - share) ** rows[that]
+        if known[that] <= 0.005 * rows[that] and share >= 0.1 and chance < 1e-4:
             return name
     return ""
 
@@ -53,6 +54,13 @@ class OutcomeLeaks:
     ----------
     outcome : array (n,)
         NaN where it is not seen. With two values a class, else a number.
+
+    Attributes
+    ----------
+    classes : bool
+        Whether it is a class.
+    near_perfect : float
+        From which `alone` says that a column gives the outcome away.
     """
 
     def __init__(self, outcome):
@@ -67,6 +75,8 @@ class OutcomeLeaks:
         self.half = np.arange(len(self.y)) % 2 == 0
         enough = self.counts.min() >= LEAST if self.classes else len(self.y) >= 2 * LEAST
         self.told = bool(len(values) > 1 and enough)
+        few = self.classes and self.counts.min() < FEW
+        self.near_perfect = 1.0 if few else NEAR_PERFECT
 
     def alone(self, values):
         """How well a column alone tells the outcome of rows that it was not fitted on.

@@ -130,7 +130,8 @@ def final_scores(job):
         "outcome": given["outcome"]["options"]["column"],
         "names": list(words),
         "id": given["id"],
-        "types": data.encoder.types_,
+        "types": dict(data.encoder.types_),
+        "forms": {name: data.forms[name] for name in data.encoder.types_ if name in data.forms},
         "model": method["model"],
         "method": method["label"],
         "weighted": method["weights"],
@@ -149,13 +150,8 @@ def final_scores(job):
 
 def _blocks(encoder):
     """Number of the category that a dense column belongs to, -1 for numbers."""
-    columns = {}
-    return np.array(
-        [
-            columns.setdefault(feature.column, len(columns)) if feature.kind == "level" else -1
-            for feature in encoder.features_
-        ]
-    )
+    category = {fact.column: at for at, fact in enumerate(encoder.categories_)}
+    return np.array([category.get(feature.column, -1) for feature in encoder.features_])
 
 
 def _records(data, tried, at, scores, weight, paths, given, job):

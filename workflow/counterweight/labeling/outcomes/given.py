@@ -79,9 +79,10 @@ def given(frame, types, *, column, positive=None, kind=None):
                 "and only two can be learned: say by outcome.positive which of them counts as 1 "
                 "against all others."
             )
+        example = f"outcome: {{column: {column}, positive: {sorted(words)[-1]}}}"
         raise CounterweightError(
             f"The outcome {column!r} is one of {listed(sorted(words))}: say by outcome.positive "
-            f"which counts as 1, as in outcome: {{column: {column}, positive: {sorted(words)[-1]}}}."
+            f"which counts as 1, as in {example}."
         )
     yes = holds(frame, types, column, positive)
     other = [word for word in words if word != str(values[yes].iloc[0])]

@@ -6,7 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_columns, read_table
 from counterweight.labeling.columns import require
 from counterweight.labeling.features.mixed import MixedEncoder
-from counterweight.labeling.own.prepare import types_of
+from counterweight.labeling.own.prepare import forms_of, types_of
 
 LABELS = (
     ("repeat", "int16"),
@@ -207,11 +207,11 @@ class BlankData:
     binary : bool
     """
 
-    def __init__(self, frame, types, labels, max_levels):
+    def __init__(self, frame, types, labels, max_levels, forms=None):
         names = [name for name in frame.columns if name != "row"]
         self.encoder = MixedEncoder(max_levels=max_levels).fit(frame, names, types)
         self.rows = self.encoder.encode(frame)
-        self.types = dict(types)
+        self.types, self.forms = dict(types), forms or {}
         self.row, self.y, self.weight = labels["row"], labels["y"], labels["weight"]
         self.fold, self.group = labels["fold"], labels["group"]
         self.labeled = labels["selected"] == 1
@@ -221,8 +221,9 @@ class BlankData:
     @classmethod
     def read(cls, features, columns, labels, max_levels=50):
         """From Parquet files: of the features, of the column report and of the labels."""
+        facts = read_table(columns)
         return cls(
-            read_table(features), types_of(read_table(columns)), read_columns(labels), max_levels
+            read_table(features), types_of(facts), read_columns(labels), max_levels, forms_of(facts)
         )
 
     @property

@@ -1,5 +1,8 @@
 """Stage prepare of a table of one's own: read, typed, and what becomes of each column."""
 
+import json
+import os
+
 import numpy as np
 
 from counterweight.files.tables import replacing, write_table
@@ -17,10 +20,8 @@ def prepare(job):
     """
     import pandas as pd
 
-    from counterweight.datasets.own_table import read_own
-
     told = job.given
-    table = read_own(told)
+    table = _read(told, job)
     frame, types = table.frame, table.types
     job.log.info("%d rows, %d columns", len(frame), frame.shape[1] - 1)
     roles, outcome, labeled = columns_by_role(told["roles"]), None, None
@@ -42,10 +43,28 @@ def prepare(job):
     for line in report_lines(report):
         job.log.info(line)
     columns = report_table(report)
+    columns["form"] = [json.dumps(table.forms.get(fact.column, {})) for fact in report]
     write_table(job.output.table, frame)
     write_table(job.output.columns, columns)
     with replacing(job.output.csv) as path:
         pd.DataFrame(columns).to_csv(path, index=False)
+
+
+def _read(told, job):
+    """The table of a file, of a folder or of a query, typed."""
+    from counterweight.datasets.own_table import read_typed
+
+    columns = {key: names for key, names in told["columns"].items() if key != "keep"}
+    if "query" in told:
+        from counterweight.datasets.queries import read_query
+
+        path = f"{job.output.table}.query.parquet"
+        read_query(told["query"]["sql"], told["query"]["url"], path)
+        try:
+            return read_typed(path, columns=columns, reading=told["reading"])
+        finally:
+            os.unlink(path)
+    return read_typed(told["path"], columns=columns, reading=told["reading"])
 
 
 def columns_by_role(roles):
@@ -64,6 +83,12 @@ def columns_by_role(roles):
 def types_of(columns):
     """Type of each column, by a column report as it was read back."""
     return dict(zip(columns["column"], columns["type"], strict=True))
+
+
+def forms_of(columns):
+    """How the texts of each column were read, by a column report as it was read back."""
+    forms = zip(columns["column"], columns["form"], strict=True)
+    return {name: json.loads(form) for name, form in forms if form != "{}"}
 
 
 def features_of(columns):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError
 from counterweight.labeling.features.drift import describe_new, drift_sentences
 from counterweight.labeling.features.mixed import MixedEncoder
@@ -76,13 +77,18 @@ class SavedScores:
         CounterweightError
             When a column is missing or holds something else than in the fit.
         """
-        from counterweight.datasets.own_table import typed_like
-
-        typed = typed_like("The table", frame, self.facts["types"], needed=[*self.facts["types"]])
-        made = self.scored(typed, reasons)
+        made = self.scored(self.typed("The table", frame), reasons)
         if self.facts["id"] in frame:
             made.insert(0, self.facts["id"], frame[self.facts["id"]].to_numpy())
         return made
+
+    def typed(self, where, frame, reading=None, first=0):
+        """New rows as the columns of the fit; see `counterweight.datasets.own_table.typed_like`."""
+        types, forms = self.facts["types"], self.facts["forms"]
+        needed = list(types)
+        return typed_like(
+            where, frame, types, needed=needed, forms=forms, reading=reading, first=first
+        )
 
     def scored(self, typed, reasons=True):
         """As `scores`, of rows that are typed already."""

@@ -3,11 +3,15 @@
 import logging
 
 from counterweight.errors import CounterweightError
+from counterweight.files.people import row_batches
 from counterweight.files.tables import replacing, write_table
 from counterweight.labeling.features.drift import added, count_rows
 from counterweight.models.saved import load
+from counterweight.models.scores.saved import BATCH
 
 log = logging.getLogger("counterweight")
+#: What to do where the new rows are not there.
+ABSENT = "correct the path under score"
 
 
 def as_text(scores):
@@ -48,19 +52,19 @@ def score_file(model, new, table, csv, reading=None):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from counterweight.datasets.own_table import new_rows
-
     saved = load(model)
-    types, identity = dict(saved.facts["types"]), saved.facts["id"]
-    total, counts = 0, None
+    identity, total, counts = saved.facts["id"], 0, None
     with replacing(table) as path, replacing(csv) as lines:
         writer = None
         with open(lines, "w", encoding="utf-8", newline="") as file:
-            for frame in new_rows(new, types, [*types], reading=reading, kept=[identity]):
+            for batch in row_batches(new, absent=ABSENT, rows=BATCH, reading=reading):
+                frame = saved.typed(new, batch, reading, total)
                 rows = saved.encoder.encode(frame)
                 scores, counts = saved.scored_rows(rows), added(counts, count_rows(rows))
-                key = identity if identity in frame else "row"
-                scores.insert(0, key, frame[key].to_numpy())
+                if identity in batch.column_names:
+                    scores.insert(0, identity, batch[identity].to_pandas().to_numpy())
+                else:
+                    scores.insert(0, "row", frame["row"].to_numpy())
                 part = pa.Table.from_pandas(scores, preserve_index=False)
                 part = part.replace_schema_metadata(None)
                 if writer is None:

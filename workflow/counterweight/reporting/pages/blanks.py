@@ -52,10 +52,11 @@ def answer(numbers):
     rows = numbers.get("labels", "rows_all", "").mean
     sentence += f"; scores.csv has an answer for each of the {number(rows, 0)} rows."
     quality = next((one for one in QUALITY if numbers.measured(one, target)), None)
+    measure = numbers.measure(quality)
+    told = f"{measure.label} {in_words(numbers.get(method, quality, target), measure)}"
     more = [
         f"On rows that it did not learn from, weighted to stand for {FOR[target]}, "
-        f"{saved.get('method', numbers.label(method))} has "
-        f"{numbers.measure(quality).label} {in_words(numbers.get(method, quality, target), numbers.measure(quality))}."
+        f"{saved.get('method', numbers.label(method))} has {told}."
     ]
     more += [*saved.get("why", ())][-1:]
     more.append(_outside(numbers, target))
@@ -98,9 +99,9 @@ def why(numbers):
     """How the method was chosen, and what cannot be tested."""
     yield from facts(numbers).get("why", ())
     yield (
-        "What nobody can test: whether rows without an outcome turn out as rows like them that have "
-        "one. If there are reasons for a blank that the columns do not show, answers are off by "
-        "them, and no number on this page tells."
+        "What nobody can test: whether rows without an outcome turn out as rows like them that "
+        "have one. If there are reasons for a blank that the columns do not show, answers are off "
+        "by them, and no number on this page tells."
     )
 
 

@@ -2,13 +2,21 @@
 
 Protocol: see `counterweight.kinds`. Who logged each row takes the place of who is labeled; a
 method is a policy, and its prediction is the probability that it gives to the logged action.
+A log of one's own has no truth: its policies are compared with each other and with the one that
+made it, and their values are given away.
 """
 
+import re
+
+from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 
 WORDS = "studies of logged actions"
-KEYS = frozenset()
+KEYS = frozenset({"score"})
+#: Keys of a table of one's own that ask for such a study, and what they ask.
+ROLES = ("reward", "propensity")
+ASKS = "what policies are worth, by a log of another one"
 HINT = " (rates of such a study stand in evaluation.keep_rates)"
 PAGE = {
     "table": "counterweight.reporting.pages.logs:table",
@@ -19,10 +27,100 @@ _HERE = "counterweight.kinds.log"
 
 def complete(name, study, plan):
     study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1, "columns": ["value"]}
+    own, protocol = _is_own(study), study["evaluation"]["protocol"]
+    if own != (protocol == "own_values"):
+        raise CounterweightError(
+            f"studies.{name}.evaluation.protocol is {protocol!r}, which does not go with the "
+            f"labeling rule {study['labeling']['rule']}: of a log of one's own, labeled by "
+            "own_log, values are told by own_values, of others by policy_value."
+        )
+
+
+def _is_own(study):
+    """Whether a study is of a log whose policies' values nobody knows."""
+    return components.declared("labeling", study["labeling"]["rule"], "OWN_LOG", False)
+
+
+def own_study(entry):
+    """The study that a table of one's own asks for; see `counterweight.plan.own`.
+
+    Parameters
+    ----------
+    entry : dict
+        ``reward`` (a column, or column with low, high, positive), ``propensity``, ``policies`` (by
+        name: a column of probabilities, or ``{column: its action, action: the logged one}``),
+        ``keep_rate``, ``user``, ``weight``, ``action``.
+
+    Raises
+    ------
+    CounterweightError
+        For a policy that says neither.
+    """
+    reward = entry["reward"]
+    reward = {"column": reward} if isinstance(reward, str) else reward
+    labeling = {"rule": "own_log", "propensity": entry["propensity"]}
+    labeling |= {key: entry[key] for key in ("keep_rate", "user", "weight") if key in entry}
+    policies, models = entry.get("policies") or {}, []
+    if not policies:
+        raise CounterweightError(
+            "A log needs policies to judge: add policies, such as {new: the column of the "
+            "probability that the new policy gives to the logged action}."
+        )
+    for name, given in policies.items():
+        given = {"column": given} if isinstance(given, str) else given
+        shown = given.get("action") if isinstance(given, dict) else None
+        if not isinstance(given, dict) or "column" not in given or {*given} - {"column", "action"}:
+            raise CounterweightError(
+                f"policies.{name} is {given!r}: give the column of the probability that it gives "
+                "to the logged action, or {column: that of its action, action: that of the logged "
+                "action}."
+            )
+        column = given["column"]
+        options = {"takes": column, "shown": shown} if shown else {"probability": column}
+        models.append({"model": "given_policy", "label": str(name)} | options)
+    for item, identity in zip(models, _identities(list(policies)), strict=True):
+        item["name"] = identity
+    return {
+        "features": {"recipe": "no_features"},
+        "outcome": {"rule": "logged_reward"} | reward,
+        "labeling": labeling,
+        "evaluation": {"protocol": "own_values"},
+        "models": models,
+        "roles": _roles(reward, labeling, models),
+    }
+
+
+def _roles(reward, labeling, models):
+    """Columns by role: none of them is anything else."""
+    rate = labeling.get("keep_rate")
+    roles = {"reward": reward["column"], "propensity": labeling["propensity"]}
+    roles |= {"keep_rate": rate} if isinstance(rate, str) else {}
+    roles |= {key: labeling[key] for key in ("user", "weight") if key in labeling}
+    for item in models:
+        roles |= {
+            f"policy {item['label']}{' (logged action)' if key == 'shown' else ''}": item[key]
+            for key in ("probability", "takes", "shown")
+            if key in item
+        }
+    return roles
+
+
+def _identities(names):
+    """Names of methods for names of policies: letters and figures, none twice."""
+    made = []
+    for name in names:
+        plain = re.sub("[^A-Za-z0-9]+", "_", str(name)).strip("_")
+        plain = plain if re.match("(?!labels$|selection_|weights_)[A-Za-z]", plain) else f"p_{plain}"
+        while plain in made:
+            plain += "_"
+        made.append(plain)
+    return made
 
 
 def plan_label(plan, study, at):
     given, uses = labeling_of(study)
+    if _is_own(study):
+        return Job(f"{_HERE}:label_own", {"table": at.table}, given | draws(plan, study), uses)
     inputs = {"table": at.table, "known": at.known}
     return Job(f"{_HERE}:label", inputs, given | draws(plan, study), uses)
 
@@ -45,6 +143,26 @@ def label(job):
     )
     counts = {record["metric"]: record["value"] for record in records}
     job.log.info("%d rows of the log, %d on policy", counts["rows_log"], counts["rows_on_policy"])
+    return records
+
+
+def label_own(job):
+    from counterweight.files.seeds import generator
+    from counterweight.labeling.own_log import label_own_log, roles_of
+
+    given = job.given
+    recipe, outcome, rule = components.labeling_rules(given)
+    records = label_own_log(
+        job.input.table,
+        {name: getattr(job.output, name) for name in ("features", "labels", "truth")},
+        recipe=recipe,
+        outcome=outcome,
+        rule=rule,
+        rng=generator(given["seed"], given["stream"], 0, "noise"),
+        roles=roles_of(given["outcome"]["options"], given["labeling"]["options"]),
+    )
+    counts = {record["metric"]: record["value"] for record in records}
+    job.log.info("%d rows of the log, %d with a reward", counts["rows_log"], counts["rows_nonzero"])
     return records
 
 
@@ -76,6 +194,14 @@ def train(job):
 
 def plan_evaluate(plan, study, method, at):
     parts, uses = protocol_of(study)
+    if _is_own(study):
+        # Each pair of policies is compared once: by the later one.
+        others = _reported(study)
+        others = others[: others.index(method)]
+        files = [at.predictions(method), *map(at.predictions, others)]
+        inputs = {"labels": at.labels, "predictions": files}
+        given = parts | {"policies": [method, *others], "bounds": _bounds(study)}
+        return Job(f"{_HERE}:evaluate_own", inputs, given, uses)
     inputs = {
         "predictions": at.predictions(method),
         "model": at.model(method),
@@ -101,3 +227,100 @@ def evaluate(job):
     )
     job.log.info("%d measurements", len(records))
     return records + describe_fits(read_models(job.input.model))
+
+
+def evaluate_own(job):
+    given = job.given
+    own, *others = _listed(job.input.predictions)
+    records = components.configured("protocol", given["protocol"])(
+        job.input.labels,
+        own,
+        dict(zip(given["policies"][1:], others, strict=True)),
+        reward_range=given["bounds"],
+    )
+    job.log.info("%d measurements", len(records))
+    return records
+
+
+def _reported(study):
+    return [name for name, method in study["methods"].items() if method["reported"]]
+
+
+def _bounds(study):
+    """Least and largest reward, None where the log says them."""
+    return [study["outcome"]["options"].get(end) for end in ("low", "high")]
+
+
+def _listed(files):
+    return [files] if isinstance(files, str) else list(files)
+
+
+def plan_deliver(plan, study, at):
+    if not _is_own(study):
+        return None
+    policies = _reported(study)
+    inputs = {"labels": at.labels, "predictions": [at.predictions(name) for name in policies]}
+    inputs["table"] = at.table
+    methods = study["methods"]
+    given = {
+        "policies": {methods[name]["label"]: methods[name]["options"] for name in policies},
+        "outcome": study["outcome"]["options"],
+        "labeling": study["labeling"]["options"],
+        "protocol": study["evaluation"]["options"],
+    }
+    files = {"model": "model.parquet"} | _tables("")
+    outputs = {role: f"{at.folder}/{file}" for role, file in files.items()}
+    return Job(f"{_HERE}:deliver", inputs, given, (), outputs)
+
+
+def _tables(before):
+    """Files of values and comparisons by role."""
+    return {
+        f"{name}_{form}": f"{before}{name}.{form}"
+        for name in ("values", "comparisons")
+        for form in ("parquet", "csv")
+    }
+
+
+def deliver(job):
+    from counterweight.evaluation.values.own_values import values_of_files
+    from counterweight.evaluation.values.saved import SavedValues, text_columns
+    from counterweight.evaluation.values.value_tables import tables_of, write_tables
+    from counterweight.files.gifts import write_gift
+
+    given, options = job.given, job.given["protocol"]
+    bounds = [given["outcome"].get(end) for end in ("low", "high")]
+    files = dict(zip(given["policies"], _listed(job.input.predictions), strict=True))
+    known = values_of_files(job.input.labels, files, reward_range=bounds, **options)
+    saved = SavedValues(
+        {
+            **{key: given[key] for key in ("policies", "outcome", "labeling")},
+            **options,
+            "text": text_columns(job.input.table),
+            "logged": [known.logged.value, known.logged.standard_error],
+            "rows": known.rows,
+        }
+    )
+    write_gift(job.output.model, *saved.to_gift())
+    write_tables(job.output, *tables_of(known))
+    for policy, support in known.support.items():
+        job.log.info("%s: support %s", policy, support.flag)
+
+
+def plan_apply(plan, study, at):
+    if not (_is_own(study) and study.get("score")):
+        return None
+    inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
+    outputs = {role: f"{at.folder}/{file}" for role, file in _tables("new_").items()}
+    return Job(f"{_HERE}:apply", inputs, {}, (), outputs)
+
+
+def apply(job):
+    from counterweight.evaluation.values.saved import SavedValues
+    from counterweight.evaluation.values.value_tables import write_tables
+    from counterweight.files.gifts import read_gift
+
+    saved = SavedValues.from_gift(read_gift(job.input.model))
+    values, comparisons = saved.tables(str(job.input.score))
+    write_tables(job.output, values, comparisons)
+    job.log.info("%d rows of a new log", values["rows"][0])

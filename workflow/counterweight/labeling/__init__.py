@@ -6,6 +6,7 @@ FEATURES = {
     "one_hot": "counterweight.labeling.features.one_hot:one_hot",
     "as_is": "counterweight.labeling.features.as_is:as_is",
     "typed": "counterweight.labeling.features.typed:typed",
+    "no_features": "counterweight.labeling.features.no_features:no_features",
 }
 
 OUTCOMES = {
@@ -15,6 +16,7 @@ OUTCOMES = {
     "accepts": "counterweight.labeling.outcomes.accepts:accepts",
     "given": "counterweight.labeling.outcomes.given:given",
     "no_outcome": "counterweight.labeling.outcomes.no_outcome:no_outcome",
+    "logged_reward": "counterweight.labeling.outcomes.logged_reward:logged_reward",
 }
 
 LABELINGS = {
@@ -23,6 +25,7 @@ LABELINGS = {
     "known_propensity": "counterweight.labeling.rules.known_propensity:known_propensity",
     "everyone": "counterweight.labeling.rules.everyone:everyone",
     "logged": "counterweight.labeling.logs:logged",
+    "own_log": "counterweight.labeling.own_log:own_log",
     "offered": "counterweight.labeling.offered:offered",
     "deployed": "counterweight.labeling.rules.deployed:deployed",
     "present": "counterweight.labeling.rules.present:present",

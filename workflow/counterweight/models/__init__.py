@@ -9,6 +9,7 @@ MODELS = {
     "uniform_policy": "counterweight.models.policies.policies:UniformPolicy",
     "imitated_policy": "counterweight.models.policies.policies:ImitatedPolicy",
     "column_policy": "counterweight.models.policies.policies:ColumnPolicy",
+    "given_policy": "counterweight.models.policies.given:GivenPolicy",
     "predictive_choice": "counterweight.models.choice.predictive_choice:PredictiveChoiceModel",
     "offer_logistic": "counterweight.models.choice.offer_logistic:OfferLogistic",
     "logitboost": "counterweight.models.choice.logitboost:LogitBoost",

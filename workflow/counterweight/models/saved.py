@@ -5,7 +5,10 @@ from counterweight.files.gifts import gift_of, read_gift
 from counterweight.plan.components import reference
 
 #: Class of each kind of saved model; each has ``from_gift(gift)``.
-LOADERS = {"scores": "counterweight.models.scores.saved:SavedScores"}
+LOADERS = {
+    "scores": "counterweight.models.scores.saved:SavedScores",
+    "log": "counterweight.evaluation.values.saved:SavedValues",
+}
 
 
 def load(path):

@@ -1,0 +1,116 @@
+"""Logs of one's own whose policies' values are known, and the stages run on them."""
+
+import logging
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+from counterweight.files.tables import METRICS, metrics_table, write_table
+from counterweight.kinds import log as kind
+from counterweight.plan import components
+from counterweight.plan.config import resolve
+from counterweight.plan.kinds import module_of
+from counterweight.plan.paths import StudyPaths
+
+LOGGING = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
+NEW = np.array([[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
+CHANCE = np.array([[0.02, 0.05, 0.1], [0.1, 0.02, 0.04], [0.03, 0.08, 0.02]])
+BEST = CHANCE.argmax(axis=1)
+ACTIONS = np.array(["left", "middle", "right"])
+#: What the policies are worth, by name; "" is the one that made the log.
+TRUTH = {
+    "": (LOGGING * CHANCE).sum(axis=1).mean(),
+    "new": (NEW * CHANCE).sum(axis=1).mean(),
+    "best": CHANCE.max(axis=1).mean(),
+}
+ENTRY = {
+    "reward": "clicked",
+    "propensity": "p_logged",
+    "policies": {"new": "p_new", "best": {"column": "best", "action": "shown"}},
+}
+
+
+def a_log(rows, rng, keep_rate=1.0, users=0, chance=CHANCE):
+    """A log as people have them; with users, rows of a user share their context and luck."""
+    if users:
+        user = np.sort(rng.integers(users, size=rows))
+        context = rng.integers(3, size=users)[user]
+        luck = rng.gamma(1.0, 1.0, size=users)[user]
+    else:
+        user, context, luck = np.arange(rows), rng.integers(3, size=rows), 1.0
+    action = (rng.random(rows)[:, None] > LOGGING[context].cumsum(axis=1)).sum(axis=1)
+    clicked = (rng.random(rows) < np.minimum(chance[context, action] * luck, 1)).astype(int)
+    frame = pd.DataFrame(
+        {
+            "user": [f"u{number}" for number in user] if users else user,
+            "shown": ACTIONS[action],
+            "p_logged": LOGGING[context, action],
+            "clicked": clicked,
+            "p_new": NEW[context, action],
+            "best": ACTIONS[BEST[context]],
+        }
+    )
+    kept = (clicked == 1) | (rng.random(rows) < keep_rate)
+    return frame[kept].reset_index(drop=True)
+
+
+def planned(entry, score=None):
+    """The plan of a study of a log, and the study."""
+    study = kind.own_study(entry)
+    study.pop("roles")
+    config = {
+        "seed": 1,
+        "data_source": "download",
+        "results": "results",
+        "data": "data",
+        "repeats": 1,
+        "test_share": 0.3,
+        "datasets": {"own_table": {"path": "log.csv"}},
+        "studies": {"mine": {"dataset": "own_table", "family": "studies"} | study},
+    }
+    plan = resolve(config)
+    plan["studies"]["mine"]["score"] = score
+    return plan, plan["studies"]["mine"]
+
+
+class Paths(dict):
+    """Files of a job, by attribute."""
+
+    __getattr__ = dict.__getitem__
+
+
+def run_job(job, **outputs):
+    """Run a job as its stage does, without Snakemake."""
+    running = SimpleNamespace(
+        input=Paths(job.inputs),
+        output=Paths(outputs or job.outputs),
+        given=job.given,
+        threads=1,
+        log=logging.getLogger("counterweight"),
+    )
+    with components.only(job.uses, job.modules):
+        return getattr(kind, job.run.partition(":")[2])(running)
+
+
+def run_study(folder, frame, entry=ENTRY, score=None):
+    """Run label to deliver (and apply) of a log; metrics as a frame, tables by name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    plan, study = planned(entry, score)
+    at = StudyPaths(str(folder), str(folder / "table.parquet"), [])
+    table = frame.assign(row=np.arange(len(frame), dtype="int32"))
+    write_table(at.table, table[["row", *frame.columns]])
+    of = module_of(study)
+    job = of.plan_label(plan, study, at)
+    made = {"features": at.features, "labels": at.labels, "truth": at.truth}
+    metrics = [pd.DataFrame(metrics_table("mine", "labels", run_job(job, **made)).to_pandas())]
+    for method in study["methods"]:
+        job = of.plan_train(plan, study, method, at)
+        run_job(job, model=at.model(method), predictions=at.predictions(method))
+        job = of.plan_evaluate(plan, study, method, at)
+        metrics.append(metrics_table("mine", method, run_job(job)).to_pandas())
+    run_job(of.plan_deliver(plan, study, at))
+    if score:
+        run_job(of.plan_apply(plan, study, at))
+    tables = {path.stem: pd.read_parquet(path) for path in folder.glob("*values.parquet")}
+    tables |= {path.stem: pd.read_parquet(path) for path in folder.glob("*comparisons.parquet")}
+    return pd.concat(metrics)[[name for name, _ in METRICS]], tables

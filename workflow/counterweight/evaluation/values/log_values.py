@@ -1,0 +1,349 @@
+"""Values of several policies from one log, each beside the policy that made it.
+
+Row i holds the reward r of the logged action, its propensity p, the probability t_j that policy j
+gives to that action, and k = weight / keep rate (the keep rate only where the reward is 0): how
+many rows it stands for. With w_j = t_j / p,
+
+- the logging policy is worth ``sum k r / sum k``,
+- policy j by IPS ``sum k w_j r / sum k`` and by SNIPS ``sum k w_j r / sum k w_j``,
+- and its weights average ``sum k w_j / sum k``, which is 1 in expectation where the propensities
+  are right and the policy takes no action that the log never took.
+
+All of these are ratios of sums of a few columns, and so are their differences up to first order:
+the influence of a row is linear in its columns. A first pass makes the sums, a second one the
+moments of the influence; where rows belong to clusters (users), the columns are summed by cluster
+in the first pass, and the clusters are the independent draws.
+
+References
+----------
+Swaminathan, A. & Joachims, T. (2015). The self-normalized estimator for counterfactual learning.
+NeurIPS. Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings. Cochran, W. G. (1977).
+Sampling Techniques, sections 6.4 and 9A.2 (clusters).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterweight.evaluation.values.sums import RunningSum, value_interval
+from counterweight.numerics.estimate import mean_interval, shape_of
+from counterweight.numerics.zero_rejection import keep_weights
+
+#: Estimators of a policy's value, the one that answers go by first.
+ESTIMATORS = ("snips", "ips")
+#: Name of the policy that made the log.
+LOGGED = ""
+#: Below these the support is called thin: effective rows, and rows with a reward that the policy
+#: may have taken; above it: share of one row (or cluster) in all the weight.
+FEW_ROWS, FEW_REWARDS, LARGE_SHARE = 100, 30, 0.1
+#: How far weights may average from 1 before it is told, where chance does not explain it.
+OFF = 0.02
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A value, its standard error and its interval."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Support:
+    """What the value of a policy rests on.
+
+    Attributes
+    ----------
+    rows, clusters : int
+        Of the log; 0 clusters where every row stands for itself.
+    rows_agreed, rows_rewarded : int
+        Rows whose action the policy may take, and those of them with a reward.
+    effective_rows : float
+        ``(sum k w)^2 / sum (k w)^2``.
+    largest_weight, largest_share : float
+        Largest w; largest share of one row in ``sum k w``.
+    mean_weight : Ratio
+        ``sum k w / sum k``, 1 where all is right.
+    thin_share : float
+        Share of ``sum k w`` in rows whose propensity is below the option `thin`.
+    flag : str
+        ``good``, ``thin`` (few rows carry the value), ``outside`` (the policy does what the log
+        does not show) or ``doubtful`` (weights average more than 1, which right propensities
+        do not).
+    """
+
+    rows: int
+    clusters: int
+    rows_agreed: int
+    rows_rewarded: int
+    effective_rows: float
+    largest_weight: float
+    largest_share: float
+    mean_weight: Ratio
+    thin_share: float
+    flag: str
+
+
+@dataclass(frozen=True)
+class LogValues:
+    """What a log says of its policies.
+
+    Attributes
+    ----------
+    logged : Ratio
+        The policy that made the log.
+    values : dict of (policy, estimator) to Ratio
+    differences : dict of (policy, other, estimator) to Ratio
+        Paired, policy minus other; the other may be `LOGGED`.
+    support : dict of policy to Support
+    rows, nonzero : int
+    """
+
+    logged: Ratio
+    values: dict
+    differences: dict
+    support: dict
+    rows: int
+    nonzero: int
+
+
+def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, thin=0.01):
+    """Values of policies, their differences and their support.
+
+    Parameters
+    ----------
+    batches : callable
+        ``batches()`` gives the log from its start, as dicts of arrays (n,) by ``reward,
+        propensity, keep_rate, weight`` and ``cluster``, and ``p``, an array (n, policies). It is
+        called twice where rows stand for themselves, else once. All values are checked.
+    policies : list of str
+    clusters : int
+        Number of clusters, numbered from 0; 0 where every row stands for itself.
+    reward_range : (float or None, float or None), optional
+        Least and largest reward that can occur; None for 0 (or the least one of the log, if that
+        is less) and for the largest one.
+    level : float
+    thin : float
+        Propensity below which support is thin.
+
+    Returns
+    -------
+    LogValues
+    """
+    sums = _Sums(len(policies), clusters, thin)
+    for batch in batches():
+        sums.add(batch)
+    bounds = sums.bounds(reward_range)
+    asked = _asked(policies)
+    matrix, parts = _influence(asked, sums.totals)
+    moments = _Moments(len(sums.totals), matrix)
+    if clusters:
+        used = sums.groups.any(axis=1)
+        moments.add(sums.groups[used])
+    else:
+        for batch in batches():
+            columns = _columns(batch)
+            moments.add(columns[columns[:, 0] > 0])
+    made = {
+        key: _ratio(number, key, parts, sums.totals, moments, bounds, level)
+        for number, key in enumerate(asked)
+    }
+    return LogValues(
+        logged=made["value", LOGGED, "mean"],
+        values={key[1:]: one for key, one in made.items() if key[0] == "value" and key[1]},
+        differences={key[1:]: one for key, one in made.items() if key[0] == "difference"},
+        support={
+            name: sums.support(place, made["weight", name], moments.count if clusters else 0)
+            for place, name in enumerate(policies)
+        },
+        rows=sums.rows,
+        nonzero=sums.nonzero,
+    )
+
+
+def _columns(batch):
+    """Columns (n, 2 + 2 policies): k, k r, then k w and k w r of each policy."""
+    reward, p = batch["reward"], batch["p"]
+    k = batch["weight"] * keep_weights(reward, batch["keep_rate"])
+    columns = np.empty((len(reward), 2 + 2 * p.shape[1]), order="F")
+    columns[:, 0], columns[:, 1] = k, k * reward
+    columns[:, 2::2] = p * (k / batch["propensity"])[:, None]
+    columns[:, 3::2] = columns[:, 2::2] * reward[:, None]
+    return columns
+
+
+class _Sums:
+    """Sums of the columns of a log, by cluster too, and what the support is told by."""
+
+    def __init__(self, policies, clusters, thin):
+        self._total, self._thin = RunningSum(2 + 2 * policies), thin
+        self._squares, self._mass = RunningSum(policies), RunningSum(policies)
+        self.groups = np.zeros((clusters, 2 + 2 * policies)) if clusters else None
+        self.rows = self.nonzero = 0
+        self.least, self.most = 0.0, -math.inf
+        self._agreed, self._rewarded = np.zeros((2, policies), int)
+        self._weight, self._share = np.zeros((2, policies))
+
+    def add(self, batch):
+        columns, reward, p = _columns(batch), batch["reward"], batch["p"]
+        if not len(reward):
+            return
+        self._total.add(columns.sum(axis=0))
+        if self.groups is not None:
+            for place in range(columns.shape[1]):
+                self.groups[:, place] += np.bincount(
+                    batch["cluster"], columns[:, place], len(self.groups)
+                )
+        some = reward != 0
+        self.rows += len(reward)
+        self.nonzero += int(some.sum())
+        self.least = min(self.least, reward.min())
+        self.most = max(self.most, reward.max())
+        weights = columns[:, 2::2]
+        self._agreed += (weights > 0).sum(axis=0)
+        self._rewarded += (weights[some] > 0).sum(axis=0)
+        self._squares.add((weights * weights).sum(axis=0))
+        self._mass.add(weights[batch["propensity"] < self._thin].sum(axis=0))
+        largest = (p / batch["propensity"][:, None]).max(axis=0)
+        self._weight = np.maximum(self._weight, largest)
+        self._share = np.maximum(self._share, weights.max(axis=0))
+
+    @property
+    def totals(self):
+        return self._total.value
+
+    def bounds(self, given):
+        low, high = given or (None, None)
+        return (self.least if low is None else low, self.most if high is None else high)
+
+    def support(self, place, mean_weight, clusters):
+        """The `Support` of one policy."""
+        total, squares = self.totals[2 + 2 * place], self._squares.value[place]
+        effective = float(total**2 / squares) if squares > 0 else 0.0
+        known = {
+            "rows_agreed": int(self._agreed[place]),
+            "rows_rewarded": int(self._rewarded[place]),
+            "effective_rows": effective,
+            "largest_weight": float(self._weight[place]),
+            "largest_share": float(self._share[place] / total) if total > 0 else 1.0,
+        }
+        return Support(
+            rows=self.rows,
+            clusters=clusters,
+            mean_weight=mean_weight,
+            thin_share=float(self._mass.value[place] / total) if total > 0 else 0.0,
+            flag=_flag(mean_weight, known),
+            **known,
+        )
+
+
+def _flag(mean_weight, known):
+    if mean_weight.value > 1 + OFF and mean_weight.low > 1:
+        return "doubtful"
+    if mean_weight.value < 1 - OFF and mean_weight.high < 1:
+        return "outside"
+    few = known["effective_rows"] < FEW_ROWS or known["rows_rewarded"] < FEW_REWARDS
+    return "thin" if few or known["largest_share"] > LARGE_SHARE else "good"
+
+
+def _asked(policies):
+    """What is estimated: a dict of keys to its parts ``(sign, numerator, denominator)``."""
+    asked = {("value", LOGGED, "mean"): [(1, 1, 0)]}
+    own = {}
+    for place, name in enumerate(policies):
+        weight = 2 + 2 * place
+        own[name] = {"snips": (weight + 1, weight), "ips": (weight + 1, 0)}
+        asked |= {("value", name, key): [(1, *own[name][key])] for key in ESTIMATORS}
+        asked["weight", name] = [(1, weight, 0)]
+        for key in ESTIMATORS:
+            mine = (1, *own[name][key])
+            asked["difference", name, LOGGED, key] = [mine, (-1, 1, 0)]
+            for other in policies[:place]:
+                asked["difference", name, other, key] = [mine, (-1, *own[other][key])]
+    return asked
+
+
+def _influence(asked, totals):
+    """The influence of a row on each estimate is ``columns @ matrix``; parts with their own.
+
+    Returns
+    -------
+    matrix : array (columns, estimates)
+    parts : dict of key to list of (sign, value, numerator, denominator, array (columns,))
+    """
+    parts = {}
+    for key, ratios in asked.items():
+        parts[key] = []
+        for sign, top, bottom in ratios:
+            total = totals[bottom]
+            value = totals[top] / total if total > 0 else math.nan
+            own = np.zeros(len(totals))
+            if total > 0:
+                own[top] += 1 / total
+                own[bottom] -= value / total
+            parts[key].append((sign, value, top, bottom, own))
+    matrix = [sum(sign * own for sign, *_, own in ratios) for ratios in parts.values()]
+    return np.stack(matrix, axis=1), parts
+
+
+class _Moments:
+    """Moments of the influence of the independent draws: rows, or clusters."""
+
+    def __init__(self, columns, matrix):
+        self.matrix, self.count = matrix, 0
+        estimates = matrix.shape[1]
+        self._powers, self._cross = RunningSum((3, estimates)), RunningSum((columns, estimates))
+
+    def add(self, columns):
+        c = columns @ self.matrix
+        squares = c * c
+        powers = [squares.sum(axis=0), (squares * c).sum(axis=0), (squares * squares).sum(axis=0)]
+        self._powers.add(np.stack(powers))
+        self._cross.add(columns.T @ c)
+        self.count += len(c)
+
+    def of(self, number):
+        """Sums of c^2, c^3, c^4, and of each column times c, of one estimate."""
+        return (*self._powers.value[:, number], self._cross.value[:, number])
+
+
+def _ratio(number, key, parts, totals, moments, bounds, level):
+    """An estimate with its interval.
+
+    The error of each ratio moves the variance that is estimated for their difference; how far is
+    the part of that error which goes with the difference.
+    """
+    value = float(sum(sign * own for sign, own, *_ in parts[key]))
+    second, third, fourth, cross = moments.of(number)
+    rows, pull = moments.count, 0.0
+    for sign, _, _, bottom, own in parts[key]:
+        if second > 0:
+            pull += sign * (own @ cross) / second * cross[bottom] / totals[bottom]
+    shape = shape_of(rows, 1.0, second, third, fourth, pull)
+    told = {
+        "value": value,
+        "second": second,
+        "standard_error": math.sqrt(second * rows / (rows - 1)) if rows > 1 else math.nan,
+        "skewness": shape.skewness,
+        "pull": shape.pull,
+        "kurtosis": shape.kurtosis,
+    }
+    if math.isnan(value):
+        low = high = math.nan
+    elif key[0] == "value":
+        low, high = value_interval(told, rows, level, bounds, weighted=key[2] != "ips")
+    else:
+        low, high = mean_interval(
+            value,
+            told["standard_error"],
+            told["skewness"],
+            rows,
+            level,
+            (0.0, None) if key[0] == "weight" else None,
+            pull=told["pull"],
+            kurtosis=told["kurtosis"],
+        )
+    return Ratio(value, told["standard_error"], float(low), float(high))

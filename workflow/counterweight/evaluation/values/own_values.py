@@ -1,0 +1,183 @@
+"""Protocol: values of policies from a log of one's own, whose truth nobody knows.
+
+Files are read in step, a batch of rows at a time; see `counterweight.evaluation.values.log_values`
+for the estimators.
+"""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.options import LEVEL
+from counterweight.evaluation.values.log_values import ESTIMATORS, LOGGED, log_values
+from counterweight.files import streams
+from counterweight.labeling.own_log import CLUSTERS
+
+KIND = "log"
+OPTIONS = {
+    "thin": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "default": 0.01,
+        "description": "Propensity below which the log shows an action too rarely to tell much.",
+    },
+    **LEVEL,
+}
+LABEL = "values of policies from a log of one's own"
+VALUE_LABELS = {"measure": {"snips": "SNIPS", "ips": "IPS", "mean": "mean of the log"}}
+#: The page of studies with this protocol.
+PAGE = "counterweight.reporting.pages.own_logs:PAGE"
+MEASURES = {
+    "difference": {
+        "label": "difference of values",
+        "better": "more",
+        "meaning": "Value of a policy minus that of another one, from the same rows.",
+    },
+    "logged_value": {
+        "label": "value of the log's own policy",
+        "meaning": "Mean reward of the log: what the policy that made it earned.",
+    },
+    "mean_weight": {
+        "label": "mean weight",
+        "meaning": "Mean of the policy's probability over the propensity: 1 where the "
+        "propensities are right and the log shows all that the policy does.",
+    },
+    "thin_share": {
+        "label": "share on rare actions",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Share of what the policy does that the log shows with small probability.",
+    },
+    "largest_share": {
+        "label": "largest share of a row",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Largest share of one row of the log in all the weight.",
+    },
+    "effective_rows": {
+        "label": "effective rows",
+        "digits": 0,
+        "meaning": "Rows of equal weight that would tell as much.",
+    },
+    "largest_weight": {
+        "label": "largest weight",
+        "meaning": "Largest ratio of the policy's probability to the propensity.",
+    },
+    "rows_rewarded": {
+        "label": "rows with a reward",
+        "digits": 0,
+        "meaning": "Rows with a reward whose action the policy may take: the value rests on them.",
+    },
+    "rows_agreed": {
+        "label": "rows that agree",
+        "digits": 0,
+        "meaning": "Rows whose action the policy may take.",
+    },
+    "clusters": {
+        "label": "users",
+        "digits": 0,
+        "meaning": "Users, or whatever has rows that are not independent; many are put together "
+        "where there are more than 65,536.",
+    },
+}
+#: Metrics of the support of a policy.
+SUPPORT = ("rows_agreed", "rows_rewarded", "effective_rows", "largest_weight", "largest_share")
+_COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")
+
+
+def own_values(labels, predictions, others, *, reward_range=None, level=0.95, thin=0.01):
+    """Records of the value of one policy in one study.
+
+    Parameters
+    ----------
+    labels : str or Path
+        Parquet of ``labeling.own_log.label_own_log``.
+    predictions : str or Path
+        Parquet with ``row`` and ``p``, the probability that the policy gives the logged action;
+        rows as in `labels`.
+    others : dict of str to path
+        Predictions of other policies that this one is compared with, by method.
+    reward_range : (float or None, float or None), optional
+    level, thin : float
+
+    Returns
+    -------
+    list of dict
+        For ``tables.metrics_table``; target ``general``; ``part`` says what a difference is from,
+        ``log`` for the policy that made the log.
+
+    Raises
+    ------
+    CounterweightError
+        When the files are of different rows.
+    """
+    own = " "  # No method is called so. It comes last, so it is compared with all others.
+    options = {"reward_range": reward_range, "level": level, "thin": thin}
+    known = values_of_files(labels, others | {own: predictions}, **options)
+    records = []
+
+    def tell(metric, ratio, **place):
+        place = {"target": "general", "rows": known.rows, "keep_rate": 1.0} | place
+        records.append(
+            place
+            | {"metric": metric, "value": ratio.value, "standard_error": ratio.standard_error}
+        )
+        ends = {"whole_value": "whole"}.get(metric, metric)
+        for end in ("low", "high"):
+            records.append(place | {"metric": f"{ends}_{end}", "value": getattr(ratio, end)})
+
+    support = known.support[own]
+    for name in ESTIMATORS:
+        tell("whole_value", known.values[own, name], measure=name)
+        for metric in ("effective_rows", "largest_weight"):
+            place = {"target": "general", "measure": name, "keep_rate": 1.0, "rows": known.rows}
+            records.append(place | {"metric": metric, "value": getattr(support, metric)})
+        for other in (LOGGED, *others):
+            ratio = known.differences[own, other, name]
+            tell("difference", ratio, measure=name, part=other or "log")
+    tell("logged_value", known.logged, measure="mean")
+    tell("mean_weight", support.mean_weight)
+    for metric in ("rows_agreed", "rows_rewarded", "largest_share", "thin_share", "clusters"):
+        value = float(getattr(support, metric))
+        records.append({"target": "general", "metric": metric, "value": value, "rows": known.rows})
+    return records
+
+
+def values_of_files(labels, predictions, *, reward_range=None, level=0.95, thin=0.01):
+    """`LogValues` of the policies of a study.
+
+    Parameters
+    ----------
+    labels : str or Path
+    predictions : dict of str to path
+        By policy.
+    reward_range, level, thin
+        See `own_values`.
+    """
+    return log_values(
+        lambda: _batches(labels, predictions),
+        list(predictions),
+        clusters=CLUSTERS if has_clusters(labels) else 0,
+        reward_range=reward_range,
+        level=level,
+        thin=thin,
+    )
+
+
+def has_clusters(labels):
+    """Whether the rows of a log belong to users."""
+    first = next(iter(streams.batches(labels, ["cluster"], 1)), None)
+    return first is not None and bool(first["cluster"][0] >= 0)
+
+
+def _batches(labels, predictions):
+    sources = [(labels, _COLUMNS, ())]
+    sources += [(path, ("row", "p"), ()) for path in predictions.values()]
+    for ours, *theirs in streams.together(sources):
+        for path, part in zip(predictions.values(), theirs, strict=True):
+            if not np.array_equal(ours["row"], part["row"]):
+                raise CounterweightError(
+                    f"{path} is not of the rows of {labels}: delete the predictions of the study "
+                    "and run again."
+                )
+        yield ours | {"p": np.stack([part["p"] for part in theirs], axis=1)}

@@ -1,0 +1,158 @@
+"""Values of policies as tables to give away: one line a policy and estimator, and comparisons."""
+
+import math
+
+from counterweight.evaluation.values.log_values import ESTIMATORS, LOGGED
+
+VALUES = (
+    ("policy", "string"),
+    ("estimator", "string"),
+    ("value", "float64"),
+    ("low", "float64"),
+    ("high", "float64"),
+    ("standard_error", "float64"),
+    ("gain", "float64"),
+    ("gain_low", "float64"),
+    ("gain_high", "float64"),
+    ("rows", "int64"),
+    ("rows_rewarded", "int64"),
+    ("effective_rows", "float64"),
+    ("largest_weight", "float64"),
+    ("largest_share", "float64"),
+    ("mean_weight", "float64"),
+    ("mean_weight_low", "float64"),
+    ("mean_weight_high", "float64"),
+    ("thin_share", "float64"),
+    ("support", "string"),
+    ("rests_on", "string"),
+)
+COMPARISONS = (
+    ("policy", "string"),
+    ("other", "string"),
+    ("estimator", "string"),
+    ("difference", "float64"),
+    ("low", "float64"),
+    ("high", "float64"),
+    ("standard_error", "float64"),
+    ("verdict", "string"),
+)
+#: What the policy that made the log is called.
+OF_LOG = "the log's own"
+
+
+def tables_of(known):
+    """Values and comparisons of a log as two tables.
+
+    Parameters
+    ----------
+    known : counterweight.evaluation.values.log_values.LogValues
+
+    Returns
+    -------
+    values, comparisons : dict of str to list
+        Layouts `VALUES` and `COMPARISONS`; the first line of the values is of the policy that
+        made the log. ``gain`` is the value minus that policy's, paired; ``verdict`` is better,
+        worse or open.
+    """
+    values, comparisons = [], []
+    mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows, "support": "good"}
+    mine |= _interval(known.logged) | {"rows_rewarded": known.nonzero}
+    mine |= {"rests_on": f"{known.nonzero} rows with a reward of {known.rows}"}
+    mine |= {"effective_rows": float(known.rows), "largest_weight": 1.0, "mean_weight": 1.0}
+    values.append(mine)
+    for policy, support in known.support.items():
+        weight = support.mean_weight
+        for name in ESTIMATORS:
+            gain = known.differences[policy, LOGGED, name]
+            values.append(
+                {
+                    "policy": policy,
+                    "estimator": name,
+                    **_interval(known.values[policy, name]),
+                    "gain": gain.value,
+                    "gain_low": gain.low,
+                    "gain_high": gain.high,
+                    "rows": known.rows,
+                    "rows_rewarded": support.rows_rewarded,
+                    "effective_rows": support.effective_rows,
+                    "largest_weight": support.largest_weight,
+                    "largest_share": support.largest_share,
+                    "mean_weight": weight.value,
+                    "mean_weight_low": weight.low,
+                    "mean_weight_high": weight.high,
+                    "thin_share": support.thin_share,
+                    "support": support.flag,
+                    "rests_on": rests_on(support),
+                }
+            )
+    for (policy, other, name), one in known.differences.items():
+        comparisons.append(
+            {
+                "policy": policy,
+                "other": other or OF_LOG,
+                "estimator": name,
+                "difference": one.value,
+                "low": one.low,
+                "high": one.high,
+                "standard_error": one.standard_error,
+                "verdict": verdict(one),
+            }
+        )
+    return _columns(values, VALUES), _columns(comparisons, COMPARISONS)
+
+
+def verdict(one):
+    """better, worse or open: by which side of 0 an interval lies on."""
+    return "better" if one.low > 0 else "worse" if one.high < 0 else "open"
+
+
+def rests_on(support):
+    """What a value rests on, in words."""
+    users = f" of {support.clusters} users" if support.clusters else ""
+    said = (
+        f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
+        f"rows{users} whose action the policy may take; as much as {support.effective_rows:.0f} "
+        "rows of equal weight"
+    )
+    weight = support.mean_weight.value
+    return said + {
+        "good": "",
+        "thin": f": few carry it, one row {support.largest_share:.1%} of all weight",
+        "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
+        "policy does is not in the log (or the propensities are too high)",
+        "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are too "
+        "low, or the policy's probabilities are not those of the logged actions",
+    }[support.flag]
+
+
+def _interval(one):
+    names = ("value", "low", "high", "standard_error")
+    return {name: getattr(one, name) for name in names}
+
+
+def _columns(rows, layout):
+    empty = {"string": "", "float64": math.nan, "int64": 0}
+    return {name: [row.get(name, empty[kind]) for row in rows] for name, kind in layout}
+
+
+def write_tables(output, values, comparisons):
+    """Write both tables as Parquet and CSV.
+
+    Parameters
+    ----------
+    output
+        With paths: ``values_parquet``, ``values_csv``, and so for ``comparisons``.
+    values, comparisons : dict of str to list
+        From `tables_of`.
+    """
+    import pandas as pd
+
+    from counterweight.files.tables import replacing, write_table
+
+    for name, columns, layout in (
+        ("values", values, VALUES),
+        ("comparisons", comparisons, COMPARISONS),
+    ):
+        write_table(getattr(output, f"{name}_parquet"), columns, layout)
+        with replacing(getattr(output, f"{name}_csv")) as path:
+            pd.DataFrame(columns).to_csv(path, index=False)

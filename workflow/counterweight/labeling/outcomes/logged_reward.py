@@ -1,0 +1,105 @@
+"""Outcome as the reward of a logged action, in a log of one's own."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.columns import floats, refuse_outside
+
+KIND = "log"
+OPTIONS = {
+    "column": {"type": "string", "description": "Column of the log."},
+    "positive": {
+        "type": ["string", "number", "boolean", "null"],
+        "default": None,
+        "description": "Value of the column that is a reward of 1, any other being 0; null where "
+        "the column holds numbers.",
+    },
+    "low": {
+        "type": ["number", "null"],
+        "default": None,
+        "description": "Least reward that can occur; null for 0, or the least one if that is less.",
+    },
+    "high": {
+        "type": ["number", "null"],
+        "default": None,
+        "description": "Largest reward that can occur; null for the largest one in the log.",
+    },
+}
+
+
+def logged_reward(frame, population, *, column, positive=None, low=None, high=None):
+    """The rewards of a column, checked.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Rows of a log, with ``row``; one batch of it.
+    population : numpy.ndarray of bool
+        Not used.
+    column : str
+    positive : value, optional
+        Compared as numbers where the column holds numbers, else as text.
+    low, high : float, optional
+        Bounds, themselves included.
+
+    Returns
+    -------
+    numpy.ndarray of float64
+
+    Raises
+    ------
+    CounterweightError
+        When the column is missing, is text without `positive`, a reward is missing or infinite
+        or outside the bounds, or the bounds are in the wrong order.
+    """
+    bottom = -np.inf if low is None else low
+    top = np.inf if high is None else high
+    if not bottom < top:
+        raise CounterweightError(
+            f"The bounds of the reward are {bottom:g} and {top:g}: low must be below high."
+        )
+    if column not in frame.columns:
+        raise CounterweightError(
+            f"The log has no column {column!r}, which is named as the reward; it has "
+            f"{listed(frame.columns)}: correct the name."
+        )
+    if positive is not None:
+        return _is(frame, column, positive)
+    if frame[column].dtype.kind not in "biuf":
+        words = sorted({str(word) for word in frame[column].dropna().unique()[:20]})
+        raise CounterweightError(
+            f"The reward {column!r} holds text ({listed(words[:3])}), not numbers: say which value "
+            f"is a reward of 1, as in reward: {{column: {column}, positive: {words[0]}}}."
+            if words
+            else f"The reward {column!r} is missing in every row looked at: fill it in."
+        )
+    values = floats(frame, column, "outcome rule logged_reward")
+    refuse_outside(
+        values,
+        bottom,
+        top,
+        rows=np.asarray(frame["row"]),
+        name=f"reward {column!r}",
+        where="reward",
+    )
+    return values
+
+
+def _is(frame, column, positive):
+    values = frame[column]
+    missing = values.isna().to_numpy()
+    if missing.any():
+        raise CounterweightError(
+            f"The reward {column!r} is missing in {int(missing.sum())} of {len(values)} rows "
+            f"looked at (first: row {frame['row'].to_numpy()[missing][0]}): fill in or leave out "
+            "those rows."
+        )
+    if values.dtype.kind in "biuf":
+        try:
+            return (values.to_numpy(dtype=float) == float(positive)).astype(float)
+        except ValueError as error:
+            raise CounterweightError(
+                f"The reward {column!r} holds numbers, so none of its values is {positive!r}: give "
+                "the number that counts as a reward of 1."
+            ) from error
+    return (values.astype(str) == str(positive)).to_numpy(dtype=float)

@@ -1,0 +1,175 @@
+"""A policy that a log itself tells: by its probabilities, or by the action that it would take."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.checks import note_wrong
+
+KIND = "log"
+OPTIONS = {
+    "probability": {
+        "type": "string",
+        "default": "",
+        "description": "Column of the probability that the policy gives to the logged action.",
+    },
+    "takes": {
+        "type": "string",
+        "default": "",
+        "description": "Column of the action that a deterministic policy takes, in place of "
+        "probability.",
+    },
+    "shown": {
+        "type": "string",
+        "default": "",
+        "description": "Column of the logged action, which takes is compared with.",
+    },
+}
+LABEL = "{probability}{takes}"
+
+
+class GivenPolicy:
+    """A policy by columns of the log: no reward model, nothing is learned.
+
+    Parameters
+    ----------
+    probability : str
+        Column with a number from 0 to 1 for each row; or "".
+    takes, shown : str
+        Columns of the policy's action and of the logged one, numbers or texts: the probability
+        is 1 where they are equal, else 0.
+    """
+
+    #: Layout of its predictions; rows and their order are those of the labels.
+    layout = (("row", "int32"), ("p", "float64"))
+
+    def __init__(self, probability="", takes="", shown=""):
+        if bool(probability) == bool(takes) or bool(takes) != bool(shown):
+            raise CounterweightError(
+                "A policy is given either by the column of its probability of the logged action, "
+                "or by the column of the action that it takes together with that of the logged "
+                "action: name one or the other."
+            )
+        self.probability, self.takes, self.shown = probability, takes, shown
+        self.rows_ = self.rows_agreed_ = 0
+        self._bad = {}
+
+    @property
+    def columns(self):
+        """Columns of the log that it needs."""
+        return [name for name in (self.probability, self.takes, self.shown) if name]
+
+    def fit(self, parts):
+        """Check the columns in one pass over a log.
+
+        Parameters
+        ----------
+        parts : iterable of dict
+            From ``log_rows.log_rows``: ``row``, and ``table`` with the columns.
+
+        Raises
+        ------
+        CounterweightError
+            See `tell`.
+        """
+        for part in parts:
+            self.look(part)
+        self.tell()
+        return self
+
+    def look(self, part):
+        """Probabilities (n,) of one batch, its rows and problems counted."""
+        p = self._probabilities(part)
+        self.rows_ += len(p)
+        self.rows_agreed_ += int((p > 0).sum())
+        return p
+
+    def _probabilities(self, part):
+        rows, table = part["row"], part["table"]
+        missing = [name for name in self.columns if name not in table]
+        if missing:
+            raise CounterweightError(
+                f"The log has no column {listed(missing)}, which a policy names; it has "
+                f"{listed(name for name in table if name != 'row')}: correct the name."
+            )
+        if self.probability:
+            p = np.asarray(table[self.probability])
+            if p.dtype.kind not in "biuf":
+                words = [value for value in p if isinstance(value, str)][:1]
+                raise CounterweightError(
+                    f"The policy's column {self.probability!r} holds text"
+                    f"{f' ({words[0]!r})' if words else ''} where probabilities belong: a policy "
+                    "that takes one action is given as {column: "
+                    f"{self.probability}, action: the column of the logged action}}."
+                )
+            p = p.astype(float)
+            note_wrong(self._bad, self.probability, ~((p >= 0) & (p <= 1)), p, rows)
+        else:
+            own, shown = (_comparable(table[name]) for name in (self.takes, self.shown))
+            for name, values in ((self.takes, own), (self.shown, shown)):
+                lacks = _missing(values)
+                note_wrong(self._bad, name, lacks, np.full(len(values), np.nan), rows)
+            if (own.dtype == object) != (shown.dtype == object):
+                own, shown = _as_text(own), _as_text(shown)
+            p = (own == shown).astype(float)
+        return p
+
+    def tell(self):
+        """Refuse what the batches had wrong.
+
+        Raises
+        ------
+        CounterweightError
+            When a probability is missing or not from 0 to 1, an action is missing, or the policy
+            takes no logged action.
+        """
+        for column, (count, value, row) in self._bad.items():
+            rows = "1 row" if count == 1 else f"{count} rows"
+            if np.isnan(value):
+                raise CounterweightError(
+                    f"The policy's column {column!r} is missing in {rows} of {self.rows_} (first: "
+                    f"row {row}): fill it in, or leave these rows out."
+                )
+            hint = "; per cents are divided by 100" if 1 < value <= 100 else ""
+            raise CounterweightError(
+                f"The policy's column {column!r} is no probability from 0 to 1 in {rows} of "
+                f"{self.rows_} (first: {value:g} in row {row}): correct it, or name another "
+                f"column{hint}."
+            )
+        if not self.rows_agreed_:
+            of = f"{self.takes!r} equals {self.shown!r}" if self.takes else self.probability
+            what = f"in no row {of}" if self.takes else f"{of!r} is 0 in every row"
+            raise CounterweightError(
+                f"The policy never takes a logged action ({what} of {self.rows_}), so the log says "
+                "nothing of it: check that the columns belong together, or try the policy first."
+            )
+
+    def predict(self, part):
+        """``p``, the policy's probability of the logged action, of one batch."""
+        return {"p": self._probabilities(part)}
+
+    def to_arrays(self):
+        """Rows, and those where the policy may take the logged action."""
+        return {"rows_log": self.rows_, "rows_agreed": self.rows_agreed_}
+
+
+def _comparable(values):
+    values = np.asarray(values)
+    return values.astype(float) if values.dtype.kind in "biuf" else values.astype(object)
+
+
+def _missing(values):
+    if values.dtype != object:
+        return np.isnan(values)
+    import pandas as pd
+
+    return pd.isna(values)
+
+
+def _as_text(values):
+    """Whole numbers without a point, as a table writes them."""
+    if values.dtype == object:
+        return values.astype(str)
+    whole = np.isfinite(values) & (values % 1 == 0)
+    text = values.astype(str).astype(object)
+    text[whole] = values[whole].astype("int64").astype(str)
+    return text

@@ -303,8 +303,8 @@ def deliver(job):
     )
     write_gift(job.output.model, *saved.to_gift())
     write_tables(job.output, *tables_of(known))
-    for policy, support in known.support.items():
-        job.log.info("%s: support %s", policy, support.flag)
+    for (policy, estimator), support in known.support.items():
+        job.log.info("%s by %s: support %s", policy, estimator, support.flag)
 
 
 def plan_apply(plan, study, at):
@@ -324,3 +324,11 @@ def apply(job):
     values, comparisons = saved.tables(str(job.input.score))
     write_tables(job.output, values, comparisons)
     job.log.info("%d rows of a new log", values["rows"][0])
+
+
+def shown(study):
+    # Of a log of one's own: what its values take for granted.
+    if not _is_own(study):
+        return {}
+    options = study["labeling"]["options"]
+    return {"log": {key: options[key] for key in ("keep_rate", "user", "weight")}}

@@ -37,6 +37,7 @@ MEASURES = {
     "metric": "counterweight.evaluation.metrics.measures",
     "protocol ranking_resamples": "counterweight.evaluation.ranking.measures",
     "protocol policy_value": "counterweight.evaluation.values.measures",
+    "protocol own_values": "counterweight.evaluation.values.measures",
     "protocol offers": "counterweight.evaluation.offers.measures",
     "protocol rates": "counterweight.evaluation.rates.measures",
     "protocol filtering": "counterweight.evaluation.filters.measures",

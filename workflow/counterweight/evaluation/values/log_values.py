@@ -30,12 +30,12 @@ from counterweight.evaluation.values.sums import RunningSum, value_interval
 from counterweight.numerics.estimate import mean_interval, shape_of
 from counterweight.numerics.zero_rejection import keep_weights
 
-#: Estimators of a policy's value, the one that answers go by first.
+#: Estimators of a policy's value.
 ESTIMATORS = ("snips", "ips")
 #: Name of the policy that made the log.
 LOGGED = ""
-#: Below these the support is called thin: effective rows, and rows with a reward that the policy
-#: may have taken; above it: share of one row (or cluster) in all the weight.
+#: Below these the support is called thin: effective rows of SNIPS, those of IPS and rows with a
+#: reward that the policy may have taken; and above this: share of one row in the whole sum.
 FEW_ROWS, FEW_REWARDS, LARGE_SHARE = 100, 30, 0.1
 #: How far weights may average from 1 before it is told, where chance does not explain it.
 OFF = 0.02
@@ -53,7 +53,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Support:
-    """What the value of a policy rests on.
+    """What an estimate of the value of a policy rests on.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Support:
     rows_agreed, rows_rewarded : int
         Rows whose action the policy may take, and those of them with a reward.
     effective_rows : float
-        ``(sum k w)^2 / sum (k w)^2``.
+        ``(sum u)^2 / sum u^2``, u the weights ``k w`` of SNIPS, or the terms ``k w |r|`` of IPS.
     largest_weight, largest_share : float
-        Largest w; largest share of one row in ``sum k w``.
+        Largest w; largest share of one row in ``sum u``.
     mean_weight : Ratio
         ``sum k w / sum k``, 1 where all is right.
     thin_share : float
@@ -98,16 +98,24 @@ class LogValues:
     values : dict of (policy, estimator) to Ratio
     differences : dict of (policy, other, estimator) to Ratio
         Paired, policy minus other; the other may be `LOGGED`.
-    support : dict of policy to Support
+    support : dict of (policy, estimator) to Support
+    estimators : tuple of str
+        The one that answers go by first: SNIPS, or IPS where rows of reward 0 were kept at a rate
+        below 1, since the few that are left make the sum of weights uncertain, and IPS needs them
+        for their number only.
     rows, nonzero : int
+    effective_rows : float
+        Of the weights k.
     """
 
     logged: Ratio
     values: dict
     differences: dict
     support: dict
+    estimators: tuple
     rows: int
     nonzero: int
+    effective_rows: float
 
 
 def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, thin=0.01):
@@ -156,11 +164,16 @@ def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, 
         values={key[1:]: one for key, one in made.items() if key[0] == "value" and key[1]},
         differences={key[1:]: one for key, one in made.items() if key[0] == "difference"},
         support={
-            name: sums.support(place, made["weight", name], moments.count if clusters else 0)
+            (name, key): sums.support(
+                place, key, made["weight", name], moments.count if clusters else 0
+            )
             for place, name in enumerate(policies)
+            for key in ESTIMATORS
         },
+        estimators=ESTIMATORS[::-1] if sums.subsampled else ESTIMATORS,
         rows=sums.rows,
         nonzero=sums.nonzero,
+        effective_rows=sums.effective(0),
     )
 
 
@@ -179,37 +192,40 @@ class _Sums:
     """Sums of the columns of a log, by cluster too, and what the support is told by."""
 
     def __init__(self, policies, clusters, thin):
-        self._total, self._thin = RunningSum(2 + 2 * policies), thin
-        self._squares, self._mass = RunningSum(policies), RunningSum(policies)
-        self.groups = np.zeros((clusters, 2 + 2 * policies)) if clusters else None
+        columns = 2 + 2 * policies
+        self._total, self._size, self._squares = (RunningSum(columns) for _ in range(3))
+        self._largest = np.zeros(columns)
+        self._mass, self._thin = RunningSum(policies), thin
+        self.groups = np.zeros((clusters, columns)) if clusters else None
         self.rows = self.nonzero = 0
-        self.least, self.most = 0.0, -math.inf
+        self.least, self.most, self.subsampled = 0.0, -math.inf, False
         self._agreed, self._rewarded = np.zeros((2, policies), int)
-        self._weight, self._share = np.zeros((2, policies))
+        self._weight = np.zeros(policies)
 
     def add(self, batch):
         columns, reward, p = _columns(batch), batch["reward"], batch["p"]
         if not len(reward):
             return
+        size, some = np.abs(columns), reward != 0
         self._total.add(columns.sum(axis=0))
+        self._size.add(size.sum(axis=0))
+        self._squares.add((size * size).sum(axis=0))
+        self._largest = np.maximum(self._largest, size.max(axis=0))
         if self.groups is not None:
             for place in range(columns.shape[1]):
                 self.groups[:, place] += np.bincount(
                     batch["cluster"], columns[:, place], len(self.groups)
                 )
-        some = reward != 0
         self.rows += len(reward)
         self.nonzero += int(some.sum())
-        self.least = min(self.least, reward.min())
-        self.most = max(self.most, reward.max())
+        self.subsampled |= bool((batch["keep_rate"][~some] < 1).any())
+        self.least, self.most = min(self.least, reward.min()), max(self.most, reward.max())
         weights = columns[:, 2::2]
         self._agreed += (weights > 0).sum(axis=0)
         self._rewarded += (weights[some] > 0).sum(axis=0)
-        self._squares.add((weights * weights).sum(axis=0))
         self._mass.add(weights[batch["propensity"] < self._thin].sum(axis=0))
         largest = (p / batch["propensity"][:, None]).max(axis=0)
         self._weight = np.maximum(self._weight, largest)
-        self._share = np.maximum(self._share, weights.max(axis=0))
 
     @property
     def totals(self):
@@ -219,34 +235,40 @@ class _Sums:
         low, high = given or (None, None)
         return (self.least if low is None else low, self.most if high is None else high)
 
-    def support(self, place, mean_weight, clusters):
+    def effective(self, column):
+        """Effective rows of a column."""
+        squares = self._squares.value[column]
+        return float(self._size.value[column] ** 2 / squares) if squares > 0 else 0.0
+
+    def support(self, place, estimator, mean_weight, clusters):
         """The `Support` of one policy."""
-        total, squares = self.totals[2 + 2 * place], self._squares.value[place]
-        effective = float(total**2 / squares) if squares > 0 else 0.0
+        weight = 2 + 2 * place
+        column = weight + (estimator == "ips")
+        total, size = self.totals[weight], self._size.value[column]
         known = {
             "rows_agreed": int(self._agreed[place]),
             "rows_rewarded": int(self._rewarded[place]),
-            "effective_rows": effective,
+            "effective_rows": self.effective(column),
             "largest_weight": float(self._weight[place]),
-            "largest_share": float(self._share[place] / total) if total > 0 else 1.0,
+            "largest_share": float(self._largest[column] / size) if size > 0 else 1.0,
         }
         return Support(
             rows=self.rows,
             clusters=clusters,
             mean_weight=mean_weight,
             thin_share=float(self._mass.value[place] / total) if total > 0 else 0.0,
-            flag=_flag(mean_weight, known),
+            flag=_flag(mean_weight, known, FEW_REWARDS if estimator == "ips" else FEW_ROWS),
             **known,
         )
 
 
-def _flag(mean_weight, known):
+def _flag(mean_weight, known, few):
     if mean_weight.value > 1 + OFF and mean_weight.low > 1:
         return "doubtful"
     if mean_weight.value < 1 - OFF and mean_weight.high < 1:
         return "outside"
-    few = known["effective_rows"] < FEW_ROWS or known["rows_rewarded"] < FEW_REWARDS
-    return "thin" if few or known["largest_share"] > LARGE_SHARE else "good"
+    thin = known["effective_rows"] < few or known["rows_rewarded"] < FEW_REWARDS
+    return "thin" if thin or known["largest_share"] > LARGE_SHARE else "good"
 
 
 def _asked(policies):

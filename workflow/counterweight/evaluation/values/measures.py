@@ -78,4 +78,53 @@ MEASURES = {
         "meaning": "Logged rows with an action that the policy never takes there.",
     },
     "largest_weight": {"label": "largest weight", "meaning": "Largest weight after the cap."},
+    "difference": {
+        "label": "difference of values",
+        "better": "more",
+        "meaning": "Value of a policy minus that of another one, from the same rows.",
+    },
+    "logged_value": {
+        "label": "value of the log's own policy",
+        "meaning": "Mean reward of the log: what the policy that made it earned.",
+    },
+    "mean_weight": {
+        "label": "mean weight",
+        "meaning": "Mean of the policy's probability over the propensity: 1 where the "
+        "propensities are right and the log shows all that the policy does.",
+    },
+    "thin_share": {
+        "label": "share on rare actions",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Share of what the policy does that the log shows with small probability.",
+    },
+    "largest_share": {
+        "label": "largest share of a row",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Largest share of one row of the log in all the weight.",
+    },
+    "rows_rewarded": {
+        "label": "rows with a reward",
+        "digits": 0,
+        "meaning": "Rows with a reward whose action the policy may take: the value rests on them.",
+    },
+    "rows_agreed": {
+        "label": "rows that agree",
+        "digits": 0,
+        "meaning": "Rows whose action the policy may take.",
+    },
+    "support": {
+        "label": "support",
+        "digits": 0,
+        "meaning": "Whether the log can tell the value: good; thin, where few rows carry it; "
+        "outside, where the policy does what the log does not show; doubtful, where weights "
+        "average more than 1.",
+    },
+    "clusters": {
+        "label": "users",
+        "digits": 0,
+        "meaning": "Users, or whatever has rows that are not independent; many are put together "
+        "where there are more than 65,536.",
+    },
 }

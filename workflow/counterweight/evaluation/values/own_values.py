@@ -8,7 +8,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.options import LEVEL
-from counterweight.evaluation.values.log_values import ESTIMATORS, LOGGED, log_values
+from counterweight.evaluation.values.log_values import LOGGED, log_values
 from counterweight.files import streams
 from counterweight.labeling.own_log import CLUSTERS
 
@@ -27,61 +27,8 @@ LABEL = "values of policies from a log of one's own"
 VALUE_LABELS = {"measure": {"snips": "SNIPS", "ips": "IPS", "mean": "mean of the log"}}
 #: The page of studies with this protocol.
 PAGE = "counterweight.reporting.pages.own_logs:PAGE"
-MEASURES = {
-    "difference": {
-        "label": "difference of values",
-        "better": "more",
-        "meaning": "Value of a policy minus that of another one, from the same rows.",
-    },
-    "logged_value": {
-        "label": "value of the log's own policy",
-        "meaning": "Mean reward of the log: what the policy that made it earned.",
-    },
-    "mean_weight": {
-        "label": "mean weight",
-        "meaning": "Mean of the policy's probability over the propensity: 1 where the "
-        "propensities are right and the log shows all that the policy does.",
-    },
-    "thin_share": {
-        "label": "share on rare actions",
-        "unit": "share",
-        "percent": True,
-        "meaning": "Share of what the policy does that the log shows with small probability.",
-    },
-    "largest_share": {
-        "label": "largest share of a row",
-        "unit": "share",
-        "percent": True,
-        "meaning": "Largest share of one row of the log in all the weight.",
-    },
-    "effective_rows": {
-        "label": "effective rows",
-        "digits": 0,
-        "meaning": "Rows of equal weight that would tell as much.",
-    },
-    "largest_weight": {
-        "label": "largest weight",
-        "meaning": "Largest ratio of the policy's probability to the propensity.",
-    },
-    "rows_rewarded": {
-        "label": "rows with a reward",
-        "digits": 0,
-        "meaning": "Rows with a reward whose action the policy may take: the value rests on them.",
-    },
-    "rows_agreed": {
-        "label": "rows that agree",
-        "digits": 0,
-        "meaning": "Rows whose action the policy may take.",
-    },
-    "clusters": {
-        "label": "users",
-        "digits": 0,
-        "meaning": "Users, or whatever has rows that are not independent; many are put together "
-        "where there are more than 65,536.",
-    },
-}
-#: Metrics of the support of a policy.
-SUPPORT = ("rows_agreed", "rows_rewarded", "effective_rows", "largest_weight", "largest_share")
+#: Flags of `counterweight.evaluation.values.log_values.Support`, by the metric ``support``.
+FLAGS = ("good", "thin", "outside", "doubtful")
 _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")
 
 
@@ -117,7 +64,7 @@ def own_values(labels, predictions, others, *, reward_range=None, level=0.95, th
     records = []
 
     def tell(metric, ratio, **place):
-        place = {"target": "general", "rows": known.rows, "keep_rate": 1.0} | place
+        place = {"keep_rate": 1.0} | place
         records.append(
             place
             | {"metric": metric, "value": ratio.value, "standard_error": ratio.standard_error}
@@ -126,21 +73,20 @@ def own_values(labels, predictions, others, *, reward_range=None, level=0.95, th
         for end in ("low", "high"):
             records.append(place | {"metric": f"{ends}_{end}", "value": getattr(ratio, end)})
 
-    support = known.support[own]
-    for name in ESTIMATORS:
+    for name in known.estimators:
         tell("whole_value", known.values[own, name], measure=name)
-        for metric in ("effective_rows", "largest_weight"):
-            place = {"target": "general", "measure": name, "keep_rate": 1.0, "rows": known.rows}
+        support, place = known.support[own, name], {"measure": name, "keep_rate": 1.0}
+        for metric in ("effective_rows", "largest_weight", "largest_share"):
             records.append(place | {"metric": metric, "value": getattr(support, metric)})
+        records.append(place | {"metric": "support", "value": FLAGS.index(support.flag)})
         for other in (LOGGED, *others):
             ratio = known.differences[own, other, name]
             tell("difference", ratio, measure=name, part=other or "log")
     tell("logged_value", known.logged, measure="mean")
     tell("mean_weight", support.mean_weight)
-    for metric in ("rows_agreed", "rows_rewarded", "largest_share", "thin_share", "clusters"):
-        value = float(getattr(support, metric))
-        records.append({"target": "general", "metric": metric, "value": value, "rows": known.rows})
-    return records
+    for metric in ("rows_agreed", "rows_rewarded", "thin_share", "clusters"):
+        records.append({"metric": metric, "value": float(getattr(support, metric))})
+    return [{"target": "general", "rows": known.rows} | record for record in records]
 
 
 def values_of_files(labels, predictions, *, reward_range=None, level=0.95, thin=0.01):

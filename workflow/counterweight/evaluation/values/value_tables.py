@@ -2,7 +2,7 @@
 
 import math
 
-from counterweight.evaluation.values.log_values import ESTIMATORS, LOGGED
+from counterweight.evaluation.values.log_values import LOGGED
 
 VALUES = (
     ("policy", "string"),
@@ -51,18 +51,19 @@ def tables_of(known):
     -------
     values, comparisons : dict of str to list
         Layouts `VALUES` and `COMPARISONS`; the first line of the values is of the policy that
-        made the log. ``gain`` is the value minus that policy's, paired; ``verdict`` is better,
+        made the log, and the estimator that answers go by comes first. ``gain`` is the value minus that policy's, paired; ``verdict`` is better,
         worse or open.
     """
     values, comparisons = [], []
     mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows, "support": "good"}
     mine |= _interval(known.logged) | {"rows_rewarded": known.nonzero}
     mine |= {"rests_on": f"{known.nonzero} rows with a reward of {known.rows}"}
-    mine |= {"effective_rows": float(known.rows), "largest_weight": 1.0, "mean_weight": 1.0}
+    mine |= {"effective_rows": known.effective_rows, "largest_weight": 1.0, "mean_weight": 1.0}
     values.append(mine)
-    for policy, support in known.support.items():
-        weight = support.mean_weight
-        for name in ESTIMATORS:
+    for policy in dict.fromkeys(policy for policy, _ in known.values):
+        for name in known.estimators:
+            support = known.support[policy, name]
+            weight = support.mean_weight
             gain = known.differences[policy, LOGGED, name]
             values.append(
                 {
@@ -85,7 +86,9 @@ def tables_of(known):
                     "rests_on": rests_on(support),
                 }
             )
-    for (policy, other, name), one in known.differences.items():
+    pairs = sorted(known.differences, key=lambda pair: known.estimators.index(pair[2]))
+    for policy, other, name in pairs:
+        one = known.differences[policy, other, name]
         comparisons.append(
             {
                 "policy": policy,
@@ -112,12 +115,12 @@ def rests_on(support):
     said = (
         f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
         f"rows{users} whose action the policy may take; as much as {support.effective_rows:.0f} "
-        "rows of equal weight"
+        "rows that count alike"
     )
     weight = support.mean_weight.value
     return said + {
         "good": "",
-        "thin": f": few carry it, one row {support.largest_share:.1%} of all weight",
+        "thin": f": few carry it, one row alone {support.largest_share:.1%} of it",
         "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
         "policy does is not in the log (or the propensities are too high)",
         "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are too "

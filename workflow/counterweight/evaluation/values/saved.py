@@ -1,16 +1,14 @@
 """What a study of one's own log gives away: its roles and policies, to value another log by."""
 
 import logging
-from pathlib import Path
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
+from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.evaluation.values.log_values import log_values
 from counterweight.evaluation.values.value_tables import tables_of
-from counterweight.files.streams import log_batches
 from counterweight.labeling.outcomes.logged_reward import logged_reward
-from counterweight.labeling.own_log import CLUSTERS, LogProblems, own_log, present, roles_of
+from counterweight.labeling.own_log import CLUSTERS, LogProblems, own_log, roles_of
 from counterweight.models.policies.given import GivenPolicy
 
 log = logging.getLogger("counterweight")
@@ -29,8 +27,8 @@ class SavedValues:
     ----------
     facts : dict
         ``outcome`` and ``labeling`` (options of their rules), ``policies`` (options of
-        `GivenPolicy` by name), ``text`` (columns that hold text), ``level``, ``thin``, ``logged``
-        (mean reward of the log and its standard error), ``rows``.
+        `GivenPolicy` by name), ``types`` and ``forms`` of the columns, ``level``, ``thin``,
+        ``logged`` (mean reward of the log and its standard error), ``rows``.
     """
 
     KIND = "log"
@@ -106,78 +104,52 @@ class SavedValues:
         facts = self.facts
         policies = [GivenPolicy(**options) for options in facts["policies"].values()]
         problems = LogProblems(roles_of(facts["outcome"], facts["labeling"]))
-        wanted = {*roles_of(facts["outcome"], facts["labeling"]).values()}
-        wanted |= {column for policy in policies for column in policy.columns}
-        start = 0
-        for frame in _frames(rows, wanted):
-            for column in wanted:
-                present(frame, column, "column of a log of this study")
-            frame = frame[sorted(wanted)]
-            frame = frame.assign(row=np.arange(start, start + len(frame)))
-            start += len(frame)
-            frame = _typed(frame, wanted - {*facts["text"]})
+        for frame in _frames(rows, columns_of(facts), facts["types"], facts["forms"]):
             part = {"row": frame["row"].to_numpy()} | own_log(frame, **facts["labeling"])
             part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **facts["outcome"])
             problems.look(part)
-            table = {name: frame[name].to_numpy() for name in wanted}
-            part["p"] = np.stack(
-                [policy.look(part | {"table": table}) for policy in policies], axis=1
-            )
+            table = {name: frame[name].to_numpy() for name in frame}
+            p = [policy.look(part | {"table": table}) for policy in policies]
             if not problems.noted:
-                yield part
+                yield part | {"p": np.stack(p, axis=1)}
         problems.tell()
         for policy in policies:
             policy.tell()
 
 
-def text_columns(table):
-    """Columns of a prepared table that hold text."""
+def columns_of(facts):
+    """Columns that values of a log need, by its facts."""
+    named = list(roles_of(facts["outcome"], facts["labeling"]).values())
+    for options in facts["policies"].values():
+        named += GivenPolicy(**options).columns
+    return list(dict.fromkeys(named))
+
+
+def types_of_table(table):
+    """Types of the columns of a prepared table that has no column report: text or number."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     texts = (pa.types.is_string, pa.types.is_large_string)
-    return [f.name for f in pq.read_schema(table) if any(is_text(f.type) for is_text in texts)]
+    return {
+        one.name: "text" if any(is_text(one.type) for is_text in texts) else "number"
+        for one in pq.read_schema(table)
+    }
 
 
-def _frames(rows, wanted):
-    """A log in batches of frames; of Parquet only the columns that are wanted."""
+def _frames(rows, needed, types, forms):
+    """A log in batches of frames, typed as that of the study."""
     import pandas as pd
 
     if isinstance(rows, pd.DataFrame):
-        for start in range(0, len(rows), ROWS):
-            yield rows.iloc[start : start + ROWS].reset_index(drop=True)
-        return
-    path = Path(rows)
-    if path.suffix in (".parquet", ".pq") or (path.is_dir() and any(path.glob("*.parquet"))):
-        for columns in log_batches(path, sorted(wanted), ROWS):
-            yield pd.DataFrame(columns)
-        return
-    from counterweight.files.people import row_batches
-
-    for table in row_batches(rows, absent="name the file of a log", rows=ROWS):
-        yield table.to_pandas(ignore_metadata=True)
-
-
-def _typed(frame, columns):
-    """Columns of numbers as numbers, where a text file gave them as text."""
-    import pandas as pd
-
-    from counterweight.files.people import MISSING
-
-    for column in columns:
-        values = frame[column]
-        if values.dtype.kind in "biuf" or not len(values):
-            continue
-        text = values.astype("str").str.strip()
-        numbers = pd.to_numeric(text.where(~text.isin(MISSING)), errors="coerce")
-        wrong = numbers.isna() & ~text.isin(MISSING) & values.notna()
-        if wrong.any():
-            first = int(np.argmax(wrong.to_numpy()))
-            raise CounterweightError(
-                f"The column {column!r} holds {text.iloc[first]!r} in row "
-                f"{frame['row'].iloc[first]} (counted from 0), which is no number as in the log of "
-                "the study: correct the row."
-            )
-        frame = frame.assign(**{column: numbers.astype(float)})
-    return frame
-
+        frames = (
+            typed_like("the log", part, types, needed=needed, forms=forms, first=start)
+            for start in range(0, len(rows), ROWS)
+            for part in [rows.iloc[start : start + ROWS]]
+        )
+    else:
+        absent = "name the file of a log"
+        frames = new_rows(rows, types, needed, forms=forms, rows=ROWS, absent=absent)
+    for frame in frames:
+        whole = [name for name in needed if types[name] == "boolean"]
+        yield frame.astype(dict.fromkeys(whole, float)) if whole else frame

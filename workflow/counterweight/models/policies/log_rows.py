@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
-from counterweight.files.streams import batches, row_count
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.streams import batches, column_names, row_count
 from counterweight.files.tables import ROW_GROUP
 
 
@@ -35,6 +35,12 @@ def log_rows(features, labels, table=None, columns=()):
     )
     if row_count(features) != row_count(labels):
         raise stale
+    missing = [name for name in columns if name not in column_names(table)]
+    if missing:
+        raise CounterweightError(
+            f"The log has no column {listed(missing)}, which a policy names; it has "
+            f"{listed(name for name in column_names(table) if name != 'row')}: correct the name."
+        )
     lookup = _Lookup(table, columns) if columns else None
     for x, part in zip(
         batches(features, size=ROW_GROUP),

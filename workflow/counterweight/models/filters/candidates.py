@@ -145,8 +145,8 @@ def _numbers(values, column, encoder, people, gift, first):
         if len(wrong):
             raise CounterweightError(
                 f"Column {column!r} of the {people} holds text where numbers are expected in "
-                f"{len(wrong)} rows (first: row {first + wrong[0]}, {texts[which[wrong[0]]]!r}; rows "
-                "are counted from 0): correct these rows."
+                f"{len(wrong)} rows (first: row {first + wrong[0]}, {texts[which[wrong[0]]]!r}; "
+                "rows are counted from 0): correct these rows."
             )
         numbers = np.append(numbers, np.nan)[which]
     infinite = np.flatnonzero(np.isinf(numbers))

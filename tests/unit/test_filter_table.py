@@ -4,7 +4,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight import load
 from counterweight.errors import CounterweightError
+from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.features.encoder import Encoder
 from counterweight.labeling.features.one_hot import one_hot
@@ -15,6 +17,7 @@ from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance
+from delivering import Own
 
 RECIPE = {"name": "one_hot", "options": {"drop": ["group"], "max_categories": 3, "noise": 0.0}}
 GROUPS = ["blue", "green", "red"]
@@ -362,3 +365,56 @@ def test_a_table_that_is_no_filter_is_refused(tmp_path, made):
     ft.write_filter(tmp_path / "half.parquet", half)
     with pytest.raises(CounterweightError, match="is no filter"):
         ft.read_filter(tmp_path / "half.parquet")
+
+
+def test_only_who_is_accepted_is_released(made, tmp_path):
+    frame = made.frame.assign(name=[f"{at:04d}" for at in range(len(made.frame))][::-1])
+    saved = ft.read_filter(made.path)
+    released = saved.accept(frame, seed=3)
+    assert list(released) == ["row", "accepted"]
+    accepted = ft.apply_filter(frame, saved, seed=3)["accepted"]
+    np.testing.assert_array_equal(released["accepted"], accepted)
+    facts = made.parts["facts"] | {"id": "name"}
+    ft.write_filter(tmp_path / "filter.parquet", ft.saved_filter(**made.parts | {"facts": facts}))
+    for place in (tmp_path, tmp_path / "filter.parquet"):
+        released = load(place).accept(frame, seed=3)
+        assert list(released) == ["name", "accepted"]
+        assert released["name"].tolist() == frame["name"].tolist()
+        np.testing.assert_array_equal(released["accepted"], accepted)
+    with pytest.raises(CounterweightError, match="no column 'name'"):
+        load(tmp_path).accept(made.frame, seed=3)
+    assert "by its `name`" in card(load(tmp_path))
+
+
+def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
+    frame = people().drop(columns=["row", "flat"])
+    frame.insert(0, "person", [f"p{at}" for at in np.random.default_rng(1).permutation(len(frame))])
+    mine = {
+        "features": {"recipe": "one_hot", "drop": ["person", "group"]},
+        "outcome": {"rule": "no_outcome"},
+        "labeling": {"rule": "sensitive", "group": ["group"]},
+        "targets": ["general"],
+        "evaluation": {"protocol": "filtering"},
+        "selection": [{"selector": "split_tree", "alphas": [0.0, 0.3], "smallest_leaf": 0.05}],
+        "weighting": [{"weighting": "quadratic"}],
+        "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
+        "filter": {"method": "balanced_filter-quadratic", "setting": "alpha=0.3"},
+        "score": str(tmp_path / "new.csv"),
+    }
+    frame.drop(columns="group").to_csv(tmp_path / "new.csv", index=False)
+    made = Own(tmp_path, frame, mine, {"id": "person", "group": "group"})
+    made.run("label")
+    made.run("select", "split_tree")
+    made.run("weigh", "quadratic-split_tree")
+    made.run("train", "balanced_filter-quadratic")
+    write_table(made.at.metrics("balanced_filter-quadratic"), metrics_table("mine", "m", []))
+    files = made.run("deliver")
+    told = pd.read_parquet(files["table"])
+    assert list(told) == ["person", "accepted"] and files["table"].name == "accepted.parquet"
+    assert told["person"].tolist() == frame["person"].tolist()
+    assert 0 < told["accepted"].mean() < 1
+    words = pd.read_csv(files["csv"])
+    assert (words["accepted"] == "yes").tolist() == told["accepted"].tolist()
+    new = made.run("apply")
+    assert new["csv"].name == "new_accepted.csv"
+    pd.testing.assert_frame_equal(pd.read_parquet(new["table"]), told)

@@ -26,6 +26,8 @@ LAYOUT = (
 )
 #: Raised when a file of an earlier form could no longer be read.
 FORMAT = 1
+#: Names of saved models in the folder of a study.
+NAMES = ("model.parquet", "filter.parquet")
 #: Libraries that a fit rests on.
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow")
 
@@ -158,7 +160,8 @@ def read_gift(path):
 
 
 def gift_of(path):
-    """The file of a saved model: itself, or ``model.parquet`` in a study's folder.
+    """The file of a saved model: itself, or ``model.parquet`` (a filter's: ``filter.parquet``) in a
+    study's folder.
 
     Raises
     ------
@@ -166,7 +169,10 @@ def gift_of(path):
         When there is none.
     """
     path = Path(path)
-    file = path / "model.parquet" if path.is_dir() else path
+    file = path
+    if path.is_dir():
+        names = [name for name in NAMES if (path / name).is_file()]
+        file = path / (names or NAMES)[0]
     if not file.is_file():
         raise CounterweightError(
             f"{file} is not there: name the folder of a study that gave a model away, or the file."

@@ -6,9 +6,13 @@ Protocol: see `counterweight.kinds`.
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of classifiers"
-KEYS = frozenset({"selection", "weighting", "samples", "test_rows", "keep_rate", "paired_with"})
+KEYS = frozenset(
+    {"selection", "weighting", "samples", "test_rows", "keep_rate", "paired_with"}
+    | {"deliver", "score"}
+)
 ITEM_KEYS = {
     "selection": {"calibration": "isotonic", "folds": 5},
     "weighting": {"max_weight": 50.0},
@@ -42,6 +46,55 @@ def finish(name, study):
     from counterweight.plan.rates import check_rates
 
     check_rates(name, study)
+    if study.get("deliver"):
+        _check_given_away(name, study)
+
+
+def _check_given_away(name, study):
+    """Refuse to give away what nobody could fit or apply."""
+    given, methods = study["deliver"], study["methods"]
+    where = f"studies.{name}.deliver"
+    if given["method"] not in methods:
+        raise CounterweightError(
+            f"{where}.method is {given['method']!r}, which is none of its methods"
+            f"{nearest(given['method'], methods) or '.'} Methods: {', '.join(methods)}."
+        )
+    known = _settings(methods[given["method"]])
+    if given.get("setting", "") not in known:
+        raise CounterweightError(
+            f"{where}.setting is {given.get('setting', '')!r}, which {given['method']} does not "
+            f"have: choose one of {listed(map(repr, known), 30)}."
+        )
+    for method in _involved(study):
+        weighting = study["weightings"].get(methods[method]["weights"])
+        chosen = weighting and study["selectors"][weighting["selector"]]
+        if methods[method]["oracle"] or (chosen and chosen["oracle"]):
+            raise CounterweightError(
+                f"{where}.method is {given['method']!r}, which sees what is hidden elsewhere: "
+                "choose a method that goes by what may be seen."
+            )
+    if study["keep_rate"] < 1:
+        raise CounterweightError(
+            f"{where} cannot be combined with keep_rate, which rejects rows of the test: leave one "
+            "of them out."
+        )
+
+
+def _settings(method):
+    """Names of the settings of a method, from its sweep; the one setting "" without any."""
+    import itertools
+
+    from counterweight.files.settings import setting_name
+
+    sweep = method["sweep"] or {}
+    points = itertools.product(*sweep.values())
+    return [setting_name(dict(zip(sweep, point, strict=True))) for point in points]
+
+
+def _involved(study):
+    """The method that is given away, and those that it begins from."""
+    method = study["deliver"]["method"]
+    return [method, *study["methods"][method]["starts"].values()]
 
 
 def plan_label(plan, study, at):
@@ -269,3 +322,110 @@ def evaluate(job):
         **options,
     )
     return records + describe_fits(models)
+
+
+def plan_deliver(plan, study, at):
+    chosen = study.get("deliver")
+    if not chosen:
+        return None
+    parts, uses = labeling_of(study)
+    keys = ("model", "options", "sweep", "weights", "starts")
+    methods = {
+        name: {key: study["methods"][name][key] for key in keys} for name in _involved(study)
+    }
+    weightings = {
+        spec["weights"]: study["weightings"][spec["weights"]]
+        for spec in methods.values()
+        if spec["weights"]
+    }
+    selectors = {
+        spec["selector"]: study["selectors"][spec["selector"]] for spec in weightings.values()
+    }
+    uses += tuple(("model", spec["model"]) for spec in methods.values())
+    uses += tuple(("weighting", spec["weighting"]) for spec in weightings.values())
+    uses += tuple(("selector", spec["selector"]) for spec in selectors.values())
+    targets = study["targets"]
+    given = {
+        "study": study["id"],
+        "title": study["title"],
+        "method": chosen["method"],
+        "setting": chosen.get("setting", ""),
+        "methods": methods,
+        "weightings": weightings,
+        "selectors": selectors,
+        "samples": study["samples"],
+        "measures": study["evaluation"]["options"].get("measures"),
+        "target": "general" if "general" in targets else targets[0],
+        "id": _id_of(plan, study),
+    }
+    inputs = {"table": at.table, "features": at.features, "labels": at.labels}
+    outputs = {
+        "model": f"{at.folder}/model.parquet",
+        "table": f"{at.folder}/scores.parquet",
+        "csv": f"{at.folder}/scores.csv",
+    }
+    uses = tuple(dict.fromkeys(uses))
+    return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
+
+
+def _id_of(plan, study):
+    """The column that says who a row of one's own table is, or None."""
+    return plan["datasets"][study["dataset"]].get("roles", {}).get("id")
+
+
+def deliver(job):
+    from counterweight.files.answers import write_answers
+    from counterweight.files.gifts import write_gift
+    from counterweight.files.tables import read_columns, read_table
+    from counterweight.models.classification.final import final_classifier
+
+    _, outcome, _ = components.labeling_rules(job.given)
+    saved, scores = final_classifier(
+        read_table(job.input.table),
+        read_columns(job.input.features),
+        read_columns(job.input.labels),
+        outcome,
+        job.given,
+    )
+    write_gift(job.output.model, *saved.to_gift())
+    write_answers(job.output.table, job.output.csv, scores)
+    job.log.info(
+        "%d labels; %.3g of %d rows are decided yes",
+        saved.facts["labeled"],
+        scores["decision"].mean(),
+        len(scores["decision"]),
+    )
+    for sentence in saved.kept():
+        job.log.info("%s", sentence)
+
+
+def plan_apply(plan, study, at):
+    if not study.get("deliver") or not study.get("score"):
+        return None
+    inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
+    outputs = {"table": f"{at.folder}/new_scores.parquet", "csv": f"{at.folder}/new_scores.csv"}
+    uses = (("model", study["methods"][study["deliver"]["method"]]["model"]),)
+    return Job(f"{_HERE}:apply", inputs, {}, uses, outputs)
+
+
+def apply(job):
+    from counterweight.files.answers import write_answers
+    from counterweight.files.gifts import read_gift
+    from counterweight.files.people import read_people
+    from counterweight.files.tables import joined
+    from counterweight.models.classification.saved import SavedClassifier, in_parts
+
+    saved = SavedClassifier.from_gift(read_gift(job.input.model))
+    frame = read_people(str(job.input.score), absent="correct the path under score", nameless=True)
+    tables, sums = [], 0.0
+    for part, first in in_parts(frame):
+        X = saved.encode(part, first)
+        estimate = saved.estimates(part, X, first)
+        decided = {"estimate": estimate, "decision": saved.decided(estimate)}
+        tables.append(saved.named(part, first) | decided)
+        sums = sums + saved.sums(X)
+    scores = joined(tables)
+    write_answers(job.output.table, job.output.csv, scores)
+    job.log.info("%d people; %.3g of them are decided yes", len(frame), scores["decision"].mean())
+    for sentence in saved.drift(sums):
+        job.log.warning("%s", sentence)

@@ -10,7 +10,7 @@ from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of balanced filters"
-KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with"})
+KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with", "score"})
 PAGE = {
     "table": "counterweight.reporting.pages.filters:table",
     "page": "counterweight.reporting.pages.filters:PAGE",
@@ -370,19 +370,26 @@ def plan_deliver(plan, study, at):
         "target": study["target"],
     }
     outputs = {"filter": f"{at.folder}/filter.parquet", "card": f"{at.folder}/filter.md"}
+    # For people of one's own table: who of them is accepted, and nothing else.
+    person = plan["datasets"][study["dataset"]].get("roles", {}).get("id")
+    if person:
+        told |= {"id": person, "seed": plan["seed"]}
+        outputs |= {"table": f"{at.folder}/accepted.parquet", "csv": f"{at.folder}/accepted.csv"}
     return Job(f"{_HERE}:deliver", inputs, told, (("selector", proxy),), outputs)
 
 
 def deliver(job):
     import numpy as np
 
+    from counterweight.files.answers import write_answers
     from counterweight.files.tables import read_columns, read_models, read_table, replacing
     from counterweight.models.filters.card import card
     from counterweight.models.filters.table import saved_filter, write_filter
 
     given, chosen = job.given, job.given["filter"]
+    frame, person = read_table(job.input.table), given.get("id")
     saved = saved_filter(
-        read_table(job.input.table),
+        frame,
         read_columns(job.input.features),
         read_columns(job.input.labels),
         read_models(job.input.proxy)[chosen["repeat"], ""],
@@ -392,11 +399,15 @@ def deliver(job):
         recipe=given["recipe"],
         outcome=given["outcome"]["options"].get("column"),
         target=given["target"],
-        facts={"study": given["study"], "title": given["title"]} | chosen,
+        facts={"study": given["study"], "title": given["title"]}
+        | chosen
+        | ({"id": person} if person else {}),
     )
     write_filter(job.output.filter, saved)
     with replacing(job.output.card) as path:
         path.write_text(card(saved), encoding="utf-8")
+    if person:
+        write_answers(job.output.table, job.output.csv, saved.accept(frame, given["seed"]))
     job.log.info(
         "%s at %s: %d leaves, %.3g of the training rows accepted, largest shift %.3f",
         chosen["method"],
@@ -411,29 +422,27 @@ def plan_apply(plan, study, at):
     if not study["filter"]:
         return None
     proxy, _ = _filter_of(study, study["filter"]["method"], at)
-    inputs = {"filter": f"{at.folder}/filter.parquet", "candidates": plan["candidates"] or []}
-    outputs = {
-        "table": f"{plan['results']}/filtered.parquet",
-        "csv": f"{plan['results']}/filtered.csv",
-    }
+    score = study.get("score")
+    inputs = {"model": f"{at.folder}/filter.parquet", "score": score or plan["candidates"] or []}
+    name = f"{at.folder}/new_accepted" if score else f"{plan['results']}/filtered"
+    outputs = {"table": f"{name}.parquet", "csv": f"{name}.csv"}
     uses = (("selector", proxy),)
     return Job(f"{_HERE}:apply", inputs, {"seed": plan["seed"]}, uses, outputs)
 
 
 def apply(job):
-    import numpy as np
-
-    from counterweight.files.tables import replacing, write_table
+    from counterweight.files.answers import write_answers
     from counterweight.models.filters.candidates import read_candidates
     from counterweight.models.filters.table import apply_filter, read_filter
 
-    if not job.input.candidates:
+    if not job.input.score:
         raise CounterweightError(
             "There is no table of candidates: name one, as in "
             "snakemake apply --config candidates=people.csv."
         )
-    saved = read_filter(job.input.filter)
-    decided = apply_filter(read_candidates(str(job.input.candidates)), saved, job.given["seed"])
+    saved = read_filter(job.input.model)
+    frame = read_candidates(str(job.input.score))
+    decided = apply_filter(frame, saved, job.given["seed"])
     accepted = decided["accepted"]
     job.log.info(
         "%d of %d candidates accepted; %.1f were to be expected, and %.3g of all as in training "
@@ -444,12 +453,7 @@ def apply(job):
         saved.rate,
         saved.rate * len(accepted),
     )
-    write_table(job.output.table, decided)
-    words = np.where(accepted, "yes", "no")
-    lines = zip(decided["row"], words, decided["probability"], decided["leaf"], strict=True)
-    with replacing(job.output.csv) as path, open(path, "w", encoding="utf-8") as file:
-        file.write("row,accepted,probability,leaf\n")
-        file.writelines(f"{row},{word},{p:.9g},{leaf}\n" for row, word, p, leaf in lines)
+    write_answers(job.output.table, job.output.csv, saved.released(frame, decided))
 
 
 def shown(study):

@@ -73,6 +73,23 @@ def sample_masks(frame, spec, rng):
     return masks
 
 
+def condition_mask(frame, condition, where):
+    """Rows of a table that meet a condition; none may. See `sample_masks`.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    condition : mapping
+    where : str
+        What the condition is of, for messages.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n,)
+    """
+    return _mask(frame, _checked(condition, where), where)
+
+
 def _checked(condition, where):
     if not hasattr(condition, "items"):
         raise CounterweightError(

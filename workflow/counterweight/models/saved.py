@@ -1,5 +1,7 @@
 """Saved models of every family: found by what they are, loaded without running code."""
 
+from pathlib import Path
+
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import gift_of, read_gift
 from counterweight.plan.components import reference
@@ -7,8 +9,11 @@ from counterweight.plan.components import reference
 #: Class of each kind of saved model; each has ``from_gift(gift)``.
 LOADERS = {
     "scores": "counterweight.models.scores.saved:SavedScores",
+    "classifier": "counterweight.models.classification.saved:SavedClassifier",
     "log": "counterweight.evaluation.values.saved:SavedValues",
 }
+#: Name of the file of a filter, which has a form of its own, and what reads it.
+FILTER = ("filter.parquet", "counterweight.models.filters.table:read_filter")
 
 
 def load(path):
@@ -17,7 +22,8 @@ def load(path):
     Parameters
     ----------
     path : str or Path
-        The folder of the study, such as ``results/applicants``, or the file ``model.parquet``.
+        The folder of the study, such as ``results/applicants``, or the file ``model.parquet``
+        (of a filter: ``filter.parquet``).
 
     Returns
     -------
@@ -31,6 +37,8 @@ def load(path):
         When there is no such file, or it is no saved model that this version can read.
     """
     path = gift_of(path)
+    if Path(path).name == FILTER[0]:
+        return reference(FILTER[1])(path)
     gift = read_gift(path)
     if gift.kind not in LOADERS:
         raise CounterweightError(

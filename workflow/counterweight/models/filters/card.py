@@ -43,11 +43,15 @@ def card(saved):
         "The table of candidates (CSV or Parquet) needs these columns, as in the table that the "
         f"filter was fitted on: {_columns(saved)}. Other columns are passed over. The results, "
         "`filtered.parquet` and `filtered.csv`, tell for each candidate, in the order of the table "
-        "and numbered from 0, whether it is accepted, "
-        "with which probability (before any draw), and the leaf that it fell into. The same seed "
+        f"and by {_who(saved)}, whether it is accepted, and no more: the probability of acceptance "
+        "and the leaf would tell about the group. The same seed "
         "gives the same decisions. `filter.parquet` holds the whole filter in numbers and texts.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _who(saved):
+    return f"its `{saved.facts['id']}`" if "id" in saved.facts else "its number from 0"
 
 
 def _manner(saved):

@@ -3,7 +3,8 @@
 The table (Parquet) has one row for each fact, in the layout `FILTER`:
 
 - ``fact``: ``name`` with its ``text`` or ``value``: study, title, method, setting, repeat,
-  selector (the class of the proxy), eta, rows (that it was fitted on).
+  selector (the class of the proxy), eta, rows (that it was fitted on), id (column that says who
+  somebody is; only where there is one).
 - ``column``: ``name`` of a column that candidates must have, ``kind`` number or text.
 - ``feature``: feature number ``i``, its ``name``, the column it is made ``of``, its ``kind``
   (number, blank, category, other: see `encoder.Feature`), the category as ``text``, the
@@ -112,6 +113,39 @@ class SavedFilter:
         raise CounterweightError(
             f"The filter's proxy has no setting {self.facts['setting']!r}: write the filter anew."
         )
+
+    def accept(self, frame, seed):
+        """Who is accepted: all that a filter releases.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Candidates; see `apply_filter`.
+        seed : int
+
+        Returns
+        -------
+        dict of str to array (n,)
+            The id (``row``, from 0, where the filter knows of none) and ``accepted``.
+
+        Raises
+        ------
+        CounterweightError
+            See `apply_filter`; also when the column of the id is missing.
+        """
+        return self.released(frame, apply_filter(frame, self, seed))
+
+    def released(self, frame, decided):
+        """The columns of `accept`, of what `apply_filter` decided on the same candidates."""
+        named, person = {"row": decided["row"]}, self.facts.get("id")
+        if person is not None:
+            if person not in frame.columns:
+                raise CounterweightError(
+                    f"The table of candidates has no column {person!r}, which says who they are; "
+                    f"it has {listed(frame.columns, 30)}: name the columns as in the table of the fit."
+                )
+            named = {person: frame[person].to_numpy()}
+        return named | {"accepted": decided["accepted"]}
 
 
 def only_setting(proxy, setting):

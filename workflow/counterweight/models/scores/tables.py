@@ -3,11 +3,11 @@
 import logging
 
 from counterweight.errors import CounterweightError
+from counterweight.files.gifts import read_gift
 from counterweight.files.people import row_batches
 from counterweight.files.tables import replacing, write_table
 from counterweight.labeling.features.drift import added, count_rows
-from counterweight.models.saved import load
-from counterweight.models.scores.saved import BATCH
+from counterweight.models.scores.saved import BATCH, SavedScores
 
 log = logging.getLogger("counterweight")
 #: What to do where the new rows are not there.
@@ -52,7 +52,7 @@ def score_file(model, new, table, csv, reading=None):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    saved = load(model)
+    saved = SavedScores.from_gift(read_gift(model))
     identity, total, counts = saved.facts["id"], 0, None
     with replacing(table) as path, replacing(csv) as lines:
         writer = None

@@ -1,0 +1,207 @@
+"""What a study of classifiers gives away: scores of a table of one's own, and of new rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight import load
+from counterweight.errors import CounterweightError
+from delivering import Own
+
+ROWS = 500
+PROMISE = "coverage(women) >= 0.8 * coverage(men)"
+STUDY = {
+    "features": {"recipe": "one_hot", "drop": ["id", "sex"]},
+    "outcome": {"rule": "equals", "column": "hired", "value": "yes"},
+    "labeling": {"rule": "everyone"},
+    "targets": ["general"],
+    "samples": {
+        "women": {"column": "sex", "value": "Female"},
+        "men": {"column": "sex", "value": "Male"},
+    },
+    "evaluation": {
+        "protocol": "rates",
+        "measures": {
+            "error": "error(everyone)",
+            "women": "coverage(women)",
+            "men": "coverage(men)",
+        },
+    },
+    "columns": ["accuracy"],
+    "models": [
+        {"model": "constrained", "name": "unconstrained", "standardise": True},
+        {
+            "model": "constrained",
+            "name": "promised",
+            "standardise": True,
+            "constraints": [PROMISE],
+            "steps": 4,
+        },
+        {
+            "model": "constrained",
+            "name": "swept",
+            "standardise": True,
+            "constraints": ["coverage(men) <= coverage(women) / kappa"],
+            "steps": 2,
+            "sweep": {"kappa": [0.8, 1.0]},
+        },
+        {"model": "group_thresholds", "name": "thresholds", "groups": ["men", "women"]},
+        {"model": "shifted_threshold", "name": "shifted", "constraint": "coverage(men) <= 0.3"},
+        {"model": "exponentiated_gradient", "name": "gradient", "groups": ["men", "women"]},
+    ],
+}
+WAYS = [("unconstrained", ""), ("promised", ""), ("swept", "kappa=0.8"), ("thresholds", "")]
+WAYS += [("shifted", ""), ("gradient", "")]
+
+
+def people(n=ROWS, seed=0):
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["Female", "Male"], n)
+    score = rng.normal(size=n).round(4) + 0.4 * (sex == "Male")
+    school = rng.choice(["none", "trade", "college"], n, p=[0.2, 0.5, 0.3])
+    years = pd.Series(rng.integers(0, 30, n), dtype="Int64").mask(rng.random(n) < 0.1)
+    z = score + 0.6 * (school == "college") + rng.normal(size=n) * 0.7 + 0.3 * (sex == "Male")
+    return pd.DataFrame(
+        {
+            "id": [f"{at:05d}x" for at in rng.permutation(n)],
+            "sex": sex,
+            "score": score,
+            "school": school,
+            "years": years,
+            "hired": np.where(z > 0.5, "yes", "no"),
+        }
+    )
+
+
+def own(folder, way, score=None, study=STUDY, frame=None):
+    frame = people() if frame is None else frame
+    deliver = {"method": way[0], "setting": way[1]}
+    given = dict(study) | {"deliver": deliver, "score": score}
+    made = Own(folder, frame, given, {"id": "id"})
+    made.run("label")
+    return made, frame
+
+
+@pytest.mark.parametrize("way", WAYS, ids="-".join)
+def test_new_rows_get_the_answers_that_the_table_got(tmp_path, way):
+    if way[0] == "gradient":
+        pytest.importorskip("fairlearn")
+    # The same people in another order, without their outcome, with a column beside.
+    frame = people()
+    order = np.random.default_rng(1).permutation(ROWS)
+    new = frame.drop(columns="hired").iloc[order].assign(beside="x")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    made, _ = own(tmp_path, way, str(tmp_path / "new.csv"))
+    files = made.run("deliver")
+    told = pd.read_parquet(files["table"])
+    assert list(told) == ["id", "estimate", "decision"]
+    assert told["id"].tolist() == frame["id"].tolist()
+    assert told["estimate"].between(0, 1).all() and 0 < told["decision"].mean() < 1
+    applied = pd.read_parquet(made.run("apply")["table"])
+    assert applied["id"].tolist() == frame["id"].iloc[order].tolist()
+    assert applied["decision"].tolist() == told["decision"].iloc[order].tolist()
+    np.testing.assert_allclose(applied["estimate"], told["estimate"].iloc[order], atol=1e-12)
+    words = pd.read_csv(files["csv"], dtype={"id": str})
+    assert (words["decision"] == "yes").tolist() == told["decision"].tolist()
+    np.testing.assert_array_equal(words["estimate"], told["estimate"])
+
+    # From Python, one by one and all at once.
+    saved = load(files["model"].parent)
+    np.testing.assert_array_equal(saved.decide(frame), told["decision"])
+    assert saved.predict_proba(frame).shape == (ROWS, 2)
+    some = [saved.predict_proba(frame.iloc[at : at + 1])[0, 1] for at in range(20)]
+    np.testing.assert_allclose(some, told["estimate"][:20], atol=1e-12)
+    assert saved.decide(frame.iloc[:1])[0] == told["decision"][0]
+
+
+def test_the_final_fit_is_on_training_and_test_rows_and_reads_no_truth(tmp_path):
+    made, frame = own(tmp_path, ("promised", ""))
+    labels = pd.read_parquet(made.at.labels)
+    assert (labels["role"] == "test").sum() == 150
+    truth = made.at.truth
+    pd.read_parquet(truth).assign(y_general=0).to_parquet(truth)
+    saved = load(made.run("deliver")["model"].parent)
+    assert saved.facts["labeled"] == saved.facts["rows"] == ROWS
+    X, y = saved.encode(frame), (frame["hired"] == "yes").astype(int)
+    from counterweight.models.constraints.constrained import ConstrainedClassifier
+
+    again = ConstrainedClassifier(constraints=(PROMISE,), standardise=True, steps=4)
+    groups = {"women": frame["sex"] == "Female", "men": frame["sex"] == "Male"}
+    again.fit(X, y, datasets={name: mask.to_numpy() for name, mask in groups.items()})
+    np.testing.assert_allclose(again.coef_, saved.model.coef_, atol=1e-12)
+
+
+def test_promises_are_told_as_the_rows_of_the_fit_show_them(tmp_path):
+    made, frame = own(tmp_path, ("promised", ""))
+    told = pd.read_parquet(made.run("deliver")["table"])
+    saved = load(made.at.folder)
+    (promise,) = saved.promises
+    women, men = (frame["sex"] == sex for sex in ("Female", "Male"))
+    for name, value in (("excess", told["estimate"]), ("excess_decided", told["decision"] * 1.0)):
+        excess = 0.8 * value[men].mean() - value[women].mean()
+        assert promise[name] == pytest.approx(excess, abs=1e-12)
+    assert promise["excess"] <= 1e-6
+    assert saved.facts["measures"]["women"] == pytest.approx(
+        [told["estimate"][women].mean(), told["decision"][women].mean()]
+    )
+    assert len(saved.kept()) == 1 and "by chances kept" in saved.kept()[0]
+    unconstrained, _ = own(tmp_path, ("unconstrained", ""))
+    unconstrained.run("deliver")
+    assert load(unconstrained.at.folder).promises == []
+
+
+def test_weights_and_hidden_labels_are_those_of_the_whole_table(tmp_path):
+    frame = people(800)
+    frame["married"] = np.where(frame["years"].fillna(5) + 8 * frame["score"] > 10, "yes", "no")
+    study = {
+        "features": {"recipe": "one_hot", "drop": ["id", "married"]},
+        "outcome": STUDY["outcome"],
+        "labeling": {"rule": "married_test"},
+        "selection": [{"selector": "logistic"}],
+        "weighting": [{"weighting": "lemma1"}],
+        "models": [{"model": "logistic", "weights": "lemma1"}, {"model": "logistic"}],
+    }
+    from counterweight import labeling
+    from counterweight.plan import components
+
+    labeling.LABELINGS["married_test"] = "delivering_rule:married_test"
+    pytest.skip("no labeling rule fits a table of one's own yet") if components else None
+    made, _ = own(tmp_path, ("logistic-lemma1", ""), study=study, frame=frame)
+    made.run("deliver")
+
+
+def test_bad_new_rows_are_refused_in_a_sentence(tmp_path):
+    made, frame = own(tmp_path, ("thresholds", ""))
+    made.run("deliver")
+    saved = load(made.at.folder)
+    cases = [
+        (frame.iloc[:0], "no row"),
+        (frame.drop(columns="score"), "no column score"),
+        (frame.drop(columns="sex"), "no column 'sex'"),
+        (frame.assign(score=["high"] + ["1"] * (ROWS - 1)), "'score'.*text.*row 0"),
+        (frame.assign(score=np.inf), "infinite"),
+    ]
+    for bad, message in cases:
+        with pytest.raises(CounterweightError, match=message) as caught:
+            saved.predict_proba(bad)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(CounterweightError, match="no column 'id'"):
+        saved.scores(frame.drop(columns="id"))
+
+
+def test_what_cannot_be_given_away_is_refused_before_anything_runs(tmp_path):
+    for way, message in (
+        (("promise", ""), "deliver.method is 'promise', which is none.*did you mean 'promised'"),
+        (("swept", "kappa=0.9"), "deliver.setting is 'kappa=0.9'.*'kappa=0.8'"),
+        (("swept", ""), "deliver.setting is ''"),
+    ):
+        with pytest.raises(CounterweightError, match=message):
+            own(tmp_path, way)
+
+
+def test_new_people_that_are_unlike_those_of_the_fit_are_told(tmp_path, caplog):
+    frame = people()
+    frame.assign(score=frame["score"] * 1000).to_csv(tmp_path / "new.csv", index=False)
+    made, _ = own(tmp_path, ("unconstrained", ""), str(tmp_path / "new.csv"))
+    made.run("deliver")
+    made.run("apply")
+    assert "'score' has changed" in caplog.text and "'years' has" not in caplog.text

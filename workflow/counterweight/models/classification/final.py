@@ -1,0 +1,299 @@
+"""The final fit of a classifier: on all rows whose labels may be seen, training and test alike."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.seeds import generator
+from counterweight.files.settings import setting_name
+from counterweight.files.study_data import StudyData
+from counterweight.models.classification.saved import SavedClassifier
+from counterweight.models.filters.candidates import learned_encoder
+from counterweight.models.training import settings
+from counterweight.numerics.rates.coefficients import compile as compile_rates
+from counterweight.numerics.rates.datasets import DataSets
+from counterweight.plan.components import load
+from counterweight.selection.crossfit import selection_probabilities
+from counterweight.weighting.diagnostics import cap_weights
+
+#: What the given of a job tells of its study, kept with the model.
+TOLD = ("study", "title", "method", "setting", "target", "id", "outcome")
+
+
+def final_classifier(frame, features, labels, outcome, given):
+    """Fit the method that a study gives away, and score every row of its table.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The prepared table.
+    features, labels : dict of str to array
+        Tables of the study.
+    outcome : callable
+        The study's rule.
+    given : dict
+        `TOLD`; ``methods``, ``weightings``, ``selectors`` by id; ``features`` (the recipe),
+        ``samples``, ``measures``, ``seed`` and ``stream``.
+
+    Returns
+    -------
+    saved : SavedClassifier
+    scores : dict of str to array (n,)
+        See `SavedClassifier.scores`.
+    """
+    target, streams = given["target"], {"seed": given["seed"], "study": given["stream"]}
+    data = seen_data(features, labels, frame, outcome, target)
+    encoder = traced_encoder(
+        data, frame, given["features"], given["outcome"]["options"].get("column")
+    )
+
+    def weights_of(weighting):
+        spec = given["weightings"][weighting]
+        return seen_weights(data, spec, given["selectors"][spec["selector"]], **streams)
+
+    model, options = fit_method(
+        data, given["methods"], given["method"], given["setting"], target, weights_of, **streams
+    )
+    X = data.X[data.rows_of(0)]
+    groups, typed = groups_of(model, options, given["samples"], frame)
+    facts = {key: given[key] for key in TOLD} | {"options": options, "threshold": 0.5}
+    facts |= {"model": given["methods"][given["method"]]["model"], "groups": groups}
+    facts |= {"typed": typed, "rows": len(X), "labeled": int(data.role(0, "labeled").sum())}
+    saved = SavedClassifier.of(model, X, encoder, facts | {"promises": [], "measures": {}})
+    scores = saved.scores(frame)
+    own = np.isin(frame["row"], data.labels[0]["row"])
+    saved.facts["promises"], saved.facts["measures"] = measured_promises(
+        data, target, scores["estimate"][own], scores["decision"][own], options, given["measures"]
+    )
+    return saved, scores
+
+
+def seen_data(features, labels, frame, outcome, target):
+    """A study's rows without any test: who is labeled anywhere, with the label.
+
+    Parameters
+    ----------
+    features, labels : dict of str to array
+        Tables of the study; who is labeled, and the data sets, are those of repeat 0.
+    frame : pandas.DataFrame
+        The prepared table.
+    outcome : callable
+        ``outcome(frame, population)``, the study's rule; what it says of rows that are not
+        labeled is not looked at.
+    target : {"general", "unlabeled"}
+
+    Returns
+    -------
+    StudyData
+        Of one repeat, 0.
+    """
+    own = StudyData(features, labels).labels[0]
+    selected = own["selected"] > 0
+    rows = frame.set_index("row", drop=False).loc[own["row"]].reset_index(drop=True)
+    population = np.ones(len(rows), bool) if target == "general" else ~selected
+    y = np.full(len(rows), np.nan)
+    y[selected] = np.asarray(outcome(rows, population), float)[selected]
+    kept = {name: values for name, values in own.items() if name[:3] == "in_" or name == "deployed"}
+    role = np.where(selected, "labeled", "unlabeled").astype(object)
+    told = {"repeat": own["repeat"], "row": own["row"], "role": role, "selected": own["selected"]}
+    return StudyData(features, told | {f"y_{target}": y} | kept)
+
+
+def seen_weights(data, weighting, selector, *, seed, study):
+    """Weights of all labeled rows, by a selection model of all rows.
+
+    Parameters
+    ----------
+    data : StudyData
+        From `seen_data`.
+    weighting, selector : dict
+        As the study has them.
+
+    Returns
+    -------
+    dict of str to array
+        ``repeat, row, weight``.
+    """
+    labels = data.labels[0]
+    p, *_ = selection_probabilities(
+        load("selector", selector["selector"])(**selector["options"]),
+        data.X[data.rows_of(0)],
+        labels["selected"],
+        data.X[:0],
+        generator(seed, study, 0, "selection"),
+        calibration=selector["calibration"],
+        n_folds=selector["folds"],
+    )
+    labeled = data.role(0, "labeled")
+    raw = load("weighting", weighting["weighting"])(
+        p[labeled], data.selected_share(0), **weighting["options"]
+    )
+    weight, _ = cap_weights(raw, weighting["max_weight"])
+    return {"repeat": labels["repeat"][labeled], "row": labels["row"][labeled], "weight": weight}
+
+
+def fit_method(data, methods, name, setting, target, weights_of, *, seed, study):
+    """Fit a method of a study to all that may be seen.
+
+    Parameters
+    ----------
+    data : StudyData
+        From `seen_data`.
+    methods : dict of str to dict
+        ``model``, ``options``, ``sweep``, ``weights``, ``starts`` by id; those that the method
+        begins from included.
+    name, setting : str
+    target : str
+    weights_of : callable
+        Table of weights by the id of a weighting.
+
+    Returns
+    -------
+    model : fitted classifier
+    options : dict
+    """
+    spec = methods[name]
+    points = {setting_name(point): point for point in settings(spec["sweep"] or {})}
+    options = spec["options"] | points[setting]
+    component = load("model", spec["model"])
+    rng = generator(seed, study, 0, f"train {spec['model']} {options.get('draw', 0)}")
+    if spec["starts"]:
+        starts = {
+            start: fit_method(data, methods, other, "", target, weights_of, seed=seed, study=study)[
+                0
+            ].to_arrays()
+            for start, other in spec["starts"].items()
+        }
+        hidden = data.X[data.positions(0, data.role(0, "unlabeled"))]
+        share = data.selected_share(0)
+        model = component(**options).fit(
+            hidden[:1], X_unlabeled=hidden, starts=starts, selected_share=share
+        )
+        return model, options
+    if spec["weights"]:
+        data = _with_weights(data, weights_of(spec["weights"]))
+    X, y, weight, keys = data.training(0, target)
+    given = {}
+    if hasattr(component, "SAMPLED"):
+        given["samples"] = component.SAMPLED(**data.sampled(0, target))
+    if getattr(component, "KEYED", False):
+        given["keys"] = keys
+    return component(**options).fit(X, y, weight, rng=rng, **given), options
+
+
+def _with_weights(data, weights):
+    features = {"row": data.rows} | dict(zip(data.names, data.X.T, strict=True))
+    return StudyData(features, data.labels[0], weights)
+
+
+def traced_encoder(data, frame, recipe, outcome=None):
+    """How the features of a study are made of its prepared table; checked on all its rows.
+
+    Raises
+    ------
+    CounterweightError
+        When new rows could not get such features.
+    """
+    encoder = learned_encoder(frame, data.names, recipe, outcome, gift="classifier")
+    again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
+    if not np.array_equal(again, data.X):
+        wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
+        raise CounterweightError(
+            f"The feature {wrong!r} of the study is not what the prepared table gives: delete "
+            "the results of the study and run again."
+        )
+    return encoder
+
+
+def groups_of(model, options, samples, frame):
+    """Conditions of the groups that a model asks for in new rows, and the types of their columns.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    options : dict
+    samples : dict
+        Conditions of the study's data sets by name.
+    frame : pandas.DataFrame
+
+    Returns
+    -------
+    groups : dict of str to dict
+    typed : dict of str to str
+        Both empty for models that ask for none.
+
+    Raises
+    ------
+    CounterweightError
+        For a group that no condition tells.
+    """
+    import pandas as pd
+
+    if not getattr(model, "GROUPED", False):
+        return {}, {}
+    unknown = [name for name in options["groups"] if name not in samples]
+    if unknown:
+        raise CounterweightError(
+            f"The method needs to know who of new people is in {listed(unknown)}, and no condition "
+            "under samples tells it: choose a method that does not go by groups."
+        )
+    groups = {name: dict(samples[name]) for name in options["groups"]}
+    for condition in groups.values():
+        condition.pop("most", None)
+    typed = {
+        column: "number" if pd.api.types.is_numeric_dtype(frame[column]) else "text"
+        for condition in groups.values()
+        for column in _columns(condition)
+    }
+    return groups, typed
+
+
+def _columns(condition):
+    """Columns that a condition asks about."""
+    if "all" in condition:
+        return [column for part in condition["all"] for column in _columns(part)]
+    return [condition["column"]]
+
+
+def measured_promises(data, target, p, decided, options, measures=None):
+    """What was promised, and what is measured, on the rows of the fit.
+
+    Parameters
+    ----------
+    data : StudyData
+    target : str
+    p : array (n,)
+        Estimates for the rows of repeat 0.
+    decided : bool array (n,)
+    options : dict
+        ``constraints`` or ``constraint``, and the numbers that they speak of.
+    measures : dict of str to str, optional
+        Expressions of rates by name.
+
+    Returns
+    -------
+    promises : list of dict
+        ``promise``, ``excess``, ``excess_decided``; see `SavedClassifier.promises`.
+    measured : dict of str to list
+        By name: randomised value, and that of the decisions; None where it is not defined.
+    """
+    samples = DataSets(**data.sampled(0, target))
+    texts = list(options.get("constraints") or ())
+    texts += [options["constraint"]] if options.get("constraint") else []
+    promises = []
+    if texts:
+        numbers = {name: options.get(name) for name in ("kappa", "target")}
+        problem = compile_rates("coverage(everyone)", texts, samples, numbers)
+        excess = [
+            problem.positive @ q + problem.negative @ (1 - q) + problem.constants
+            for q in (p, decided.astype(float))
+        ]
+        for j, (name, bound) in enumerate(zip(problem.names, problem.bounds, strict=True), 1):
+            values = [float(value[j] - bound) for value in excess]
+            promises.append({"promise": name, "excess": values[0], "excess_decided": values[1]})
+    found = samples.measure(p, measures or {}, options)
+    measured = {}
+    for name, values in found.items():
+        by_decision = samples.measure(decided.astype(float), {name: measures[name]}, options)[name]
+        pair = (values[1], by_decision[1])
+        measured[name] = [float(value) if np.isfinite(value) else None for value in pair]
+    return promises, measured

@@ -1,8 +1,8 @@
 """What a study gives away, as one Parquet file: numbers, and facts about them.
 
 Columns (`LAYOUT`): ``part`` is ``fact`` (``text`` holds JSON), ``version`` (``name`` and ``text``),
-``array`` (an entry of the array ``name`` at ``i, j, k``; -1 beyond its dimensions) or ``empty`` (the
-shape of an array without any). Nothing of it runs code when it is read.
+``array`` (an entry of the array ``name`` at ``i, j, k``; -1 beyond its dimensions), or ``empty``
+(the shape of an array without entries). Nothing of it runs code when it is read.
 """
 
 import itertools

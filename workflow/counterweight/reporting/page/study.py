@@ -285,9 +285,8 @@ def small_chart(points, width=260, row=22, room=110):
             )
         parts.append(f'<circle cx="{x(one.mean)}" cy="{y}" r="4" fill="{colour}"/>')
         short = label if len(label) < 20 else label[:18] + "…"
-        parts.append(
-            f'<text x="0" y="{y + 4}" font-size="11" fill="currentColor">{html.escape(short)}</text>'
-        )
+        style = f'y="{y + 4}" font-size="11" fill="currentColor"'
+        parts.append(f'<text x="0" {style}>{html.escape(short)}</text>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {row * len(points)}">'
         f"{''.join(parts)}</svg>"

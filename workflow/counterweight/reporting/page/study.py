@@ -15,10 +15,9 @@ from counterweight.reporting.page import blocks
 from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
 from counterweight.reporting.wording import capital, listing, number, percent
 
-#: Populations in print.
 #: Colours of small charts; the same as in `counterweight.reporting.charts.style`.
-BLUE, GREY, INK = "#0072B2", "#767676", "#222222"
-
+BLUE, GREY = "#0072B2", "#767676"
+#: Populations in print.
 TARGETS = {"general": "everyone", "unlabeled": "the unlabeled"}
 
 
@@ -286,9 +285,8 @@ def small_chart(points, width=260, row=22, room=110):
             )
         parts.append(f'<circle cx="{x(one.mean)}" cy="{y}" r="4" fill="{colour}"/>')
         short = label if len(label) < 20 else label[:18] + "…"
-        parts.append(
-            f'<text x="0" y="{y + 4}" font-size="11" fill="{INK}">{html.escape(short)}</text>'
-        )
+        style = f'y="{y + 4}" font-size="11" fill="currentColor"'
+        parts.append(f'<text x="0" {style}>{html.escape(short)}</text>')
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {row * len(points)}">'
         f"{''.join(parts)}</svg>"

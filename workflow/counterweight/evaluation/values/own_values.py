@@ -66,8 +66,7 @@ def own_values(labels, predictions, others, *, reward_range=None, level=0.95, th
     def tell(metric, ratio, **place):
         place = {"keep_rate": 1.0} | place
         records.append(
-            place
-            | {"metric": metric, "value": ratio.value, "standard_error": ratio.standard_error}
+            place | {"metric": metric, "value": ratio.value, "standard_error": ratio.standard_error}
         )
         ends = {"whole_value": "whole"}.get(metric, metric)
         for end in ("low", "high"):

@@ -43,9 +43,7 @@ def _estimator(numbers, line):
 def _value(numbers, line):
     if line.source == _LOG:
         return logged(numbers)
-    return _bounded(
-        numbers, line.source, "whole_value", "whole", measure=_estimator(numbers, line)
-    )
+    return _bounded(numbers, line.source, "whole_value", "whole", measure=_estimator(numbers, line))
 
 
 def logged(numbers):
@@ -261,9 +259,7 @@ COMPARED = Sheet(
         Column(
             "difference",
             "Difference of values",
-            value=lambda numbers, line: _pair(
-                numbers, line, Line(line.place["other"], "")
-            ),
+            value=lambda numbers, line: _pair(numbers, line, Line(line.place["other"], "")),
             show="difference",
         ),
     ),

@@ -131,31 +131,45 @@ def read_gift(path):
     """
     import numpy as np
 
-    columns = read_columns(path)
+    try:
+        columns = read_columns(path, categories=("part", "name", "text"))
+    except KeyError:  # without a column that is to be read as categories
+        columns = {}
     if [*columns] != [name for name, _ in LAYOUT]:
         raise CounterweightError(
             f"{path} is no saved model: name the file model.parquet that a study wrote."
         )
-    part, name, text = (columns[key].astype(str) for key in ("part", "name", "text"))
-    facts = {name[at]: json.loads(text[at]) for at in np.flatnonzero(part == "fact")}
-    known = {name[at]: text[at] for at in np.flatnonzero(part == "version")}
+    parts, kinds = columns["part"]
+
+    def rows(kind):
+        return np.flatnonzero(parts == kinds.index(kind)) if kind in kinds else np.empty(0, int)
+
+    def texts(kind):
+        return {told("name", at): told("text", at) for at in rows(kind)}
+
+    def told(key, at):
+        codes, words = columns[key]
+        return words[codes[at]]
+
+    facts = {name: json.loads(text) for name, text in texts("fact").items()}
+    known = texts("version")
     if facts.get("format") != FORMAT:
         raise CounterweightError(
             f"{path} was saved by version {known.get('counterweight', 'unknown')} in the form "
             f"{facts.get('format')}, and this version reads the form {FORMAT}: load it with that "
             "version, or fit and save it anew."
         )
-    arrays = {name[at]: np.empty(json.loads(text[at])) for at in np.flatnonzero(part == "empty")}
-    own = np.flatnonzero(part == "array")
+    arrays = {name: np.empty(json.loads(shape)) for name, shape in texts("empty").items()}
+    own = rows("array")
     index = np.stack([columns[axis][own] for axis in "ijk"])
-    values, names = columns["value"][own], name[own]
+    values, names = columns["value"][own], columns["name"][0][own]
     edges = [0, *(np.flatnonzero(names[1:] != names[:-1]) + 1), len(own)]
     for start, stop in itertools.pairwise(edges if len(own) else []):
         places = index[:, start:stop]
         places = places[: int((places[:, 0] >= 0).sum())]
         array = np.full(tuple(places.max(axis=1) + 1), np.nan)
         array[tuple(places)] = values[start:stop] if len(places) else values[start]
-        arrays[str(names[start])] = array
+        arrays[columns["name"][1][names[start]]] = array
     return Gift(facts["kind"], facts["facts"], arrays, known)
 
 

@@ -45,9 +45,11 @@ def prepare_job(dataset, plan, paths):
     """The job that makes the typed table of a data set; parameters as `download_job`."""
     settings, uses = plan["datasets"][dataset], (("dataset", dataset),)
     outputs = {"table": paths.prepared(dataset)}
+    if settings["source"] == "own" and not paths.columns(dataset):
+        inputs = {"files": [settings["path"]]}
+        return Job(f"{_HERE}:read_own", inputs, {"dataset": dataset}, uses, outputs)
     if settings["source"] == "own":
-        inputs = {"files": paths.parts(dataset)}
-        given = {"dataset": dataset, "reading": {}, "columns": {}, "roles": {}} | {
+        told = {"reading": {}, "columns": {}} | {
             key: settings[key]
             for key in ("path", "query", "reading", "columns", "roles")
             if key in settings
@@ -57,7 +59,13 @@ def prepare_job(dataset, plan, paths):
             "csv": f"{plan['results']}/tables/{dataset}.columns.csv",
         }
         uses = (("outcome", "given"), ("labeling", "present"))
-        return Job("counterweight.labeling.own.prepare:prepare", inputs, given, uses, outputs)
+        return Job(
+            "counterweight.labeling.own.prepare:prepare",
+            {"files": paths.parts(dataset)},
+            {"dataset": dataset} | told,
+            uses,
+            outputs,
+        )
     if settings["source"] == "simulated":
         given = {"dataset": dataset, "rows": settings["rows"], "seed": plan["seed"]}
         outputs |= {"truth": paths.known(dataset)}
@@ -102,6 +110,16 @@ def prepare(job):
     verify(folder, job.given["digests"])
     frame = components.load("dataset", name).read(folder)
     job.log.info("%s: %d rows, %d columns", name, len(frame), frame.shape[1])
+    write_table(job.output.table, frame)
+
+
+def read_own(job):
+    """A table of the user's own, read from where it is."""
+    from counterweight.files.tables import write_table
+
+    (path,) = job.input.files
+    frame = components.load("dataset", job.given["dataset"]).read(path)
+    job.log.info("%s: %d rows, %d columns", path, len(frame), frame.shape[1])
     write_table(job.output.table, frame)
 
 

@@ -1,7 +1,9 @@
 """What stage 2 reads and writes for every kind of study whose table is held in memory."""
 
+from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_table, write_table
+from counterweight.labeling.own.prepare import features_of
 from counterweight.plan.components import labeling_rules
 
 
@@ -16,6 +18,9 @@ def prepared_rows(job, known=None):
     known : str, optional
         File of what is known of a generated data set; none where it is empty.
 
+    Where ``input.columns`` is the column report of a table of one's own, the recipe gets the
+    columns that the report takes for features; else all columns but the outcome.
+
     Returns
     -------
     frame, features : pandas.DataFrame
@@ -29,7 +34,17 @@ def prepared_rows(job, known=None):
     known = read_table(known) if known else None
     recipe, outcome, rule = labeling_rules(given)
     rng = generator(given["seed"], given["stream"], 0, "noise")
-    features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
+    columns = getattr(job.input, "columns", None)
+    if columns:
+        names = features_of(read_table(columns))
+        if not names:
+            raise CounterweightError(
+                "No column is left as a feature: see the column report; insist on columns by "
+                "columns.keep, or give a table with more of them."
+            )
+        features = recipe(frame[["row", *names]], rng)
+    else:
+        features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
     return frame, features, known, rule, outcome
 
 

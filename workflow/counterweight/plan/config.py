@@ -250,9 +250,14 @@ def _resolved_dataset(name, plan):
     if components.declared("dataset", name, "OWN", False):
         if not path and not given.get("query"):
             known = components.registry("dataset")
-            hint = "" if name in known else nearest(name, known)
+            if name not in known:
+                raise CounterweightError(
+                    f"A study uses the data set {name}, which is none{nearest(name, known) or '.'} "
+                    f"Choose one of: {', '.join(known)}; or set datasets.{name}.path to a table "
+                    "of your own."
+                )
             raise CounterweightError(
-                f"A study uses the data set {name}, but no file is named{hint or ':'} set "
+                f"A study uses the data set {name}, but no file is named: set "
                 f"datasets.{name}.path to a CSV or Parquet file."
             )
         return {"source": "own", "rows": 0, "files": {}} | given

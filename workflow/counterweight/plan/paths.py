@@ -97,8 +97,8 @@ class Paths:
         return [str(part) for part in sorted(folder.rglob("*")) if part.is_file()]
 
     def columns(self, dataset):
-        """The column report of a table of one's own; an empty list for other data sets."""
-        if self.source(dataset) != "own":
+        """The column report of a table of one's own with roles; an empty list for others."""
+        if not self.plan["datasets"][dataset].get("roles"):
             return []
         return f"{self.data}/prepared/own/{dataset}.columns.parquet"
 

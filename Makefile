@@ -1,8 +1,9 @@
 # make run    environment and the whole workflow on real data
 # make test   environment and all checks
 # make paper  the papers' full repeats     make demo  generated data, no network, a few minutes
+# make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
-.PHONY: run paper demo test lint bench env clean
+.PHONY: run mine init paper demo test lint bench env clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -15,6 +16,14 @@ SMKSOURCES := Snakefile workflow/rules
 
 run: env
 	$(BIN)/snakemake --cores $(CORES)
+
+mine: env
+	@test -n "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
+	$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG)
+
+init: env
+	@test -n "$(TABLE)" || { echo "Name your table: make init TABLE=my.csv" >&2; exit 1; }
+	@$(BIN)/python -m counterweight.init $(TABLE)
 
 paper: env
 	$(BIN)/snakemake --cores $(CORES) --configfile workflow/overlays/paper.yaml

@@ -193,7 +193,9 @@ def test_what_the_support_is_told_by():
     assert set(flags(frame).values()) == {"good"}
     halved = flags(frame, propensity=frame["p_logged"].to_numpy() / 2)
     assert set(halved.values()) == {"doubtful"}
-    doubled = flags(frame, p=batch_of(frame)["p"] * np.where(frame["shown"] == "right", 0, 1)[:, None])
+    doubled = flags(
+        frame, p=batch_of(frame)["p"] * np.where(frame["shown"] == "right", 0, 1)[:, None]
+    )
     assert doubled["new", "snips"] == "outside"
     assert set(flags(frame.head(200)).values()) == {"thin"}
     heavy = frame["p_logged"].to_numpy().copy()
@@ -329,7 +331,9 @@ def test_actions_as_numbers_and_words_agree():
 
 
 def test_the_study_that_a_table_asks_for():
-    made = own_study(ENTRY | {"keep_rate": 0.01, "user": "user", "policies": {"labels": "p", "é 1": "q"}})
+    made = own_study(
+        ENTRY | {"keep_rate": 0.01, "user": "user", "policies": {"labels": "p", "é 1": "q"}}
+    )
     assert made["labeling"] == {
         "rule": "own_log",
         "propensity": "p_logged",

@@ -43,9 +43,7 @@ def _estimator(numbers, line):
 def _value(numbers, line):
     if line.source == _LOG:
         return logged(numbers)
-    return _bounded(
-        numbers, line.source, "whole_value", "whole", measure=_estimator(numbers, line)
-    )
+    return _bounded(numbers, line.source, "whole_value", "whole", measure=_estimator(numbers, line))
 
 
 def logged(numbers):
@@ -64,7 +62,7 @@ def _gain(numbers, line, part="log"):
 
 
 def _mean_weight(numbers, line):
-    return _bounded(numbers, line.source, "mean_weight")
+    return _bounded(numbers, line.source, "mean_importance")
 
 
 def _of(metric):
@@ -162,8 +160,8 @@ def _but(numbers, line):
     weight = _mean_weight(numbers, line).mean
     return {
         THIN: ". Do not rely on it: few rows of the log carry the value",
-        OUTSIDE: f". Do not rely on it: {percent(1 - weight)} of what it does is not in the log, or "
-        "the propensities are too high",
+        OUTSIDE: f". Do not rely on it: {percent(1 - weight)} of what it does is not in the log, "
+        "or the propensities are too high",
         DOUBTFUL: f". Do not rely on it: its weights average {weight:.3g} and not 1, so the "
         "propensities are too low, or its probabilities are not those of the logged actions",
     }.get(flag(numbers, line), "")
@@ -185,7 +183,8 @@ def _between(numbers, lines, measure):
     else:
         size = in_words(gap if gap.low > 0 else gap.times(-1), measure)
         yield (
-            f"From the same rows, {first.label} would earn {size} {_verdict(gap)} than {second.label}."
+            f"From the same rows, {first.label} would earn {size} {_verdict(gap)} than "
+            f"{second.label}."
         )
 
 
@@ -261,9 +260,7 @@ COMPARED = Sheet(
         Column(
             "difference",
             "Difference of values",
-            value=lambda numbers, line: _pair(
-                numbers, line, Line(line.place["other"], "")
-            ),
+            value=lambda numbers, line: _pair(numbers, line, Line(line.place["other"], "")),
             show="difference",
         ),
     ),
@@ -281,7 +278,7 @@ SUPPORT = Sheet(
         Column("largest_weight", value=_of("largest_weight"), show="mean"),
         Column("largest_share", value=_of("largest_share"), show="mean"),
         Column(
-            "mean_weight",
+            "mean_importance",
             value=_mean_weight,
             bound=Holds(1.0, "Mean weight: within where its interval holds 1."),
         ),

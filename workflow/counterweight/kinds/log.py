@@ -110,9 +110,8 @@ def _identities(names):
     made = []
     for name in names:
         plain = re.sub("[^A-Za-z0-9]+", "_", str(name)).strip("_")
-        plain = (
-            plain if re.match("(?!labels$|selection_|weights_)[A-Za-z]", plain) else f"p_{plain}"
-        )
+        if not re.match("(?!labels$|selection_|weights_)[A-Za-z]", plain):
+            plain = f"p_{plain}"
         while plain in made:
             plain += "_"
         made.append(plain)

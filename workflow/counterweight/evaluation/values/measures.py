@@ -87,7 +87,7 @@ MEASURES = {
         "label": "value of the log's own policy",
         "meaning": "Mean reward of the log: what the policy that made it earned.",
     },
-    "mean_weight": {
+    "mean_importance": {
         "label": "mean weight",
         "meaning": "Mean of the policy's probability over the propensity: 1 where the "
         "propensities are right and the log shows all that the policy does.",

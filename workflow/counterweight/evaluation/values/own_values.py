@@ -82,7 +82,7 @@ def own_values(labels, predictions, others, *, reward_range=None, level=0.95, th
             ratio = known.differences[own, other, name]
             tell("difference", ratio, measure=name, part=other or "log")
     tell("logged_value", known.logged, measure="mean")
-    tell("mean_weight", support.mean_weight)
+    tell("mean_importance", support.mean_weight)
     for metric in ("rows_agreed", "rows_rewarded", "thin_share", "clusters"):
         records.append({"metric": metric, "value": float(getattr(support, metric))})
     return [{"target": "general", "rows": known.rows} | record for record in records]

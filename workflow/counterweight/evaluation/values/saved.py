@@ -68,7 +68,7 @@ class SavedValues:
         return pd.DataFrame(self.tables(rows)[0])
 
     def comparisons(self, rows):
-        """Differences of the policies by a log, paired; see `values`, ``value_tables.COMPARISONS``."""
+        """Differences of the policies by a log, paired, as ``value_tables.COMPARISONS``."""
         import pandas as pd
 
         return pd.DataFrame(self.tables(rows)[1])

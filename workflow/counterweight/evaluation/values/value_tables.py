@@ -51,8 +51,8 @@ def tables_of(known):
     -------
     values, comparisons : dict of str to list
         Layouts `VALUES` and `COMPARISONS`; the first line of the values is of the policy that
-        made the log, and the estimator that answers go by comes first. ``gain`` is the value minus that policy's, paired; ``verdict`` is better,
-        worse or open.
+        made the log, and the estimator that answers go by comes first. ``gain`` is the value
+        minus that policy's, paired; ``verdict`` is better, worse or open.
     """
     values, comparisons = [], []
     mine = {"policy": OF_LOG, "estimator": "mean", "rows": known.rows, "support": "good"}
@@ -125,8 +125,8 @@ def rests_on(support):
             "thin": f": few carry it, one row alone {support.largest_share:.1%} of it",
             "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
             "policy does is not in the log (or the propensities are too high)",
-            "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are too "
-            "low, or the policy's probabilities are not those of the logged actions",
+            "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "
+            "too low, or the policy's probabilities are not those of the logged actions",
         }[support.flag]
     )
 

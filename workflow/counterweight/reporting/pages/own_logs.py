@@ -62,7 +62,7 @@ def _gain(numbers, line, part="log"):
 
 
 def _mean_weight(numbers, line):
-    return _bounded(numbers, line.source, "mean_weight")
+    return _bounded(numbers, line.source, "mean_importance")
 
 
 def _of(metric):
@@ -160,8 +160,8 @@ def _but(numbers, line):
     weight = _mean_weight(numbers, line).mean
     return {
         THIN: ". Do not rely on it: few rows of the log carry the value",
-        OUTSIDE: f". Do not rely on it: {percent(1 - weight)} of what it does is not in the log, or "
-        "the propensities are too high",
+        OUTSIDE: f". Do not rely on it: {percent(1 - weight)} of what it does is not in the log, "
+        "or the propensities are too high",
         DOUBTFUL: f". Do not rely on it: its weights average {weight:.3g} and not 1, so the "
         "propensities are too low, or its probabilities are not those of the logged actions",
     }.get(flag(numbers, line), "")
@@ -183,7 +183,8 @@ def _between(numbers, lines, measure):
     else:
         size = in_words(gap if gap.low > 0 else gap.times(-1), measure)
         yield (
-            f"From the same rows, {first.label} would earn {size} {_verdict(gap)} than {second.label}."
+            f"From the same rows, {first.label} would earn {size} {_verdict(gap)} than "
+            f"{second.label}."
         )
 
 
@@ -277,7 +278,7 @@ SUPPORT = Sheet(
         Column("largest_weight", value=_of("largest_weight"), show="mean"),
         Column("largest_share", value=_of("largest_share"), show="mean"),
         Column(
-            "mean_weight",
+            "mean_importance",
             value=_mean_weight,
             bound=Holds(1.0, "Mean weight: within where its interval holds 1."),
         ),

@@ -11,6 +11,8 @@ LICENCE = "the user's own"
 OWN = True
 FILES = {}
 SOURCES = []
+#: What to do where the table is not there.
+ABSENT = "correct the path of the table in the config"
 
 
 class OwnTable:
@@ -44,7 +46,7 @@ class OwnTable:
         """
         import numpy as np
 
-        frame = read_people(path, absent="correct the path of the table in the config")
+        frame = read_people(path, absent=ABSENT, reading={"encoding": "utf-8"})
         if "row" in frame:
             raise CounterweightError(
                 f"{path} has a column row, the name of the row number here: rename it."

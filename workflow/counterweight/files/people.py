@@ -1,15 +1,18 @@
-"""Tables that people bring, CSV or Parquet: the one reader of them, whatever they are for."""
+"""Tables that people bring: the one reader of them, whatever they are for.
 
-import codecs
-import csv
+Text separated by commas, semicolons, tabs or bars, Parquet, either of them packed with gzip,
+or a folder of such parts.
+"""
+
+import contextlib
 import io
 import logging
-import re
 from itertools import islice
 from pathlib import Path
+from urllib.parse import unquote
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.reading import SEPARATORS
+from counterweight.files.texts import looked, opened
 
 log = logging.getLogger("counterweight")
 
@@ -18,49 +21,174 @@ MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"]
     + ["1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN", "NULL", "null", "None"]
 )
-#: What stands in each field of a row behind the last one.
-END = "\x1f"
+#: Names of parts in a folder.
+PARTS = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".gz")
+#: Rows at a time of Parquet, where nothing is said.
+ROWS = 1 << 17
+#: Value of a key in the name of a folder that stands for a missing one.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-def read_people(path, *, absent, nameless=False):
+def read_people(path, *, absent, nameless=False, reading=None):
     """A table of one row for each person.
 
-    Blank lines of a CSV file are passed over, and counted in the log. Blanks before a value are
+    Blank lines of a text are passed over, and counted in the log. Blanks before a value are
     not part of it, those in quotes are.
 
     Parameters
     ----------
     path : str or Path
-        A file that ends in ``.parquet``, or text in UTF-8 with a header, whose fields are
-        separated by commas, semicolons, tabs or bars (the most frequent in the header) and may
-        stand in double quotes (a quote in them doubled).
+        Parquet, or text with a header, whose fields are separated by commas, semicolons, tabs
+        or bars (the most frequent in the header) and may stand in double quotes (a quote in
+        them doubled). Either may be packed with gzip. A folder is read as the table of all its
+        parts in the order of their names; folders in it named ``key=value`` are columns.
     absent : str
         What to do where there is no such file.
     nameless : bool
         Whether a column may be without a name.
+    reading : dict, optional
+        ``encoding`` and ``separator`` of a text, where they are not to be found out: UTF-8, or
+        UTF-16 by its first bytes, else Western European, which the log says.
 
     Returns
     -------
     pandas.DataFrame
-        Columns of a CSV file as text, nothing of which is missing (see `MISSING`).
+        Columns of a text as text, nothing of which is missing (see `MISSING`).
 
     Raises
     ------
     CounterweightError
         One sentence with the file, and the line: no such file, not readable, no text, no
         header, a column without a name or with a name twice, a line with another number of
-        fields than the header.
+        fields than the header, a quote that does not close, parts with other columns.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise CounterweightError(f"{path} is not there, or is no file: {absent}.")
-    table = _parquet(path, nameless) if is_parquet(path) else _text(path, nameless)
+    table = read_columns(path, absent=absent, nameless=nameless, reading=reading)
     return table.to_pandas(ignore_metadata=True)
 
 
+def read_columns(path, *, absent, nameless=False, reading=None):
+    """As `read_people`, as a pyarrow table: texts, or the types of Parquet."""
+    import pyarrow as pa
+
+    tables = []
+    for part, keys in parts_of(path, absent):
+        made = list(_batches(part, nameless, reading, None))
+        tables.append((part, _with_keys(pa.Table.from_batches(made), keys)))
+    first, table = tables[0]
+    for part, other in tables[1:]:
+        _check_same(first, table.column_names, part, other.column_names)
+    try:
+        return pa.concat_tables(
+            (other.select(table.column_names) for _, other in tables), promote_options="permissive"
+        )
+    except pa.ArrowException as error:
+        raise CounterweightError(
+            f"{path} has parts whose columns are of different types ({first_line(error)}): write "
+            "them anew with one type a column."
+        ) from error
+
+
+def row_batches(path, *, absent, rows, reading=None):
+    """As `read_columns`, in bounded memory: pyarrow tables of up to `rows` rows in turn.
+
+    Yields
+    ------
+    pyarrow.Table
+        Columns of the parts of a folder may differ in their types from batch to batch.
+    """
+    import pyarrow as pa
+
+    first = names = None
+    for part, keys in parts_of(path, absent):
+        for batch in _batches(part, False, reading, rows):
+            table = _with_keys(pa.Table.from_batches([batch]), keys)
+            first, names = first or part, names or table.column_names
+            _check_same(first, names, part, table.column_names)
+            yield table.select(names)
+
+
+def parts_of(path, absent):
+    """The files of a table in order, each with the columns that its folders' names say.
+
+    Parameters
+    ----------
+    path : str or Path
+    absent : str
+        What to do where there is no such file.
+
+    Returns
+    -------
+    list of (Path, dict of str to str)
+
+    Raises
+    ------
+    CounterweightError
+    """
+    path = Path(path)
+    if path.is_file():
+        return [(path, {})]
+    files = [path / inner for inner in _inner(path)] if path.is_dir() else []
+    if not files:
+        raise CounterweightError(
+            f"{path} is not there, or is no file or folder of Parquet or CSV files: {absent}."
+        )
+    told = [folder.split("=", 1) for folder in files[0].relative_to(path).parts[:-1]]
+    names = [unquote(pair[0]) for pair in told if len(pair) == 2]
+    found = []
+    for file in files:
+        pairs = [folder.split("=", 1) for folder in file.relative_to(path).parts[:-1]]
+        keys = {unquote(pair[0]): unquote(pair[1]) for pair in pairs if len(pair) == 2}
+        if list(keys) != names:
+            raise CounterweightError(
+                f"{file} stands in folders that name {listed(keys) or 'no column'} where those of "
+                f"{files[0]} name {listed(names) or 'none'}: put all parts alike."
+            )
+        found.append((file, {key: "" if v == NO_VALUE else v for key, v in keys.items()}))
+    return found
+
+
+def place_of(path, row, reading=None):
+    """Where a row of a table stands, for a sentence; the file is read again to find it.
+
+    Parameters
+    ----------
+    path : str or Path
+    row : int
+        From 0, as `read_people` counts.
+    reading : dict, optional
+
+    Returns
+    -------
+    str
+        ``"line 7"``, of a part of a folder ``"part-2.csv, line 7"``; ``"row 7"`` (from 0) of
+        Parquet, or where `path` is no file.
+    """
+    path, before = Path(path), 0
+    for part, _ in parts_of(path, "") if path.is_dir() else [(path, {})]:
+        named = f"{part.relative_to(path)}, " if path.is_dir() else ""
+        if not part.is_file() or is_parquet(part):
+            count = _parquet(part).metadata.num_rows if part.is_file() else row + 1
+            found = f"row {row - before} (counted from 0)"
+        else:
+            filled = (line for line, fields in looked(part, reading, True).records() if fields)
+            lines = list(islice(filled, 1, row - before + 2))
+            count, found = len(lines), f"line {lines[-1]}" if lines else ""
+        if row - before < count:
+            return f"{named}{found}"
+        before += count
+    return f"row {row} (counted from 0)"
+
+
 def is_parquet(path):
-    """Whether the name of a file says that its columns are typed."""
-    return Path(path).suffix.lower() in (".parquet", ".pq")
+    """Whether the columns of a file are typed: by its first bytes, or by its name."""
+    path = Path(path)
+    if path.is_dir():
+        inner = _inner(path)
+        return bool(inner) and is_parquet(path / inner[0])
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith((".parquet", ".pq")):
+        return True
+    return path.is_file() and _magic(path) == b"PAR1"
 
 
 def check_header(where, names, nameless=True):
@@ -89,114 +217,92 @@ def check_header(where, names, nameless=True):
         )
 
 
-def _parquet(path, nameless):
+def first_line(error):
+    """The first line of what an error of a library says, without its last dot."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def _inner(folder):
+    """Paths of the parts in a folder, relative to it, in order; hidden ones are passed over."""
+    found = [file.relative_to(folder) for file in folder.rglob("*") if file.is_file()]
+    return sorted(
+        file
+        for file in found
+        if file.name.lower().endswith(PARTS) and not any(n[0] in "._" for n in file.parts)
+    )
+
+
+def _magic(path):
+    with opened(path) as file, contextlib.suppress(OSError, EOFError):
+        return file.read(4)
+    return b""
+
+
+def _parquet(path):
+    """A Parquet file, opened; one that is packed with gzip is unpacked in memory."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    file = opened(path)
     try:
-        table = pq.ParquetFile(path).read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise CounterweightError(
-            f"{path} is not a readable Parquet file: write it anew, or give a CSV file."
-        ) from error
-    check_header(path, table.column_names, nameless)
-    for at, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        if pa.types.is_decimal(column.type):
-            table = table.set_column(at, name, column.cast(pa.float64()))
+        packed = not isinstance(file, io.BufferedReader)
+        return pq.ParquetFile(io.BytesIO(file.read()) if packed else file)
+    except (pa.ArrowException, OSError, EOFError) as error:
+        raise _no_parquet(path) from error
+
+
+def _no_parquet(path):
+    with opened(path) as file:
+        page = file.read(100).lower().lstrip().startswith((b"<!doctype html", b"<html"))
+    return CounterweightError(
+        f"{path} is not a readable Parquet file{', but a web page' if page else ''}: "
+        f"{'fetch the file behind the page' if page else 'write it anew'}, or give a CSV file."
+    )
+
+
+def _batches(path, nameless, reading, rows):
+    """The rows of one file in turn as Arrow batches, of at most `rows` rows each."""
+    import pyarrow as pa
+
+    if is_parquet(path):
+        file = _parquet(path)
+        check_header(path, file.schema_arrow.names, nameless)
+        try:
+            groups = range(file.num_row_groups)
+            # One row group at a time: asked for all, pyarrow holds every one until the end.
+            for group in groups:
+                yield from file.iter_batches(rows or ROWS, row_groups=[group], use_threads=False)
+            if not groups:
+                yield pa.RecordBatch.from_pylist([], file.schema_arrow)
+        except (pa.ArrowException, OSError) as error:
+            raise _no_parquet(path) from error
+        return
+    text = looked(path, reading)
+    check_header(path, text.names, nameless)
+    for batch in text.batches():
+        for at in range(0, max(len(batch), 1), rows or len(batch) or 1):
+            yield batch.slice(at, rows)
+    blank = text.blank_lines()
+    if blank:
+        log.warning("%s: %d blank lines are passed over; they have no number.", path, blank)
+
+
+def _with_keys(table, keys):
+    """A table with the columns that its folders' names say, behind its own."""
+    import pyarrow as pa
+
+    for key, value in keys.items():
+        if key not in table.column_names:
+            table = table.append_column(key, pa.repeat(pa.scalar(value, pa.string()), len(table)))
     return table
 
 
-def _text(path, nameless):
-    import pyarrow as pa
-
-    text = _decoded(path)
-    header = next(io.StringIO(text, newline=""), "")
-    if not header.strip():
+def _check_same(first, names, part, others):
+    if sorted(names) != sorted(others):
+        lacks, more = set(names) - set(others), set(others) - set(names)
+        told = [f"lacks {listed(sorted(lacks))}"] * bool(lacks)
+        told += [f"has {listed(sorted(more))} beside"] * bool(more)
         raise CounterweightError(
-            f"{path}, line 1 is blank where the header is expected."
-            if text
-            else f"{path} is empty: put a table there."
+            f"{part} has other columns than {first} ({' and '.join(told)}): give all parts of the "
+            "table the same columns."
         )
-    separator = max(SEPARATORS, key=header.count)
-    mark = rf"(\A|[{separator}\r\n])"
-    if re.search(f"{mark} ", text):
-        # A field in quotes is taken whole, so that nothing in it is changed.
-        text = re.sub(rf'{mark} *("[^"]*(?:""[^"]*)*")?', r"\1\2", text)
-    try:
-        names = [name.strip() for name in next(_records(text, separator))[1]]
-        check_header(path, names, nameless)
-        table, wrong = _parsed(text, separator, len(names))
-        if wrong:
-            filled = (line for line, fields in _records(text, separator) if fields)
-            line = next(islice(filled, wrong.number - 1, None))
-            raise CounterweightError(
-                f"{path}, line {line} has {wrong.actual_columns} fields where the header has "
-                f"{len(names)} ({SEPARATORS[separator]} between them): repair the line."
-            )
-        if re.search(r"(\r\n|\n|\r)\1", text):
-            blank = sum(not fields for _, fields in _records(text, separator))
-            log.warning("%s: %d blank lines are passed over; they have no number.", path, blank)
-    except (csv.Error, pa.ArrowException) as error:
-        raise CounterweightError(f"{path} cannot be read as CSV: {error}.") from error
-    return table.rename_columns(names)
-
-
-def _decoded(path):
-    """The text of a file, which is UTF-8 without a byte 0."""
-    content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
-    at = content.find(b"\0")
-    if at >= 0:
-        line = content.count(b"\n", 0, at) + 1
-        raise CounterweightError(
-            f"{path}, line {line} holds a byte 0, so this is not text: save the table as CSV in "
-            "UTF-8."
-        )
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise CounterweightError(
-            f"{path} is not UTF-8 text (byte {content[error.start]:#04x}): save the table as CSV "
-            "in UTF-8."
-        ) from error
-
-
-def _records(text, separator):
-    """The number of the last line of each record, and its fields; none for a blank line."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    return ((reader.line_num, fields) for fields in reader)
-
-
-def _parsed(text, separator, columns):
-    """The rows below the header as an Arrow table of texts, and the first that is no row."""
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
-    wrong, names = [], [str(at) for at in range(columns)]
-
-    def stop(row):
-        wrong.append(row)
-        return "error"
-
-    # An opening quote without its end would take all that follows: this row tells it.
-    content = f"{text}\n{separator.join([END] * columns)}".encode()
-    try:
-        table = arrow.read_csv(
-            pa.py_buffer(content),
-            arrow.ReadOptions(
-                use_threads=False,
-                column_names=names,
-                skip_rows_after_names=1,
-                block_size=min(len(content), 1 << 30),
-            ),
-            arrow.ParseOptions(
-                delimiter=separator, newlines_in_values=True, invalid_row_handler=stop
-            ),
-            arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-        )
-    except pa.ArrowInvalid:
-        if not wrong:
-            raise
-        return None, wrong[0]
-    if table[0][-1].as_py() != END:
-        raise csv.Error("a quote that opens a field does not close")
-    return table.slice(0, len(table) - 1), None

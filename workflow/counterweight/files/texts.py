@@ -1,0 +1,378 @@
+"""Text tables that people bring, packed or not: looked through once, then read in batches.
+
+The look finds how a text is encoded, what separates its fields and whether the fast parser may
+read it; it keeps no more of the file in memory than a block.
+"""
+
+import codecs
+import csv
+import gzip
+import io
+import logging
+import re
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+from operator import ne
+from pathlib import Path
+
+from counterweight.errors import CounterweightError
+from counterweight.files.reading import SEPARATORS
+
+log = logging.getLogger("counterweight")
+
+#: What stands in each field of a row behind the last one.
+END = "\x1f"
+#: Bytes parsed at once; no row may be longer.
+BLOCK = 1 << 24
+#: Rows at once of what the slow parser reads.
+ROWS = 50_000
+#: Encodings by the bytes that a file begins with.
+MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+#: What a text that is not UTF-8 is taken for: all letters are in the first, all bytes in the last.
+GUESSES = ("cp1252", "latin-1")
+#: Words for separators beside the characters themselves.
+NAMED = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|"}
+
+
+@dataclass
+class Text:
+    """How a text table is to be read.
+
+    Attributes
+    ----------
+    path : Path
+    encoding : str
+    separator : str
+    names : list of str
+        Of the header, without the blanks around them.
+    spaced : bool
+        Whether fields may begin with blanks.
+    slow : bool
+        Whether the fast parser would take blanks, quotes or lines for what they are not.
+    blank : bool
+        Whether there may be blank lines.
+    """
+
+    path: Path
+    encoding: str
+    separator: str
+    names: list
+    spaced: bool = False
+    slow: bool = False
+    blank: bool = False
+
+    def lines(self):
+        """The lines of the file, with their ends."""
+        encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
+        return io.TextIOWrapper(opened(self.path), encoding=encoding, newline="")
+
+    def records(self):
+        """The number of the last line of each record, and its fields; none for a blank line."""
+        with self.lines() as lines:
+            reader = csv.reader(lines, delimiter=self.separator, skipinitialspace=True)
+            for fields in reader:
+                yield reader.line_num, [] if fields == [""] else fields
+
+    def batches(self):
+        """The rows below the header in turn, as Arrow batches of texts.
+
+        Raises
+        ------
+        CounterweightError
+            A line with another number of fields than the header, a quote that does not close.
+        """
+        import pyarrow as pa
+
+        try:
+            yield from self._slowly() if self.slow else self._fast()
+        except (csv.Error, pa.ArrowException) as error:
+            raise self._unreadable(error) from error
+
+    def blank_lines(self):
+        """How many lines are blank."""
+        return sum(not fields for _, fields in self.records()) if self.blank else 0
+
+    def _fast(self):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        from pyarrow import csv as arrow
+
+        wrong, names = [], [str(at) for at in range(len(self.names))]
+
+        def stop(row):
+            wrong.append(row)
+            return "error"
+
+        # An opening quote without its end would take all that follows: this row tells it.
+        end = f"\n{self.separator.join([END] * len(names))}".encode()
+        stream = pa.PythonFile(io.BufferedReader(_Stream(chain(self._utf8(), [end])), 1 << 20))
+        held = None
+        try:
+            reader = arrow.open_csv(
+                stream,
+                arrow.ReadOptions(
+                    use_threads=False, column_names=names, skip_rows_after_names=1, block_size=BLOCK
+                ),
+                arrow.ParseOptions(
+                    delimiter=self.separator, newlines_in_values=True, invalid_row_handler=stop
+                ),
+                arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+            )
+            for batch in reader:
+                if self.spaced:
+                    trimmed = [pc.utf8_ltrim(column, " ") for column in batch.columns]
+                    batch = pa.RecordBatch.from_arrays(trimmed, names)
+                if held is not None and len(held):
+                    yield held.rename_columns(self.names)
+                held = batch if len(batch) else held
+        except pa.ArrowInvalid as error:
+            if not wrong:
+                raise
+            raise self._ragged() from error
+        if held is None or held[0][-1].as_py() != END:
+            raise csv.Error("")
+        yield held.slice(0, len(held) - 1).rename_columns(self.names)
+
+    def _slowly(self):
+        import pyarrow as pa
+
+        width = len(self.names)
+        schema = pa.schema([(name, pa.string()) for name in self.names])
+        with self.lines() as lines:
+            ended = chain(lines, [self.separator.join([END] * width)])
+            reader = csv.reader(ended, delimiter=self.separator, skipinitialspace=True)
+            rows = filter(partial(ne, [""]), filter(None, reader))
+            next(rows)
+            closed = False
+            while not closed and (chunk := list(islice(rows, ROWS))):
+                closed = chunk[-1] == [END] * width
+                if set(map(len, chunk)) != {width}:
+                    if chunk[-1][-1].endswith(END) and not closed:
+                        raise csv.Error("")
+                    raise self._ragged()
+                columns = zip(*(chunk[:-1] if closed else chunk), strict=True)
+                arrays = [pa.array(column, pa.string()) for column in columns]
+                arrays = arrays or [pa.array([], pa.string())] * width
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            if not closed:
+                raise csv.Error("")
+
+    def _utf8(self):
+        """The content as blocks of UTF-8 without a byte order mark."""
+        if self.encoding == "utf-8":
+            found = blocks(self.path)
+            return chain([next(found).removeprefix(codecs.BOM_UTF8)], found)
+        decoder = codecs.getincrementaldecoder(self.encoding)()
+        return (decoder.decode(block).encode() for block in blocks(self.path))
+
+    def _ragged(self):
+        """The sentence for the first line with another number of fields than the header."""
+        for line, fields in self.records():
+            if fields and len(fields) != len(self.names):
+                return CounterweightError(
+                    f"{self.path}, line {line} has {len(fields)} fields where the header has "
+                    f"{len(self.names)} ({SEPARATORS.get(self.separator, repr(self.separator))} "
+                    "between them): repair the line."
+                )
+        return self._unreadable("its lines have different numbers of fields")
+
+    def _unreadable(self, error):
+        """The sentence for a text that the parser refuses: most often a quote stays open."""
+        last = before = 0
+        reason = str(error).strip().rstrip(".")
+        try:
+            for line, _ in self.records():
+                before, last = last, line
+        except csv.Error as inner:
+            before, reason = last, reason or str(inner)
+        if not reason or "straddl" in reason or "field larger" in reason:
+            return CounterweightError(
+                f"{self.path} cannot be read as CSV: a quote that opens a field does not close "
+                f"(in the row that begins in line {before + 1}): close it, or double a quote that "
+                "is part of a value."
+            )
+        return CounterweightError(f"{self.path} cannot be read as CSV: {reason}.")
+
+
+class _Stream(io.RawIOBase):
+    """Blocks of bytes as a file."""
+
+    def __init__(self, found):
+        self._found, self._rest = found, memoryview(b"")
+
+    def readable(self):
+        return True
+
+    def readinto(self, target):
+        if not self._rest:
+            self._rest = memoryview(next(self._found, b""))
+        taken = min(len(target), len(self._rest))
+        target[:taken] = self._rest[:taken]
+        self._rest = self._rest[taken:]
+        return taken
+
+
+def looked(path, reading=None, quiet=False):
+    """Look through a text table.
+
+    Parameters
+    ----------
+    path : Path
+    reading : dict, optional
+        ``encoding`` and ``separator``, where they are not to be found out.
+    quiet : bool
+        Whether the log is not to say what was guessed.
+
+    Returns
+    -------
+    Text
+
+    Raises
+    ------
+    CounterweightError
+        One sentence with the file: empty, no text, no header, a broken archive.
+    """
+    reading = reading or {}
+    start = next(blocks(path), b"")
+    _check_start(path, start)
+    encoding = (reading.get("encoding") or _encoding(start)).lower()
+    encoding = {"utf8": "utf-8", "utf-8-sig": "utf-8"}.get(encoding, encoding)
+    separator = reading.get("separator")
+    separator = NAMED.get(separator, separator)
+    if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+        raise CounterweightError(
+            f"{path}: reading.separator is {separator!r}, not one character: give one of "
+            f"{', '.join(map(repr, SEPARATORS))}, or leave it out."
+        )
+    try:
+        return _scanned(path, encoding, separator)
+    except LookupError as error:
+        raise CounterweightError(
+            f"{path}: no encoding is called {encoding!r}: set reading.encoding to utf-8, utf-16, "
+            "cp1252 or latin-1, or leave it out."
+        ) from error
+    except UnicodeDecodeError as error:
+        wrong = error.object[error.start]
+        if reading.get("encoding") or encoding == "utf-16":
+            name = encoding.upper() if encoding.startswith("utf") else encoding
+            raise CounterweightError(
+                f"{path} is not {name} text (byte {wrong:#04x}): save the table as CSV in UTF-8."
+            ) from error
+    for encoding in GUESSES:
+        with suppress(UnicodeDecodeError):
+            text = _scanned(path, encoding, separator)
+            break
+    if not quiet:
+        log.warning(
+            "%s is not UTF-8 (byte %#04x): it is read as %s (Western European); say "
+            "reading.encoding where its letters look wrong.",
+            path,
+            wrong,
+            encoding,
+        )
+    return text
+
+
+def opened(path):
+    """A file of the user's for reading bytes, unpacked where it is packed with gzip."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise CounterweightError(
+            f"{path} cannot be read ({error.strerror}): check the path and who may read it."
+        ) from error
+    packed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    return gzip.GzipFile(fileobj=file) if packed else file
+
+
+def blocks(path, size=1 << 22):
+    """The bytes of a file in turn, unpacked where it is packed with gzip.
+
+    Raises
+    ------
+    CounterweightError
+        When it cannot be read, or the archive is broken.
+    """
+    with opened(path) as file:
+        try:
+            while block := file.read(size):
+                yield block
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise CounterweightError(
+                f"{path} is no whole gzip file ({str(error).rstrip('.')}): pack or fetch it anew."
+            ) from error
+        except OSError as error:
+            raise CounterweightError(
+                f"{path} cannot be read ({error.strerror}): check the path and who may read it."
+            ) from error
+
+
+def _check_start(path, start):
+    """Refuse what is no text by its first bytes."""
+    if not start:
+        raise CounterweightError(f"{path} is empty: put a table there.")
+    if start.startswith(b"PK\x03\x04") or start.startswith(b"\xd0\xcf\x11\xe0"):
+        raise CounterweightError(
+            f"{path} is a spreadsheet or an archive, not text: save the table as CSV in UTF-8."
+        )
+    if re.match(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html)", start[:200], re.IGNORECASE):
+        raise CounterweightError(
+            f"{path} is a web page, not a table: fetch the file behind the page."
+        )
+
+
+def _encoding(start):
+    for mark, encoding in MARKS.items():
+        if start.startswith(mark):
+            return encoding
+    # UTF-16 without its mark: every second byte of plain letters is 0.
+    even, odd = start[0:4000:2].count(0), start[1:4000:2].count(0)
+    half = len(start[:4000]) / 2
+    if max(even, odd) > 0.8 * half and min(even, odd) == 0:
+        return "utf-16-le" if odd else "utf-16-be"
+    return "utf-8"
+
+
+def _scanned(path, encoding, separator):
+    """What one pass through a text finds, decoded as `encoding`."""
+    decoder, lines, tail, header = codecs.getincrementaldecoder(encoding)(), 0, "", None
+    if encoding == "utf-8":
+        decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    spaced = quoted = indented = blank = False
+    for block in chain(blocks(path), [b""]):
+        text = decoder.decode(block, final=not block)
+        at = text.find("\0")
+        if at >= 0:
+            raise CounterweightError(
+                f"{path}, line {lines + text.count(chr(10), 0, at) + 1} holds a byte 0, so this is "
+                "not text: save the table as CSV in UTF-8."
+            )
+        lines += text.count("\n")
+        if header is None:
+            header = next(io.StringIO(text, newline=""), "")
+            if not header.strip():
+                raise CounterweightError(f"{path}, line 1 is blank where the header is expected.")
+            bare = re.sub(r'"[^"]*"', "", header)
+            separator = separator or max(SEPARATORS, key=bare.count)
+            tail = "\n"
+        # What stands across two blocks is seen, too.
+        text, tail = tail + text, text[-64:]
+        quoted = quoted or '"' in text
+        inner = "\n " in text or "\r " in text
+        spaced = spaced or inner or f"{separator} " in text
+        if inner and not indented:
+            indented = bool(re.search(r"[\r\n] +(?:[\r\n]|\Z)", text))
+        blank = blank or indented or any(two in text[1:] for two in ("\n\n", "\r\n\r", "\r\r"))
+        blank = blank or text.startswith(("\n\n", "\n\r"))
+    text = Text(path, encoding, separator, [])
+    try:
+        text.names = [name.strip() for name in next(text.records())[1]]
+    except csv.Error as error:
+        raise text._unreadable("") from error
+    text.spaced, text.blank = spaced, blank
+    text.slow = (spaced and quoted) or indented
+    return text

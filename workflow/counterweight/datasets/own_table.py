@@ -1,9 +1,27 @@
-"""A table of the user's own: CSV or Parquet, any columns."""
+"""A table of the user's own: CSV or Parquet, any columns, typed by all that is in them."""
 
+import difflib
 from contextlib import suppress
+from dataclasses import dataclass, field
 
-from counterweight.errors import CounterweightError
-from counterweight.files.people import MISSING, is_parquet, read_people
+from counterweight.errors import CounterweightError, listed
+from counterweight.files import fields
+from counterweight.files.columns import (
+    EXPECTED,
+    Column,
+    alike,
+    arrow_values,
+    given_values,
+    interpreted,
+)
+from counterweight.files.people import (
+    MISSING,
+    check_header,
+    is_parquet,
+    read_columns,
+    read_people,
+    row_batches,
+)
 
 TITLE = "Own table"
 LICENCE = "the user's own"
@@ -13,6 +31,8 @@ FILES = {}
 SOURCES = []
 #: What to do where the table is not there.
 ABSENT = "correct the path of the table in the config"
+#: The same of new rows.
+NO_ROWS = "give the table of new rows"
 
 
 class OwnTable:
@@ -112,3 +132,273 @@ def _typed(path, name, values):
             "as numbers or text, or remove it."
         )
     return values.astype("str")
+
+
+@dataclass
+class TypedTable:
+    """A table whose columns are numbers, booleans, dates or text.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        ``row`` (int32 from 0) and the columns under their own names: numbers as float64 or
+        Int64, booleans as Int64, dates as float64 days since 1970-01-01, text as ``str``.
+    types : dict of str to str
+        ``"number"``, ``"boolean"``, ``"date"`` or ``"text"`` by column.
+    made : dict of str to str
+        What was made of a column, where something was; also of columns that were left out.
+    forms : dict of str to dict
+        How the texts of a column were read, where that is to be said; see
+        `counterweight.files.fields`.
+    """
+
+    frame: object
+    types: dict = field(default_factory=dict)
+    made: dict = field(default_factory=dict)
+    forms: dict = field(default_factory=dict)
+
+
+def read_typed(path, *, columns=None, reading=None, absent=ABSENT):
+    """Read a file or folder and type it: see `read_people` and `typed_table`."""
+    table = read_columns(path, absent=absent, reading=reading)
+    typed = is_parquet(path)
+    return typed_table(path, table, columns=columns, typed=typed, reading=reading)
+
+
+def typed_table(where, frame, *, columns=None, typed=False, reading=None):
+    """Find out what the columns of a table are, by all their fields.
+
+    Parameters
+    ----------
+    where : str or Path
+        The file, or words for the table.
+    frame : pandas.DataFrame or pyarrow.Table
+    columns : dict, optional
+        ``ignore``, ``dates``, ``text``, ``numbers``: names of columns; an entry of ``dates``
+        may be ``{column: format}`` as of `strptime`.
+    typed : bool
+        Whether the types of the columns are those that they were given (Parquet, a query); a
+        text then stays text, unless `columns` says otherwise.
+    reading : dict, optional
+        ``decimal`` and ``thousands``, where the person says them.
+
+    Returns
+    -------
+    TypedTable
+
+    Raises
+    ------
+    CounterweightError
+        One sentence with the file and the column: no row, a column named ``row``, an unknown
+        column in `columns`, infinite values, neither numbers nor text, dates whose days could be
+        months, fields that are not what `columns` says.
+    """
+    import numpy as np
+    import pandas as pd
+
+    names = [str(name) for name in _names(frame)]
+    wanted = _wanted(where, names, columns or {})
+    kept = [name for name in names if wanted.get(name) != ("ignore", None)]
+    if "row" in kept:
+        raise CounterweightError(
+            f"{where} has a column row, the name of the row number here: rename it, or put it "
+            "under columns.ignore."
+        )
+    if not len(frame):
+        raise CounterweightError(f"{where} has a header but no row: there is nothing to learn.")
+    if not kept:
+        raise CounterweightError(f"{where} has no column that is not ignored: keep some.")
+    given = {key: reading[key] for key in ("decimal", "thousands") if key in (reading or {})}
+    table = TypedTable(None)
+    cells = {
+        name: Column(where, name, arrow_values(where, name, frame[name]), reading) for name in kept
+    }
+    comma = None if given else _comma(cells[name] for name in kept if name not in wanted)
+    made = {"row": np.arange(len(frame), dtype=np.int32)}
+    for name in kept:
+        cell = cells.pop(name)
+        if cell.empty:
+            table.made[name] = "empty in every row: left out"
+            continue
+        asked, format_ = wanted.get(name, (None, None))
+        if cell.words is None and asked == "dates" and format_:
+            cell = cell.as_texts()
+        if cell.words is None:
+            kind, values, note, form = given_values(cell, asked)
+        elif typed and asked is None:
+            kind, values, note, form = "text", cell.texts(), "", {}
+        else:
+            kind, values, note, form = interpreted(cell, asked, format_, given, comma)
+        made[name], table.types[name] = values, kind
+        table.made |= {name: note} if note else {}
+        table.forms |= {name: form} if form else {}
+    if not table.types:
+        raise CounterweightError(f"{where} is empty in every column: put values there.")
+    table.frame = pd.DataFrame(made)
+    return table
+
+
+def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0):
+    """New rows as the columns of the fit were typed.
+
+    Parameters
+    ----------
+    where : str or Path
+        The file, or words for the table.
+    frame : pandas.DataFrame or pyarrow.Table
+        As read: texts, or typed columns. Columns that are not needed are passed over.
+    types : dict of str to str
+        Of the fit.
+    needed : sequence of str
+        Columns that must be there.
+    forms : dict of str to dict, optional
+        Of the fit; without it numbers have decimal points and dates are year-month-day.
+    reading : dict, optional
+        ``decimal`` and ``thousands`` of this table, where they are others than of the fit.
+    first : int
+        Number of the first row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``row`` (int32 from `first`) and the columns `needed`, in their order: numbers and dates
+        as float64, booleans as Int64, text as ``str``.
+
+    Raises
+    ------
+    CounterweightError
+        One sentence with the file, the line or row and the column: a column is missing, a field
+        is not what its column was in the fit, or infinite.
+    """
+    import numpy as np
+    import pandas as pd
+
+    names = [str(name) for name in _names(frame)]
+    absent = [name for name in needed if name not in names]
+    if absent:
+        raise CounterweightError(
+            f"{where} has no column {listed(absent)}{_near(absent[0], names)}; it has "
+            f"{listed(names, 30)}: name the columns as in the table of the fit."
+        )
+    check_header(where, [name for name in names if name in set(needed)])
+    own = {key: reading[key] for key in ("decimal", "thousands") if key in (reading or {})}
+    made = {"row": np.arange(first, first + len(frame), dtype=np.int32)}
+    for name in needed:
+        cell = Column(where, name, arrow_values(where, name, frame[name]), reading, first)
+        form = (forms or {}).get(name, {})
+        if own and types[name] == "number" and "clock" not in form:
+            form = fields.PLAIN_FORM | form | own
+        made[name] = alike(cell, types[name], form)
+    return pd.DataFrame(made)
+
+
+def new_rows(path, types, needed, *, forms=None, reading=None, rows=200_000, absent=NO_ROWS):
+    """The rows of a file or folder as `typed_like` types them, in bounded memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        As `read_people` reads it.
+    types, needed, forms, reading
+        See `typed_like`.
+    rows : int
+        Rows at a time, at most.
+    absent : str
+        What to do where there is no such file.
+
+    Yields
+    ------
+    pandas.DataFrame
+        ``row`` runs on from frame to frame.
+
+    Raises
+    ------
+    CounterweightError
+        Also when there is no row. Whoever writes the rows must do so whole or not at all.
+    """
+    first = 0
+    for batch in row_batches(path, absent=absent, rows=rows, reading=reading):
+        yield typed_like(
+            path, batch, types, needed=needed, forms=forms, reading=reading, first=first
+        )
+        first += len(batch)
+    if not first:
+        raise CounterweightError(f"{path} has a header but no row: there is nobody to answer for.")
+
+
+def typed_value(where, name, value, types, forms=None):
+    """A value that a config says of a column, as the typed frame has it.
+
+    ``"yes"`` of a column of yes and no is 1, ``"2020-01-01"`` of dates a number of days.
+
+    Raises
+    ------
+    CounterweightError
+        When the column holds no such values.
+    """
+    import pyarrow as pa
+
+    kind, form = types[name], (forms or {}).get(name, {})
+    if kind == "text" and isinstance(value, bool):
+        value = str(value)
+    try:
+        cell = Column(where, name, arrow_values(where, name, [value]))
+        made = alike(cell, kind, form)
+    except (CounterweightError, pa.ArrowException) as error:
+        raise CounterweightError(
+            f"The config says {value!r} of the column {name!r} of {where}, where "
+            f"{EXPECTED[kind]} expected: correct it."
+        ) from error
+    return made[0]
+
+
+def _names(frame):
+    return frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
+
+
+def _wanted(where, names, columns):
+    """What the person says of each column: the list that it is in, and a format."""
+    found = {}
+    for key in ("ignore", "dates", "text", "numbers"):
+        for entry in columns.get(key) or []:
+            pairs = entry.items() if isinstance(entry, dict) else [(entry, None)]
+            for name, format_ in pairs:
+                if name not in names:
+                    raise CounterweightError(
+                        f"{where} has no column {name!r}, which columns.{key} names"
+                        f"{_near(name, names)}; it has {listed(names, 30)}: correct the name."
+                    )
+                if name in found:
+                    raise CounterweightError(
+                        f"{where}: the column {name!r} stands in columns.{found[name][0]} and in "
+                        f"columns.{key}: keep one."
+                    )
+                found[name] = (key, format_)
+    return found
+
+
+def _near(name, names):
+    close = difflib.get_close_matches(str(name), names, 1, 0.75)
+    lower = [other for other in names if other.strip().lower() == str(name).strip().lower()]
+    close = lower or close
+    return f" (is it {close[0]!r}?)" if close else ""
+
+
+def _comma(cells):
+    """Whether the table's other columns say that commas are decimal: True, False, or None."""
+    votes = set()
+    for cell in cells:
+        if cell.words is None or cell.empty:
+            continue
+        forms = fields.number_forms(cell.without(fields.BLANKS)[0].words)
+        signs = {form["decimal"] for form in forms}
+        if len(signs) == 1 and not _whole(cell.words):
+            votes |= signs
+    return votes == {","} if len(votes) == 1 else None
+
+
+def _whole(words):
+    """Whether no word has a sign between its digits."""
+    import pyarrow.compute as pc
+
+    return not pc.any(pc.match_substring_regex(words, r"\d[.,]\d")).as_py()

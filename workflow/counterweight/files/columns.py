@@ -1,0 +1,456 @@
+"""One column of a table that people bring: what it is, and its values as that."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.files import fields
+from counterweight.files.people import MISSING, place_of
+
+#: Integers from here on have more than 15 digits: names of things rather than numbers.
+LONG = 10**15
+#: Share of fields that are of a kind from which on the others are told.
+NEARLY = 0.9
+#: What values of a kind are called in sentences.
+EXPECTED = {
+    "number": "a number is",
+    "boolean": "true or false (yes or no, 1 or 0) is",
+    "date": "a date is",
+    "text": "text is",
+}
+
+
+class Column:
+    """One column: the distinct words of texts and where they stand, or typed values."""
+
+    def __init__(self, where, name, values, reading=None, first=0):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self.where, self.name, self.values, self.reading = where, name, values, reading
+        self.first, self.words, self.codes = first, None, None
+        if not pa.types.is_string(values.type):
+            self.empty = values.null_count == len(values)
+            return
+        coded = values.dictionary_encode()
+        chunks = coded.chunks if isinstance(coded, pa.ChunkedArray) else [coded]
+        words = chunks[-1].dictionary if chunks else pa.array([], pa.string())
+        codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
+        codes = np.concatenate([*codes, np.empty(0, np.int32)])
+        # Words that differ in the blanks around them only are one; missing ones have no code.
+        trimmed = pc.utf8_trim_whitespace(words)
+        trimmed = pc.if_else(pc.is_in(trimmed, pa.array(sorted(MISSING))), None, trimmed)
+        again = trimmed.dictionary_encode()
+        at = again.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        self.words, self.codes = again.dictionary, np.append(at, -1).astype(np.int32)[codes]
+        self.empty = not len(self.words)
+
+    def spread(self, values, missing):
+        """Values of the words as values of the rows."""
+
+        return np.append(values, missing)[self.codes]
+
+    def integers(self, values):
+        """Integers of the words as values of the rows."""
+        import pandas as pd
+
+        return pd.arrays.IntegerArray(self.spread(values, 0), self.codes < 0)
+
+    def as_texts(self):
+        """The column with its values written as text."""
+        import pyarrow as pa
+
+        values = pa.chunked_array(
+            [pa.array(_text(self.values), from_pandas=True, type=pa.string())]
+        )
+        return Column(self.where, self.name, values, self.reading, self.first)
+
+    def texts(self):
+        """The column as text."""
+        import pyarrow as pa
+
+        codes = pa.array(self.codes, mask=self.codes < 0)
+        return pa.chunked_array([self.words.take(codes)]).to_pandas()
+
+    def without(self, blanks):
+        """The column whose words in `blanks` are missing."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        blank = pc.is_in(pc.utf8_lower(self.words), pa.array(list(blanks)))
+        if not pc.any(blank).as_py() or pc.all(blank).as_py():
+            return self, ""
+        told = sorted(self.words.filter(blank).to_pylist())
+        blank = blank.to_numpy(zero_copy_only=False)
+        other = Column.__new__(Column)
+        other.__dict__ |= self.__dict__
+        codes = (blank == 0).cumsum() - 1
+        codes[blank] = -1
+        other.words = self.words.filter(pa.array(~blank))
+        other.codes = self.spread(codes, -1)
+        return other, f"{listed(map(repr, told))} as missing"
+
+    def wrong(self, right):
+        """How many rows hold a word that is not right, the first, and where it is."""
+
+        rows = np.flatnonzero(self.spread(~right, False))
+        return len(rows), self.words[self.codes[rows[0]]].as_py(), self.place(rows[0])
+
+    def place(self, row):
+        """Where a row of the column stands."""
+        return place_of(self.where, int(row) + self.first, self.reading)
+
+    def refuse(self, right, expected, todo):
+        """Refuse the words that are not right."""
+        count, word, place = self.wrong(right)
+        rest = f" ({count} rows have such a field)" if count > 1 else ""
+        raise CounterweightError(
+            f"{self.where}, {place}: the column {self.name!r} holds {word[:60]!r} where "
+            f"{expected} expected{rest}: {todo}."
+        )
+
+
+def arrow_values(where, name, values):
+    """A column as an Arrow array of text, or of what it was typed as."""
+    import pyarrow as pa
+
+    try:
+        if not isinstance(values, pa.ChunkedArray | pa.Array):
+            values = pa.array(values, from_pandas=True)
+        values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        kind, is_ = values.type, pa.types
+        texts = (is_.is_null, is_.is_large_string, is_.is_string_view, is_.is_binary)
+        if any(is_text(kind) for is_text in (*texts, is_.is_large_binary)):
+            values = values.cast(pa.string())
+        elif is_.is_nested(kind):
+            raise pa.ArrowTypeError(str(kind))
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        told = getattr(values, "type", None) or getattr(values, "dtype", "mixed")
+        raise CounterweightError(
+            f"{where}: the column {name!r} is neither numbers nor text ({told}): write it as "
+            "numbers or text, or put it under columns.ignore."
+        ) from error
+    return values
+
+
+def given_values(cell, asked):
+    """A column that came with a type: its kind, its values, what was made of it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values, kind, is_ = cell.values, cell.values.type, pa.types
+    if asked == "text":
+        return "text", _text(values), "kept as text", {}
+    if is_.is_boolean(kind):
+        return "boolean", _integers(values.cast(pa.int64())), "true/false as 1/0", {}
+    if is_.is_integer(kind) or (is_.is_decimal(kind) and kind.scale <= 0):
+        least, most = (abs(int(value)) for value in pc.min_max(values).as_py().values())
+        if max(least, most) >= LONG:
+            return "text", _text(values), _LONG_NOTE, {}
+        return "number", _integers(values.cast(pa.int64())), "", {}
+    days, note = _temporal(values)
+    if days is not None:
+        return ("number" if is_.is_time(kind) or is_.is_duration(kind) else "date"), days, note, {}
+    return "number", _finite(cell, _floats(values)), "", {}
+
+
+def interpreted(cell, asked=None, format_=None, given=None, comma=None):
+    """What a column of text is.
+
+    Parameters
+    ----------
+    cell : Column
+    asked : str, optional
+        ``"dates"``, ``"numbers"`` or ``"text"``, where the person says so.
+    format_ : str, optional
+        Of the dates.
+    given : dict, optional
+        ``decimal`` and ``thousands``, where the person says them.
+    comma : bool, optional
+        Whether other columns of the table have decimal commas.
+
+    Returns
+    -------
+    kind : str
+    values : array or Series (n,)
+    note : str
+        What was made of it, "" where nothing was.
+    form : dict
+    """
+    if asked == "text":
+        return "text", cell.texts(), "kept as text", {}
+    if asked == "dates":
+        return _asked_dates(cell, format_)
+    form = fields.boolean_form(cell.words) if asked is None else None
+    if form:
+        ones, _ = fields.booleans(cell.words, form)
+        return "boolean", cell.integers(ones), f"{form['true']}/{form['false']} as 1/0", form
+    found, blanks = cell.without(fields.BLANKS)
+    form, note = _number_form(found.words, given, comma)
+    if form:
+        return _numbers(found, form, [note, blanks], asked)
+    if asked == "numbers":
+        _, right, _ = fields.numbers(found.words, dict(fields.PLAIN_FORM) | (given or {}))
+        found.refuse(right, EXPECTED["number"], "correct it, or leave it empty")
+    forms = fields.date_forms(found.words)
+    if forms:
+        return _dates(found, forms, blanks)
+    form = fields.clock_form(found.words)
+    if form:
+        hours, _, _ = fields.numbers(found.words, form)
+        return "number", found.spread(hours, np.nan), _joined("times of day as hours", blanks), form
+    return "text", cell.texts(), _nearly(found, given), {}
+
+
+def alike(cell, kind, form):
+    """The values of a column of new rows, as those of the fit were.
+
+    Parameters
+    ----------
+    cell : Column
+    kind : str
+        ``"number"``, ``"boolean"``, ``"date"`` or ``"text"``.
+    form : dict
+        How its texts were read in the fit, {} where nothing was said.
+
+    Returns
+    -------
+    array or Series (n,)
+        Numbers and dates as float64, booleans as Int64, text as ``str``.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    import pyarrow as pa
+
+    if kind == "text":
+        return cell.texts() if cell.words is not None else _text(cell.values)
+    if cell.empty:
+        missing = np.full(len(cell.values), np.nan)
+        return (
+            _integers(pa.array(missing, pa.int64(), from_pandas=True))
+            if kind == "boolean"
+            else missing
+        )
+    if cell.words is None:
+        return _typed_alike(cell, kind, form)
+    todo = f"correct it, or leave it empty{_shown(form)}"
+    if kind == "boolean":
+        ones, right = fields.booleans(cell.words, form)
+        if not right.all():
+            cell.refuse(right, EXPECTED[kind], todo)
+        return cell.integers(ones)
+    cell, _ = cell.without(fields.BLANKS)
+    if kind == "date":
+        values, right = fields.dates(cell.words, form or {"order": "ymd"})
+        if not right.all():
+            iso, also = fields.dates(cell.words, {"order": "ymd"})
+            values, right = np.where(right, values, iso), right | also
+    else:
+        values, right, _ = fields.numbers(cell.words, form or fields.PLAIN_FORM)
+        if not right.any():
+            ones, right = fields.booleans(cell.words, {})
+            values = ones.astype(float)
+    if not right.all():
+        cell.refuse(right, EXPECTED[kind], todo)
+    return _finite(cell, cell.spread(values, np.nan))
+
+
+_LONG_NOTE = "integers of more than 15 digits, kept as text: names of things rather than numbers"
+
+
+def _numbers(cell, form, notes, asked):
+    import pyarrow.compute as pc
+
+    values, _, whole = fields.numbers(cell.words, form)
+    if whole.all() and asked is None:
+        if pc.any(pc.match_substring_regex(cell.words, r"^[+-]?0\d")).as_py():
+            return "text", cell.texts(), "numbers with leading zeros, kept as text", {}
+        if (np.abs(values) >= LONG).any():
+            return "text", cell.texts(), _LONG_NOTE, {}
+    if form["sign"]:
+        notes = [f"numbers without their {form['sign']}", *notes]
+    _finite(cell, cell.spread(values, np.nan))
+    exact = whole.all() and not (np.abs(values) >= 2**53).any()
+    made = cell.integers(values.astype(np.int64)) if exact else cell.spread(values, np.nan)
+    return "number", made, _joined(*notes), {} if form == fields.PLAIN_FORM else form
+
+
+def _number_form(words, given, comma):
+    """The form of a column of numbers and what is to be said of it; None where it is none."""
+    import pyarrow.compute as pc
+
+    forms = fields.number_forms(words, given)
+    if not forms:
+        return None, ""
+    pairs = {(form["decimal"], form["thousands"]): form for form in forms}
+    dotted = pc.any(pc.match_substring(words, ".")).as_py()
+    form = forms[0]
+    if comma and fields.GERMAN in pairs and (dotted or fields.PLAIN not in pairs):
+        form = pairs[fields.GERMAN]
+    note = ""
+    if form["decimal"] == "," or form["thousands"]:
+        sign = form["thousands"]
+        shown = f"1{sign or '.'}234{form['decimal']}5"
+        note = f"numbers written as {shown}"
+        if fields.ENGLISH in pairs and fields.GERMAN in pairs and fields.PLAIN not in pairs:
+            read = "1234" if form["thousands"] == "," else "1.234"
+            note = (
+                f"1,234 read as {read}, which could be either: say reading.decimal where it is "
+                "the other"
+            )
+    return form, note
+
+
+def _asked_dates(cell, format_):
+    found, blanks = cell.without(fields.BLANKS)
+    todo = "correct it, leave it empty, or say the format: columns.dates: [{column: '%d/%m/%Y'}]"
+    forms = [{"format": format_}] if format_ else fields.date_forms(found.words, compact=True)
+    if not forms:
+        tried = [fields.dates(found.words, {"order": order})[1] for order in fields.ORDERS]
+        found.refuse(max(tried, key=np.sum), EXPECTED["date"], todo)
+    if format_:
+        right = fields.dates(found.words, forms[0])[1]
+        if not right.all():
+            found.refuse(right, f"a date written as {format_} is", "correct it or the format")
+    return _dates(found, forms, blanks)
+
+
+def _dates(cell, forms, blanks):
+    if len(forms) > 1 and "order" in forms[0]:
+        word = cell.words[0].as_py()
+        raise CounterweightError(
+            f"{cell.where}: the column {cell.name!r} has dates whose day and month could be either "
+            f"(such as {word!r}): say which under columns.dates, as {{{cell.name}: '%d/%m/%Y'}} or "
+            f"{{{cell.name}: '%m/%d/%Y'}}."
+        )
+    form, note = forms[0], "dates as days since 1970-01-01"
+    if form.get("order") in ("dmy", "mdy"):
+        note += f", {'day' if form['order'] == 'dmy' else 'month'} first"
+    days, _ = fields.dates(cell.words, form)
+    if (days % 1).any():
+        note = note.replace("dates", "dates and times", 1)
+    return "date", cell.spread(days, np.nan), _joined(note, blanks), form
+
+
+def _nearly(cell, given):
+    """What a column of text nearly is, "" where it is nothing else."""
+    form = dict(fields.PLAIN_FORM) | (given or {})
+    found = {"numbers": fields.numbers(cell.words, form)[1]}
+    orders = [fields.dates(cell.words, {"order": order})[1] for order in fields.ORDERS]
+    found["dates"] = max(orders, key=np.sum)
+    for plural, right in found.items():
+        share = cell.spread(right, False).sum() / max((cell.codes >= 0).sum(), 1)
+        if NEARLY <= share < 1:
+            count, word, place = cell.wrong(right)
+            return (
+                f"kept as text: {count} fields are no {plural} (first: {word[:60]!r} in {place}); "
+                f"empty or correct them where it is a column of {plural}"
+            )
+    return ""
+
+
+def _typed_alike(cell, kind, form):
+    import pyarrow as pa
+
+    values, is_ = cell.values, pa.types
+    number = is_.is_integer(values.type) or is_.is_floating(values.type)
+    number = number or is_.is_decimal(values.type) or is_.is_boolean(values.type)
+    days, _ = _temporal(values)
+    clock = is_.is_time(values.type) or is_.is_duration(values.type)
+    if days is not None and (kind == "number" if clock else kind == "date"):
+        return days
+    if kind == "date" and number and "format" in form:
+        return alike(cell.as_texts(), kind, form)
+    if kind == "number" and number:
+        return _finite(cell, _floats(values))
+    if kind == "boolean" and number:
+        found = _floats(values)
+        right = np.isin(found, [0, 1]) | np.isnan(found)
+        if right.all():
+            return _integers(values.cast(pa.float64()).cast(pa.int64()))
+        row = int(np.flatnonzero(~right)[0])
+        raise CounterweightError(
+            f"{cell.where}, {cell.place(row)}: the column {cell.name!r} holds {found[row]:g} where "
+            f"{EXPECTED[kind]} expected: correct it, or leave it empty."
+        )
+    raise CounterweightError(
+        f"{cell.where}: the column {cell.name!r} is of the type {values.type} where "
+        f"{EXPECTED[kind]} expected: write it as in the table of the fit."
+    )
+
+
+def _shown(form):
+    """How a form writes what it reads, for a sentence."""
+    if form.get("decimal") == "," or form.get("thousands"):
+        return f" (numbers are written as 1{form['thousands']}234{form['decimal']}5 here)"
+    if "order" in form or "format" in form:
+        told = form.get("format") or "-".join(
+            {"y": "year", "m": "month", "d": "day"}[c] for c in form["order"]
+        )
+        return f" (dates are written as {told} here)"
+    return ""
+
+
+def _temporal(values):
+    """Dates and times as days, times of day as hours, and what to say; None for other types."""
+    import pyarrow as pa
+
+    is_, kind = pa.types, values.type
+    if is_.is_date(kind):
+        days = _floats(values.cast(pa.date32()).cast(pa.int32()))
+        return days, "dates as days since 1970-01-01"
+    if is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind):
+        parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+        found = _floats(values.cast(pa.int32() if is_.is_time32(kind) else pa.int64()))
+        if is_.is_time(kind):
+            return found / parts / 3600, "times of day as hours"
+        if is_.is_duration(kind):
+            return found / parts / 86400, "durations as days"
+        zone = " (UTC)" if kind.tz else ""
+        return found / parts / 86400, f"dates and times as days since 1970-01-01{zone}"
+    return None, ""
+
+
+def _floats(values):
+    import pyarrow as pa
+
+    return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def _integers(values):
+    """Arrow integers as Int64."""
+    import pandas as pd
+
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    return pd.arrays.IntegerArray(
+        values.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), missing.astype(bool)
+    )
+
+
+def _text(values):
+    """Values of any type as text; whole numbers without a point."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
+        with np.errstate(invalid="ignore"):
+            values = values.cast(pa.decimal128(38, 0), safe=False)
+    text = values.cast(pa.string())
+    return (text if isinstance(text, pa.ChunkedArray) else pa.chunked_array([text])).to_pandas()
+
+
+def _finite(cell, values):
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        raise CounterweightError(
+            f"{cell.where}, {cell.place(infinite[0])}: the column {cell.name!r} is infinite in "
+            f"{len(infinite)} rows (this is the first): correct them, or leave them empty."
+        )
+    return values
+
+
+def _joined(*notes):
+    return "; ".join(note for note in notes if note)

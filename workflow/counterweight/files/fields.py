@@ -1,0 +1,227 @@
+"""What the fields of a column of text are: numbers, yes and no, dates, times of day.
+
+Every function takes the distinct words of a column, without the missing ones and without the
+blanks around them. A *form* says how words are to be read, so that new rows are read the same
+way; it is a dict of texts that JSON can keep:
+
+=========  ======================================================================
+number     ``decimal``, ``thousands`` (the character, or ""), ``sign`` (``"€"``, ``"%"``, or ""),
+           or ``clock`` for times of day in hours
+boolean    ``true``, ``false``: the words for them
+date       ``order`` of year, month and day (``"dmy"``), or ``format`` as of `strptime`
+=========  ======================================================================
+"""
+
+import re
+
+#: Words for true and false, in any case.
+TRUTHS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
+#: Words that stand for missing values in a column of numbers or dates.
+BLANKS = ("?", ".", "-", "--", "n.a.", "na", "null", "nan", "none")
+#: Decimal sign and sign between thousands; blanks between thousands may be of any kind.
+PLAIN, ENGLISH, GERMAN = (".", ""), (".", ","), (",", ".")
+NUMBERS = (PLAIN, ENGLISH, GERMAN, (",", " "), (".", " "), (".", "'"))
+SIGNS = ("%", "$", "€", "£", "¥", "EUR", "USD", "GBP", "CHF")
+PLAIN_FORM = {"decimal": ".", "thousands": "", "sign": ""}
+_GROUPS = {"": "(?!)", ",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "['\u2019]"}
+_TIME = (
+    r"(?:[T ] *(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))? *(?P<p>[AaPp][Mm])?"
+    r" *(?P<z>Z|UTC|[+-]\d{2}:?\d{2})?)?$"
+)
+ORDERS = {
+    "ymd": r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + _TIME,
+    "dmy": r"^(?P<d>\d{1,2})[-/.](?P<m>\d{1,2})[-/.](?P<y>\d{4})" + _TIME,
+    "mdy": r"^(?P<m>\d{1,2})[-/.](?P<d>\d{1,2})[-/.](?P<y>\d{4})" + _TIME,
+}
+#: Formats with the names of months, which no order can confuse.
+MONTHS = ("%d-%b-%Y", "%d%b%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y")
+_MONTHS = r"(?i)^(\d{1,2}[- ]?[a-z]{3,9}[- ]?\d{4}|[a-z]{3,9} \d{1,2}, \d{4})$"
+_CLOCK = r"^(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))?$"
+
+
+def number_forms(words, given=None):
+    """The forms in which all words are numbers.
+
+    Parameters
+    ----------
+    words : pyarrow.Array of string
+    given : dict, optional
+        ``decimal`` and ``thousands``, where the person says them.
+
+    Returns
+    -------
+    list of dict
+        Empty where the words are no numbers.
+    """
+    sign = next((sign for sign in SIGNS if len(words) and sign in words[0].as_py()), "")
+    known = {name: value for name, value in (given or {}).items() if name != "sign"}
+    pairs = [known] if known else [{"decimal": d, "thousands": t} for d, t in NUMBERS]
+    forms = [{"decimal": ".", "thousands": ""} | pair | {"sign": sign} for pair in pairs]
+    return [form for form in forms if bool(numbers(words, form)[1].all())]
+
+
+def clock_form(words):
+    """The form of words that are all times of day, or None."""
+    form = {"clock": "hours"}
+    return form if len(words) and numbers(words, form)[1].all() else None
+
+
+def numbers(words, form):
+    """Words as numbers.
+
+    Parameters
+    ----------
+    words : pyarrow.Array of string
+    form : dict
+
+    Returns
+    -------
+    values : array (k,) of float
+        Times of day as hours.
+    right : array (k,) of bool
+        Whether a word is a number in this form.
+    whole : array (k,) of bool
+        Whether it is written as an integer.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if "clock" in form:
+        parts, right = _parts(words, _CLOCK)
+        hours = parts["H"] + parts["M"] / 60 + parts["S"] / 3600
+        right &= (parts["H"] < 24) & (parts["M"] < 60) & (parts["S"] < 60)
+        return np.where(right, hours, np.nan), right, np.zeros(len(words), bool)
+    bare, sign = words, form.get("sign", "")
+    right = np.ones(len(words), bool)
+    if sign:
+        mark = re.escape(sign)
+        right = _matches(words, rf"^[+-]? *{mark}|{mark}$")
+        bare = pc.replace_substring_regex(bare, rf"[ \x{{a0}}]*{mark} *", "", max_replacements=1)
+    group, point = _GROUPS[form["thousands"]], re.escape(form["decimal"])
+    grouped = rf"|[1-9]\d{{0,2}}(?:{group}\d{{3}})+" if form["thousands"] else ""
+    digits = rf"(?:(?:\d+{grouped})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
+    right &= _matches(bare, rf"^[+-]?(?:{digits}|(?i:inf|infinity))$")
+    if form["thousands"]:
+        bare = pc.replace_substring_regex(bare, group, "")
+    if form["decimal"] != ".":
+        bare = pc.replace_substring(bare, form["decimal"], ".")
+    bare = pc.replace_substring_regex(bare, r"^\+", "")
+    whole = right & _matches(bare, r"^-?\d+$")
+    values = pc.if_else(pa.array(right), bare, None).cast(pa.float64())
+    return values.to_numpy(zero_copy_only=False), right, whole
+
+
+def ambiguous_groups(words):
+    """Whether the sign between digits could be the decimal one as well: 1,234."""
+    return bool(_matches(words, r"^[+-]?[1-9]\d{0,2}([.,]\d{3})?$").all())
+
+
+def boolean_form(words):
+    """The words for true and false that a column consists of, or None."""
+    found = {word.lower() for word in words.to_pylist()} if len(words) <= 8 else {""}
+    for true, false in TRUTHS:
+        # A single letter may mean anything where the other one is not there.
+        if found and found <= {true, false} and (len(true) > 1 or len(found) == 2):
+            return {"true": true, "false": false}
+    return None
+
+
+def booleans(words, form):
+    """Words as 1 and 0, and whether each is one of the words for them."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    low = pc.utf8_lower(words)
+    pairs = [(form["true"], form["false"])] if form.get("true") else []
+    true, false = map(set, zip(*[*pairs, *TRUTHS, ("1", "0"), ("1.0", "0.0")], strict=True))
+    yes = pc.is_in(low, pa.array(sorted(true))).to_numpy(zero_copy_only=False)
+    no = pc.is_in(low, pa.array(sorted(false))).to_numpy(zero_copy_only=False)
+    return yes.astype(np.int64), yes | no
+
+
+def date_forms(words, compact=False):
+    """The forms in which all words are dates, or dates with times.
+
+    Parameters
+    ----------
+    words : pyarrow.Array of string
+    compact : bool
+        Whether eight digits are a date, too.
+
+    Returns
+    -------
+    list of dict
+        More than one where day and month could be either. Empty where they are no dates.
+    """
+    if not len(words):
+        return []
+    forms = [{"order": order} for order in ORDERS]
+    if _matches(words[:1], _MONTHS)[0]:
+        forms += [{"format": format_} for format_ in MONTHS]
+    if compact:
+        forms.append({"format": "%Y%m%d"})
+    forms = [form for form in forms if bool(dates(words, form)[1].all())]
+    if len(forms) > 1 and "order" in forms[0]:
+        # Between points the day comes first; where both are equal nothing is left to ask.
+        one, two = (dates(words, form)[0] for form in forms[:2])
+        if (one == two).all() or _matches(words, r"^\d+\.\d+\.").all():
+            return forms[:1]
+    return forms
+
+
+def dates(words, form):
+    """Words as days since 1970-01-01 (times as fractions, in UTC), and whether each is a date."""
+    import numpy as np
+    import pandas as pd
+
+    if "format" in form:
+        series = pd.Series(words.to_pandas(), dtype="str")
+        moments = pd.to_datetime(series, format=form["format"], errors="coerce", utc=True)
+        days = ((moments - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(float)
+        return days, ~np.isnan(days)
+    parts, right = _parts(words, ORDERS[form["order"]])
+    months = ((parts["y"] - 1970) * 12 + parts["m"] - 1).astype(np.int64)
+    first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    following = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    right &= (parts["m"] >= 1) & (parts["m"] <= 12) & (parts["d"] >= 1)
+    right &= parts["d"] <= following - first
+    right &= (parts["H"] < 24) & (parts["M"] < 60) & (parts["S"] < 61)
+    hours = parts["H"] + parts["p"] + parts["M"] / 60 + parts["S"] / 3600 - parts["z"]
+    return np.where(right, first + parts["d"] - 1 + hours / 24, np.nan), right
+
+
+def _matches(words, pattern):
+    import pyarrow.compute as pc
+
+    return pc.match_substring_regex(words, pattern).to_numpy(zero_copy_only=False).astype(bool)
+
+
+def _parts(words, pattern):
+    """Numbers of the named groups of a pattern (0 where empty), and which words match."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    found = pc.extract_regex(words, pattern)
+    right = found.is_valid().to_numpy(zero_copy_only=False).astype(bool)
+    parts = {name: pc.struct_field(found, name).fill_null("") for name in found.type.names}
+    made = {name: _floats(texts).astype(float) for name, texts in parts.items() if name not in "pz"}
+    if "p" in parts:
+        afternoon = _matches(parts["p"], "(?i)pm")
+        twelve = made["H"] == 12
+        noon = np.where(afternoon & ~twelve, 12.0, 0.0)
+        made["p"] = np.where(_matches(parts["p"], "(?i)am") & twelve, -12.0, noon)
+        zone = pc.replace_substring_regex(parts["z"], "Z|UTC|:", "")
+        minus = np.where(_matches(zone, "^-"), -1.0, 1.0)
+        hours, minutes = (_floats(pc.utf8_slice_codeunits(zone, a, a + 2)) for a in (1, 3))
+        made["z"] = minus * (hours + minutes / 60)
+    return made, right
+
+
+def _floats(texts):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    filled = pc.if_else(pc.equal(texts, ""), "0", texts)
+    return filled.cast(pa.float64()).to_numpy(zero_copy_only=False)

@@ -318,9 +318,10 @@ def new_rows(path, types, needed, *, forms=None, reading=None, rows=200_000, abs
     """
     first = 0
     for batch in row_batches(path, absent=absent, rows=rows, reading=reading):
-        yield typed_like(
-            path, batch, types, needed=needed, forms=forms, reading=reading, first=first
-        )
+        if len(batch):
+            yield typed_like(
+                path, batch, types, needed=needed, forms=forms, reading=reading, first=first
+            )
         first += len(batch)
     if not first:
         raise CounterweightError(f"{path} has a header but no row: there is nobody to answer for.")

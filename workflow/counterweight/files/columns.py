@@ -38,7 +38,11 @@ class Column:
         codes = np.concatenate([*codes, np.empty(0, np.int32)])
         # Words that differ in the blanks around them only are one; missing ones have no code.
         trimmed = pc.utf8_trim_whitespace(words)
-        trimmed = pc.if_else(pc.is_in(trimmed, pa.array(sorted(MISSING))), None, trimmed)
+        missing = pc.is_in(trimmed, pa.array(sorted(MISSING)))
+        if trimmed.equals(words) and not pc.any(missing).as_py():
+            self.words, self.codes, self.empty = words, codes, not len(words)
+            return
+        trimmed = pc.if_else(missing, None, trimmed)
         again = trimmed.dictionary_encode()
         at = again.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         self.words, self.codes = again.dictionary, np.append(at, -1).astype(np.int32)[codes]
@@ -265,7 +269,7 @@ def _numbers(cell, form, notes, asked):
     import pyarrow.compute as pc
 
     values, _, whole = fields.numbers(cell.words, form)
-    if whole.all() and asked is None:
+    if whole and asked is None:
         if pc.any(pc.match_substring_regex(cell.words, r"^[+-]?0\d")).as_py():
             return "text", cell.texts(), "numbers with leading zeros, kept as text", {}
         if (np.abs(values) >= LONG).any():
@@ -273,7 +277,7 @@ def _numbers(cell, form, notes, asked):
     if form["sign"]:
         notes = [f"numbers without their {form['sign']}", *notes]
     _finite(cell, cell.spread(values, np.nan))
-    exact = whole.all() and not (np.abs(values) >= 2**53).any()
+    exact = whole and not (np.abs(values) >= 2**53).any()
     made = cell.integers(values.astype(np.int64)) if exact else cell.spread(values, np.nan)
     return "number", made, _joined(*notes), {} if form == fields.PLAIN_FORM else form
 

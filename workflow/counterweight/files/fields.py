@@ -13,6 +13,7 @@ date       ``order`` of year, month and day (``"dmy"``), or ``format`` as of `st
 """
 
 import re
+from contextlib import suppress
 
 #: Words for true and false, in any case.
 TRUTHS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
@@ -57,7 +58,10 @@ def number_forms(words, given=None):
     known = {name: value for name, value in (given or {}).items() if name != "sign"}
     pairs = [known] if known else [{"decimal": d, "thousands": t} for d, t in NUMBERS]
     forms = [{"decimal": ".", "thousands": ""} | pair | {"sign": sign} for pair in pairs]
-    return [form for form in forms if bool(numbers(words, form)[1].all())]
+    # Most forms fail on a few words already.
+    for some in (words[:100], words):
+        forms = [form for form in forms if bool(numbers(some, form)[1].all())]
+    return forms
 
 
 def clock_form(words):
@@ -80,8 +84,8 @@ def numbers(words, form):
         Times of day as hours.
     right : array (k,) of bool
         Whether a word is a number in this form.
-    whole : array (k,) of bool
-        Whether it is written as an integer.
+    whole : bool
+        Whether all are written as integers.
     """
     import numpy as np
     import pyarrow as pa
@@ -91,7 +95,11 @@ def numbers(words, form):
         parts, right = _parts(words, _CLOCK)
         hours = parts["H"] + parts["M"] / 60 + parts["S"] / 3600
         right &= (parts["H"] < 24) & (parts["M"] < 60) & (parts["S"] < 60)
-        return np.where(right, hours, np.nan), right, np.zeros(len(words), bool)
+        return np.where(right, hours, np.nan), right, False
+    if form == PLAIN_FORM:
+        with suppress(pa.ArrowInvalid):
+            values = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            return values, np.ones(len(words), bool), _whole(words)
     bare, sign = words, form.get("sign", "")
     right = np.ones(len(words), bool)
     if sign:
@@ -107,14 +115,8 @@ def numbers(words, form):
     if form["decimal"] != ".":
         bare = pc.replace_substring(bare, form["decimal"], ".")
     bare = pc.replace_substring_regex(bare, r"^\+", "")
-    whole = right & _matches(bare, r"^-?\d+$")
     values = pc.if_else(pa.array(right), bare, None).cast(pa.float64())
-    return values.to_numpy(zero_copy_only=False), right, whole
-
-
-def ambiguous_groups(words):
-    """Whether the sign between digits could be the decimal one as well: 1,234."""
-    return bool(_matches(words, r"^[+-]?[1-9]\d{0,2}([.,]\d{3})?$").all())
+    return values.to_numpy(zero_copy_only=False), right, bool(right.all()) and _whole(bare)
 
 
 def boolean_form(words):
@@ -162,7 +164,8 @@ def date_forms(words, compact=False):
         forms += [{"format": format_} for format_ in MONTHS]
     if compact:
         forms.append({"format": "%Y%m%d"})
-    forms = [form for form in forms if bool(dates(words, form)[1].all())]
+    for some in (words[:100], words):
+        forms = [form for form in forms if bool(dates(some, form)[1].all())]
     if len(forms) > 1 and "order" in forms[0]:
         # Between points the day comes first; where both are equal nothing is left to ask.
         one, two = (dates(words, form)[0] for form in forms[:2])
@@ -190,6 +193,11 @@ def dates(words, form):
     right &= (parts["H"] < 24) & (parts["M"] < 60) & (parts["S"] < 61)
     hours = parts["H"] + parts["p"] + parts["M"] / 60 + parts["S"] / 3600 - parts["z"]
     return np.where(right, first + parts["d"] - 1 + hours / 24, np.nan), right
+
+
+def _whole(words):
+    """Whether all words are digits behind a sign."""
+    return all(bool(_matches(some, r"^[+-]?\d+$").all()) for some in (words[:100], words))
 
 
 def _matches(words, pattern):

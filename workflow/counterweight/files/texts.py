@@ -26,7 +26,7 @@ log = logging.getLogger("counterweight")
 #: What stands in each field of a row behind the last one.
 END = "\x1f"
 #: Bytes parsed at once; no row may be longer.
-BLOCK = 1 << 24
+BLOCK = 1 << 22
 #: Rows at once of what the slow parser reads.
 ROWS = 50_000
 #: Encodings by the bytes that a file begins with.

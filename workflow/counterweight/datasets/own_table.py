@@ -391,9 +391,11 @@ def _comma(cells):
     for cell in cells:
         if cell.words is None or cell.empty:
             continue
-        forms = fields.number_forms(cell.without(fields.BLANKS)[0].words)
+        words = cell.without(fields.BLANKS)[0].words
+        some = words[:1000]
+        forms = fields.number_forms(some)
         signs = {form["decimal"] for form in forms}
-        if len(signs) == 1 and not _whole(cell.words):
+        if len(signs) == 1 and not _whole(some) and fields.number_forms(words) == forms:
             votes |= signs
     return votes == {","} if len(votes) == 1 else None
 

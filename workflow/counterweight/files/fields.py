@@ -58,6 +58,12 @@ def number_forms(words, given=None):
     known = {name: value for name, value in (given or {}).items() if name != "sign"}
     pairs = [known] if known else [{"decimal": d, "thousands": t} for d, t in NUMBERS]
     forms = [{"decimal": ".", "thousands": ""} | pair | {"sign": sign} for pair in pairs]
+    if PLAIN_FORM in forms:
+        _, right, whole = numbers(words, PLAIN_FORM)
+        if right.all():
+            # What is a number as it stands can only be meant with points between thousands.
+            german = {"decimal": GERMAN[0], "thousands": GERMAN[1], "sign": ""}
+            forms = [PLAIN_FORM] + [german] * (german in forms and not whole)
     # Most forms fail on a few words already.
     for some in (words[:100], words):
         forms = [form for form in forms if bool(numbers(some, form)[1].all())]

@@ -58,12 +58,15 @@ def read_query(sql, url, path):
 
     where = f"The query of {shown(url)}"
     engine = _engine(url)
-    with _told(url, "cannot be reached", "check the address, the network and who may enter"):
+    password = engine.url.password
+    with _told(
+        url, password, "cannot be reached", "check the address, the network and who may enter"
+    ):
         connection = engine.connect()
     with contextlib.ExitStack() as closing:
         closing.callback(engine.dispose)
         closing.enter_context(connection)
-        with _told(url, "refuses the query", "correct the SQL"):
+        with _told(url, password, "refuses the query", "correct the SQL"):
             if engine.dialect.name == "postgresql":
                 connection = connection.execution_options(postgresql_readonly=True)
             if engine.dialect.name == "sqlite":
@@ -74,7 +77,9 @@ def read_query(sql, url, path):
         names = list(map(str, result.keys()))
         check_header(where, names, nameless=False)
         tables = []
-        with _told(url, "breaks off while its rows are read", "try again, or correct the SQL"):
+        with _told(
+            url, password, "breaks off while its rows are read", "try again, or correct the SQL"
+        ):
             while rows := result.fetchmany(ROWS):
                 columns = zip(names, zip(*rows, strict=True), strict=True)
                 arrays = [_column(where, name, values) for name, values in columns]
@@ -174,7 +179,7 @@ def _engine(url):
 
 
 @contextlib.contextmanager
-def _told(url, problem, todo):
+def _told(url, password, problem, todo):
     """Turn errors of a database into one sentence that nothing secret stands in."""
     try:
         yield
@@ -183,7 +188,8 @@ def _told(url, problem, todo):
     except Exception as error:
         reason = first_line(getattr(error, "orig", None) or error)
         values = [os.environ.get(name, "") for name in _NAME.findall(url)]
-        values += [os.environ[name] for name in ("PGPASSWORD",) if os.environ.get(name)]
+        values += [word for word in (os.environ.get("PGPASSWORD"), password) if word]
+        values += [quote(value, safe="") for value in values]
         # What is as short as a letter cannot be taken out of a sentence.
         short = any(len(value) < 3 for value in values)
         for value in sorted(values, key=len, reverse=True):

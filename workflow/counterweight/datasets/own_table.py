@@ -6,14 +6,8 @@ from dataclasses import dataclass, field
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files import fields
-from counterweight.files.columns import (
-    EXPECTED,
-    Column,
-    alike,
-    arrow_values,
-    given_values,
-    interpreted,
-)
+from counterweight.files.arrow_types import arrow_values
+from counterweight.files.columns import EXPECTED, Column, alike, given_values, interpreted
 from counterweight.files.people import (
     MISSING,
     check_header,

@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files import fields
+from counterweight.files.arrow_types import as_days, as_floats, as_integers, as_text
 from counterweight.files.people import MISSING, place_of
 
 #: Integers from here on have more than 15 digits: names of things rather than numbers.
@@ -64,7 +65,7 @@ class Column:
         import pyarrow as pa
 
         values = pa.chunked_array(
-            [pa.array(_text(self.values), from_pandas=True, type=pa.string())]
+            [pa.array(as_text(self.values), from_pandas=True, type=pa.string())]
         )
         return Column(self.where, self.name, values, self.reading, self.first)
 
@@ -75,13 +76,13 @@ class Column:
         codes = pa.array(self.codes, mask=self.codes < 0)
         return pa.chunked_array([self.words.take(codes)]).to_pandas()
 
-    def without(self, blanks):
-        """The column whose words in `blanks` are missing."""
+    def without(self, blanks, all_=False):
+        """The column whose words in `blanks` are missing, unless it has no others."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         blank = pc.is_in(pc.utf8_lower(self.words), pa.array(list(blanks)))
-        if not pc.any(blank).as_py() or pc.all(blank).as_py():
+        if not pc.any(blank).as_py() or (pc.all(blank).as_py() and not all_):
             return self, ""
         told = sorted(self.words.filter(blank).to_pylist())
         blank = blank.to_numpy(zero_copy_only=False)
@@ -113,31 +114,6 @@ class Column:
         )
 
 
-def arrow_values(where, name, values):
-    """A column as an Arrow array of text, or of what it was typed as."""
-    import pyarrow as pa
-
-    try:
-        if not isinstance(values, pa.ChunkedArray | pa.Array):
-            values = pa.array(values, from_pandas=True)
-        values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        kind, is_ = values.type, pa.types
-        texts = (is_.is_null, is_.is_large_string, is_.is_string_view, is_.is_binary)
-        if any(is_text(kind) for is_text in (*texts, is_.is_large_binary)):
-            values = values.cast(pa.string())
-        elif is_.is_nested(kind):
-            raise pa.ArrowTypeError(str(kind))
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        told = getattr(values, "type", None) or getattr(values, "dtype", "mixed")
-        raise CounterweightError(
-            f"{where}: the column {name!r} is neither numbers nor text ({told}): write it as "
-            "numbers or text, or put it under columns.ignore."
-        ) from error
-    return values
-
-
 def given_values(cell, asked):
     """A column that came with a type: its kind, its values, what was made of it."""
     import pyarrow as pa
@@ -145,18 +121,18 @@ def given_values(cell, asked):
 
     values, kind, is_ = cell.values, cell.values.type, pa.types
     if asked == "text":
-        return "text", _text(values), "kept as text", {}
+        return "text", as_text(values), "kept as text", {}
     if is_.is_boolean(kind):
-        return "boolean", _integers(values.cast(pa.int64())), "true/false as 1/0", {}
+        return "boolean", as_integers(values.cast(pa.int64())), "true/false as 1/0", {}
     if is_.is_integer(kind) or (is_.is_decimal(kind) and kind.scale <= 0):
         least, most = (abs(int(value)) for value in pc.min_max(values).as_py().values())
         if max(least, most) >= LONG:
-            return "text", _text(values), _LONG_NOTE, {}
-        return "number", _integers(values.cast(pa.int64())), "", {}
-    days, note = _temporal(values)
+            return "text", as_text(values), _LONG_NOTE, {}
+        return "number", as_integers(values.cast(pa.int64())), "", {}
+    days, note = as_days(values)
     if days is not None:
         return ("number" if is_.is_time(kind) or is_.is_duration(kind) else "date"), days, note, {}
-    return "number", _finite(cell, _floats(values)), "", {}
+    return "number", _finite(cell, as_floats(values)), "", {}
 
 
 def interpreted(cell, asked=None, format_=None, given=None, comma=None):
@@ -230,11 +206,11 @@ def alike(cell, kind, form):
     import pyarrow as pa
 
     if kind == "text":
-        return cell.texts() if cell.words is not None else _text(cell.values)
+        return cell.texts() if cell.words is not None else as_text(cell.values)
     if cell.empty:
         missing = np.full(len(cell.values), np.nan)
         return (
-            _integers(pa.array(missing, pa.int64(), from_pandas=True))
+            as_integers(pa.array(missing, pa.int64(), from_pandas=True))
             if kind == "boolean"
             else missing
         )
@@ -246,7 +222,7 @@ def alike(cell, kind, form):
         if not right.all():
             cell.refuse(right, EXPECTED[kind], todo)
         return cell.integers(ones)
-    cell, _ = cell.without(fields.BLANKS)
+    cell, _ = cell.without(fields.BLANKS, all_=True)
     if kind == "date":
         values, right = fields.dates(cell.words, form or {"order": "ymd"})
         if not right.all():
@@ -362,19 +338,19 @@ def _typed_alike(cell, kind, form):
     values, is_ = cell.values, pa.types
     number = is_.is_integer(values.type) or is_.is_floating(values.type)
     number = number or is_.is_decimal(values.type) or is_.is_boolean(values.type)
-    days, _ = _temporal(values)
+    days, _ = as_days(values)
     clock = is_.is_time(values.type) or is_.is_duration(values.type)
     if days is not None and (kind == "number" if clock else kind == "date"):
         return days
     if kind == "date" and number and "format" in form:
         return alike(cell.as_texts(), kind, form)
     if kind == "number" and number:
-        return _finite(cell, _floats(values))
+        return _finite(cell, as_floats(values))
     if kind == "boolean" and number:
-        found = _floats(values)
+        found = as_floats(values)
         right = np.isin(found, [0, 1]) | np.isnan(found)
         if right.all():
-            return _integers(values.cast(pa.float64()).cast(pa.int64()))
+            return as_integers(values.cast(pa.float64()).cast(pa.int64()))
         row = int(np.flatnonzero(~right)[0])
         raise CounterweightError(
             f"{cell.where}, {cell.place(row)}: the column {cell.name!r} holds {found[row]:g} where "
@@ -396,54 +372,6 @@ def _shown(form):
         )
         return f" (dates are written as {told} here)"
     return ""
-
-
-def _temporal(values):
-    """Dates and times as days, times of day as hours, and what to say; None for other types."""
-    import pyarrow as pa
-
-    is_, kind = pa.types, values.type
-    if is_.is_date(kind):
-        days = _floats(values.cast(pa.date32()).cast(pa.int32()))
-        return days, "dates as days since 1970-01-01"
-    if is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind):
-        parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
-        found = _floats(values.cast(pa.int32() if is_.is_time32(kind) else pa.int64()))
-        if is_.is_time(kind):
-            return found / parts / 3600, "times of day as hours"
-        if is_.is_duration(kind):
-            return found / parts / 86400, "durations as days"
-        zone = " (UTC)" if kind.tz else ""
-        return found / parts / 86400, f"dates and times as days since 1970-01-01{zone}"
-    return None, ""
-
-
-def _floats(values):
-    import pyarrow as pa
-
-    return values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-
-
-def _integers(values):
-    """Arrow integers as Int64."""
-    import pandas as pd
-
-    missing = values.is_null().to_numpy(zero_copy_only=False)
-    return pd.arrays.IntegerArray(
-        values.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64), missing.astype(bool)
-    )
-
-
-def _text(values):
-    """Values of any type as text; whole numbers without a point."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
-        with np.errstate(invalid="ignore"):
-            values = values.cast(pa.decimal128(38, 0), safe=False)
-    text = values.cast(pa.string())
-    return (text if isinstance(text, pa.ChunkedArray) else pa.chunked_array([text])).to_pandas()
 
 
 def _finite(cell, values):

@@ -252,7 +252,8 @@ def _parquet(path):
 
 
 def _no_parquet(path):
-    with opened(path) as file:
+    page = False
+    with contextlib.suppress(OSError, EOFError), opened(path) as file:
         page = file.read(100).lower().lstrip().startswith((b"<!doctype html", b"<html"))
     return CounterweightError(
         f"{path} is not a readable Parquet file{', but a web page' if page else ''}: "
@@ -268,12 +269,12 @@ def _batches(path, nameless, reading, rows):
         file = _parquet(path)
         check_header(path, file.schema_arrow.names, nameless)
         try:
-            groups = range(file.num_row_groups)
             # One row group at a time: asked for all, pyarrow holds every one until the end.
-            for group in groups:
+            for group in range(file.num_row_groups):
                 yield from file.iter_batches(rows or ROWS, row_groups=[group], use_threads=False)
-            if not groups:
-                yield pa.RecordBatch.from_pylist([], file.schema_arrow)
+            if not file.metadata.num_rows:
+                empty = [pa.array([], column.type) for column in file.schema_arrow]
+                yield pa.RecordBatch.from_arrays(empty, schema=file.schema_arrow)
         except (pa.ArrowException, OSError) as error:
             raise _no_parquet(path) from error
         return

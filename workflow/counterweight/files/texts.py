@@ -355,7 +355,10 @@ def _scanned(path, encoding, separator):
         if header is None:
             header = next(io.StringIO(text, newline=""), "")
             if not header.strip():
-                raise CounterweightError(f"{path}, line 1 is blank where the header is expected.")
+                raise CounterweightError(
+                    f"{path}, line 1 is blank where the header is expected: remove the line, or "
+                    "write the names of the columns there."
+                )
             bare = re.sub(r'"[^"]*"', "", header)
             separator = separator or max(SEPARATORS, key=bare.count)
             tail = "\n"

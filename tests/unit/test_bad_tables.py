@@ -1,0 +1,342 @@
+"""Bad and odd tables: one sentence with the file, the place and what to do, or read and said."""
+
+import gzip
+import io
+import logging
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.datasets.own_table import new_rows, read_typed
+from counterweight.errors import CounterweightError
+
+
+def parquet(**columns):
+    content = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(content)
+    return content.getvalue()
+
+
+def base():
+    with sqlite3.connect(":memory:") as made:
+        made.execute("create table t (x)")
+        return made.serialize()
+
+
+def many(*last, head="a,b"):
+    """Thirty good rows and those that are not."""
+    return "\n".join([head, *(f"{i + 1}.5,{i}" for i in range(30)), *last, ""])
+
+
+GZ = gzip.compress(b"a,b\n" + np.random.default_rng(0).bytes(9999).hex().encode() + b",1\n")
+WHOLE = parquet(a=[1, 2], b=["x", "y"])
+PAGE = "<!DOCTYPE html>\n<html><body>Log in, please</body></html>\n"
+
+#: By what is wrong: name of the file, content, words of the sentence, what is said of columns.
+REFUSED = {
+    "empty": ("t.csv", "", "t.csv is empty: put a table there", {}),
+    "empty packed": ("t.csv.gz", gzip.compress(b""), "is empty", {}),
+    "blank first line": ("t.csv", "\na,b\n1,2\n", "line 1 is blank where the header", {}),
+    "header only": ("t.csv", "a,b\n", "has a header but no row", {}),
+    "header only in quotes": ("t.csv", '"a", "b"', "has a header but no row", {}),
+    "too many fields": ("t.csv", "a,b\n1,2\n1,2,3\n", "line 3 has 3 fields where the header h", {}),
+    "too few fields": (
+        "t.csv",
+        "a,b\n1,2\n\n1\n",
+        "line 4 has 1 fields where the header has 2",
+        {},
+    ),
+    "ragged with blanks": ("t.csv", 'a,b\n1, "2"\n1\n', "line 3 has 1 fields", {}),
+    "ragged far down": ("t.csv", many("1,2,3"), "line 32 has 3 fields", {}),
+    "ragged behind a break": ("t.csv", 'a,b\n1,"x\ny"\n2,3,4\n', "line 4 has 3 fields", {}),
+    "ragged semicolons": ("t.csv", "a;b\n1;2;3\n", "(semicolons between them)", {}),
+    "decimal commas unquoted": ("t.csv", "a,b\n1,5,2\n", "line 2 has 3 fields", {}),
+    "open quote": ("t.csv", 'a,b\n1,2\n3,"x\n2,y\n', "row that begins in line 3): close it", {}),
+    "open quote with blanks": ("t.csv", 'a,b\n1, 2\n3,"x\n2,y\n', "begins in line 3)", {}),
+    "open quote in the header": ("t.csv", 'a,"b\n1,2\n', "begins in line 1)", {}),
+    "a column twice": ("t.csv", "a,b,a\n1,2,3\n", "has the column a more than once: rename", {}),
+    "a column twice but for blanks": ("t.csv", "a, a\n1,2\n", "column a more than once", {}),
+    "a column twice between tabs": ("t.csv", "a\ta\n1\t2\n", "more than once", {}),
+    "no name": ("t.csv", "a,,b\n1,2,3\n", "no name for the column number 2: give each", {}),
+    "last separator": ("t.csv", "a,b,\n1,2,\n", "no name for the column number 3", {}),
+    "row": ("t.csv", "row,b\n1,2\n", "has a column row, the name of the row number", {}),
+    "byte 0": ("t.csv", "a,b\n1,\0\n", "line 2 holds a byte 0", {}),
+    "a database": ("t.csv", base(), "holds a byte 0, so this is not text", {}),
+    "a spreadsheet": ("t.csv", b"PK\x03\x04" + bytes(50), "is a spreadsheet or an archive", {}),
+    "an old spreadsheet": ("t.csv", b"\xd0\xcf\x11\xe0" + bytes(9), "is a spreadsheet", {}),
+    "a web page": ("t.csv", PAGE, "is a web page, not a table: fetch the file", {}),
+    "a web page as Parquet": ("t.parquet", PAGE, "not a readable Parquet file, but a web", {}),
+    "broken Parquet": ("t.parquet", WHOLE[: len(WHOLE) // 2], "not a readable Parquet file", {}),
+    "text as Parquet": ("t.parquet", "a,b\n1,2\n", "not a readable Parquet file: write it", {}),
+    "empty Parquet": ("t.parquet", "", "not a readable Parquet file", {}),
+    "Parquet without rows": ("t.parquet", parquet(a=np.empty(0)), "has a header but no row", {}),
+    "cut archive": ("t.csv.gz", GZ[: len(GZ) // 2], "is no whole gzip file (", {}),
+    "damaged archive": ("t.csv.gz", GZ[:3000] + b"xxxx" + GZ[3004:], "no whole gzip file", {}),
+    "half a letter of UTF-16": ("t.csv", "a,b\n1,2\n".encode("utf-16")[:-1], "is not UTF-16", {}),
+    "infinite": ("t.csv", "a,b\n1,2\n3,-inf\n", "line 3: the column 'b' is infinite in 1", {}),
+    "too large": ("t.csv", "a,b\n1,2\n3,1e999\n", "line 3: the column 'b' is infinite", {}),
+    "infinite Parquet": ("t.parquet", parquet(a=[1, np.inf]), "row 1 (counted from 0)", {}),
+    "lists": ("t.parquet", parquet(a=[[1], [2]]), "the column 'a' is neither numbers nor text", {}),
+    "complex mix": ("t.parquet", parquet(a=[{"x": 1}, None]), "neither numbers nor text", {}),
+    "empty everywhere": ("t.csv", "a,b\n,\nNA,\n", "is empty in every column", {}),
+    "either day": ("t.csv", "a,b\n1,01/02/2020\n2,03/04/2020\n", "day and month could be eith", {}),
+    "no such column": (
+        "t.csv",
+        "Age,b\n1,2\n",
+        "columns.ignore names (is it 'Age'?)",
+        {"ignore": ["age"]},
+    ),
+    "in two lists": (
+        "t.csv",
+        "a,b\n1,2\n",
+        "in columns.text and in columns.numbers: keep one",
+        {"text": ["a"], "numbers": ["a"]},
+    ),
+    "all ignored": ("t.csv", "a\n1\n", "no column that is not ignored", {"ignore": ["a"]}),
+    "no number": (
+        "t.csv",
+        "a,b\n1,2\n1,x\n",
+        "line 3: the column 'b' holds 'x' where a number",
+        {"numbers": ["b"]},
+    ),
+    "no date": (
+        "t.csv",
+        "a,b\n1,2020-02-30\n1,2020-02-01\n",
+        "line 2: the column 'b' holds '2020-02-30'",
+        {"dates": ["b"]},
+    ),
+    "no date of the format": (
+        "t.csv",
+        "a,b\n1,13/13/20\n",
+        "a date written as %d/%m/%y is expected",
+        {"dates": [{"b": "%d/%m/%y"}]},
+    ),
+}
+
+
+def put(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def sentence(caught, path):
+    told = str(caught.value)
+    assert path.name in told and "\n" not in told and told.endswith(".") and ": " in told
+    assert not told.startswith("  ") and "Traceback" not in told
+    return told
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_bad_table_is_refused_in_a_sentence(case, tmp_path):
+    name, content, words, columns = REFUSED[case]
+    path = put(tmp_path, name, content)
+    with pytest.raises(CounterweightError) as caught:
+        read_typed(path, columns=columns)
+    assert words in sentence(caught, path)
+
+
+#: By what is odd: content, expected types, values of the second column, what is said of it.
+READ = {
+    "western": (b"a,b\n1,\xe9\n2,x\n", "text", ["é", "x"], "is read as cp1252"),
+    "utf-16": ("a,b\n1,é\n".encode("utf-16"), "text", ["é"], ""),
+    "mark": (b"\xef\xbb\xbfa,b\n1,2\n", "number", [2], ""),
+    "old line ends": ("a,b\r1,2\r3,4", "number", [2, 4], ""),
+    "no last line end": ("a,b\n1,2\n3,4", "number", [2, 4], ""),
+    "blank lines": ("a,b\n\n1,2\n  \n3,4\n\n", "number", [2, 4], "3 blank lines are passed"),
+    "tabs": ("a\tb\n1\tx y\n", "text", ["x y"], ""),
+    "bars": ("a|b\n1|x,y\n", "text", ["x,y"], ""),
+    "commas in a name": ('"a, of many, many";b\n1;2\n', "number", [2], ""),
+    "a separator in quotes": ('a,b\n1,"x,y"\n2,"z"\n', "text", ["x,y", "z"], ""),
+    "blanks around": ("a, b\n1, x \n2,x\n", "text", ["x", "x"], ""),
+    "constant": ("a,b\n1,5\n2,5\n", "number", [5, 5], ""),
+    "left out": ("a,c,b\n1,,2\n2,NA,3\n", "number", [2, 3], "c: empty in every row: left out"),
+    "decimal commas": (
+        "a;b\n1;1.234,5\n2;-7\n",
+        "number",
+        [1234.5, -7],
+        "numbers written as 1.234,5",
+    ),
+    "thousands": (
+        'a,b\n1,"1,234.5"\n2,"2,000,000"\n',
+        "number",
+        [1234.5, 2e6],
+        "written as 1,234.5",
+    ),
+    "either comma": (
+        'a,b\n1,"1,234"\n2,"999"\n',
+        "number",
+        [1234, 999],
+        "could be either: say reading",
+    ),
+    "points as the others": (
+        "a;b\n1,5;1.234\n2,5;7\n",
+        "number",
+        [1234, 7],
+        "numbers written as 1.234,5",
+    ),
+    "points between thousands": (
+        "a;b\n1;1.234.567\n2;7\n",
+        "number",
+        [1234567, 7],
+        "written as 1.234,5",
+    ),
+    "points alone": ("a;b\n1;1.234\n2;7.125\n", "number", [1.234, 7.125], ""),
+    "blanks between thousands": (
+        "a;b\n1;1 234,5\n2;\u00a07\n",
+        "number",
+        [1234.5, 7],
+        "as 1 234,5",
+    ),
+    "apostrophes": ("a;b\n1;1'234.5\n2;7\n", "number", [1234.5, 7], "written as 1'234.5"),
+    "money": ("a,b\n1,$5\n2,$-7.5\n", "number", [5, -7.5], "numbers without their $"),
+    "per cent": ("a,b\n1,5 %\n2,7.5%\n", "number", [5, 7.5], "numbers without their %"),
+    "several monies": ("a,b\n1,$5\n2,€7\n", "text", ["$5", "€7"], ""),
+    "marks for missing": ("a,b\n1,?\n2,7\n", "number", [np.nan, 7], "'?' as missing"),
+    "a word among numbers": (
+        many("x,y", head="b,a"),
+        "text",
+        None,
+        "no numbers (first: 'x' in line 32)",
+    ),
+    "a bad date": (
+        "a,b\n" + "".join(f"1,2020-01-{day + 1:02}\n" for day in range(31)) + "1,2020-02-30\n",
+        "text",
+        None,
+        "1 fields are no dates (first: '2020-02-30' in line 33)",
+    ),
+    "true": ("a,b\n1,TRUE\n2,false\n3,\n", "boolean", [1, 0, np.nan], "true/false as 1/0"),
+    "yes": ("a,b\n1,yes\n2,No\n", "boolean", [1, 0], "yes/no as 1/0"),
+    "one letter": ("a,b\n1,y\n2,n\n", "boolean", [1, 0], "y/n as 1/0"),
+    "f alone": ("a,b\n1,f\n2,f\n", "text", ["f", "f"], ""),
+    "leading zeros": ("a,b\n1,007\n2,08\n", "text", ["007", "08"], "leading zeros, kept as text"),
+    "zeros": ("a,b\n1,0\n2,0.07\n", "number", [0, 0.07], ""),
+    "long": ("a,b\n1,12345678901234567\n2,1\n", "text", ["12345678901234567", "1"], "15 digits"),
+    "very long": ("a,b\n1,12345678901234567890123\n2,1\n", "text", None, "15 digits"),
+    "hexadecimal": ("a,b\n1,0x10\n2,0x11\n", "text", ["0x10", "0x11"], ""),
+    "days": ("a,b\n1,2020-01-02\n2,\n", "date", [18263, np.nan], "dates as days since 1970"),
+    "times": ("a,b\n1,2020-01-02 12:00\n", "date", [18263.5], "dates and times as days"),
+    "zones": ("a,b\n1,2020-01-02T12:00:00+06:00\n", "date", [18263.25], "dates and times as days"),
+    "day first": ("a,b\n1,02/01/2020\n2,13/1/2020\n", "date", [18263, 18274], "day first"),
+    "month first": (
+        "a,b\n1,01/02/2020\n2,1/13/2020 3:00 pm\n",
+        "date",
+        [18263, 18274.625],
+        "month first",
+    ),
+    "points in dates": ("a,b\n1,02.01.2020\n", "date", [18263], "day first"),
+    "names of months": ("a,b\n1,02JAN2020\n2,13Jan2020\n", "date", [18263, 18274], "dates as days"),
+    "clock": ("a,b\n1,12:30\n2,00:15\n", "number", [12.5, 0.25], "times of day as hours"),
+    "Parquet by another name": (parquet(a=[1, 2], b=["x", "y"]), "text", ["x", "y"], ""),
+    "packed Parquet": (
+        gzip.compress(parquet(a=[1, 2], b=[True, None])),
+        "boolean",
+        [1, np.nan],
+        "as 1/0",
+    ),
+    "far from now": ("a,b\n1,9999-12-31\n2,0001-01-01\n", "date", [2932896, -719162], "as days"),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_an_odd_table_is_read_and_what_was_made_of_it_is_said(case, tmp_path, caplog):
+    content, kind, values, said = READ[case]
+    path = put(tmp_path, "t.csv", content)
+    with caplog.at_level(logging.WARNING, logger="counterweight"):
+        made = read_typed(path)
+    told = caplog.text + "".join(f"{name}: {text}\n" for name, text in made.made.items())
+    assert made.types["b"] == kind and list(made.types) == list(made.frame)[1:]
+    if values is not None:
+        got = made.frame["b"]
+        assert (
+            got.tolist() == values
+            if kind == "text"
+            else np.allclose(
+                got.to_numpy(float, na_value=np.nan), values, equal_nan=True, rtol=1e-15
+            )
+        )
+    assert said in told and (said or not made.made)
+    # As new rows they are the same.
+    again = pd.concat(new_rows(path, made.types, list(made.types), forms=made.forms, rows=1))
+    pd.testing.assert_frame_equal(
+        again.reset_index(drop=True), made.frame, check_dtype=False, check_exact=True
+    )
+
+
+FIT = (
+    "age,ok,day,town,pay;x\n".replace(";x", "")
+    + '30,yes,2020-01-02,A,"1,234.5"\n40,no,2021-01-01,B,7\n'
+)
+
+NEW = {
+    "a column less": ("age,ok,day,town\n1,no,,B\n", "has no column pay; it has age, ok, day, town"),
+    "other letters": ("Age,ok,day,town,pay\n1,no,,B,3\n", "no column age (is it 'Age'?)"),
+    "text for a number": (
+        "age,ok,day,town,pay\n1,no,,B,3\nold,no,,B,3\n",
+        "line 3: the column 'age' holds 'old' where a number is expected",
+    ),
+    "commas in a number": ('age,ok,day,town,pay\n"1,5",no,,B,3\n', "line 2: the column 'age'"),
+    "number of another form": (
+        'age,ok,day,town,pay\n1,no,,B,"3,5"\n',
+        "(numbers are written as 1,234.5 here)",
+    ),
+    "unseen word": (
+        "age,ok,day,town,pay\n1,maybe,,B,3\n2,perhaps,,B,3\n",
+        "'ok' holds 'maybe' where true or false (yes or no, 1 or 0) is expected (2 rows have",
+    ),
+    "no date": ("age,ok,day,town,pay\n1,no,soon,B,3\n", "where a date is expected: correct it"),
+    "another order": ("age,ok,day,town,pay\n1,no,1/2/2020,B,3\n", "year-month-day here)"),
+    "infinite": ("age,ok,day,town,pay\ninf,no,,B,3\n", "line 2: the column 'age' is infinite"),
+    "no row": ("age,ok,day,town,pay\n", "there is nobody to answer for"),
+    "ragged": ("age,ok,day,town,pay\n1,no,,B,3\n1\n", "line 3 has 1 fields"),
+    "Parquet text for a number": (
+        parquet(age=["x"], ok=[1], day=["2020-01-01"], town=["A"], pay=[1]),
+        "row 0 (counted from 0): the column 'age' holds 'x'",
+    ),
+    "Parquet date for a number": (
+        parquet(
+            age=pd.to_datetime(["2020-01-01"]), ok=[1], day=["2020-01-01"], town=["A"], pay=[1]
+        ),
+        "'age' is of the type timestamp",
+    ),
+    "Parquet number for a word": (
+        parquet(age=[1], ok=[2], day=["2020-01-01"], town=["A"], pay=[1]),
+        "'ok' holds 2 where true",
+    ),
+    "Parquet number for a date": (
+        parquet(age=[1], ok=[1], day=[1.5], town=["A"], pay=[1]),
+        "is of the type double where a date",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NEW)
+def test_bad_new_rows_are_refused_in_a_sentence(case, tmp_path):
+    made = read_typed(put(tmp_path, "fit.csv", FIT))
+    assert list(made.types.values()) == ["number", "boolean", "date", "text", "number"]
+    content, words = NEW[case]
+    path = put(tmp_path, "new", content)
+    with pytest.raises(CounterweightError) as caught:
+        list(new_rows(path, made.types, list(made.types), forms=made.forms))
+    assert words in sentence(caught, path)
+
+
+def test_a_wrong_row_is_named_in_whatever_batch_it_stands(tmp_path):
+    path = put(tmp_path, "new.csv", many("1,2", "x,3"))
+    with pytest.raises(CounterweightError, match="line 33: the column 'a' holds 'x'"):
+        list(new_rows(path, {"a": "number", "b": "number"}, ["a"], rows=4))
+
+
+def test_other_columns_and_unseen_levels_of_new_rows_are_no_mistake(tmp_path):
+    made = read_typed(put(tmp_path, "fit.csv", FIT))
+    path = put(tmp_path, "new.csv", "row,more,pay,town,ok,day\n7,inf,,Z,true,\n")
+    (frame,) = new_rows(path, made.types, ["ok", "town", "pay", "day"], forms=made.forms)
+    assert list(frame) == ["row", "ok", "town", "pay", "day"] and frame["row"].tolist() == [0]
+    assert frame["town"].tolist() == ["Z"] and frame["ok"].tolist() == [1]
+
+
+def test_an_ignored_column_is_not_looked_at(tmp_path):
+    path = put(tmp_path, "t.csv", "a,b,c,row\n1,inf,,1\n2,x,,2\n")
+    made = read_typed(path, columns={"ignore": ["b", "c", "row"]})
+    assert list(made.frame) == ["row", "a"] and made.types == {"a": "number"}

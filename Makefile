@@ -52,6 +52,7 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_choice.py
 	$(BIN)/python tests/benchmarks/bench_filter.py
 	$(BIN)/python tests/benchmarks/bench_constraints.py
+	$(BIN)/python tests/benchmarks/bench_adjust.py
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache build workflow/*.egg-info

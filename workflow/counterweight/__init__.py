@@ -28,6 +28,7 @@ PUBLIC = {
     "unlabeled_weights": "weighting.lemmas",
     "cap_weights": "weighting.diagnostics",
     "effective_sample_size": "weighting.diagnostics",
+    "Sample": "weighting.sample",
     # Classifiers.
     "LogisticModel": "models.logistic",
     "GenerativeClassifier": "models.mixtures.generative",

@@ -1,0 +1,397 @@
+"""A sample as a data frame, and its adjustment to a target: another table, or known margins."""
+
+import numpy as np
+import pandas as pd
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.checks import checked_weights
+from counterweight.weighting.adjusted import METHODS, Adjusted, lacking
+from counterweight.weighting.coded import Coded, Column, as_column, binned, code_tables
+from counterweight.weighting.targets import (
+    post_stratify,
+    rake,
+    require_means,
+    shares_of,
+    trim_weights,
+)
+from counterweight.weighting.tilting import (
+    fit_balance,
+    fit_odds,
+    gram,
+    solved,
+    standard,
+    times,
+    weighted_sums,
+)
+
+
+class Sample:
+    """Rows that were not drawn at random from those that they are to stand for.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Numbers, booleans, dates, text or categories, one row at least.
+    id : str, optional
+        Column that names the rows, each once.
+    weight : str, optional
+        Column of design weights: how many members of its population a row stands for.
+    columns : sequence of str, optional
+        Columns to balance; those that both sample and target have, where neither names any.
+    """
+
+    def __init__(self, frame, id=None, weight=None, columns=None):
+        if not isinstance(frame, pd.DataFrame) or not len(frame):
+            raise CounterweightError(
+                f"A sample is a data frame with one row at least, not {type(frame).__name__} of "
+                f"{len(frame) if hasattr(frame, '__len__') else 0} rows."
+            )
+        twice = frame.columns[frame.columns.duplicated()]
+        if len(twice):
+            raise CounterweightError(f"Column {twice[0]!r} stands twice in the table: rename one.")
+        for name in [id, weight, *(columns or ())]:
+            if name is not None and name not in frame:
+                raise CounterweightError(
+                    f"The table has no column {name!r}; it has {listed(list(frame.columns))}."
+                )
+        self.frame, self.id, self.columns = frame, id, columns
+        self.roles = {name for name in (id, weight) if name is not None}
+        if id is not None:
+            wrong = frame[id].isna() | frame[id].duplicated()
+            if wrong.any():
+                first = int(np.flatnonzero(wrong)[0])
+                raise CounterweightError(
+                    f"Id column {id!r} is missing or repeated in {int(wrong.sum())} rows (first: "
+                    f"row {first}): each row needs an id of its own."
+                )
+        self.weight = np.ones(len(frame))
+        if weight is not None:
+            values = as_column(frame[weight], weight)
+            if getattr(values, "dtype", None) != np.float64:
+                raise CounterweightError(f"Weight column {weight!r} is text: weights are numbers.")
+            self.weight = checked_weights(values, len(frame))
+
+    def adjust(
+        self,
+        target,
+        method=None,
+        *,
+        weights=None,
+        ridge=1e-3,
+        most_effect=None,
+        trim=None,
+        bins=10,
+        most_levels=50,
+    ):
+        """Weights by which the sample stands for a target.
+
+        Parameters
+        ----------
+        target : Sample, pandas.DataFrame or dict
+            A table, or margins by column: ``{"sex": {"f": .51, "m": .49}, "age": {"mean": 41.2}}``;
+            shares, or totals of one population. A tuple of columns has tuples of levels. A mean may
+            have its standard deviation beside it (``"sd"``).
+        method : {"cbps", "ipw", "rake", "poststratify"}, optional
+            See `targets`. For a table "cbps" unless named, for margins "rake", which then meets
+            means as well. Raking and post-stratification to a table cut its numbers into `bins`.
+        weights : array, shape (n,), optional
+            Weights from elsewhere, to be judged instead of made.
+        ridge : float
+            Of cbps and ipw; see `cbps_weights` and `odds_weights`.
+        most_effect : float, optional
+            Of cbps: the largest design effect to pay.
+        trim : float, optional
+            No weight is then more than so many times the mean.
+        bins : int
+        most_levels : int
+            Levels of a text column of a table that are told apart; its rarest share one.
+
+        Returns
+        -------
+        Adjusted
+
+        Raises
+        ------
+        CounterweightError
+            When the target cannot be met or the method does not fit it; names the column.
+        """
+        table = not isinstance(target, dict)
+        method = "given" if weights is not None else method or ("cbps" if table else "rake")
+        if method not in METHODS:
+            raise CounterweightError(
+                f"method is {method!r}; it must be one of cbps, ipw, rake, poststratify."
+            )
+        if most_effect is not None and method != "cbps":
+            raise CounterweightError(f"most_effect is an option of cbps, not of {method}.")
+        if table:
+            target = target if isinstance(target, Sample) else Sample(target)
+            names = self._shared(target)
+            columns, notes = code_tables(
+                self.frame, target.frame, names, target.weight, most_levels
+            )
+            if not columns:
+                raise CounterweightError(
+                    f"None of the columns {listed(names)} can be balanced: " + " ".join(notes)
+                )
+            other, total = target.weight, target.weight.sum()
+            notes = notes + lacking(columns, self.weight, other)
+        else:
+            columns, total = _of_margins(self.frame, target)
+            other, notes = None, []
+            total = self.weight.sum() if total is None else total
+        made = _METHODS_OF[method](
+            columns,
+            self.weight,
+            other,
+            {"ridge": ridge, "most_effect": most_effect, "bins": bins},
+            weights,
+        )
+        weights, influence, converged = made
+        weights = weights * (total / weights.sum())
+        if trim is not None:
+            cut = trim_weights(weights, mean_ratio=trim)
+            if (cut != weights).any():
+                capped = int((cut >= cut.max() * (1 - 1e-12)).sum())
+                notes.append(f"{capped:,} weights were cut to {trim:g} times the mean.")
+                weights, influence = cut, None
+        index = self.frame.index if self.id is None else pd.Index(self.frame[self.id])
+        return Adjusted(
+            self.frame,
+            index,
+            self.weight,
+            weights,
+            columns,
+            influence,
+            method,
+            target_rows=len(other) if table else None,
+            converged=converged,
+            notes=notes,
+        )
+
+    def _shared(self, target):
+        """Columns to balance."""
+        asked = self.columns if self.columns is not None else target.columns
+        away = self.roles | target.roles
+        if asked is None:
+            asked = [name for name in self.frame if name in target.frame and name not in away]
+        for where, frame in (("sample", self.frame), ("target", target.frame)):
+            lost = [name for name in asked if name not in frame]
+            if lost:
+                raise CounterweightError(
+                    f"The {where} has no column {lost[0]!r}, which is to be balanced: leave it out "
+                    "of columns."
+                )
+        if not asked:
+            raise CounterweightError(
+                "Sample and target have no column in common besides ids and weights."
+            )
+        return list(asked)
+
+
+def _balanced(columns, weight, other, options, _):
+    """Covariate-balancing propensity; to means exactly where the ridge is 0."""
+    X = Coded(columns)
+    mean = np.concatenate([c.mean for c in columns])
+    known = np.concatenate([c.spread for c in columns])
+    fit = fit_balance(
+        X,
+        mean,
+        weight,
+        options["ridge"],
+        None if np.isnan(known).any() else known**2,
+        options["most_effect"],
+    )
+    names = [f"{c.name} = {label}" if label else c.name for c in columns for label in c.labels]
+    require_means(fit, options["ridge"], names)
+    target = Coded(columns, "other") if other is not None else None
+    return fit.weights, _residuals(X, target, other, fit.center, fit.scale), fit.converged
+
+
+def _odds(columns, weight, other, options, _):
+    if other is None:
+        raise CounterweightError(
+            "ipw compares rows with rows, and the target has margins only: use cbps or rake."
+        )
+    X, X_target = Coded(columns), Coded(columns, "other")
+    fit = fit_odds(X, X_target, weight, other, options["ridge"])
+
+    def influence(w, centered):
+        Z = standard(X, fit.center, fit.scale)
+        Z_target = standard(X_target, fit.center, fit.scale)
+        lean = np.r_[0.0, weighted_sums(Z, w * centered)]
+        z = solved(fit.curvature, lean)
+        parts = []
+        for table, mass in ((Z, weight), (Z_target, other)):
+            eta = fit.coef[0] + times(table, fit.coef[1:])
+            p = 1 / (1 + np.exp(np.clip(-eta, -700, 700)))
+            wrong = 1 - p if table is Z else -p
+            score = mass / mass.sum() / 2 * wrong
+            parts.append(-score * (z[0] + times(table, z[1:])))
+        return w * centered + parts[0], parts[1]
+
+    return fit.weights, influence, fit.converged
+
+
+def _raked(columns, weight, other, options, _):
+    if other is None and any(c.is_number for c in columns):
+        return _balanced(columns, weight, other, {"ridge": 0.0, "most_effect": None}, _)
+    cut = _as_margins(columns, weight, other, options["bins"])
+    margins = [column.mean for column in cut]
+    codes = [column.own for column in cut]
+    weights = rake(codes, margins, weight, names=[c.name for c in cut])
+    X, target = Coded(cut), Coded(cut, "other") if other is not None else None
+    mean = np.concatenate(margins)
+    return weights, _residuals(X, target, other, mean, np.ones(len(mean))), True
+
+
+def _stratified(columns, weight, other, options, _):
+    if other is None:
+        if len(columns) != 1 or columns[0].is_number:
+            raise CounterweightError(
+                f"Post-stratification takes the shares of one set of cells, not of "
+                f"{listed([c.name for c in columns])}: give their joint shares under a tuple of "
+                "columns, or rake."
+            )
+        cells, cells_target, shares = columns[0].own, None, columns[0].mean
+    else:
+        cut = _as_margins(columns, weight, other, options["bins"], strict=False)
+        joined = np.zeros(len(weight) + len(other), dtype=np.int64)
+        for column in cut:
+            both = np.r_[column.own, column.other]
+            joined = np.unique(joined * (both.max() + 1) + both, return_inverse=True)[1]
+        cells, cells_target = joined[: len(weight)], joined[len(weight) :]
+        shares = np.bincount(cells_target, other, joined.max() + 1) / other.sum()
+    name = " x ".join(dict.fromkeys(c.name for c in columns))
+    weights = post_stratify(cells, shares, weight, name=name)
+
+    def influence(w, centered):
+        inside = np.bincount(cells, w, len(shares))
+        level = np.bincount(cells, w * centered, len(shares))
+        level = np.divide(level, inside, out=np.zeros_like(level), where=inside > 0)
+        theirs = None if other is None else other / other.sum() * level[cells_target]
+        return w * (centered - level[cells]), theirs
+
+    return weights, influence, True
+
+
+def _given(columns, weight, other, options, weights):
+    return checked_weights(weights, len(weight)), None, True
+
+
+#: How each method makes its weights: columns, design weights, target's weights, options, given
+#: weights -> weights, their influence on a mean (or None), whether they reached what was asked.
+_METHODS_OF = {
+    "cbps": _balanced,
+    "ipw": _odds,
+    "rake": _raked,
+    "poststratify": _stratified,
+    "given": _given,
+}
+
+
+def _residuals(X, X_target, target_weight, center, scale):
+    """Influence of rows on a mean by weights that were calibrated to means."""
+
+    def influence(w, centered):
+        Z = standard(X, center, scale)
+        G, g = gram(Z, w)
+        b = solved(G - np.outer(g, g) + 1e-9 * np.eye(len(g)), weighted_sums(Z, w * centered))
+        own = w * (centered - times(Z, b))
+        if X_target is None:
+            return own, None
+        return own, target_weight / target_weight.sum() * times(
+            standard(X_target, center, scale), b
+        )
+
+    return influence
+
+
+def _as_margins(columns, weight, other, bins, strict=True):
+    """Columns as levels: numbers cut at the target's quantiles."""
+    if other is None:
+        return columns
+    cut = []
+    for column in columns:
+        if column.is_flag:
+            continue
+        labels, own, theirs = binned(column, bins)
+        share = np.bincount(theirs, other, len(labels)) / other.sum()
+        empty = np.flatnonzero((share > 0) & ~(np.bincount(own, weight, len(labels)) > 0))
+        if len(empty) and strict:
+            raise CounterweightError(
+                f"The target has {column.name} = {labels[empty[0]]} ({share[empty[0]]:.2%} of it) "
+                "and the sample has no row of that, so its margin cannot be met: pool it with "
+                "another level, leave the column out, or use cbps."
+            )
+        cut.append(Column(column.name, labels, own, theirs, share, np.sqrt(share * (1 - share))))
+    return cut
+
+
+def _of_margins(frame, margins):
+    """Columns of a sample whose means or shares in the target are known, and the target's total."""
+    if not margins:
+        raise CounterweightError("The target names no margin: give shares or a mean by column.")
+    columns, names, shares = [], [], []
+    for name, margin in margins.items():
+        parts = list(name) if isinstance(name, tuple) else [name]
+        lost = [part for part in parts if part not in frame]
+        if lost or not isinstance(margin, dict) or not margin:
+            raise CounterweightError(
+                f"Margin {name!r} is of column {lost[0]!r}, which the sample lacks."
+                if lost
+                else f"Margin {name!r} must give shares by level, or a mean; got {margin!r}."
+            )
+        if set(margin) <= {"mean", "sd"}:
+            columns.append(_mean_margin(frame[name], name, margin))
+            continue
+        title = " x ".join(map(str, parts))
+        joint = len(parts) > 1
+        keys = pd.MultiIndex.from_tuples(margin) if joint else pd.Index(list(margin))
+        values = pd.MultiIndex.from_frame(frame[parts]) if joint else pd.Index(frame[name])
+        codes = keys.get_indexer(values)
+        if (codes < 0).any():
+            row = int(np.flatnonzero(codes < 0)[0])
+            raise CounterweightError(
+                f"Margin {title} has no share for {values[row]!r}, which "
+                f"{int((codes < 0).sum())} rows of the sample have (first: row {row}): give its "
+                "share, 0 if there are none, or leave the rows out."
+            )
+        empty = [
+            k for k, share in enumerate(margin.values()) if share > 0 and not (codes == k).any()
+        ]
+        if empty:
+            raise CounterweightError(
+                f"Margin {title} asks for {list(margin)[empty[0]]!r}, and the sample has no row of "
+                "it: pool it with another level."
+            )
+        columns.append(Column(title, [str(key) for key in margin], codes, None))
+        names.append(title)
+        shares.append(list(margin.values()))
+    total = None
+    if shares:
+        made, total = shares_of(shares, names, np.nan)
+        total = None if np.isnan(total) else total
+        for column in columns:
+            if not column.is_number:
+                column.mean = made.pop(0)
+                column.spread = np.sqrt(column.mean * (1 - column.mean))
+    return columns, total
+
+
+def _mean_margin(values, name, margin):
+    numbers = as_column(values, name)
+    if getattr(numbers, "dtype", None) != np.float64 or "mean" not in margin:
+        raise CounterweightError(f"Margin {name!r} is a mean, and its column is not of numbers.")
+    if np.isnan(numbers).any():
+        raise CounterweightError(
+            f"Column {name!r} is missing in {int(np.isnan(numbers).sum())} rows of the sample, and "
+            "its mean is a margin: fill the column or leave the rows out."
+        )
+    low, high, mean = numbers.min(), numbers.max(), margin["mean"]
+    if not low < mean < high and not low == mean == high:
+        raise CounterweightError(
+            f"The mean of {name!r} is to be {mean:g}, and the sample's values lie between {low:g} "
+            f"and {high:g}: no weights reach it."
+        )
+    spread = margin.get("sd", numbers.std())
+    return Column(name, [""], numbers, None, np.array([float(mean)]), np.array([float(spread)]))

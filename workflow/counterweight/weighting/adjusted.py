@@ -174,7 +174,7 @@ def lacking(columns, weight, target_weight):
             share = target_weight[outside].sum() / target_weight.sum()
             if share > 0:
                 lines.append(
-                    f"{share:.2%} of the target lie beyond the sample's range of {column.name} "
+                    f"{100 * share:.2g}% of the target lie beyond the sample's range of {column.name} "
                     f"({low:g} to {high:g})."
                 )
             continue
@@ -183,7 +183,7 @@ def lacking(columns, weight, target_weight):
         if len(unseen):
             lines.append(
                 f"The target has {column.name} = {listed([column.labels[k] for k in unseen])} "
-                f"({column.mean[unseen].sum():.2%} of it), and the sample has no row of that."
+                f"({100 * column.mean[unseen].sum():.2g}% of it), and the sample has no row of that."
             )
     return lines
 

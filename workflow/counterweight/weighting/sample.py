@@ -319,7 +319,7 @@ def _as_margins(columns, weight, other, bins, strict=True):
         empty = np.flatnonzero((share > 0) & ~(np.bincount(own, weight, len(labels)) > 0))
         if len(empty) and strict:
             raise CounterweightError(
-                f"The target has {column.name} = {labels[empty[0]]} ({share[empty[0]]:.2%} of it) "
+                f"The target has {column.name} = {labels[empty[0]]} ({100 * share[empty[0]]:.2g}% of it) "
                 "and the sample has no row of that, so its margin cannot be met: pool it with "
                 "another level, leave the column out, or use cbps."
             )

@@ -15,6 +15,9 @@ from counterweight.weighting.diagnostics import effective_sample_size
 DENSE = 2**24
 #: Numbers in a block of rows.
 BLOCK = 2**19
+#: Where a step leaves no more than this share of the gradient, the next one keeps the second
+#: derivatives, which are most of the work.
+FALLEN = 0.1
 
 
 class Fitted(NamedTuple):
@@ -136,19 +139,22 @@ def fit_odds(X, X_target, weight, target_weight, ridge, tolerance=1e-9):
     # Signed log odds: positive where the row is told right.
     margins = [np.zeros(len(mass)) for mass in masses]
     value = _log_loss(margins, masses)
-    converged = False
-    for _ in range(100):
-        gradient, curvature = penalty * theta, np.diag(penalty)
-        for Z, mass, margin, sign in zip(tables, masses, margins, (1.0, -1.0), strict=True):
-            wrong = 1 / (1 + np.exp(np.minimum(margin, 700)))
-            G, g = gram(Z, mass * wrong * (1 - wrong))
-            curvature = curvature + np.block(
-                [[np.full((1, 1), (mass * wrong * (1 - wrong)).sum()), g[None]], [g[:, None], G]]
-            )
-            lean = mass * wrong
+    converged, curvature, steepest = False, None, 0.0
+    for _ in range(200):
+        wrong = [1 / (1 + np.exp(np.minimum(margin, 700))) for margin in margins]
+        gradient = penalty * theta
+        for Z, mass, miss, sign in zip(tables, masses, wrong, (1.0, -1.0), strict=True):
+            lean = mass * miss
             gradient = gradient - sign * np.r_[lean.sum(), weighted_sums(Z, lean)]
-        if np.abs(gradient).max() <= tolerance:
-            converged = True
+        steep, steepest = steepest, np.abs(gradient).max()
+        converged = steepest <= tolerance
+        if curvature is None or (steepest > FALLEN * steep and not converged):
+            curvature = np.diag(penalty)
+            for Z, mass, miss in zip(tables, masses, wrong, strict=True):
+                bend = mass * miss * (1 - miss)
+                G, g = gram(Z, bend)
+                curvature += np.block([[bend.sum().reshape(1, 1), g[None]], [g[:, None], G]])
+        if converged:
             break
         step = -solved(curvature, gradient)
         moves = [step[0] + times(Z, step[1:]) for Z in tables]
@@ -193,22 +199,22 @@ def _tilted(Z, weight, ridge, coef, tolerance, fixed):
     base = np.where(used, weight, 1.0)
     log_base = np.where(used, np.log(base / weight.sum()), -np.inf)
     floor = log_base[used].min() - 1e-6
-    converged = False
+    converged, curvature, steepest = False, None, 0.0
     eta = log_base + times(Z, coef)
     value, w = _normal(eta)
     value += ridge / 2 * coef @ coef
     # Nothing reaches a mean that is fixed elsewhere: what is asked exactly is then not begun.
     hopeless = not ridge and np.abs(fixed).max(initial=0.0) > 1e-9
     for _ in range(200):
-        G, g = gram(Z, w)
-        if hopeless:
-            g = np.zeros_like(g)
-            curvature = G
-            break
+        g = weighted_sums(Z, w)
         gradient = g + ridge * coef
-        curvature = G - np.outer(g, g) + ridge * np.eye(len(g))
-        if np.abs(gradient).max(initial=0.0) <= tolerance:
-            converged = True
+        steep, steepest = steepest, np.abs(gradient).max(initial=0.0)
+        converged = steepest <= tolerance
+        if curvature is None or (steepest > FALLEN * steep and not converged):
+            curvature = gram(Z, w)[0] - np.outer(g, g) + ridge * np.eye(len(g))
+        if hopeless:
+            g, converged = np.zeros_like(g), False
+        if hopeless or converged:
             break
         if not ridge and value < floor:
             # Below what any weights that met the means would allow: there are none.
@@ -242,6 +248,7 @@ def _log_loss(margins, masses):
 
 
 def solved(A, b):
+    """x of A x = b, for a symmetric matrix without negative eigenvalues, of whatever rank."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     jitter = 1e-12 * max(np.trace(A) / max(len(A), 1), 1e-300)
@@ -254,6 +261,7 @@ def solved(A, b):
 
 
 def blocks(X):
+    """Slices of rows that hold about `BLOCK` numbers."""
     n, d = X.shape
     size = max(BLOCK // max(d, 1), 256)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
@@ -272,6 +280,7 @@ def gram(Z, w):
 
 
 def times(Z, b):
+    """Table times a vector, by blocks of rows."""
     made = np.empty(Z.shape[0])
     for rows in blocks(Z):
         made[rows] = Z[rows] @ b
@@ -279,6 +288,7 @@ def times(Z, b):
 
 
 def weighted_sums(Z, w):
+    """Vector times a table, by blocks of rows."""
     made = np.zeros(Z.shape[1])
     for rows in blocks(Z):
         made += w[rows] @ Z[rows]

@@ -89,7 +89,7 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
     scale = np.sqrt(spread if variance is None else (spread + variance) / 2)
     varies = spread > 1e-24 * (1 + own**2)
     # What does not vary in the sample has no coefficient, and stays as far off as it is.
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.where(scale > 1e-12 * (1 + np.abs(mean)), scale, 1.0)
     fixed = np.where(varies, 0.0, (own - mean) / scale)
     Z = standard(X, mean, np.where(varies, scale, np.inf))
 

@@ -83,6 +83,8 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
     Fitted
         Weights that sum to 1.
     """
+    from scipy.optimize import brentq
+
     if not (np.isfinite(ridge) and ridge >= 0):
         raise CounterweightError(f"ridge is {ridge}; it must be a number from 0 up.")
     own, spread = moments(X, weight)
@@ -93,7 +95,7 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
     fixed = np.where(varies, 0.0, (own - mean) / scale)
     Z = standard(X, mean, np.where(varies, scale, np.inf))
 
-    def fitted(ridge, coef):
+    def fitted(ridge, coef, tolerance=tolerance):
         return _tilted(Z, weight, ridge, coef, tolerance, fixed)._replace(center=mean, scale=scale)
 
     fit = fitted(ridge, np.zeros(X.shape[1]))
@@ -104,15 +106,22 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
             f"The design weights alone have a design effect of {design_effect(weight):.3g}, so no "
             f"adjustment stays below most_effect = {most_effect}: ask for more."
         )
-    low, high, best = np.log(max(ridge, 1e-8)), np.log(1e4), None
-    for _ in range(14):
-        middle = (low + high) / 2
-        fit = fitted(np.exp(middle), fit.coef)
-        if design_effect(fit.weights) <= most_effect:
-            high, best = middle, fit
-        else:
-            low = middle
-    return best or fit
+    reached = [fit]
+
+    def excess(log_ridge):
+        # Near enough to tell the price; the ridge that is found is solved in full.
+        reached.append(fitted(np.exp(log_ridge), reached[-1].coef, 1e-4))
+        return np.log(design_effect(reached[-1].weights) / most_effect) + 1e-3
+
+    low, high = np.log(max(ridge, 1e-8)), np.log(10.0)
+    while excess(high) > 0 and high < 20:
+        low, high = high, high + 5
+    root = brentq(excess, low, high, xtol=0.01) if excess(low) > 0 > excess(high) else high
+    fit, step = fitted(np.exp(root), reached[-1].coef), 0.01
+    while design_effect(fit.weights) > most_effect * (1 + 1e-9) and root < 40:
+        root, step = root + step, 2 * step
+        fit = fitted(np.exp(root), fit.coef)
+    return fit
 
 
 def fit_odds(X, X_target, weight, target_weight, ridge, tolerance=1e-9):

@@ -4,14 +4,14 @@ One split of Adult: 27,000 rows at random are the target, 12,700 of the others, 
 grow with age, education, hours and marriage, the sample; 14 columns, income left out. Each method
 is told by the mean standardised difference over columns (levels of a column share its place) and
 the design effect, both computed here for both packages. A method of ours is compared with the
-peer's method that it stands against (ipw, cbps): it must reach as small a difference with no larger
-design effect than the peer's, or a smaller difference at one that is at most 25 % larger, in a
-hundredth of its CPU time, and in half a second. Our time includes everything from data frame to
+peer's method that it stands against (ipw, cbps): it must reach as small a difference at a
+design effect at most 25 % larger, or (cbps with `most_effect`) at none larger, in a hundredth of
+its CPU time, and by default in half a second. Our time includes everything from data frame to
 weights.
 
 The peer needs older versions of numpy than this project, so it runs in an environment of its own,
     python -m venv peer && peer/bin/pip install balance==0.23.0
-whose Python COUNTERWEIGHT_BALANCE names; it takes about four CPU minutes, all on one thread.
+whose Python COUNTERWEIGHT_BALANCE names; it takes three to four CPU minutes, all on one thread.
 Without it only our limit of half a second is checked, and the output says so. The rows are the
 official ones if COUNTERWEIGHT_MIRROR names a folder with them, else those of a twin, and the output
 says which.
@@ -40,7 +40,6 @@ from counterweight.weighting.sample import Sample  # noqa: E402
 
 SECONDS, FACTOR, EFFECT = 0.5, 100, 1.25
 SAMPLE, TARGET = 12_700, 27_000
-#: Where a method of ours has a setting that matches the peer's design effect, by method.
 METHODS = ("ipw", "cbps")
 
 #: What the peer's environment runs: two files in, seconds and weights of each method out.
@@ -133,7 +132,6 @@ def main(seed):
         if first:
             shown("before", 0.0, (adjusted.mean_difference_before, 1.0))
             first = False
-        ours[method] = adjusted
         quality = adjusted.mean_difference_after, adjusted.design_effect
         ours[method] = min(used), *quality
         shown(f"ours, {method}", *(min(used), quality))
@@ -148,22 +146,28 @@ def main(seed):
         reached = quality.mean_difference_after, quality.design_effect
         shown(f"balance, {method}", line["seconds"], reached)
         print(f"{'':24}   (by its own account {line['before']:.4f} -> {line['after']:.4f})")
-        clock = time.process_time()
-        matched = Sample(sample).adjust(target, method="cbps", most_effect=reached[1])
-        used = time.process_time() - clock
+        times = []
+        for _ in range(3):
+            clock = time.process_time()
+            matched = Sample(sample).adjust(target, method="cbps", most_effect=reached[1])
+            times.append(time.process_time() - clock)
+        used = min(times)
         shown(
             "  ours, cbps, at its price",
             used,
             (matched.mean_difference_after, matched.design_effect),
         )
         seconds, difference, effect = ours[method]
-        equal = difference <= reached[0] and effect <= EFFECT * reached[1]
-        cheaper = matched.mean_difference_after <= reached[0]
+        fast = []
+        if difference <= reached[0] and effect <= EFFECT * reached[1]:
+            fast.append(seconds)
+        if matched.mean_difference_after <= reached[0]:
+            fast.append(used)
         print(
             f"{'':24}   ours, {method}: {line['seconds'] / seconds:.0f} times faster; "
             f"at its price {line['seconds'] / used:.0f} times"
         )
-        good &= (equal or cheaper) and line["seconds"] >= FACTOR * min(seconds, used)
+        good &= bool(fast) and line["seconds"] >= FACTOR * min(fast)
     return 0 if good else 1
 
 

@@ -126,8 +126,11 @@ def test_what_the_target_has_and_the_sample_lacks_is_said(answers, reference):
     reference.loc[:29, "region"] = "east"
     reference.loc[0, "age"] = 200.0
     adjusted = Sample(answers, columns=["age", "region"]).adjust(reference, trim=2)
+    # The levels that are there keep their shares of one another.
+    table = Sample(answers, columns=["region"]).adjust(reference, ridge=1e-8).balance()
+    assert np.allclose(table.loc[1:, "adjusted"], table.loc[1:, "target"] / 0.98, atol=1e-4)
     text = adjusted.summary()
-    assert "The target has region = east (2.00% of it), and the sample has no row" in text
+    assert "The target has region = east (2% of it), and the sample has no row" in text
     assert "of the target lie beyond the sample's range of age" in text
     assert "cut to 2 times the mean" in text
     assert adjusted.largest <= 2 + 1e-9

@@ -77,7 +77,8 @@ def test_means_are_met_exactly_where_they_can_be(tables):
     loose = cbps_weights(X, T, ridge=0.1)
     assert design_effect(loose) < design_effect(w)
     capped = cbps_weights(X, T, most_effect=1.1)
-    assert 1.05 < design_effect(capped) <= 1.1
+    assert 1.09 < design_effect(capped) <= 1.1
+    np.testing.assert_allclose(cbps_weights(X, T, most_effect=1), 1.5, rtol=1e-6)
 
 
 def test_odds_are_the_density_ratio_of_shifted_normals(rng):

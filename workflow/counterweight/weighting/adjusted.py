@@ -162,6 +162,11 @@ class Adjusted:
         return f"Adjusted:\n{self.summary()}"
 
 
+def percent(share):
+    """A share in print."""
+    return f"{100 * share:.3g}%"
+
+
 def lacking(columns, weight, target_weight):
     """Sentences on what the target has that the sample lacks: levels, and numbers out of range."""
     lines, there = [], weight > 0
@@ -174,8 +179,8 @@ def lacking(columns, weight, target_weight):
             share = target_weight[outside].sum() / target_weight.sum()
             if share > 0:
                 lines.append(
-                    f"{share:.2%} of the target lie beyond the sample's range of {column.name} "
-                    f"({low:g} to {high:g})."
+                    f"{percent(share)} of the target lie beyond the sample's range of "
+                    f"{column.name} ({low:g} to {high:g})."
                 )
             continue
         mean = column.means(weight)
@@ -183,7 +188,7 @@ def lacking(columns, weight, target_weight):
         if len(unseen):
             lines.append(
                 f"The target has {column.name} = {listed([column.labels[k] for k in unseen])} "
-                f"({column.mean[unseen].sum():.2%} of it), and the sample has no row of that."
+                f"({percent(column.mean[unseen].sum())} of it), and the sample has no row of that."
             )
     return lines
 

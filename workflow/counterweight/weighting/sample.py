@@ -5,7 +5,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import checked_weights
-from counterweight.weighting.adjusted import METHODS, Adjusted, lacking
+from counterweight.weighting.adjusted import METHODS, Adjusted, lacking, percent
 from counterweight.weighting.coded import Coded, Column, as_column, binned, code_tables
 from counterweight.weighting.targets import (
     post_stratify,
@@ -191,7 +191,7 @@ class Sample:
 def _balanced(columns, weight, other, options, _):
     """Covariate-balancing propensity; to means exactly where the ridge is 0."""
     X = Coded(columns)
-    mean = np.concatenate([c.mean for c in columns])
+    mean = np.concatenate([_reachable(c, weight, options["ridge"]) for c in columns])
     known = np.concatenate([c.spread for c in columns])
     fit = fit_balance(
         X,
@@ -205,6 +205,15 @@ def _balanced(columns, weight, other, options, _):
     require_means(fit, options["ridge"], names)
     target = Coded(columns, "other") if other is not None else None
     return fit.weights, _residuals(X, target, other, fit.center, fit.scale), fit.converged
+
+
+def _reachable(column, weight, ridge):
+    """Target's means; the levels that the sample has stand for those that it lacks."""
+    if column.is_number or not ridge:
+        return column.mean
+    seen = column.means(weight) > 0
+    share = column.mean[seen].sum()
+    return np.where(seen, column.mean / share, column.mean) if share > 0 else column.mean
 
 
 def _odds(columns, weight, other, options, _):
@@ -299,9 +308,9 @@ def _residuals(X, X_target, target_weight, center, scale):
         own = w * (centered - times(Z, b))
         if X_target is None:
             return own, None
-        return own, target_weight / target_weight.sum() * times(
-            standard(X_target, center, scale), b
-        )
+        share = target_weight / target_weight.sum()
+        explained = times(standard(X_target, center, scale), b)
+        return own, share * (explained - share @ explained)
 
     return influence
 
@@ -319,8 +328,8 @@ def _as_margins(columns, weight, other, bins, strict=True):
         empty = np.flatnonzero((share > 0) & ~(np.bincount(own, weight, len(labels)) > 0))
         if len(empty) and strict:
             raise CounterweightError(
-                f"The target has {column.name} = {labels[empty[0]]} ({share[empty[0]]:.2%} of it) "
-                "and the sample has no row of that, so its margin cannot be met: pool it with "
+                f"The target has {column.name} = {labels[empty[0]]} ({percent(share[empty[0]])} of "
+                "it) and the sample has no row of that, so its margin cannot be met: pool it with "
                 "another level, leave the column out, or use cbps."
             )
         cut.append(Column(column.name, labels, own, theirs, share, np.sqrt(share * (1 - share))))

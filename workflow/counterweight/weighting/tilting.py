@@ -15,6 +15,9 @@ from counterweight.weighting.diagnostics import effective_sample_size
 DENSE = 2**24
 #: Numbers in a block of rows.
 BLOCK = 2**19
+#: Where a step leaves no more than this share of the gradient, the next one keeps the second
+#: derivatives, which are most of the work.
+FALLEN = 0.1
 
 
 class Fitted(NamedTuple):
@@ -80,17 +83,19 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
     Fitted
         Weights that sum to 1.
     """
+    from scipy.optimize import brentq
+
     if not (np.isfinite(ridge) and ridge >= 0):
         raise CounterweightError(f"ridge is {ridge}; it must be a number from 0 up.")
     own, spread = moments(X, weight)
     scale = np.sqrt(spread if variance is None else (spread + variance) / 2)
     varies = spread > 1e-24 * (1 + own**2)
     # What does not vary in the sample has no coefficient, and stays as far off as it is.
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = np.where(scale > 1e-12 * (1 + np.abs(mean)), scale, 1.0)
     fixed = np.where(varies, 0.0, (own - mean) / scale)
     Z = standard(X, mean, np.where(varies, scale, np.inf))
 
-    def fitted(ridge, coef):
+    def fitted(ridge, coef, tolerance=tolerance):
         return _tilted(Z, weight, ridge, coef, tolerance, fixed)._replace(center=mean, scale=scale)
 
     fit = fitted(ridge, np.zeros(X.shape[1]))
@@ -101,15 +106,22 @@ def fit_balance(X, mean, weight, ridge, variance=None, most_effect=None, toleran
             f"The design weights alone have a design effect of {design_effect(weight):.3g}, so no "
             f"adjustment stays below most_effect = {most_effect}: ask for more."
         )
-    low, high, best = np.log(max(ridge, 1e-8)), np.log(1e4), None
-    for _ in range(14):
-        middle = (low + high) / 2
-        fit = fitted(np.exp(middle), fit.coef)
-        if design_effect(fit.weights) <= most_effect:
-            high, best = middle, fit
-        else:
-            low = middle
-    return best or fit
+    reached = [fit]
+
+    def excess(log_ridge):
+        # Near enough to tell the price; the ridge that is found is solved in full.
+        reached.append(fitted(np.exp(log_ridge), reached[-1].coef, 1e-4))
+        return np.log(design_effect(reached[-1].weights) / most_effect) + 1e-3
+
+    low, high = np.log(max(ridge, 1e-8)), np.log(10.0)
+    while excess(high) > 0 and high < 20:
+        low, high = high, high + 5
+    root = brentq(excess, low, high, xtol=0.01) if excess(low) > 0 > excess(high) else high
+    fit, step = fitted(np.exp(root), reached[-1].coef), 0.01
+    while design_effect(fit.weights) > most_effect * (1 + 1e-9) and root < 40:
+        root, step = root + step, 2 * step
+        fit = fitted(np.exp(root), fit.coef)
+    return fit
 
 
 def fit_odds(X, X_target, weight, target_weight, ridge, tolerance=1e-9):
@@ -136,19 +148,22 @@ def fit_odds(X, X_target, weight, target_weight, ridge, tolerance=1e-9):
     # Signed log odds: positive where the row is told right.
     margins = [np.zeros(len(mass)) for mass in masses]
     value = _log_loss(margins, masses)
-    converged = False
-    for _ in range(100):
-        gradient, curvature = penalty * theta, np.diag(penalty)
-        for Z, mass, margin, sign in zip(tables, masses, margins, (1.0, -1.0), strict=True):
-            wrong = 1 / (1 + np.exp(np.minimum(margin, 700)))
-            G, g = gram(Z, mass * wrong * (1 - wrong))
-            curvature = curvature + np.block(
-                [[np.full((1, 1), (mass * wrong * (1 - wrong)).sum()), g[None]], [g[:, None], G]]
-            )
-            lean = mass * wrong
+    converged, curvature, steepest = False, None, 0.0
+    for _ in range(200):
+        wrong = [1 / (1 + np.exp(np.minimum(margin, 700))) for margin in margins]
+        gradient = penalty * theta
+        for Z, mass, miss, sign in zip(tables, masses, wrong, (1.0, -1.0), strict=True):
+            lean = mass * miss
             gradient = gradient - sign * np.r_[lean.sum(), weighted_sums(Z, lean)]
-        if np.abs(gradient).max() <= tolerance:
-            converged = True
+        steep, steepest = steepest, np.abs(gradient).max()
+        converged = steepest <= tolerance
+        if curvature is None or (steepest > FALLEN * steep and not converged):
+            curvature = np.diag(penalty)
+            for Z, mass, miss in zip(tables, masses, wrong, strict=True):
+                bend = mass * miss * (1 - miss)
+                G, g = gram(Z, bend)
+                curvature += np.block([[bend.sum().reshape(1, 1), g[None]], [g[:, None], G]])
+        if converged:
             break
         step = -solved(curvature, gradient)
         moves = [step[0] + times(Z, step[1:]) for Z in tables]
@@ -193,22 +208,22 @@ def _tilted(Z, weight, ridge, coef, tolerance, fixed):
     base = np.where(used, weight, 1.0)
     log_base = np.where(used, np.log(base / weight.sum()), -np.inf)
     floor = log_base[used].min() - 1e-6
-    converged = False
+    converged, curvature, steepest = False, None, 0.0
     eta = log_base + times(Z, coef)
     value, w = _normal(eta)
     value += ridge / 2 * coef @ coef
     # Nothing reaches a mean that is fixed elsewhere: what is asked exactly is then not begun.
     hopeless = not ridge and np.abs(fixed).max(initial=0.0) > 1e-9
     for _ in range(200):
-        G, g = gram(Z, w)
-        if hopeless:
-            g = np.zeros_like(g)
-            curvature = G
-            break
+        g = weighted_sums(Z, w)
         gradient = g + ridge * coef
-        curvature = G - np.outer(g, g) + ridge * np.eye(len(g))
-        if np.abs(gradient).max(initial=0.0) <= tolerance:
-            converged = True
+        steep, steepest = steepest, np.abs(gradient).max(initial=0.0)
+        converged = steepest <= tolerance
+        if curvature is None or (steepest > FALLEN * steep and not converged):
+            curvature = gram(Z, w)[0] - np.outer(g, g) + ridge * np.eye(len(g))
+        if hopeless:
+            g, converged = np.zeros_like(g), False
+        if hopeless or converged:
             break
         if not ridge and value < floor:
             # Below what any weights that met the means would allow: there are none.
@@ -242,6 +257,7 @@ def _log_loss(margins, masses):
 
 
 def solved(A, b):
+    """x of A x = b, for a symmetric matrix without negative eigenvalues, of whatever rank."""
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     jitter = 1e-12 * max(np.trace(A) / max(len(A), 1), 1e-300)
@@ -254,6 +270,7 @@ def solved(A, b):
 
 
 def blocks(X):
+    """Slices of rows that hold about `BLOCK` numbers."""
     n, d = X.shape
     size = max(BLOCK // max(d, 1), 256)
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
@@ -272,6 +289,7 @@ def gram(Z, w):
 
 
 def times(Z, b):
+    """Table times a vector, by blocks of rows."""
     made = np.empty(Z.shape[0])
     for rows in blocks(Z):
         made[rows] = Z[rows] @ b
@@ -279,6 +297,7 @@ def times(Z, b):
 
 
 def weighted_sums(Z, w):
+    """Vector times a table, by blocks of rows."""
     made = np.zeros(Z.shape[1])
     for rows in blocks(Z):
         made += w[rows] @ Z[rows]

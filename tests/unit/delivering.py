@@ -1,6 +1,5 @@
 """Runs the jobs of one study of a table of one's own, without Snakemake."""
 
-import logging
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,7 +55,7 @@ class Own:
         write_table(self.at.table, OwnTable.read(folder / "own.csv"))
 
     def run(self, stage, item=""):
-        """Run a job as its script would; give the files that it made, by role."""
+        """Run a job as its script would; give its files by role, or what it measured."""
         job = Stages(self.plan, SCRIPTS).job(stage, "mine", item)
         outputs = dict(job.outputs)
         for role, name in OUTPUTS.get(stage, {}).items():
@@ -69,8 +68,9 @@ class Own:
             threads=1,
             log=log,
         )
-        logging.getLogger("counterweight").setLevel(logging.INFO)
         function = components.reference(job.run)
         with components.only(job.uses, job.modules):
-            function(running)
+            made = function(running)
+        if stage == "evaluate":
+            return made
         return {role: Path(path) for role, path in outputs.items()}

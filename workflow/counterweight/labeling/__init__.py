@@ -11,6 +11,7 @@ FEATURES = {
 
 OUTCOMES = {
     "equals": "counterweight.labeling.outcomes.equals:equals",
+    "equals_known": "counterweight.labeling.outcomes.equals:equals_known",
     "above_median": "counterweight.labeling.outcomes.above_median:above_median",
     "reward": "counterweight.labeling.outcomes.reward:reward",
     "accepts": "counterweight.labeling.outcomes.accepts:accepts",
@@ -24,6 +25,7 @@ LABELINGS = {
     "coastal": "counterweight.labeling.rules.coastal:coastal",
     "known_propensity": "counterweight.labeling.rules.known_propensity:known_propensity",
     "everyone": "counterweight.labeling.rules.everyone:everyone",
+    "answered": "counterweight.labeling.rules.answered:answered",
     "logged": "counterweight.labeling.logs:logged",
     "own_log": "counterweight.labeling.own_log:own_log",
     "offered": "counterweight.labeling.offered:offered",

@@ -48,7 +48,7 @@ def label_rows(
         array) and ``outcome``, and gives a dict: ``selected``, ``left_out``, ``samples``
         (named data sets) and ``deployed`` (scores of a deployed model).
     outcome : callable
-        ``outcome(frame, population) -> 0/1``.
+        ``outcome(frame, population) -> 0/1``, NaN where nobody knows it.
     seed : int
     study : str
         Name that the random streams go by.
@@ -236,8 +236,10 @@ def describe_labels(labels, hidden, dropped):
         for target in targets:
             tested = groups["test"] & ((part["selected"] == 0) | (target == "general"))
             groups["target"] = tested.to_numpy()
-            outcome = truth[f"y_{target}"].to_numpy(dtype=float)
+            outcome = truth[f"y_{target}"].to_numpy(dtype=float, na_value=np.nan)
             for group, mask in groups.items():
+                # In a table of one's own nobody may know the outcome of a row.
+                mask = mask & ~np.isnan(outcome)
                 if not mask.any():
                     continue
                 share = np.average(outcome[mask], weights=weight[mask])
@@ -259,12 +261,13 @@ def describe_labels(labels, hidden, dropped):
 def _describe_sets(repeat, part, truth):
     """Rows and positives of each named data set, training and test rows together."""
     records = []
+    outcome = truth["y_general"].to_numpy(dtype=float, na_value=np.nan)
     for column in part.columns:
         if column.startswith("in_"):
             mask = part[column].to_numpy()
             for metric, value in (
                 ("sample_rows", mask.sum()),
-                ("sample_positives", truth["y_general"].to_numpy(dtype=float)[mask].sum()),
+                ("sample_positives", np.nansum(outcome[mask])),
             ):
                 records.append(
                     {

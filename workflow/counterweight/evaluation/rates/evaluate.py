@@ -167,11 +167,11 @@ def evaluate_rates(
                     place
                     | {"metric": f"asked_excess_{rule}", "value": excess_over(asked, value, wanted)}
                 )
-        decided = (p > 0.5).astype(float)
+        decided, seen = (p > 0.5).astype(float), data.y >= 0
         for name in _PLAIN:
-            if name in metrics:
+            if name in metrics and seen.any():
                 shown = decided if name in _DECIDED else p
-                value, error = metrics[name](data.y, shown, None)
+                value, error = metrics[name](data.y[seen], shown[seen], None)
                 records.append(place | {"metric": name, "value": value, "standard_error": error})
         if data.deployed is not None and repeat not in deployed_done:
             deployed_done.add(repeat)
@@ -196,7 +196,7 @@ def evaluate_rates(
 
 
 def _test_data(known, rows, repeat):
-    """The test rows of a repeat as named data sets, all labels known."""
+    """The test rows of a repeat as named data sets, with the labels that anybody knows."""
     from counterweight.numerics.rates import DataSets
 
     where = found_rows(
@@ -213,7 +213,7 @@ def _test_data(known, rows, repeat):
     deployed = np.asarray(known["deployed"][where], float) if "deployed" in known else None
     return DataSets(
         X=None,
-        y=np.asarray(known["y_general"][where]).astype("int8"),
+        y=np.nan_to_num(np.asarray(known["y_general"][where], float), nan=-1).astype("int8"),
         members=members,
         deployed=deployed,
     )

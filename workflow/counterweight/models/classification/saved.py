@@ -11,7 +11,7 @@ from counterweight.plan.components import load
 
 KIND = "classifier"
 #: People handled at a time.
-BATCH = 1 << 15
+BATCH = 1 << 16
 #: Estimates are compared with the threshold after rounding to so many decimals, so that no
 #: decision hangs on the order in which a sum was added up.
 DECIMALS = 12

@@ -142,7 +142,7 @@ class SavedFilter:
             if person not in frame.columns:
                 raise CounterweightError(
                     f"The table of candidates has no column {person!r}, which says who they are; "
-                    f"it has {listed(frame.columns, 30)}: name the columns as in the table of the fit."
+                    f"it has {listed(frame.columns, 30)}: name the columns as in the study."
                 )
             named = {person: frame[person].to_numpy()}
         return named | {"accepted": decided["accepted"]}

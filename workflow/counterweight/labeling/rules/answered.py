@@ -1,0 +1,75 @@
+"""Labeled is whose outcome is known; perhaps with old decisions, from columns of the table."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.columns import require
+from counterweight.labeling.samples import condition_mask
+
+#: It gets features and outcome, and tells the old decisions as those of a deployed model.
+FEATURES = True
+COMPLETE = True
+OPTIONS = {
+    "column": {"type": "string", "description": "Column of the outcome, blank where not known."},
+    "where": {
+        "type": ["object", "null"],
+        "default": None,
+        "description": "Condition of rows whose outcome may be seen, as in samples; null: all "
+        "that have one.",
+    },
+    "decision": {
+        "type": ["string", "null"],
+        "default": None,
+        "description": "Column of old decisions, which rates such as churn compare with.",
+    },
+    "decided": {
+        "type": ["string", "number", "boolean"],
+        "default": 1,
+        "description": "Value of that column that counts as a yes.",
+    },
+}
+LABEL = "rows with a known outcome are labeled"
+
+
+def answered(frame, truth, rng, *, features, outcome, column, where=None, decision=None, decided=1):
+    """Rows that have an outcome, and what was decided on them.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows.
+    truth, rng, features, outcome
+        Not used: the rule goes by columns of the table alone.
+    column : str
+    where : mapping, optional
+    decision : str, optional
+    decided : str, number or bool
+
+    Returns
+    -------
+    dict
+        ``selected``; with a column of decisions also ``deployed``: 1 for a yes, -1 for a no, NaN
+        where the column is blank.
+
+    Raises
+    ------
+    CounterweightError
+        When a column is missing, or the value of a yes is never or always there.
+    """
+    columns = [column] if decision is None else [column, decision]
+    require(frame, columns, "labeling rule answered")
+    selected = frame[column].notna().to_numpy()
+    if where:
+        selected = selected & condition_mask(frame, where, "labeling.where")
+    if decision is None:
+        return {"selected": selected}
+    values = frame[decision]
+    known, yes = values.notna().to_numpy(), (values == decided).fillna(False).to_numpy(bool)
+    if not yes.any() or yes[known].all():
+        seen = listed(sorted(values.dropna().astype(str).unique()), 8)
+        often = "always" if yes.any() else "never"
+        raise CounterweightError(
+            f"The old decisions in column {decision!r} are {often} {decided!r}; the values are "
+            f"{seen}: correct the value of a yes."
+        )
+    return {"selected": selected, "deployed": np.where(known, np.where(yes, 1.0, -1.0), np.nan)}

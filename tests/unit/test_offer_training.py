@@ -13,7 +13,6 @@ from counterweight.models.choice.offers import acceptance, optimal_offer
 from counterweight.models.choice.training import (
     PREDICTIONS,
     offer_rows,
-    offers_table,
     searched_offers,
     train_offers_repeat,
 )
@@ -206,26 +205,6 @@ def test_bootstrap_intervals_are_stored_by_total_and_setting():
             low, high = arrays[name, setting]
             total = table[column].to_numpy()[rows].sum()
             assert low < total < high and high - low == pytest.approx(3.92, abs=0.8)
-
-
-def test_the_table_to_take_away_has_a_line_for_each_person():
-    offer = {"low": 0.0, "high": 50.0, "direction": "up"}
-    features, labels, _ = study(offer=offer)
-    tables = [
-        train_offers_repeat(
-            StudyData(features, labels),
-            {"model": "segments", "options": {}},
-            repeat,
-            offer=offer,
-            seed=1,
-            study="s",
-        )[1]
-        for repeat in range(2)
-    ]
-    made = offers_table(pa.concat_tables(tables).unify_dictionaries(), labels, offer)
-    assert len(made["row"]) == 400 and {len(values) for values in made.values()} == {400}
-    assert np.array_equal(made["offer"], labels["offer"][:400])
-    assert np.allclose(made["eta_offer"], 50 * made["eta"])
 
 
 def test_labels_of_other_rows_are_refused():

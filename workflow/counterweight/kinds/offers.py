@@ -145,8 +145,27 @@ def evaluate(job):
     return records
 
 
+def given_away(study):
+    """Method and setting of the offers that a study gives away; None where it has none.
+
+    Those that ``deliver`` names. Else the first method that makes segments, each person priced by
+    the likeliest (for a table of one's own: by all of them); for a table of one's own without
+    such a method, the study's main one.
+    """
+    asked, own = study.get("deliver") or {}, study.get("source") == "own"
+    method = asked.get("method") or _offering(study)
+    if method is None and own:
+        plain = (name for name, spec in study["methods"].items() if not spec["oracle"])
+        method = study.get("main") or next(plain, None)
+    if method is None:
+        return None
+    segments = components.declared("model", study["methods"][method]["model"], "OFFERS", False)
+    usual = ("soft" if own else "hard") if segments else ""
+    return {"method": method, "setting": asked.get("setting") or usual}
+
+
 def _offering(study):
-    """The method whose offers a study gives away: its first that makes segments."""
+    """The first method that makes segments."""
     for method, spec in study["methods"].items():
         if components.declared("model", spec["model"], "OFFERS", False):
             return method
@@ -154,30 +173,173 @@ def _offering(study):
 
 
 def plan_deliver(plan, study, at):
-    method = _offering(study)
-    if method is None:
+    chosen = given_away(study)
+    if chosen is None:
         return None
-    inputs = {"labels": at.labels, "predictions": at.predictions(method)}
-    given = {"study": study["id"], "offer": study["labeling"]["options"]}
-    outputs = {"offers": f"{at.folder}/offers.parquet"}
-    return Job(f"{_HERE}:deliver", inputs, given, (), outputs)
+    method = chosen["method"]
+    spec, (parts, uses) = study["methods"][method], labeling_of(study)
+    inputs = {
+        "table": at.table,
+        "columns": getattr(at, "columns", []),
+        "labels": at.labels,
+        "model": at.model(method),
+    }
+    roles = plan["datasets"][study["dataset"]].get("roles") or {}
+    given = {
+        "study": study["id"],
+        "title": study["title"],
+        "chosen": chosen,
+        "method": {key: spec[key] for key in ("model", "options")},
+        "everybody": study["source"] == "own",
+        "id": roles.get("id"),
+    }
+    outputs = {
+        "model": f"{at.folder}/model.parquet",
+        "offers": f"{at.folder}/offers.parquet",
+        "csv": f"{at.folder}/offers.csv",
+    }
+    uses += (("model", spec["model"]),)
+    return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
 
 
 def deliver(job):
-    from counterweight.files.tables import read_arrow, read_columns, write_table
-    from counterweight.models.choice.training import offers_table
+    """Fit the method on every answer, save it, and write an offer for each person.
 
-    table = offers_table(
-        read_arrow(job.input.predictions), read_columns(job.input.labels), job.given["offer"]
+    Where the method was trained on every answer in the first repeat, that fit is the one.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from counterweight.files.gifts import write_gift
+    from counterweight.files.seeds import generator
+    from counterweight.files.study_data import by_repeat
+    from counterweight.files.tables import by_setting, read_columns, read_models, write_table
+    from counterweight.labeling.offered import answered_rows, offer_range
+    from counterweight.labeling.stage import prepared_rows
+    from counterweight.models.choice.saved import SavedOffers
+    from counterweight.models.filters.candidates import learned_encoder
+
+    given, options = job.given, job.given["labeling"]["options"]
+    frame, features, _, rule, outcome = prepared_rows(job)
+    labels = read_columns(job.input.labels)
+    low, high = offer_range(options, labels["offer"])
+    first = by_repeat(labels)[0]
+    layout = rule(frame)
+    at, answers = answered_rows(frame, features, layout, outcome)
+    if layout["world"] is not None:
+        own = layout["world"][at] == 0
+        at, answers = at[own], answers[own]
+    rows = frame["row"].to_numpy()
+    priced = features["row"] if given["everybody"] else first["row"]
+    people = frame[frame["row"].isin(priced) & frame["row"].isin(features["row"])]
+    answer = given["outcome"]["options"].get("column")
+    names = [name for name in features.columns if name != "row"]
+    encoder = learned_encoder(frame, names, given["features"], answer, gift="model")
+    known = features.set_index("row")
+    fitted = (first["role"] == "train").all() and np.array_equal(first["row"], rows[at])
+    stored = by_setting(read_models(job.input.model)[0, "general"])[""] if fitted else None
+    saved = SavedOffers.fitted(
+        known.loc[rows[at]].to_numpy(dtype=float),
+        layout["offer"][at],
+        answers.astype(float),
+        encoder,
+        method=given["method"],
+        setting=given["chosen"]["setting"],
+        offer=options | {"column": options["offer"], "low": low, "high": high},
+        rng=generator(given["seed"], given["stream"], 0, f"final {given['method']['model']}"),
+        stored=stored,
+        facts={name: given[name] for name in ("study", "title", "id")}
+        | {"method": given["chosen"]["method"]},
     )
-    job.log.info("offers for %d people", len(table["row"]))
+    write_gift(job.output.model, *saved.to_gift())
+    X = known.loc[people["row"]].to_numpy(dtype=float)
+    table = saved.named(people) | saved.priced(X)
+    if given["id"] not in table:
+        table["row"] = people["row"].to_numpy()
+    table |= _made(saved, people, X, first, layout["offer"][people.index.to_numpy()])
+    table = pd.DataFrame(table)
     write_table(job.output.offers, table)
+    write_csv(job.output.csv, table)
+    told(job.log, table, options["offer"])
+
+
+def _made(saved, people, X, labels, offers):
+    """What was offered to people, and what the model says of it; null where nothing was."""
+    import numpy as np
+    import pandas as pd
+
+    role = pd.Series(labels["role"], index=labels["row"]).reindex(people["row"]).fillna("")
+    inside = (offers >= saved.scale.low) & (offers <= saved.scale.high)
+    p = np.full(len(X), np.nan)
+    p[inside] = saved.accepted(X[inside], offers[inside])
+    revenue = p * saved.scale.revenue(offers)
+    return {"role": role.to_numpy(str), "offer": offers, "p": p, "revenue": revenue}
+
+
+def told(log, table, offer):
+    """Say in the log what was offered, and for how many the fit says little."""
+    prices = table["best_offer"]
+    log.info(
+        "%s for %d people: median %.6g, from %.6g to %.6g",
+        offer,
+        len(table),
+        prices.median(),
+        prices.min(),
+        prices.max(),
+    )
+    for reason, count in table["reason"][table["reason"] != ""].value_counts().items():
+        log.info("%d of %d people: %s", count, len(table), reason)
+
+
+def write_csv(path, table):
+    """The same table as CSV, whole or not at all."""
+    from counterweight.files.tables import replacing
+
+    with replacing(path) as temporary:
+        table.to_csv(temporary, index=False)
+
+
+def plan_apply(plan, study, at):
+    chosen = given_away(study)
+    if chosen is None or not study.get("score"):
+        return None
+    inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
+    outputs = {"table": f"{at.folder}/new_offers.parquet", "csv": f"{at.folder}/new_offers.csv"}
+    model = study["methods"][chosen["method"]]["model"]
+    return Job(f"{_HERE}:apply", inputs, {"study": study["id"]}, (("model", model),), outputs)
+
+
+def apply(job):
+    """Price new people, batch by batch, and say how they differ from those of the fit."""
+    import pandas as pd
+
+    from counterweight.files.gifts import read_gift
+    from counterweight.files.people import read_people
+    from counterweight.files.tables import write_table
+    from counterweight.models.choice.saved import BATCH, SavedOffers
+
+    saved = SavedOffers.from_gift(read_gift(job.input.model))
+    advice = "correct the path of the new rows in the config (score)"
+    frame = read_people(str(job.input.score), absent=advice, nameless=True)
+    parts, sums = [], 0.0
+    for start in range(0, max(len(frame), 1), BATCH):
+        part = frame.iloc[start : start + BATCH]
+        X = saved.encode(part, first=start)
+        sums = sums + saved.sums(X)
+        parts.append(pd.DataFrame(saved.named(part, start) | saved.priced(X)))
+    table = pd.concat(parts, ignore_index=True)
+    write_table(job.output.table, table)
+    write_csv(job.output.csv, table)
+    told(job.log, table, saved.facts["offer"]["column"])
+    for sentence in saved.drift(sums):
+        job.log.warning("%s", sentence)
 
 
 def shown(study):
     options = study["labeling"]["options"]
+    names = ("low", "high", "direction", "revenue")
     return {
-        "offer": {key: options[key] for key in ("low", "high", "direction", "revenue")},
+        "offer": {key: options[key] for key in names},
         # As `deliver` takes them.
-        "given_away": {"method": _offering(study), "setting": "hard"},
+        "given_away": given_away(study) or {"method": None, "setting": ""},
     }

@@ -19,14 +19,16 @@ OPTIONS = {
         "description": "Column of the offer that was made, in its own units.",
     },
     "low": {
-        "type": "number",
+        "type": ["number", "null"],
         "default": 0.0,
-        "description": "Least offer that can be made, in its own units.",
+        "description": "Least offer that can be made, in its own units; null for the least that "
+        "was made.",
     },
     "high": {
-        "type": "number",
+        "type": ["number", "null"],
         "default": 1.0,
-        "description": "Largest offer that can be made, in its own units.",
+        "description": "Largest offer that can be made, in its own units; null for the largest "
+        "that was made.",
     },
     "direction": {
         "enum": ["up", "down"],
@@ -55,6 +57,12 @@ OPTIONS = {
         "type": "object",
         "default": {},
         "description": "Column and value of the rows to use; {} for all.",
+    },
+    "blanks": {
+        "enum": ["refuse", "unanswered"],
+        "default": "refuse",
+        "description": "refuse: a missing offer is an error. unanswered: the person is no example, "
+        "but gets an offer.",
     },
     "world": {
         "type": "string",
@@ -95,6 +103,7 @@ def offered(
     revenue=None,
     grid=None,
     where=(),
+    blanks="refuse",
     world="world",
     part="part",
     eta="eta",
@@ -108,11 +117,13 @@ def offered(
     offer : str
         Column.
     low, high, direction, revenue
-        See `OfferScale`.
+        See `OfferScale`; null ends are those of the offers that count.
     grid : sequence of float, optional
         The only offers that can be made; it concerns best offers, not the labels.
     where : mapping of str to value
         The rows to use have all of these values.
+    blanks : {"refuse", "unanswered"}
+        Whether a row without an offer is an error, or does not count.
     world, part : str
         Columns, used where the table has them; empty for none.
     eta : str
@@ -131,13 +142,6 @@ def offered(
         [low, high]; a world is no whole number from 0; a part is neither train nor test; no
         row is left.
     """
-    scale = OfferScale(low, high, direction, revenue)
-    outside = [value for value in grid or () if not low <= value <= high]
-    if outside:
-        raise CounterweightError(
-            f"labeling.grid holds {listed(outside)}, which is outside the range of offers from "
-            f"{low:g} to {high:g}: leave it out, or widen the range."
-        )
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
     rows, kept = frame["row"].to_numpy(), matches(frame, where)
@@ -148,6 +152,21 @@ def offered(
             "labeling.where or the data."
         )
     values = _numbers(frame, offer, "offer")
+    if blanks == "unanswered":
+        kept = kept & ~np.isnan(values)
+        if not kept.any():
+            raise CounterweightError(
+                f"The offer {offer!r} is missing in all {len(frame)} rows: choose another column."
+            )
+    ends = {"low": low, "high": high, "grid": grid}
+    low, high = offer_range(ends, values[kept])
+    scale = OfferScale(low, high, direction, revenue)
+    outside = [value for value in grid or () if not low <= value <= high]
+    if outside:
+        raise CounterweightError(
+            f"labeling.grid holds {listed(outside)}, which is outside the range of offers from "
+            f"{low:g} to {high:g}: leave it out, or widen the range."
+        )
     refuse_outside(
         values, low, high, rows=rows, counted=kept, name=f"offer {offer!r}", where="labeling"
     )
@@ -163,6 +182,7 @@ def offered(
         tested = (frame[part] == "test").fillna(False).to_numpy(dtype=bool)
     return {
         "scale": scale,
+        "scale_of": lambda made: OfferScale(*offer_range(ends, made), direction, revenue),
         "kept": kept,
         "offer": values,
         "world": worlds,
@@ -170,6 +190,25 @@ def offered(
         "eta": eta,
         "columns": {"offer": offer, "world": world, "part": part},
     }
+
+
+def offer_range(offer, made):
+    """Least and largest offer: as declared, else of those that were made and of the grid.
+
+    Parameters
+    ----------
+    offer : mapping
+        Options of the labeling rule, of which ``low``, ``high`` and ``grid`` count.
+    made : array
+        Offers in the user's units.
+    """
+    low, high = offer.get("low", 0.0), offer.get("high", 1.0)
+    grid = offer.get("grid") or ()
+    if low is None:
+        low = float(np.min([np.nanmin(made), *grid]))
+    if high is None:
+        high = float(np.max([np.nanmax(made), *grid]))
+    return low, high
 
 
 def _numbers(frame, column, what):
@@ -246,17 +285,12 @@ def label_offers(
     check_row_ids(features["row"])
     check_row_ids(frame["row"])
     layout = rule(frame)
-    at = np.flatnonzero(layout["kept"] & frame["row"].isin(features["row"]).to_numpy())
-    if not len(at):
-        raise CounterweightError(
-            "The feature recipe leaves out every row that labeling.where asks for: choose another "
-            "recipe or other rows."
-        )
-    part = frame.iloc[at].reset_index(drop=True)
-    rows = part["row"].to_numpy("int32")
-    answers = np.asarray(outcome(part, np.ones(len(part), bool)), dtype=np.int8)
+    at, answers = answered_rows(frame, features, layout, outcome)
+    rows = frame["row"].to_numpy("int32")[at]
     _check_leaks(features, rows, answers, [*layout["columns"].values(), answer])
-    offers, scale = layout["offer"][at], layout["scale"]
+    offers = layout["offer"][at]
+    worlds = layout["world"]
+    scale = layout["scale_of"](offers if worlds is None else offers[worlds[at] < repeats])
     truth = _known(known, rows, scale, layout["eta"], scale.scaled(offers))
     labels, hidden = [], []
     for repeat in range(repeats):
@@ -281,6 +315,44 @@ def label_offers(
             pd.DataFrame(held | {"answer": pd.array(answers[mine], dtype="Int8")} | facts)
         )
     return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
+
+
+def answered_rows(frame, features, layout, outcome):
+    """Places in a table of the rows that count, and their answers.
+
+    Parameters
+    ----------
+    frame, features, outcome
+        See `label_offers`.
+    layout : dict
+        From `offered`.
+
+    Returns
+    -------
+    at : array of int (m,)
+        Rows that the rule keeps, with features and an answer.
+    answers : array of int8 (m,)
+
+    Raises
+    ------
+    CounterweightError
+        When none is left, and whatever the outcome refuses.
+    """
+    at = np.flatnonzero(layout["kept"] & frame["row"].isin(features["row"]).to_numpy())
+    if not len(at):
+        raise CounterweightError(
+            "The feature recipe leaves out every row that labeling.where asks for: choose another "
+            "recipe or other rows."
+        )
+    part = frame.iloc[at].reset_index(drop=True)
+    answers = np.asarray(outcome(part, np.ones(len(part), bool)), dtype=float)
+    # People without an answer are to be priced, and are no examples.
+    answered = ~np.isnan(answers)
+    if not answered.any():
+        raise CounterweightError(
+            f"None of the {len(at)} people with an offer has an answer: choose another column."
+        )
+    return at[answered], answers[answered].astype(np.int8)
 
 
 def _roles(layout, at, repeat, repeats, test_share, seed, study):

@@ -5,7 +5,7 @@ from counterweight.files.gifts import gift_of, read_gift
 from counterweight.plan.components import reference
 
 #: Class of each kind of saved model; each has ``from_gift(gift)``.
-LOADERS = {}
+LOADERS = {"offers": "counterweight.models.choice.saved:SavedOffers"}
 
 
 def load(path):

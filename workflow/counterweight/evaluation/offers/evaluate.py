@@ -149,6 +149,7 @@ def evaluate_offers(
     test rows, values from the log are of offers that were fitted to the same answers, and
     flatter them.
     """
+    scaling = scale_of(offer, labels["offer"])
     labels, truth = by_repeat(labels), by_repeat(truth)
     X = np.column_stack([values for name, values in features.items() if name != "row"])
     records, seen = [], {}
@@ -166,7 +167,7 @@ def evaluate_offers(
                 labels[repeat],
                 truth[repeat],
                 X[at],
-                scale_of(offer),
+                scaling,
                 None if mixture is None else mixture(repeat),
                 (density, bins),
             )

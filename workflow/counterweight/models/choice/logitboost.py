@@ -272,3 +272,8 @@ class LogitBoost(OfferBaseline):
             steps, _ = cross_validated_iterations(Z, y, rng, most=self.most_iterations, **how)
         coef, intercept, _, steps = boosted(Z, y, steps)
         return {"coef": coef, "intercept": intercept, "iterations": steps}
+
+    def refitted(self, Z, y, times):
+        """``coef, intercept`` after as many steps on rows of the design taken so many times."""
+        steps = int(self.models_[0]["iterations"])
+        return boosted(np.repeat(Z, times, axis=0), np.repeat(y, times), steps)[:2]

@@ -52,5 +52,9 @@ class OfferLogistic(OfferBaseline):
             "converged": float(converged),
         }
 
+    def refitted(self, Z, y, times):
+        """``coef, intercept`` of the same model on rows of the design taken so many times."""
+        return fit_logistic(Z, y, times, ridge=self.ridge)[:2]
+
     def _constant(self, log_odds, p):
         return super()._constant(log_odds, p) | {"converged": 1.0}

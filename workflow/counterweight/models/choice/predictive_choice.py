@@ -406,8 +406,31 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         data = ChoiceRows(self._scaled(X), t, y, row_weights)
         new = self._new_rows(new_X)
         new_t = checked_offers(new_t, len(new.rows))
-        rule = self._rule(data)
         totals = np.empty((2, draws))
+        for first, refitted in self._refitted(data, rng, draws, steps):
+            for number in range(refitted.weights.shape[1]):
+                one = refitted.restarts([number])
+                position, k = one.curves[:, 0].T
+                shares = self._assigned(segment_shares(new, one), assignment)
+                p = mixed_acceptance(shares, new_t, 0.5 - position / k, k)
+                totals[:, first + number] = p.sum(), p @ (a + b * new_t)
+        return totals[0], totals[1]
+
+    def refitted(self, X, t, y, *, rng, draws, steps=5):
+        """Bootstrap draws of the model itself, in scaled features; see `bootstrap_totals`.
+
+        Returns
+        -------
+        Choices
+            A batch of `draws` models.
+        """
+        data = ChoiceRows(self._scaled(checked_rows_with_gaps(X)), t, y)
+        parts = [batch for _, batch in self._refitted(data, rng, draws, steps)]
+        return Choices(*(np.concatenate(values, axis=1) for values in zip(*parts, strict=True)))
+
+    def _refitted(self, data, rng, draws, steps):
+        """Batches of refitted models, each with the number of its first draw."""
+        n, rule = len(data.rows), self._rule(data)
         step = max(min(DRAWN // n, draws), 1)
         for first in range(0, draws, step):
             size = min(step, draws - first)
@@ -415,11 +438,5 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
                 [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)]
             )
             start = Choices(*(np.repeat(values, size, axis=1) for values in self._parameters()))
-            refitted = few_steps(data.reweighted(drawn * row_weights), start, steps, **rule)
-            for number in range(size):
-                one = refitted.restarts([number])
-                position, k = one.curves[:, 0].T
-                shares = self._assigned(segment_shares(new, one), assignment)
-                p = mixed_acceptance(shares, new_t, 0.5 - position / k, k)
-                totals[:, first + number] = p.sum(), p @ (a + b * new_t)
-        return totals[0], totals[1]
+            weighted = data.reweighted(drawn * data.row_weights)
+            yield first, few_steps(weighted, start, steps, **rule)

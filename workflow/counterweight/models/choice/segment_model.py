@@ -97,10 +97,11 @@ class SegmentModel(BaseEstimator):
 
     @classmethod
     def from_arrays(cls, arrays, **options):
-        """Fitted model from `to_arrays`."""
+        """Fitted model from `to_arrays`; a list that was stored without any entry may be absent."""
         model = cls(**options)
         for name, kind in STORED.items():
-            value = np.asarray(arrays[name]).astype(kind)
+            value = arrays.get(name, ()) if name in LISTS else arrays[name]
+            value = np.asarray(value).astype(kind)
             if name in LISTS:
                 value = value.reshape(-1).tolist()
             elif value.ndim == 0:

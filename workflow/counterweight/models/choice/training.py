@@ -5,9 +5,9 @@ import pyarrow as pa
 
 from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
-from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import constant, stacked
 from counterweight.labeling.offer_scale import OfferScale
+from counterweight.labeling.offered import offer_range
 from counterweight.models.choice.offers import (
     acceptance,
     checked_revenue,
@@ -38,7 +38,7 @@ PREDICTIONS = (
 POINTS, ROUNDS, FINER = 65, 3, 9
 
 
-def scale_of(offer):
+def scale_of(offer, made=()):
     """Scale of the offers, and the only offers that can be made.
 
     Parameters
@@ -46,6 +46,8 @@ def scale_of(offer):
     offer : mapping
         Options of the labeling rule (``low``, ``high``, ``direction``, ``revenue``; others are
         passed over), perhaps with ``grid``: the offers that can be made, in the user's units.
+    made : array
+        Offers of all rows, in the user's units, for ends that are null.
 
     Returns
     -------
@@ -53,8 +55,9 @@ def scale_of(offer):
     grid : ndarray or None
         Scaled.
     """
-    names = ("low", "high", "direction", "revenue")
-    scale = OfferScale(**{name: offer[name] for name in names if name in offer})
+    low, high = offer_range(offer, made)
+    names = ("direction", "revenue")
+    scale = OfferScale(low, high, **{name: offer[name] for name in names if name in offer})
     grid = offer.get("grid")
     return scale, None if grid is None else feasible(scale.scaled(grid), 0.0, 1.0)
 
@@ -118,7 +121,8 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
         Columns of `PREDICTIONS`. A model without segments has segment -1 with probability,
         eta and k 0.
     """
-    rows, (scale, grid) = offer_rows(data, repeat), scale_of(offer)
+    made = np.concatenate([np.asarray(own["offer"], float) for own in data.labels.values()])
+    rows, (scale, grid) = offer_rows(data, repeat), scale_of(offer, made)
     model = load("model", method["model"])(**method["options"])
     rng = generator(seed, study, repeat, f"fit {method['model']}")
     train, X, t = rows["train"], rows["X"], rows["t"]
@@ -306,44 +310,3 @@ def _check_finite(columns, model, repeat):
                 f"{bad} values of {name} by {model} in repeat {repeat} are not finite: the model "
                 "failed; see its log."
             )
-
-
-def offers_table(predictions, labels, offer, setting="hard", repeat=0):
-    """What a user takes away: a line for each person.
-
-    Parameters
-    ----------
-    predictions : pyarrow.Table
-        From `train_offers_repeat`.
-    labels : dict of str to array
-    offer : dict
-        Options of the labeling rule.
-    setting : str
-    repeat : int
-
-    Returns
-    -------
-    dict of str to array
-        ``row, role, segment, segment_p, eta, k`` (scaled), ``eta_offer`` (the offer that half
-        of the segment accepts, in the user's units), ``best_offer, best_p, best_revenue`` and
-        the historical ``offer, p, revenue``.
-    """
-    import pyarrow.compute as pc
-
-    asked = pc.equal(predictions["setting"], setting)
-    table = predictions.filter(pc.and_(pc.equal(predictions["repeat"], repeat), asked))
-    own = by_repeat(labels)[repeat]
-    rows = table["row"].to_numpy()
-    order = np.argsort(own["row"], kind="stable")
-    logged = own["offer"][order][np.searchsorted(own["row"][order], rows)]
-    columns = {
-        name: table[name].combine_chunks() for name in ("row", "role", "segment", "segment_p")
-    }
-    columns |= {name: table[name].to_numpy() for name in ("eta", "k")}
-    columns["eta_offer"] = scale_of(offer)[0].offers(columns["eta"])
-    columns |= {name: table[name].to_numpy() for name in ("best_offer", "best_p", "best_revenue")}
-    return columns | {
-        "offer": logged,
-        "p": table["p"].to_numpy(),
-        "revenue": table["revenue"].to_numpy(),
-    }

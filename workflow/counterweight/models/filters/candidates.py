@@ -29,7 +29,7 @@ def read_candidates(path):
     return read_people(path, absent=advice, nameless=True)
 
 
-def learned_encoder(frame, names, recipe, outcome=None):
+def learned_encoder(frame, names, recipe, outcome=None, *, gift="filter"):
     """What a recipe learned from a prepared table.
 
     Parameters
@@ -42,6 +42,8 @@ def learned_encoder(frame, names, recipe, outcome=None):
         ``name`` and ``options``.
     outcome : str, optional
         Column that is no feature.
+    gift : str
+        What is given away, for messages.
 
     Returns
     -------
@@ -56,12 +58,12 @@ def learned_encoder(frame, names, recipe, outcome=None):
     options = recipe["options"]
     if recipe["name"] not in RECIPES:
         raise CounterweightError(
-            f"A filter cannot be given away with the features of the recipe {recipe['name']}: "
+            f"The {gift} cannot be given away with the features of the recipe {recipe['name']}: "
             f"choose {listed(RECIPES)}, which can be repeated on new rows."
         )
     if options.get("noise"):
         raise CounterweightError(
-            "A filter cannot be given away with noise on its features, since new rows would get "
+            f"The {gift} cannot be given away with noise on its features, since new rows would get "
             "other noise: set features.noise to 0."
         )
     if recipe["name"] == "one_hot":
@@ -83,7 +85,7 @@ def learned_encoder(frame, names, recipe, outcome=None):
     return Encoder.of([features[name] for name in names])
 
 
-def encoded(frame, encoder):
+def encoded(frame, encoder, *, people="candidates", gift="filter", first=0):
     """Features of candidates.
 
     What is filled, or is a category that the filter never saw, is counted in the log.
@@ -93,6 +95,10 @@ def encoded(frame, encoder):
     frame : pandas.DataFrame
         Columns that no feature needs are passed over.
     encoder : Encoder
+    people, gift : str
+        Who the rows are, and what was fitted, for messages.
+    first : int
+        Number of the first row, for messages.
 
     Returns
     -------
@@ -105,33 +111,31 @@ def encoded(frame, encoder):
         text or an infinite value, or one holds neither numbers nor text.
     """
     if not len(frame):
-        raise CounterweightError(
-            "The table of candidates has no row: there is nobody to accept or to reject."
-        )
+        raise CounterweightError(f"The table of {people} has no row: there is nobody to decide on.")
     columns = encoder.columns_
     absent = [name for name in columns if name not in frame.columns]
     if absent:
         raise CounterweightError(
-            f"The table of candidates has no column {listed(absent)}; it has "
-            f"{listed(frame.columns, 30)}: name the columns as in the table that the filter was "
+            f"The table of {people} has no column {listed(absent)}; it has "
+            f"{listed(frame.columns, 30)}: name the columns as in the table that the {gift} was "
             "fitted on."
         )
-    check_header("The table of candidates", [name for name in frame.columns if name in columns])
+    check_header(f"The table of {people}", [name for name in frame.columns if name in columns])
     typed = {
-        column: _numbers(frame[column], column, encoder)
+        column: _numbers(frame[column], column, encoder, people, gift, first)
         if kind == "number"
-        else _texts(frame[column], column, encoder)
+        else _texts(frame[column], column, encoder, people, gift)
         for column, kind in columns.items()
     }
     return encoder.transform(pd.DataFrame(typed))
 
 
-def _numbers(values, column, encoder):
+def _numbers(values, column, encoder, people, gift, first):
     """A column as floats, NaN where it is missing."""
     if pd.api.types.is_numeric_dtype(values):
         numbers = values.to_numpy(dtype=float, na_value=np.nan)
     else:
-        which, distinct = _factorized(values, column)
+        which, distinct = _factorized(values, column, people, gift)
         texts = [str(value).strip() for value in distinct]
         words = [TRUTHS.get(text.lower(), text) for text in texts]
         numbers = pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").to_numpy(float)
@@ -140,16 +144,16 @@ def _numbers(values, column, encoder):
         wrong = np.flatnonzero(np.append(bad, False)[which])
         if len(wrong):
             raise CounterweightError(
-                f"Column {column!r} of the candidates holds text where numbers are expected in "
-                f"{len(wrong)} rows (first: row {wrong[0]}, {texts[which[wrong[0]]]!r}; rows are "
-                "counted from 0): correct these rows."
+                f"Column {column!r} of the {people} holds text where numbers are expected in "
+                f"{len(wrong)} rows (first: row {first + wrong[0]}, {texts[which[wrong[0]]]!r}; "
+                "rows are counted from 0): correct these rows."
             )
         numbers = np.append(numbers, np.nan)[which]
     infinite = np.flatnonzero(np.isinf(numbers))
     if len(infinite):
         raise CounterweightError(
-            f"Column {column!r} of the candidates is infinite in {len(infinite)} rows (first: row "
-            f"{infinite[0]}, counted from 0): correct these rows."
+            f"Column {column!r} of the {people} is infinite in {len(infinite)} rows (first: row "
+            f"{first + infinite[0]}, counted from 0): correct these rows."
         )
     missing = int(np.isnan(numbers).sum())
     if missing:
@@ -164,20 +168,20 @@ def _numbers(values, column, encoder):
     return numbers
 
 
-def _factorized(values, column):
+def _factorized(values, column, people, gift):
     try:
         return pd.factorize(values)
     except TypeError as error:
         raise CounterweightError(
-            f"Column {column!r} of the candidates holds lists or other values that are neither "
-            "numbers nor text: write it as the filter was fitted on it."
+            f"Column {column!r} of the {people} holds lists or other values that are neither "
+            f"numbers nor text: write it as the {gift} was fitted on it."
         ) from error
 
 
-def _texts(values, column, encoder):
+def _texts(values, column, encoder, people, gift):
     """A column as texts, None where it is missing."""
     words = encoder.categories(column)
-    which, distinct = _factorized(values, column)
+    which, distinct = _factorized(values, column, people, gift)
     whole = pd.api.types.is_float_dtype(values) and all(value % 1 == 0 for value in distinct)
     texts = [str(int(value)) if whole else str(value) for value in distinct]
     texts = [text if text in words else text.strip() for text in texts]
@@ -195,11 +199,12 @@ def _texts(values, column, encoder):
         )
     elif unseen.any():
         log.warning(
-            "%s: %d of %d rows have a category that the filter never saw (%s); it counts as none "
+            "%s: %d of %d rows have a category that the %s never saw (%s); it counts as none "
             "of the known ones.",
             column,
             unseen.sum(),
             len(rows),
+            gift,
             listed(sorted(set(rows[unseen])), 5),
         )
     if blank.any() and not encoder.has(column, "blank"):

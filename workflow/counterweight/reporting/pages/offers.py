@@ -395,7 +395,12 @@ def segments(numbers):
 
 def at_the_end(numbers):
     """Best offers of most people at an end of the declared range."""
-    low, high = (numbers.plan["offer"][end] for end in ("low", "high"))
+    low, high = (
+        _made(numbers, metric).agg(end)
+        if numbers.plan["offer"][side] is None
+        else numbers.plan["offer"][side]
+        for side, metric, end in (("low", "offer_least", "min"), ("high", "offer_largest", "max"))
+    )
     for edge in (low, high):
         labels = []
         for line in each_way(numbers):
@@ -407,6 +412,11 @@ def at_the_end(numbers):
                 f"Most best offers are at the end of the declared range, {edge:g} "
                 f"({listing(dict.fromkeys(labels))}). By these curves better ones may lie beyond."
             )
+
+
+def _made(numbers, metric):
+    """A measure of the offers that were made, by repeat and part."""
+    return pd.concat([numbers.values("labels", metric, part=part) for part in ("train", "test")])
 
 
 def given_away(numbers):

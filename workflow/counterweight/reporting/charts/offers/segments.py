@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.labeling.offer_scale import OfferScale
+from counterweight.labeling.offered import offer_range
 from counterweight.models.choice.offers import optimal_offer
 from counterweight.reporting.charts import kit, style
 
@@ -77,13 +78,15 @@ def choice_model(study, repeat=0):
         if not all(name in arrays for name in _ARRAYS):
             continue
         features, labels = study.table("features.parquet"), study.table("labels.parquet")
+        made = labels["offer"]
         labels = labels[(labels["repeat"] == repeat) & (labels["role"] == "train")]
         names = [name for name in features.columns if name != "row"]
         means = arrays["means"].reshape(len(arrays["weights"]), -1)
         used = arrays.get("features_used", np.arange(means.shape[1])).astype(int)
         offer = study.plan.get("offer") or {}
-        known = ("low", "high", "direction", "revenue")
-        scale = OfferScale(**{name: offer[name] for name in known if name in offer})
+        known = ("direction", "revenue")
+        own = {name: offer[name] for name in known if name in offer}
+        scale = OfferScale(*offer_range(offer, made), **own)
         best = optimal_offer(arrays["eta"], arrays["k"], revenue=scale.scaled_revenue())
         return arrays | {
             "means": means,

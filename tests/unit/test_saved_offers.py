@@ -1,0 +1,398 @@
+"""What a study of offers gives away: saved, loaded, delivered, applied to new people."""
+
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight import load
+from counterweight.datasets.own_table import OwnTable
+from counterweight.errors import CounterweightError
+from counterweight.files.gifts import write_gift
+from counterweight.files.tables import model_arrays, model_table, write_table
+from counterweight.labeling.features.encoder import Encoder
+from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
+from counterweight.models.choice.saved import SavedOffers
+from counterweight.models.choice.training import searched_offers
+from counterweight.plan import components
+from scipy.special import expit
+from stage_jobs import run_script
+
+FAMILY = [
+    name
+    for name in components.registry("model")
+    if components.declared("model", name, "KIND", "") == "offers"
+]
+QUICK = {"predictive_choice": {"components": 2, "restarts": 2}}
+SETTINGS = [(name, "") for name in FAMILY if name != "predictive_choice"]
+SETTINGS += [("predictive_choice", "hard"), ("predictive_choice", "soft")]
+PRICE = {"low": 0.0, "high": 60.0, "direction": "down", "revenue": None, "column": "price"}
+
+
+def survey(rows=600, seed=0):
+    """Prices and answers: the north pays more; the old were only offered low prices."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, rows).astype(float)
+    town = rng.choice(["north", "south", "west"], rows, p=[0.4, 0.4, 0.2]).astype(object)
+    price = np.where(town == "north", rng.uniform(5, 55, rows), rng.uniform(5, 35, rows)).round(2)
+    worth = 18 + 14 * (town == "north") + 0.1 * age
+    bought = rng.random(rows) < expit((worth - price) / 4)
+    age[rng.random(rows) < 0.05] = np.nan
+    town[rng.random(rows) < 0.03] = None
+    frame = pd.DataFrame({"customer": [f"C{i:05d}" for i in range(rows)]})
+    return frame.assign(age=age, town=town, price=price, bought=np.where(bought, "yes", "no"))
+
+
+def features_of(frame):
+    encoder = Encoder(("customer", "price", "bought")).fit(frame)
+    return encoder, encoder.transform(frame)
+
+
+def saved_of(model, setting, frame=None, offer=PRICE, **options):
+    frame = survey() if frame is None else frame
+    encoder, X = features_of(frame)
+    return SavedOffers.fitted(
+        X,
+        frame["price"].to_numpy(),
+        (frame["bought"] == "yes").to_numpy(float),
+        encoder,
+        method={"model": model, "options": QUICK.get(model, {}) | options},
+        setting=setting,
+        offer=offer,
+        rng=np.random.default_rng(1),
+        facts={"id": "customer"},
+    )
+
+
+@pytest.fixture(scope="module")
+def family():
+    return {pair: saved_of(*pair) for pair in SETTINGS}
+
+
+def same(one, other, tolerance=1e-12):
+    """Offers and decisions exactly, numbers to a tolerance."""
+    assert [*one.columns] == [*other.columns]
+    for name in one:
+        a, b = one[name].to_numpy(), other[name].to_numpy()
+        if name in ("best_p", "best_revenue", "segment_p", "p", "revenue"):
+            assert np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True), name
+        else:
+            assert pd.Series(a).equals(pd.Series(b)), name
+
+
+@pytest.mark.parametrize("model", FAMILY)
+def test_a_stored_model_predicts_as_before(model):
+    frame = survey(400)
+    _, X = features_of(frame)
+    t = 1 - frame["price"].to_numpy() / 60
+    kind = components.load("model", model)
+    fitted = kind(**QUICK.get(model, {}))
+    fitted.fit(X, t, (frame["bought"] == "yes").to_numpy(float), rng=np.random.default_rng(0))
+    stored = model_arrays(model_table(fitted.to_arrays(), 0, "general").to_pandas())
+    for arrays in (fitted.to_arrays(), stored):
+        again = kind.from_arrays(arrays)
+        assert np.array_equal(again.predict_acceptance(X, t), fitted.predict_acceptance(X, t))
+
+
+@pytest.mark.parametrize("pair", SETTINGS)
+def test_what_is_loaded_prices_as_what_was_saved(family, pair, tmp_path):
+    saved, frame = family[pair], survey(300, seed=5)
+    write_gift(tmp_path / "model.parquet", *saved.to_gift())
+    loaded = load(tmp_path)
+    same(saved.optimal_offers(frame), loaded.optimal_offers(frame), 0)
+    assert np.array_equal(saved.acceptance(frame, 20.0), loaded.acceptance(frame, 20.0))
+    assert loaded.facts == saved.facts
+
+
+@pytest.mark.parametrize("pair", SETTINGS)
+def test_offers_are_within_what_was_made_and_within_their_interval(family, pair):
+    table = family[pair].optimal_offers(survey())
+    offer = table["best_offer"]
+    assert (offer >= table["made_from"]).all() and (offer <= table["made_to"]).all()
+    if pair[0] == "logistic_tree":
+        assert table[["low", "high"]].isna().all(axis=None)
+    else:
+        assert ((table["low"] <= offer) & (offer <= table["high"])).all()
+        assert (table["high"] > table["low"]).mean() > 0.5
+        assert (table["low"] >= table["made_from"]).all()
+        assert (table["high"] <= table["made_to"]).all()
+    assert table["best_p"].between(0, 1).all()
+    assert np.allclose(table["best_revenue"], table["best_p"] * offer)
+    held = table["supported"] & (table["reason"] != "")
+    ends = (offer == table["made_to"]) | (offer == table["made_from"])
+    assert ends[held].all() and table["supported"].mean() > 0.97
+
+
+@pytest.mark.parametrize("pair", SETTINGS)
+def test_no_other_offer_within_the_range_earns_more(family, pair):
+    saved, frame = family[pair], survey(200, seed=3)
+    table = saved.optimal_offers(frame)
+    for share in np.linspace(0, 1, 23):
+        other = (1 - share) * table["made_from"] + share * table["made_to"]
+        earned = saved.acceptance(frame, other) * other
+        assert (earned <= table["best_revenue"] * (1 + 1e-3) + 1e-9).all()
+    chance = saved.acceptance(frame, table["best_offer"])
+    assert np.allclose(chance, table["best_p"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("pair", SETTINGS)
+def test_order_and_batches_do_not_matter(family, pair):
+    saved, frame = family[pair], survey()
+    whole = saved.optimal_offers(frame)
+    order = np.random.default_rng(2).permutation(len(frame))
+    mixed = saved.optimal_offers(frame.iloc[order]).iloc[np.argsort(order)]
+    same(whole, mixed.reset_index(drop=True))
+    parts = [frame.iloc[start : start + 7] for start in range(0, 70, 7)]
+    same(whole[:70], pd.concat([saved.optimal_offers(p) for p in parts], ignore_index=True))
+
+
+def test_intervals_shrink_with_the_square_root_of_the_rows():
+    def width(rows):
+        table = saved_of("offer_logistic", "", survey(rows, seed=8)).optimal_offers(survey(200))
+        return (table["high"] - table["low"]).mean()
+
+    assert 1.3 < width(1000) / width(4000) < 3.1
+
+
+def test_intervals_cover_the_best_price_where_the_model_holds():
+    """One line of log-odds for everybody: the best price of the true line is in 9 of 10."""
+    covered = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x, price = rng.normal(size=400), rng.uniform(0, 60, 400)
+        bought = rng.random(400) < expit((25 + 4 * x - price) / 6)
+        frame = pd.DataFrame({"x": x, "price": price, "bought": np.where(bought, "yes", "no")})
+        table = saved_of("offer_logistic", "", frame).optimal_offers(frame)
+        line = np.linspace(0, 60, 6001)
+        earned = expit((25 + 4 * np.array([[-1.0], [0.0], [1.0]]) - line) / 6) * line
+        best = line[earned.argmax(axis=1)]
+        near = [np.abs(x - at).argmin() for at in (-1, 0, 1)]
+        covered.append(table["low"].to_numpy()[near] <= best)
+        covered[-1] &= best <= table["high"].to_numpy()[near]
+    assert np.mean(covered) >= 0.75
+
+
+def test_only_offers_of_a_grid_are_made():
+    grid = [10.0, 14.99, 19.99, 29.99, 49.99]
+    for model, setting in SETTINGS:
+        saved = saved_of(model, setting, offer=PRICE | {"grid": grid})
+        table = saved.optimal_offers(survey(150, seed=4))
+        for name in ("best_offer", "low", "high"):
+            assert set(table[name].dropna()) <= set(grid)
+        assert table["supported"].mean() > 0.97
+    none = saved_of("offer_logistic", "", offer=PRICE | {"grid": [58.0, 59.0]})
+    table = none.optimal_offers(survey(50))
+    assert set(table["best_offer"]) == {58.0} and not table["supported"].any()
+
+
+def test_people_like_nobody_are_flagged(family):
+    saved, frame = family["predictive_choice", "soft"], survey(200, seed=6)
+    odd = frame.assign(age=150.0)
+    assert not saved.optimal_offers(odd)["supported"].any()
+    table = family["offer_logistic", ""].optimal_offers(frame.assign(town="moon"))
+    assert set(table["reason"]) <= {
+        "a value of town that was never seen",
+        "unlike nearly everybody whom an offer was made to",
+    }
+    assert not table["supported"].any()
+    for one in family.values():
+        assert one.optimal_offers(frame)["supported"].mean() > 0.95
+
+
+def test_new_people_are_compared_with_those_of_the_fit(family):
+    saved = family["offer_logistic", ""]
+    _, X = features_of(survey())
+    assert saved.drift(saved.sums(X)) == []
+    halves = saved.sums(X[:300]) + saved.sums(X[300:])
+    assert np.allclose(halves, saved.sums(X))
+    older = saved.encode(survey(400, seed=9).assign(age=lambda f: f["age"] + 30))
+    said = saved.drift(saved.sums(older))
+    assert len(said) == 1 and "'age' has changed" in said[0] and "outside its range" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda f: f.drop(columns="age"), "table of people has no column age"),
+        (lambda f: f.assign(age="old"), "'age' of the people holds text where numbers"),
+        (lambda f: f.assign(age=np.inf), "'age' of the people is infinite"),
+        (lambda f: f.iloc[:0], "has no row"),
+    ],
+)
+def test_bad_new_rows_are_told_in_a_sentence(family, change, told):
+    with pytest.raises(CounterweightError, match=told):
+        family["offer_logistic", ""].optimal_offers(change(survey(50)))
+
+
+def test_offers_that_cannot_be_made_are_refused(family):
+    for offer in (99.0, np.nan):
+        with pytest.raises(CounterweightError, match="of 50 people is missing or outside"):
+            family["offer_logistic", ""].acceptance(survey(50), offer)
+
+
+def test_an_oracle_is_not_given_away():
+    with pytest.raises(CounterweightError, match="nobody knows the component"):
+        saved_of("offer_logistic", "", per_component=True)
+
+
+@pytest.mark.parametrize("revenue", [(1.0, -1.0), (0.2, 0.5), (0.0, -1.0)])
+def test_lines_of_either_slope_have_their_best_offer(revenue):
+    rng = np.random.default_rng(0)
+    start, slope = rng.normal(0, 3, 200), rng.normal(0, 8, 200)
+    kind, bounds = rng.integers(0, 2, 200), np.array([[0.0, 1.0], [0.2, 0.7]])
+    best = best_on_lines(start, slope, kind, bounds, revenue)
+    assert ((best >= bounds[kind, 0] - 1e-12) & (best <= bounds[kind, 1] + 1e-12)).all()
+    earned = expit(start + slope * best) * (revenue[0] + revenue[1] * best)
+    for number in (0, 1):
+        mine = kind == number
+        found = searched_offers(
+            lambda t, mine=mine: expit(start[mine] + slope[mine] * t),
+            mine.sum(),
+            revenue,
+            None,
+            *bounds[number],
+        )
+        by_search = expit(start[mine] + slope[mine] * found) * (revenue[0] + revenue[1] * found)
+        assert (earned[mine] >= by_search - 1e-9).all()
+
+
+def test_grids_and_quantiles():
+    grid = np.array([0.0, 0.5, 1.0])
+    assert possible(grid, 0.2, 0.6).tolist() == [0.5]
+    assert possible(grid, 0.6, 0.7).tolist() == [0.5]
+    values = np.random.default_rng(0).normal(size=(60, 9))
+    assert np.allclose(quantiles(values, (0.05, 0.95)), np.quantile(values, (0.05, 0.95), axis=0))
+
+
+# The stages, on a table of one's own.
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    frame = survey(700, seed=11)
+    frame["answer"] = np.where(frame["bought"] == "yes", "Bought", "left")
+    frame.loc[frame.index % 7 == 3, "answer"] = None
+    frame.loc[frame.index % 14 == 3, "price"] = np.nan
+    frame.drop(columns="bought").to_csv(folder / "survey.csv", index=False)
+    new = survey(250, seed=12).drop(columns=["price", "bought"])
+    new.to_csv(folder / "new.csv", index=False)
+    write_table(folder / "table.parquet", OwnTable.read(folder / "survey.csv"))
+    return folder
+
+
+def deliver(folder, model="predictive_choice", setting="soft"):
+    given = {
+        "features": {"name": "one_hot", "options": {"drop": ["customer", "price"]}},
+        "outcome": {
+            "name": "accepts",
+            "options": {"column": "answer", "positive": "bought", "blanks": "unanswered"},
+        },
+        "labeling": {
+            "name": "offered",
+            "options": {"offer": "price", "low": None, "high": None, "direction": "down"}
+            | {"revenue": None, "grid": None, "blanks": "unanswered"},
+        },
+        "seed": 1,
+        "stream": "mine",
+        "repeats": 2,
+        "test_share": 0.4,
+    }
+    uses = tuple((part, given[part]["name"]) for part in ("features", "outcome", "labeling"))
+    labels = {name: str(folder / f"{name}.parquet") for name in ("features", "labels", "truth")}
+    outputs = labels | {"metrics": str(folder / "label.parquet")}
+    table = {"table": str(folder / "table.parquet")}
+    run_script(
+        "label", "kinds.offers:label", given, table | {"known": []}, outputs, folder / "l.log",
+        uses, study="mine",
+    )  # fmt: skip
+    own = given | {
+        "study": "mine",
+        "title": "Mine",
+        "chosen": {"method": model, "setting": setting},
+        "method": {"model": model, "options": QUICK.get(model, {})},
+        "everybody": True,
+        "id": "customer",
+    }
+    files = {"model": "model.parquet", "offers": "offers.parquet", "csv": "offers.csv"}
+    run_script(
+        "deliver",
+        "kinds.offers:deliver",
+        own,
+        table | {"columns": [], "labels": labels["labels"], "model": []},
+        {role: str(folder / name) for role, name in files.items()},
+        folder / "d.log",
+        (*uses, ("model", model)),
+        study="mine",
+    )
+    return pd.read_parquet(folder / "offers.parquet")
+
+
+def apply(folder, score, model="predictive_choice"):
+    run_script(
+        "apply",
+        "kinds.offers:apply",
+        {"study": "mine"},
+        {"model": str(folder / "model.parquet"), "score": str(score)},
+        {"table": str(folder / "new.parquet"), "csv": str(folder / "new_offers.csv")},
+        folder / "a.log",
+        (("model", model),),
+        study="mine",
+    )
+    return pd.read_parquet(folder / "new.parquet")
+
+
+@pytest.mark.parametrize(("model", "setting"), [("predictive_choice", "soft"), ("logitboost", "")])
+def test_a_survey_of_ones_own_is_priced_and_so_are_new_people(own, model, setting):
+    offers = deliver(own, model, setting)
+    table = pd.read_csv(own / "survey.csv")
+    assert offers["customer"].tolist() == table["customer"].tolist()
+    assert offers["best_offer"].notna().all()
+    assert offers["p"].isna().equals(table["price"].isna())
+    # Who has no offer or no answer is in no split.
+    blank = table["price"].isna() | table["answer"].isna()
+    assert ((offers["role"] == "") == blank).all()
+    rich = offers["best_offer"][table["town"] == "north"].median()
+    assert rich > offers["best_offer"][table["town"] == "south"].median() + 2
+    again = apply(own, own / "survey.csv", model)
+    same(offers[[*again.columns]], again)
+    new = apply(own, own / "new.csv", model)
+    assert len(new) == 250 and new["best_offer"].notna().all()
+    same(load(own).optimal_offers(pd.read_csv(own / "new.csv")), new)
+    csv = pd.read_csv(own / "new_offers.csv", keep_default_na=False)
+    assert csv["customer"].tolist() == new["customer"].tolist()
+    assert np.allclose(csv["best_offer"], new["best_offer"])
+
+
+def test_the_plan_of_ones_own_table(own):
+    from counterweight.kinds import offers as kind
+
+    study = {
+        "id": "mine",
+        "title": "Mine",
+        "source": "own",
+        "dataset": "mine",
+        "stream": "mine",
+        "score": "new.csv",
+        "deliver": None,
+        "features": {"recipe": "one_hot", "options": {}},
+        "outcome": {"rule": "accepts", "options": {"column": "answer"}},
+        "labeling": {"rule": "offered", "options": {"offer": "price"}},
+        "methods": {"offer_logistic": {"model": "offer_logistic", "options": {}, "oracle": False}},
+    }
+    at = types.SimpleNamespace(
+        folder="results/mine", table="t", columns="c", labels="l", model=lambda method: method
+    )
+    plan = {"seed": 1, "datasets": {"mine": {"roles": {"id": "customer"}}}}
+    job = kind.plan_deliver(plan, study, at)
+    assert job.given["chosen"] == {"method": "offer_logistic", "setting": ""}
+    assert job.given["id"] == "customer" and job.given["everybody"]
+    assert set(job.outputs) == {"model", "offers", "csv"}
+    assert kind.plan_apply(plan, study, at).inputs["score"] == "new.csv"
+    assert kind.plan_apply(plan, study | {"score": None}, at) is None
+    pcm = {"model": "predictive_choice", "options": {}, "oracle": False}
+    study["methods"]["predictive_choice"] = pcm
+    assert kind.given_away(study) == {"method": "predictive_choice", "setting": "soft"}
+    assert kind.given_away(study | {"source": "download"})["setting"] == "hard"
+    asked = study | {"deliver": {"method": "offer_logistic", "setting": ""}}
+    assert kind.given_away(asked) == {"method": "offer_logistic", "setting": ""}

@@ -1,0 +1,323 @@
+"""Best offers within bounds of each person, by the fitted model and by its bootstrap draws.
+
+One class for each form of model: segments with a curve each, a line of log-odds for each person,
+any other curve. All are asked the same: how likely each person accepts an offer, which offer
+earns most between two bounds, and which offers the draws find best. Offers t are scaled to [0, 1].
+"""
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from counterweight.models.choice.offers import mixed_acceptance, optimal_offer, soft_optimal_offer
+from counterweight.models.choice.training import searched_offers
+from counterweight.numerics.mixture_steps import density_coefficients
+
+#: Offers at which a draw's expected revenue is looked at; the best one is refined by a parabola.
+LOOKED = 33
+#: Numbers of a block, and least rows.
+BLOCK, LEAST = 1 << 22, 256
+#: Slopes nearer to 0 count as this.
+FLAT = 1e-9
+
+
+def pricer(model, setting):
+    """How the offers of a fitted model are found: see the classes of this module.
+
+    Parameters
+    ----------
+    model : fitted model of a study of offers
+    setting : str
+        ``hard`` or ``soft`` of a model of segments; else empty.
+    """
+    if hasattr(model, "predict_segments"):
+        return Segments(model, setting or model.assignment)
+    # One line for everybody, without an oracle's components.
+    if len(model.models_) == 1 and np.ndim(model.models_[0]["coef"]) == 1:
+        return Lines(model)
+    return Curves(model)
+
+
+def possible(grid, low, high):
+    """The offers of a grid between two bounds; the nearest one where there is none."""
+    inside = grid[(grid >= low - 1e-12) & (grid <= high + 1e-12)]
+    if len(inside):
+        return inside
+    away = np.maximum(low - grid, grid - high)
+    return grid[[int(np.argmin(away))]]
+
+
+class Segments:
+    """Segments of people, each with one curve; people are priced by the likeliest or by all.
+
+    Parameters
+    ----------
+    model : PredictiveChoiceModel
+    setting : {"hard", "soft"}
+
+    Attributes
+    ----------
+    kinds : int
+        The segments are the kinds of people that offers were made to.
+    """
+
+    has_draws = True
+
+    def __init__(self, model, setting):
+        self.model, self.setting = model, setting
+        self.eta, self.k = model.eta_, model.k_
+        self.kinds = len(self.k)
+
+    def about(self, X):
+        """What the rest asks for: ``rows`` of features, ``joint`` log densities, ``kind``."""
+        rows = self.model._new_rows(X)
+        joint = rows.log_joint(self.model._parameters())
+        return {"rows": rows, "joint": joint, "kind": joint.argmax(axis=1)}
+
+    def closeness(self, about):
+        """Log density of each person's features."""
+        return logsumexp(about["joint"], axis=1)
+
+    def _weights(self, about):
+        joint = about["joint"]
+        if self.setting == "hard":
+            return np.eye(self.kinds)[about["kind"]]
+        return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+
+    def told(self, about):
+        """Segment of each person, its probability, and its curve."""
+        kind, joint = about["kind"], about["joint"]
+        at = np.arange(len(kind))
+        return {
+            "segment": kind,
+            "segment_p": np.exp(joint[at, kind] - logsumexp(joint, axis=1)),
+            "eta": self.eta[kind],
+            "k": self.k[kind],
+        }
+
+    def accept(self, about, t):
+        return mixed_acceptance(self._weights(about), t, self.eta, self.k)
+
+    def best(self, about, kind, bounds, revenue, grid=None):
+        """Best offers (n,) of people within the bounds (kinds, 2) of their kind."""
+        offers = np.empty(len(kind))
+        weights = None if self.setting == "hard" else self._weights(about)
+        for number in np.unique(kind):
+            (low, high), mine = bounds[number], kind == number
+            own = None if grid is None else possible(grid, low, high)
+            if own is not None:
+                low, high = own[0], own[-1]
+            if weights is None:
+                best = optimal_offer(self.eta, self.k, low, high, revenue, own)
+                offers[mine] = best[about["kind"][mine]]
+            else:
+                offers[mine] = soft_optimal_offer(
+                    weights[mine], self.eta, self.k, low, high, revenue, own
+                )
+        return offers
+
+    def drawn(self, X, t, y, rng, draws, steps=5):
+        """Parameters of bootstrap draws: a few EM steps from the fit on resampled rows.
+
+        Returns
+        -------
+        dict of str to array
+            ``densities`` (draws, J, q): coefficients of the log densities in
+            (1, x_i, x_i x_j); ``eta`` and ``k`` (draws, J).
+        """
+        batch = self.model.refitted(X, t, y, rng=rng, draws=draws, steps=steps)
+        position, k = np.moveaxis(batch.curves, -1, 0)
+        return {
+            "densities": np.swapaxes(density_coefficients(batch.gaussians()), 0, 1),
+            "eta": (0.5 - position / k).T,
+            "k": k.T,
+        }
+
+    def ends(self, about, kind, bounds, revenue, grid, draws, shares):
+        """Quantiles (2, n) of the draws' best offers, at the two `shares`."""
+        eta, k, densities = draws["eta"], draws["k"], draws["densities"]
+        count, size = eta.shape
+        found = np.empty((2, len(kind)))
+        group = about["rows"].groups[0] if len(about["rows"].groups) == 1 else None
+        for number in np.unique(kind):
+            low, high = bounds[number]
+            offers = np.linspace(low, high, LOOKED) if grid is None else possible(grid, low, high)
+            a, b = revenue
+            earned = expit(k[..., None] * (offers - eta[..., None])) * (a + b * offers)
+            if self.setting == "hard":
+                own = None if grid is None else offers
+                sure = optimal_offer(eta, k, offers[0], offers[-1], revenue, own)
+            mine = np.flatnonzero(kind == number)
+            step = max(BLOCK // (count * max(len(offers), size)), LEAST)
+            for start in range(0, len(mine), step):
+                at = mine[start : start + step]
+                if group is not None:
+                    features = group.features[:, at]
+                    joint = densities.reshape(count * size, -1) @ features
+                    joint = joint.reshape(count, size, -1)
+                else:
+                    # Rows with gaps keep the densities of the fit.
+                    joint = np.broadcast_to(about["joint"][at].T, (count, size, len(at)))
+                if self.setting == "hard":
+                    best = np.take_along_axis(sure, joint.argmax(axis=1), axis=1)
+                else:
+                    weights = np.exp(joint - joint.max(axis=1, keepdims=True))
+                    best = _peaks(np.swapaxes(weights, 1, 2) @ earned, offers, grid is None)
+                found[:, at] = quantiles(best, shares)
+        return found
+
+
+class Lines:
+    """Log-odds of acceptance that are a line in the offer for each person.
+
+    People come in kinds by `counterweight.models.choice.support.Kinds`, not by the model.
+    """
+
+    has_draws = True
+
+    def __init__(self, model):
+        self.model = model
+        one = model.models_[0]
+        self.coef, self.intercept = np.asarray(one["coef"], float), float(one["intercept"])
+
+    def about(self, X):
+        return {"X": X}
+
+    def _line(self, about, coef, intercept):
+        """Log-odds (n, ...) at the offer 0, and slopes in the offer."""
+        design = self.model.design_
+        X = about["X"]
+        base = design.columns(X, np.zeros(len(X)))
+        start = base @ coef + intercept
+        slope = design.columns(X, np.ones(len(X))) @ coef + intercept - start
+        return start, slope
+
+    def told(self, about):
+        return {}
+
+    def accept(self, about, t):
+        return self.model.predict_acceptance(about["X"], t)
+
+    def best(self, about, kind, bounds, revenue, grid=None):
+        start, slope = self._line(about, self.coef, self.intercept)
+        return best_on_lines(start, slope, kind, bounds, revenue, grid)
+
+    def drawn(self, X, t, y, rng, draws):
+        """Parameters of models fitted anew to resampled rows: ``coef`` (draws, p), ``intercept``.
+
+        A draw with one kind of answer keeps the fitted model.
+        """
+        n = len(X)
+        Z = self.model.design_.columns(X, t)
+        coef, intercept = np.tile(self.coef, (draws, 1)), np.full(draws, self.intercept)
+        for number in range(draws):
+            times = np.bincount(rng.integers(n, size=n), minlength=n)
+            if np.ptp(y[times > 0]) > 0:
+                coef[number], intercept[number] = self.model.refitted(Z, y, times)
+        return {"coef": coef, "intercept": intercept}
+
+    def ends(self, about, kind, bounds, revenue, grid, draws, shares):
+        start, slope = self._line(about, draws["coef"].T, draws["intercept"])
+        best = best_on_lines(start.T, slope.T, kind, bounds, revenue, grid)
+        return quantiles(best, shares)
+
+
+class Curves:
+    """Any model of p(accept | x, offer): the best offer by a search, and no draws."""
+
+    has_draws = False
+
+    def __init__(self, model):
+        self.model = model
+
+    def about(self, X):
+        return {"X": X}
+
+    def told(self, about):
+        return {}
+
+    def accept(self, about, t):
+        return self.model.predict_acceptance(about["X"], t)
+
+    def best(self, about, kind, bounds, revenue, grid=None):
+        offers = np.empty(len(kind))
+        for number in np.unique(kind):
+            (low, high), mine = bounds[number], np.flatnonzero(kind == number)
+            own = None if grid is None else possible(grid, low, high)
+            if own is not None:
+                low, high = own[0], own[-1]
+            X = about["X"][mine]
+            offers[mine] = searched_offers(
+                lambda t, X=X: self.model.predict_acceptance(X, t),
+                len(mine),
+                revenue,
+                own,
+                low,
+                high,
+            )
+        return offers
+
+
+def best_on_lines(start, slope, kind, bounds, revenue, grid=None):
+    """Best offers where the log-odds are start + slope t.
+
+    Parameters
+    ----------
+    start, slope : array (..., n)
+        Broadcast against each other.
+    kind : array of int (n,)
+    bounds : array (kinds, 2)
+        Least and largest offer of each kind of people.
+    revenue : tuple (a, b)
+        Revenue a + b t of an accepted offer.
+    grid : array, optional
+
+    Returns
+    -------
+    array (..., n)
+        By `optimal_offer`, on the reflected offer 1 - t where the slope is negative.
+    """
+    a, b = revenue
+    start, slope = np.broadcast_arrays(start, slope)
+    best = np.empty(start.shape)
+    for number in np.unique(kind):
+        (low, high), mine = bounds[number], kind == number
+        own = None if grid is None else possible(grid, low, high)
+        if own is not None:
+            low, high = own[0], own[-1]
+        begin, k = start[..., mine], slope[..., mine]
+        steep = np.maximum(np.abs(k), FLAT)
+        rising = optimal_offer(-begin / steep, steep, low, high, (a, b), own)
+        mirrored = None if own is None else 1.0 - own[::-1]
+        falling = 1.0 - optimal_offer(
+            (begin + k) / -steep, steep, 1.0 - high, 1.0 - low, (a + b, -b), mirrored
+        )
+        best[..., mine] = np.where(k >= 0, rising, falling)
+    return best
+
+
+def quantiles(values, shares):
+    """Quantiles (2, n) of (draws, n), linear between the draws as numpy's."""
+    values = np.sort(values, axis=0)
+    place = np.asarray(shares) * (len(values) - 1)
+    below = np.floor(place).astype(int)
+    above = np.minimum(below + 1, len(values) - 1)
+    part = (place - below)[:, None]
+    return values[below] * (1 - part) + values[above] * part
+
+
+def _peaks(values, offers, between):
+    """Offers (draws, n) of the largest of values (draws, n, offers), refined by a parabola."""
+    top = values.argmax(axis=-1)
+    best = offers[top]
+    if not between or len(offers) < 3 or offers[-1] == offers[0]:
+        return best
+    middle = np.clip(top, 1, len(offers) - 2)
+    left, here, right = (
+        np.take_along_axis(values, (middle + shift)[..., None], axis=-1)[..., 0]
+        for shift in (-1, 0, 1)
+    )
+    bend = left - 2 * here + right
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = 0.5 * (left - right) / bend
+    inside = (top == middle) & (bend < 0) & (np.abs(shift) <= 1)
+    return best + np.where(inside, shift, 0.0) * (offers[1] - offers[0])

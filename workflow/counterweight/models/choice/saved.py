@@ -1,0 +1,378 @@
+"""What a study of offers gives away: the fit on every answer, and offers for anybody by it."""
+
+import copy
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.features.encoder import Encoder, Feature
+from counterweight.labeling.offer_scale import OfferScale
+from counterweight.models.choice.pricing import pricer
+from counterweight.models.choice.support import FAR, Kinds, beyond, offers_made
+from counterweight.models.filters.candidates import encoded
+from counterweight.plan.components import load
+
+KIND = "offers"
+#: Bootstrap draws, and the share of them that an interval holds.
+DRAWS, LEVEL = 60, 0.9
+#: People handled at a time, and numbers of their features.
+BATCH, NUMBERS = 100_000, 1 << 24
+#: Offers are rounded to this many digits of the width of their range.
+DIGITS = 6
+#: A mean that moved by more than this many standard deviations is drift; so is a greater share.
+MOVED, OUTSIDE = 0.5, 0.01
+
+
+class SavedOffers:
+    """A model of who accepts which offer, and the offers that earn most by it.
+
+    Assumes what the model does, and that new people answer as those of the fit did. No offer
+    leaves the range in which offers were made to people of the same kind (see
+    `counterweight.models.choice.support`); within it, it is the one of largest expected revenue.
+
+    Parameters
+    ----------
+    facts : dict
+        ``model``, ``options``, ``setting``, ``offer`` (``column``, ``low``, ``high``,
+        ``direction``, ``revenue``, ``grid``), ``id`` (column or None), ``rows``, ``level``,
+        ``features``; perhaps ``study``, ``title``, ``method``.
+    arrays : dict of str to array
+        ``model.*``, ``draw.*``, ``kinds.*``, ``feature.*``, ``made`` (kinds, 2), ``far``.
+
+    Attributes
+    ----------
+    encoder : Encoder
+    scale : OfferScale
+    model
+        The fitted model.
+    """
+
+    def __init__(self, facts, arrays):
+        self.facts, self.arrays = facts, {k: np.asarray(v, float) for k, v in arrays.items()}
+        fills = self.arrays["feature.fill"]
+        self.encoder = Encoder.of(
+            Feature(*told, fill=float(fill))
+            for told, fill in zip(facts["features"], fills, strict=True)
+        )
+        offer = facts["offer"]
+        self.scale = OfferScale(offer["low"], offer["high"], offer["direction"], offer["revenue"])
+        self.model = load("model", facts["model"]).from_arrays(self._part("model"))
+        self._pricer = pricer(self.model, facts["setting"])
+        self._kinds = Kinds(**self._part("kinds")) if "kinds.centres" in self.arrays else None
+
+    @classmethod
+    def fitted(
+        cls, X, offers, answers, encoder, *, method, setting, offer, rng, stored=None, facts=None
+    ):
+        """Fit a method on all people with an offer and an answer.
+
+        Parameters
+        ----------
+        X : array (n, d)
+            Their features, by `encoder`.
+        offers : array (n,)
+            In the user's units.
+        answers : array (n,) of 0/1
+        encoder : Encoder
+        method : dict
+            ``model`` and ``options``.
+        setting : str
+            ``hard`` or ``soft`` for a model of segments; else empty.
+        offer : dict
+            See the class; ``low`` and ``high`` are numbers.
+        rng : numpy.random.Generator
+            For the fit, then the draws.
+        stored : dict of str to array, optional
+            A fit on these very rows, by ``to_arrays``, instead of a new one.
+        facts : dict, optional
+            More to be kept: ``study``, ``title``, ``method``, ``id``.
+
+        Raises
+        ------
+        CounterweightError
+            For an oracle, which nobody could tell the component of a new person, and whatever
+            the model refuses.
+        """
+        if method["options"].get("per_component"):
+            raise CounterweightError(
+                f"{method['model']} with per_component cannot be given away, since nobody knows "
+                "the component of a new person: choose another method in deliver."
+            )
+        kind = load("model", method["model"])
+        scale = OfferScale(offer["low"], offer["high"], offer["direction"], offer["revenue"])
+        t = scale.scaled(offers)
+        if stored is None:
+            stored = kind(**method["options"]).fit(X, t, answers, rng=rng).to_arrays()
+        own = pricer(kind.from_arrays(stored), setting)
+        arrays = {f"model.{name}": values for name, values in stored.items()}
+        arrays["feature.fill"] = [feature.fill for feature in encoder.features_]
+        arrays |= {"feature.low": X.min(axis=0), "feature.high": X.max(axis=0)}
+        arrays |= {"feature.mean": X.mean(axis=0), "feature.sd": X.std(axis=0)}
+        arrays["feature.least"] = [X[:, own].sum(axis=1).min() for own in _texts(encoder).values()]
+        about = own.about(X)
+        if hasattr(own, "closeness"):
+            kinds, which, close = own.kinds, about["kind"], own.closeness(about)
+        else:
+            made = Kinds.fitted(X, rng)
+            arrays |= {f"kinds.{name}": values for name, values in made.to_arrays().items()}
+            which, close = made.told(X)
+            kinds = len(made.centres)
+        arrays["far"] = np.quantile(close, FAR, method="inverted_cdf")
+        arrays["made"] = offers_made(offers, which, kinds)
+        if own.has_draws:
+            drawn = own.drawn(X, t, answers, rng, DRAWS)
+            arrays |= {f"draw.{name}": values for name, values in drawn.items()}
+        names = ("column", "low", "high", "direction", "revenue", "grid")
+        known = {
+            "model": method["model"],
+            "options": method["options"],
+            "setting": setting,
+            "offer": {name: offer.get(name) for name in names},
+            "rows": len(X),
+            "level": LEVEL,
+            "features": [list(feature[:4]) for feature in encoder.features_],
+        }
+        return cls({"id": None} | (facts or {}) | known, arrays)
+
+    def to_gift(self):
+        """Kind, facts and arrays for `counterweight.files.gifts.write_gift`."""
+        return KIND, self.facts, self.arrays
+
+    @classmethod
+    def from_gift(cls, gift):
+        """From what `counterweight.files.gifts.read_gift` gives."""
+        return cls(gift.facts, gift.arrays)
+
+    # New people.
+
+    def optimal_offers(self, frame):
+        """The offer of largest expected revenue for each person of a table.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns as in the table that was fitted on; those that no feature needs are passed
+            over.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The id, as far as the table has it, else ``row`` from 0; ``best_offer`` and its
+            interval ``low``, ``high`` (`LEVEL` of the bootstrap draws; null for models without
+            draws); ``best_p``, the chance that it is accepted, and ``best_revenue``, that chance
+            times the revenue; ``made_from``, ``made_to``, what was offered to such people;
+            ``supported``, whether the fit has seen such people; ``reason``, why not, or why the
+            offer is at an end of what was made; for models of segments ``segment``,
+            ``segment_p``, ``eta``, ``k`` (scaled) and ``eta_offer``, the offer that half of the
+            segment accepts.
+
+        Raises
+        ------
+        CounterweightError
+            When there is nobody, a column is missing, or holds text instead of numbers.
+        """
+        import pandas as pd
+
+        parts = []
+        for start in range(0, max(len(frame), 1), BATCH):
+            part = frame.iloc[start : start + BATCH]
+            priced = self.priced(self.encode(part, first=start))
+            parts.append(pd.DataFrame(self.named(part, start) | priced))
+        return pd.concat(parts, ignore_index=True)
+
+    def acceptance(self, frame, offers):
+        """Chance (n,) that each person accepts an offer.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        offers : float or array (n,)
+            In the user's units.
+
+        Raises
+        ------
+        CounterweightError
+            As `optimal_offers`, and for an offer that is missing or outside the range.
+        """
+        offers = np.broadcast_to(np.asarray(offers, float), (len(frame),))
+        wrong = np.flatnonzero(~((offers >= self.scale.low) & (offers <= self.scale.high)))
+        if len(wrong):
+            raise CounterweightError(
+                f"The offer of {len(wrong)} people is missing or outside the range from "
+                f"{self.scale.low:g} to {self.scale.high:g} (first: {offers[wrong[0]]:g} in row "
+                f"{wrong[0]}): correct these offers."
+            )
+        parts = [np.empty(0)]
+        for start in range(0, max(len(frame), 1), BATCH):
+            X = self.encode(frame.iloc[start : start + BATCH], first=start)
+            parts.append(self.accepted(X, offers[start : start + BATCH]))
+        return np.concatenate(parts)
+
+    # Encoded people, batch by batch.
+
+    def encode(self, frame, first=0):
+        """Features (n, d) of a table; `first` is the number of its first row, for messages."""
+        return encoded(frame, self.encoder, people="people", gift="model", first=first)
+
+    def named(self, frame, first=0):
+        """``{column: values}`` that tell the people of a table apart: the id, else the row."""
+        name = self.facts["id"]
+        if name is not None and name in frame:
+            return {name: frame[name].to_numpy()}
+        return {"row": np.arange(first, first + len(frame), dtype="int64")}
+
+    def accepted(self, X, offers):
+        """Chance (n,) that people with these features accept their offers."""
+        t = np.clip(self.scale.scaled(offers), 0.0, 1.0)
+        return self._by_parts(
+            lambda at: {"p": self._pricer.accept(self._pricer.about(X[at]), t[at])}, len(X)
+        )["p"]
+
+    def priced(self, X):
+        """Columns of `optimal_offers`, without the id, of people with these features."""
+        return self._by_parts(lambda at: self._priced(X[at]), len(X))
+
+    def _by_parts(self, function, rows):
+        width = self.arrays["feature.fill"].size
+        step = max(min(BATCH, NUMBERS // (1 + width * (width + 3) // 2)), 256)
+        parts = [function(slice(at, at + step)) for at in range(0, rows, step)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _priced(self, X):
+        own, scale, made = self._pricer, self.scale, self.arrays["made"]
+        about = own.about(X)
+        if self._kinds is None:
+            kind, close = about["kind"], own.closeness(about)
+        else:
+            kind, close = self._kinds.told(X)
+        bounds = np.sort(np.clip(scale.scaled(made), 0.0, 1.0), axis=1)
+        grid = self.facts["offer"]["grid"]
+        scaled_grid = None if grid is None else np.sort(scale.scaled(grid))
+        asked = (about, kind, bounds, scale.scaled_revenue(), scaled_grid)
+        least, most = made[kind].T
+        offers = self._rounded(own.best(*asked))
+        if grid is None:
+            offers = np.clip(offers, least, most)
+        low = high = np.full(len(X), np.nan)
+        if own.has_draws:
+            shares = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+            ends = own.ends(*asked, self._part("draw"), shares)
+            low, high = np.sort(self._rounded(ends), axis=0)
+            if grid is None:
+                low, high = np.clip(low, least, most), np.clip(high, least, most)
+            low, high = np.minimum(low, offers), np.maximum(high, offers)
+        p = own.accept(about, np.clip(scale.scaled(offers), 0.0, 1.0))
+        supported, reason = self._reasons(X, close, offers, least, most)
+        told = own.told(about)
+        if told:
+            told["eta_offer"] = scale.offers(told["eta"])
+        return {
+            "best_offer": offers,
+            "low": low,
+            "high": high,
+            "best_p": p,
+            "best_revenue": p * scale.revenue(offers),
+            "made_from": least,
+            "made_to": most,
+            "supported": supported,
+            "reason": reason,
+        } | told
+
+    def _rounded(self, t):
+        """Offers in the user's units, rounded; those of a grid exactly."""
+        grid, offers = self.facts["offer"]["grid"], self.scale.offers(t)
+        if grid is not None:
+            grid = np.unique(np.asarray(grid, float))
+            after = np.clip(np.searchsorted(grid, offers), 1, max(len(grid) - 1, 1))
+            after = np.minimum(after, len(grid) - 1)
+            before = np.maximum(after - 1, 0)
+            nearer = offers - grid[before] < grid[after] - offers
+            return np.where(nearer, grid[before], grid[after])
+        return np.round(offers, DIGITS - int(np.ceil(np.log10(self.scale.width))))
+
+    def _reasons(self, X, close, offers, least, most):
+        """Whether the fit has seen such people and offers, and a text that says why not."""
+        column = self.facts["offer"]["column"] or "offer"
+        texts = [""]
+        code = np.zeros(len(X), int)
+
+        def say(which, text):
+            if which.any():
+                code[which & (code == 0)] = len(texts)
+                texts.append(text)
+
+        say(close < self.arrays["far"], "unlike nearly everybody whom an offer was made to")
+        places = _texts(self.encoder)
+        for (name, own), sum_ in zip(places.items(), self.arrays["feature.least"], strict=True):
+            say(X[:, own].sum(axis=1) < sum_, f"a value of {name} that was never seen")
+        first = beyond(X, self.arrays["feature.low"], self.arrays["feature.high"])
+        for at in np.unique(first[first >= 0]):
+            say(first == at, f"{self.encoder.features_[at].column} beyond what was seen")
+        say(
+            (offers < least) | (offers > most),
+            f"no {column} to choose from was made to such people",
+        )
+        supported = code == 0
+        inside = (least > self.scale.low, most < self.scale.high)
+        say((offers == most) & inside[1], f"the largest {column} that was made to such people")
+        say((offers == least) & inside[0], f"the least {column} that was made to such people")
+        return supported, np.array(texts, object)[code]
+
+    # Drift.
+
+    def sums(self, X):
+        """What `drift` needs of a batch; sums of batches add up."""
+        low, high = self.arrays["feature.low"], self.arrays["feature.high"]
+        outside = ~((low <= X) & (high >= X))
+        return np.vstack([np.full(X.shape[1], len(X)), X.sum(axis=0), outside.sum(axis=0)])
+
+    def drift(self, sums):
+        """Sentences on how new people differ from those of the fit; none where they do not.
+
+        A feature is told whose mean moved by more than half a standard deviation of the fit (and
+        three standard errors), or that is outside its range for more than 1 % of the people.
+
+        Parameters
+        ----------
+        sums : array (3, d)
+            From `sums`.
+        """
+        arrays, said = self.arrays, []
+        rows, total, outside = sums
+        for at, feature in enumerate(self.encoder.features_):
+            sd, parts = arrays["feature.sd"][at], []
+            mean = total[at] / rows[at]
+            moved = (mean - arrays["feature.mean"][at]) / sd if sd > 0 else 0.0
+            if abs(moved) > max(MOVED, 3 / np.sqrt(rows[at])):
+                parts.append(f"its mean is {mean:.4g}, {arrays['feature.mean'][at]:.4g} in the fit")
+            if outside[at] > max(OUTSIDE * rows[at], 1):
+                parts.append(f"{outside[at] / rows[at]:.1%} are outside its range in the fit")
+            if parts:
+                said.append(f"The feature {feature.name!r} has changed: {'; '.join(parts)}.")
+        return said
+
+    def _part(self, prefix):
+        start = f"{prefix}."
+        return {
+            name.removeprefix(start): copy.copy(values)
+            for name, values in self.arrays.items()
+            if name.startswith(start)
+        }
+
+    def __repr__(self):
+        offer = self.facts["offer"]
+        return (
+            f"SavedOffers({self.facts['model']} {self.facts['setting']}: {offer['column']} from "
+            f"{offer['low']:g} to {offer['high']:g}, by {listed([*self.encoder.columns_], 8)}; "
+            f"fitted to {self.facts['rows']} answers)"
+        )
+
+
+def _texts(encoder):
+    """Places of the features of each text column."""
+    kinds = encoder.columns_
+    return {
+        column: [at for at, one in enumerate(encoder.features_) if one.column == column]
+        for column, kind in kinds.items()
+        if kind == "text"
+    }

@@ -333,7 +333,7 @@ def test_names_decide_nothing(everything, name):
     assert "Choice model" not in str(other) and "predictive_choice" not in str(other)
 
 
-def test_a_study_of_ones_own_is_about_the_offers_that_it_gives_away():
+def test_a_study_of_ones_own_is_about_segments_and_gives_away_what_predicts_best():
     models = [
         {"model": "logitboost", "name": "first"},
         {"model": "predictive_choice", "name": "mine"},
@@ -350,7 +350,9 @@ def test_a_study_of_ones_own_is_about_the_offers_that_it_gives_away():
     }
     made = resolve({"datasets": {"own_table": {"path": "a.csv"}}, "studies": {"one": mine}})
     shown = study_plan(made["studies"]["one"])
-    assert shown["main"] == shown["given_away"]["method"] == "mine"
+    assert shown["main"] == "mine" and shown["given_away"] == {"method": None, "setting": ""}
+    asked = made["studies"]["one"] | {"deliver": {"method": "mine", "setting": "hard"}}
+    assert study_plan(asked)["given_away"] == asked["deliver"]
     assert shown["baseline"] == "first"
     roles = {one["id"]: one["role"] for one in shown["methods"]}
     assert roles == {"first": "baseline", "mine": "main", "told": "bound"}

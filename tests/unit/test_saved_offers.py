@@ -281,7 +281,8 @@ def own(tmp_path_factory):
     return folder
 
 
-def deliver(folder, model="predictive_choice", setting="soft"):
+def deliver(folder, *pairs):
+    """Offers of a survey by the best of some methods and settings."""
     given = {
         "features": {"name": "one_hot", "options": {"drop": ["customer", "price"]}},
         "outcome": {
@@ -309,8 +310,11 @@ def deliver(folder, model="predictive_choice", setting="soft"):
     own = given | {
         "study": "mine",
         "title": "Mine",
-        "chosen": {"method": model, "setting": setting},
-        "method": {"model": model, "options": QUICK.get(model, {})},
+        "candidates": [
+            {"method": f"my-{model}", "model": model, "setting": setting}
+            | {"options": QUICK.get(model, {})}
+            for model, setting in pairs
+        ],
         "everybody": True,
         "id": "customer",
     }
@@ -322,7 +326,7 @@ def deliver(folder, model="predictive_choice", setting="soft"):
         table | {"columns": [], "labels": labels["labels"], "model": []},
         {role: str(folder / name) for role, name in files.items()},
         folder / "d.log",
-        (*uses, ("model", model)),
+        (*uses, *(("model", model) for model in dict(pairs))),
         study="mine",
     )
     return pd.read_parquet(folder / "offers.parquet")
@@ -344,7 +348,7 @@ def apply(folder, score, model="predictive_choice"):
 
 @pytest.mark.parametrize(("model", "setting"), [("predictive_choice", "soft"), ("logitboost", "")])
 def test_a_survey_of_ones_own_is_priced_and_so_are_new_people(own, model, setting):
-    offers = deliver(own, model, setting)
+    offers = deliver(own, (model, setting))
     table = pd.read_csv(own / "survey.csv")
     assert offers["customer"].tolist() == table["customer"].tolist()
     assert offers["best_offer"].notna().all()
@@ -385,14 +389,46 @@ def test_the_plan_of_ones_own_table(own):
     )
     plan = {"seed": 1, "datasets": {"mine": {"roles": {"id": "customer"}}}}
     job = kind.plan_deliver(plan, study, at)
-    assert job.given["chosen"] == {"method": "offer_logistic", "setting": ""}
+    assert [one["method"] for one in job.given["candidates"]] == ["offer_logistic"]
     assert job.given["id"] == "customer" and job.given["everybody"]
     assert set(job.outputs) == {"model", "offers", "csv"}
     assert kind.plan_apply(plan, study, at).inputs["score"] == "new.csv"
     assert kind.plan_apply(plan, study | {"score": None}, at) is None
     pcm = {"model": "predictive_choice", "options": {}, "oracle": False}
     study["methods"]["predictive_choice"] = pcm
-    assert kind.given_away(study) == {"method": "predictive_choice", "setting": "soft"}
-    assert kind.given_away(study | {"source": "download"})["setting"] == "hard"
+    assert kind.given_away(study) == {"method": None, "setting": ""}
+    job = kind.plan_deliver(plan, study, at)
+    named = [(one["method"], one["setting"]) for one in job.given["candidates"]]
+    assert named == [
+        ("offer_logistic", ""),
+        ("predictive_choice", "soft"),
+        ("predictive_choice", "hard"),
+    ]
+    assert ("model", "predictive_choice") in kind.plan_apply(plan, study, at).uses
+    other = study | {"source": "download"}
+    assert kind.given_away(other) == {"method": "predictive_choice", "setting": "hard"}
+    assert kind.plan_deliver(plan, other, at).inputs["model"] == "predictive_choice"
     asked = study | {"deliver": {"method": "offer_logistic", "setting": ""}}
     assert kind.given_away(asked) == {"method": "offer_logistic", "setting": ""}
+
+
+def test_the_method_that_predicts_best_is_given_away(own):
+    deliver(own, ("predictive_choice", "soft"), ("logitboost", ""), ("predictive_choice", "hard"))
+    saved = load(own)
+    losses = saved.facts["losses"]
+    assert set(losses) == {
+        "my-predictive_choice soft",
+        "my-predictive_choice hard",
+        "my-logitboost",
+    }
+    assert min(losses, key=losses.get) == saved.facts["method"] == "my-logitboost"
+
+
+def test_a_method_that_refuses_is_passed_over(own, monkeypatch):
+    monkeypatch.setitem(QUICK, "predictive_choice", {"components": 200})
+    deliver(own, ("predictive_choice", "soft"), ("offer_logistic", ""))
+    assert load(own).facts["model"] == "offer_logistic"
+    assert "passed over: A model of 200 segments" in (own / "d.log").read_text()
+    with pytest.raises(SystemExit):
+        deliver(own, ("predictive_choice", "soft"), ("predictive_choice", "hard"))
+    assert "No method can be given away. A model of 200" in (own / "d.log").read_text()

@@ -3,6 +3,7 @@
 Protocol: see `counterweight.kinds`.
 """
 
+from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 
@@ -149,19 +150,40 @@ def given_away(study):
     """Method and setting of the offers that a study gives away; None where it has none.
 
     Those that ``deliver`` names. Else the first method that makes segments, each person priced by
-    the likeliest (for a table of one's own: by all of them); for a table of one's own without
-    such a method, the study's main one.
+    the likeliest; for a table of one's own the method None: the one that predicts answers best.
     """
-    asked, own = study.get("deliver") or {}, study.get("source") == "own"
-    method = asked.get("method") or _offering(study)
-    if method is None and own:
-        plain = (name for name, spec in study["methods"].items() if not spec["oracle"])
-        method = study.get("main") or next(plain, None)
+    asked, own = study.get("deliver") or {}, study["source"] == "own"
+    method = asked.get("method") or (None if own else _offering(study))
     if method is None:
-        return None
-    segments = components.declared("model", study["methods"][method]["model"], "OFFERS", False)
-    usual = ("soft" if own else "hard") if segments else ""
-    return {"method": method, "setting": asked.get("setting") or usual}
+        return {"method": None, "setting": ""} if own else None
+    return {"method": method, "setting": asked.get("setting") or _settings(study, method)[0]}
+
+
+def _settings(study, method):
+    """Ways to price people by a method, the usual one first."""
+    ways = ["hard", "soft"] if study["source"] != "own" else ["soft", "hard"]
+    model = study["methods"][method]["model"]
+    return ways if components.declared("model", model, "OFFERS", False) else [""]
+
+
+def _candidates(study):
+    """Methods and settings that may be given away: the one, or for one's own table all."""
+    chosen = given_away(study)
+    pairs = (
+        [(chosen["method"], chosen["setting"])]
+        if chosen["method"]
+        else [
+            (method, setting)
+            for method, spec in study["methods"].items()
+            if not spec["options"].get("per_component")
+            for setting in _settings(study, method)
+        ]
+    )
+    return [
+        {"method": method, "setting": setting}
+        | {key: study["methods"][method][key] for key in ("model", "options")}
+        for method, setting in pairs
+    ]
 
 
 def _offering(study):
@@ -176,21 +198,21 @@ def plan_deliver(plan, study, at):
     chosen = given_away(study)
     if chosen is None:
         return None
-    method = chosen["method"]
-    spec, (parts, uses) = study["methods"][method], labeling_of(study)
+    candidates, (parts, uses) = _candidates(study), labeling_of(study)
+    own = study["source"] == "own"
     inputs = {
         "table": at.table,
         "columns": getattr(at, "columns", []),
         "labels": at.labels,
-        "model": at.model(method),
+        # A fit on every answer is used again; on one's own table methods are fitted anew.
+        "model": [] if own else at.model(chosen["method"]),
     }
     roles = plan["datasets"][study["dataset"]].get("roles") or {}
     given = {
         "study": study["id"],
         "title": study["title"],
-        "chosen": chosen,
-        "method": {key: spec[key] for key in ("model", "options")},
-        "everybody": study["source"] == "own",
+        "candidates": candidates,
+        "everybody": own,
         "id": roles.get("id"),
     }
     outputs = {
@@ -198,12 +220,18 @@ def plan_deliver(plan, study, at):
         "offers": f"{at.folder}/offers.parquet",
         "csv": f"{at.folder}/offers.csv",
     }
-    uses += (("model", spec["model"]),)
+    uses += _models(candidates)
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
 
 
+def _models(candidates):
+    return tuple(("model", name) for name in dict.fromkeys(one["model"] for one in candidates))
+
+
 def deliver(job):
-    """Fit the method on every answer, save it, and write an offer for each person.
+    """Fit a method on every answer, save it, and write an offer for each person.
+
+    Of several methods it is the one of least cross-validated log loss.
 
     Where the method was trained on every answer in the first repeat, that fit is the one.
     """
@@ -217,6 +245,7 @@ def deliver(job):
     from counterweight.labeling.offered import answered_rows, offer_range
     from counterweight.labeling.stage import prepared_rows
     from counterweight.models.choice.saved import SavedOffers
+    from counterweight.models.choice.training import scale_of
     from counterweight.models.filters.candidates import learned_encoder
 
     given, options = job.given, job.given["labeling"]["options"]
@@ -236,20 +265,23 @@ def deliver(job):
     names = [name for name in features.columns if name != "row"]
     encoder = learned_encoder(frame, names, given["features"], answer, gift="model")
     known = features.set_index("row")
+    X, offers = known.loc[rows[at]].to_numpy(dtype=float), layout["offer"][at]
+    offer = options | {"column": options["offer"], "low": low, "high": high}
+    chosen, losses = _chosen(job, X, scale_of(offer)[0].scaled(offers), answers.astype(float))
     fitted = (first["role"] == "train").all() and np.array_equal(first["row"], rows[at])
-    stored = by_setting(read_models(job.input.model)[0, "general"])[""] if fitted else None
+    reused = fitted and job.input.model
     saved = SavedOffers.fitted(
-        known.loc[rows[at]].to_numpy(dtype=float),
-        layout["offer"][at],
+        X,
+        offers,
         answers.astype(float),
         encoder,
-        method=given["method"],
-        setting=given["chosen"]["setting"],
-        offer=options | {"column": options["offer"], "low": low, "high": high},
-        rng=generator(given["seed"], given["stream"], 0, f"final {given['method']['model']}"),
-        stored=stored,
+        method=chosen,
+        setting=chosen["setting"],
+        offer=offer,
+        rng=generator(given["seed"], given["stream"], 0, f"final {chosen['model']}"),
+        stored=by_setting(read_models(job.input.model)[0, "general"])[""] if reused else None,
         facts={name: given[name] for name in ("study", "title", "id")}
-        | {"method": given["chosen"]["method"]},
+        | {"method": chosen["method"], "losses": losses},
     )
     write_gift(job.output.model, *saved.to_gift())
     X = known.loc[people["row"]].to_numpy(dtype=float)
@@ -261,6 +293,32 @@ def deliver(job):
     write_table(job.output.offers, table)
     write_csv(job.output.csv, table)
     told(job.log, table, options["offer"])
+
+
+def _chosen(job, X, t, answers):
+    """The candidate of least cross-validated log loss, and all losses by method and setting."""
+    from counterweight.files.seeds import generator
+    from counterweight.models.choice.training import compared
+
+    candidates = job.given["candidates"]
+    if len(candidates) == 1:
+        return candidates[0], {}
+    rng = generator(job.given["seed"], job.given["stream"], 0, "comparison")
+    losses, refusals = compared(X, t, answers, candidates, rng)
+    if len(refusals) == len(candidates):
+        raise CounterweightError(f"No method can be given away. {refusals[0]}")
+    told = {}
+    for place, one in enumerate(candidates):
+        name = f"{one['method']} {one['setting']}".strip()
+        if place in refusals:
+            job.log.warning("%s is passed over: %s", name, refusals[place])
+        else:
+            told[name] = losses[place]
+            job.log.info("%s: cross-validated log loss %.4f", name, losses[place])
+    best = min(range(len(losses)), key=losses.__getitem__)
+    chosen = candidates[best]
+    job.log.info("given away: %s", f"{chosen['method']} {chosen['setting']}".strip())
+    return chosen, told
 
 
 def _made(saved, people, X, labels, offers):
@@ -305,8 +363,8 @@ def plan_apply(plan, study, at):
         return None
     inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
     outputs = {"table": f"{at.folder}/new_offers.parquet", "csv": f"{at.folder}/new_offers.csv"}
-    model = study["methods"][chosen["method"]]["model"]
-    return Job(f"{_HERE}:apply", inputs, {"study": study["id"]}, (("model", model),), outputs)
+    uses = _models(_candidates(study))
+    return Job(f"{_HERE}:apply", inputs, {"study": study["id"]}, uses, outputs)
 
 
 def apply(job):

@@ -8,6 +8,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.tables import constant, stacked
 from counterweight.labeling.offer_scale import OfferScale
 from counterweight.labeling.offered import offer_range
+from counterweight.models.choice.logitboost import fold_numbers
 from counterweight.models.choice.offers import (
     acceptance,
     checked_revenue,
@@ -36,6 +37,8 @@ PREDICTIONS = (
 )
 #: First grid of the search for models without a closed form, and rounds of refinement.
 POINTS, ROUNDS, FINER = 65, 3, 9
+#: People, at most, and folds of a comparison of methods.
+COMPARED, FOLDS = 20_000, 3
 
 
 def scale_of(offer, made=()):
@@ -310,3 +313,66 @@ def _check_finite(columns, model, repeat):
                 f"{bad} values of {name} by {model} in repeat {repeat} are not finite: the model "
                 "failed; see its log."
             )
+
+
+def compared(X, t, y, candidates, rng):
+    """Cross-validated log loss of some methods on people with an answer.
+
+    Of many people `COMPARED` are taken at random, in `FOLDS` folds with equal shares of yes.
+
+    Parameters
+    ----------
+    X : array (n, d)
+    t : array (n,)
+        Scaled offers.
+    y : array (n,) of 0/1
+    candidates : list of dict
+        ``model``, ``options`` and ``setting``; those that differ in the setting alone are of one
+        fit.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    losses : list of float
+        In the order of the candidates; infinite for a method that refuses these people.
+    refusals : dict of int to str
+        Why, by place.
+    """
+    if len(X) > COMPARED:
+        some = np.sort(rng.choice(len(X), COMPARED, replace=False))
+        X, t, y = X[some], t[some], y[some]
+    fold = fold_numbers(y, FOLDS, rng)
+    seed = int(rng.integers(2**31))
+    fits, losses, refusals = {}, [], {}
+    for place, one in enumerate(candidates):
+        key = (one["model"], repr(one["options"]))
+        if key not in fits:
+            fits[key] = _held_out(X, t, y, one, fold, seed)
+        if isinstance(fits[key], CounterweightError):
+            refusals[place] = str(fits[key])
+            losses.append(np.inf)
+            continue
+        asked = {"assignment": one["setting"]} if one["setting"] else {}
+        p = np.empty(len(y))
+        for number, model in enumerate(fits[key]):
+            held = fold == number
+            p[held] = model.predict_acceptance(X[held], t[held], **asked)
+        given = np.where(y > 0.5, p, 1 - p)
+        losses.append(float(-np.log(np.maximum(given, 1e-12)).mean()))
+    return losses, refusals
+
+
+def _held_out(X, t, y, one, fold, seed):
+    """A model for each fold, fitted to the others; the refusal where it cannot be."""
+    try:
+        return [
+            load("model", one["model"])(**one["options"]).fit(
+                X[fold != number],
+                t[fold != number],
+                y[fold != number],
+                rng=np.random.default_rng([seed, number]),
+            )
+            for number in range(FOLDS)
+        ]
+    except CounterweightError as error:
+        return error

@@ -420,13 +420,20 @@ def _made(numbers, metric):
 
 
 def given_away(numbers):
-    """Where the offers are, person by person."""
+    """Where the offers are, person by person, and the model that prices new people."""
     given = numbers.plan.get("given_away") or {}
-    for line in each_way(numbers):
-        place = {"method": line.source, "setting": line.place.get("setting", "")}
-        if place == given:
-            href = f"{numbers.name}/offers.parquet"
-            yield Link("The best offer for each person", href, f"By {line.label}.")
+    ways = {(line.source, line.place.get("setting", "")): line.label for line in each_way(numbers)}
+    by = ways.get((given.get("method"), given.get("setting")))
+    if given and given["method"] is None:
+        by = "the method that predicts the answers best in cross-validation"
+    if by:
+        folder = numbers.name
+        yield Link("The best offer for each person", f"{folder}/offers.parquet", f"By {by}.")
+        yield Link(
+            "The model that makes them, fitted to every answer",
+            f"{folder}/model.parquet",
+            "counterweight.load reads it and prices new people.",
+        )
 
 
 PAGE = StudyPage(

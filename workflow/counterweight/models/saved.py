@@ -7,7 +7,14 @@ from counterweight.files.gifts import gift_of, read_gift
 from counterweight.plan.components import reference
 
 #: Class of each kind of saved model; each has ``from_gift(gift)``.
-LOADERS = {"offers": "counterweight.models.choice.saved:SavedOffers"}
+LOADERS = {
+    "scores": "counterweight.models.scores.saved:SavedScores",
+    "classifier": "counterweight.models.classification.saved:SavedClassifier",
+    "offers": "counterweight.models.choice.saved:SavedOffers",
+    "log": "counterweight.evaluation.values.saved:SavedValues",
+}
+#: Name of the file of a filter, which has a form of its own, and what reads it.
+FILTER = ("filter.parquet", "counterweight.models.filters.table:read_filter")
 
 
 def load(path):

@@ -12,13 +12,13 @@ from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.datasets.ca_housing import CaHousing
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, write_table
+from counterweight.labeling.features.mixed import MixedEncoder
 from counterweight.labeling.own.column_report import (
     column_report,
     feature_columns,
     report_lines,
     report_table,
 )
-from counterweight.labeling.features.mixed import MixedEncoder
 
 ROWS = 600
 

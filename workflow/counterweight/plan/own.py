@@ -12,7 +12,7 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
-from counterweight.plan.mistakes import told
+from counterweight.plan.mistakes import nearest, told
 
 SCHEMA = components.schema_path("own.schema.yaml")
 #: Keys that go to the data set; those that name columns are its roles.
@@ -22,7 +22,12 @@ ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
 
 def own_keys():
     """Keys of a table of one's own, with their schema."""
-    return yaml.safe_load(SCHEMA.read_text(encoding="utf-8"))
+    return _loaded(SCHEMA)
+
+
+def _loaded(path):
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # a safe one, in C where there is one
+    return yaml.load(path.read_text(encoding="utf-8"), loader)
 
 
 def with_own_tables(config, given):
@@ -56,6 +61,14 @@ def with_own_tables(config, given):
         )
     entries = {str(name): entry for name, entry in several.items()}
     own = {key: config[key] for key in full["properties"] if key in config}
+    known = _loaded(components.schema_path("config.schema.yaml"))["properties"].keys() | own.keys()
+    strange = [key for key in given if key not in known and key != "tables"]
+    if strange:
+        allowed = [*full["properties"], "tables", *known - own.keys()]
+        raise CounterweightError(
+            f"Unknown key {strange[0]}{nearest(strange[0], allowed) or '.'} Allowed of a table: "
+            f"{', '.join(full['properties'])}."
+        )
     if "table" in config:
         entries[own.get("name") or _name_of(own["table"])] = own
     elif own:

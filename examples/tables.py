@@ -1,0 +1,170 @@
+"""Draws the tables of the examples: ``python examples/tables.py`` writes them to examples/tables.
+
+Each is a small world whose truth is known, told the way people have their tables: with blanks,
+yes and no, dates, a column that says nothing, names of rows that are no features.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+FOLDER = Path(__file__).parent / "tables"
+
+
+def _chance(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def lender(rng, rows=3000):
+    """Applicants of a lender: who was refused has no outcome.
+
+    Returns
+    -------
+    applicants, new, truth : pandas.DataFrame
+        ``truth`` has ``customer`` and the outcome of everybody, also of those in ``new``.
+    """
+    income = rng.lognormal(10.3, 0.5, rows).round(2)
+    debt = (rng.beta(2, 4, rows) * 100).round(1)
+    job = rng.choice(["office", "trade", "public", "none"], rows, p=[0.4, 0.3, 0.2, 0.1])
+    late = rng.poisson(0.6, rows)
+    risk = -2 - 0.8 * (np.log(income) - 10.3) + 0.03 * (debt - 33) + 0.7 * late + (job == "none")
+    default = (rng.random(rows) < _chance(risk)).astype(int)
+    approved = rng.random(rows) < _chance(1 - 1.2 * (risk + 1.5))
+    days = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, rows), unit="D")
+    frame = pd.DataFrame(
+        {
+            "customer": [f"C{number:05d}" for number in rng.permutation(rows)],
+            "applied": days.strftime("%Y-%m-%d"),
+            "income": np.where(rng.random(rows) < 0.05, np.nan, income),
+            "debt": debt,
+            "job": job,
+            "late payments": late,
+            "notes": [f"call {number}" for number in rng.integers(0, 10**6, rows)],
+            "approved": np.where(approved, "yes", "no"),
+            "default": pd.array(np.where(approved, default, 0), "Int64"),
+        }
+    )
+    frame.loc[~approved, "default"] = pd.NA
+    truth = pd.DataFrame({"customer": frame["customer"], "default": default})
+    known = rows * 5 // 6
+    return frame[:known], frame[known:].drop(columns=["approved", "default"]), truth
+
+
+def school(rng, rows=2000):
+    """Offers of aid that a school made to applicants, and whether they came.
+
+    Returns
+    -------
+    survey, new : pandas.DataFrame
+    """
+    grade = rng.normal(0, 1, rows)
+    home = rng.choice(["near", "far", "abroad"], rows, p=[0.5, 0.35, 0.15])
+    needed = 4 + 2 * grade + np.select([home == "near", home == "far"], [-2.0, 0.5], 2.0)
+    aid = np.round(rng.uniform(0, 12, rows), 1)
+    came = rng.random(rows) < _chance(0.9 * (aid - needed))
+    frame = pd.DataFrame(
+        {
+            "applicant": np.arange(10001, 10001 + rows),
+            "grade": grade.round(2),
+            "home": home,
+            "siblings": rng.poisson(1.2, rows),
+            "aid": aid,
+            "came": np.where(came, "yes", "no"),
+        }
+    )
+    known = rows * 4 // 5
+    return frame[:known], frame[known:].drop(columns=["aid", "came"])
+
+
+def panel(rng, rows=4000):
+    """People who told their group once, and what is known of everybody.
+
+    Returns
+    -------
+    people, new : pandas.DataFrame
+    """
+    group = rng.choice(["north", "south", "east"], rows, p=[0.6, 0.3, 0.1])
+    shift = np.select([group == "north", group == "south"], [0.0, 1.0], 2.0)
+    frame = pd.DataFrame(
+        {
+            "person": [f"p{number}" for number in rng.permutation(rows)],
+            "region": group,
+            "age": (40 + 6 * shift + rng.normal(0, 10, rows)).round(),
+            "visits": rng.poisson(2 + shift),
+            "device": np.where(rng.random(rows) < 0.3 + 0.2 * shift, "phone", "desk"),
+        }
+    )
+    known = rows * 3 // 4
+    return frame[:known], frame[known:].drop(columns="region")
+
+
+def clicks(rng, rows=20000, rate=0.1):
+    """A log of shown items, of which rows without a click were kept at a rate only.
+
+    Returns
+    -------
+    log : pandas.DataFrame
+    truth : dict of str to float
+        Value of each policy.
+    """
+    shown = rng.choice(4, rows, p=[0.4, 0.3, 0.2, 0.1])
+    logged = np.array([0.4, 0.3, 0.2, 0.1])
+    worth = np.array([0.02, 0.03, 0.05, 0.09])
+    new = np.array([0.1, 0.2, 0.3, 0.4])
+    clicked = rng.random(rows) < worth[shown]
+    kept = clicked | (rng.random(rows) < rate)
+    frame = pd.DataFrame(
+        {
+            "user": rng.integers(0, rows // 3, rows),
+            "item": np.array(list("abcd"))[shown],
+            "p_logged": logged[shown],
+            "p_new": new[shown],
+            "clicked": clicked.astype(int),
+        }
+    )[kept]
+    return frame, {"new": float(new @ worth), "logged": float(logged @ worth)}
+
+
+def hiring(rng, rows=3000):
+    """Applicants for a job, a group, and whether they did well.
+
+    Returns
+    -------
+    people, new : pandas.DataFrame
+    """
+    sex = rng.choice(["Female", "Male"], rows, p=[0.4, 0.6])
+    test = rng.normal(0, 1, rows) + 0.4 * (sex == "Male")
+    years = rng.gamma(2, 3, rows).round(1)
+    well = rng.random(rows) < _chance(-1 + test + 0.1 * years)
+    frame = pd.DataFrame(
+        {
+            "candidate": [f"k{number}" for number in range(rows)],
+            "sex": sex,
+            "test": test.round(3),
+            "years": years,
+            "degree": rng.choice(["none", "BA", "MA"], rows),
+            "did well": np.where(well, "yes", "no"),
+        }
+    )
+    known = rows * 5 // 6
+    return frame[:known], frame[known:].drop(columns="did well")
+
+
+def write(folder=FOLDER, seed=7):
+    """Write all tables to a folder."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(seed)
+    applicants, new, _ = lender(rng)
+    tables = {"applicants": applicants, "new_applicants": new}
+    tables["survey"], tables["new_survey"] = school(rng)
+    tables["people"], tables["new_people"] = panel(rng)
+    tables["clicks"], _ = clicks(rng)
+    tables["candidates"], tables["new_candidates"] = hiring(rng)
+    for name, frame in tables.items():
+        frame.to_csv(folder / f"{name}.csv", index=False)
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,139 @@
+"""Who is labeled in a table with blanks, what is seen of it, and how it is taken apart."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.labeling.outcomes.given import given
+from counterweight.labeling.own.blanks import FOLDS, folds, label_blanks
+from counterweight.labeling.rules.present import present
+
+ROWS = 200
+TYPES = {"x": "number", "y": "number", "ok": "boolean", "word": "text", "when": "date"}
+
+
+def table(**columns):
+    rng = np.random.default_rng(0)
+    frame = {
+        "row": np.arange(ROWS, dtype="int32"),
+        "x": rng.normal(size=ROWS),
+        "y": np.where(rng.random(ROWS) < 0.3, np.nan, rng.integers(0, 2, ROWS).astype(float)),
+        "ok": pd.array(rng.integers(0, 2, ROWS), "Int64"),
+        "word": pd.Series(rng.choice(["good", "bad"], ROWS)).astype("str"),
+        "when": np.arange(ROWS) / 3.0,
+    }
+    return pd.DataFrame(frame | columns)
+
+
+def labeled(frame, roles=(), where=(), **outcome):
+    options = {"column": "y"} | outcome
+    return label_blanks(
+        frame,
+        TYPES,
+        ["x", "word"],
+        lambda *parts: given(*parts, **options),
+        lambda *parts: present(*parts, where=where),
+        dict(roles),
+        np.random.default_rng(1),
+    )
+
+
+def test_labeled_are_the_rows_with_an_outcome():
+    frame = table()
+    features, labels, truth, binary, names = labeled(frame)
+    there = frame["y"].notna().to_numpy()
+    assert (labels["selected"] == there).all() and binary and names == ("0", "1")
+    assert np.isnan(labels["y"][~there]).all() and not len(truth["row"])
+    assert list(features.columns) == ["row", "x", "word"]
+
+
+def test_a_condition_hides_outcomes_and_keeps_them_apart():
+    frame = table()
+    _, labels, truth, _, _ = labeled(frame, where={"ok": True})
+    shown = (frame["ok"] == 1).to_numpy() & frame["y"].notna().to_numpy()
+    assert (labels["selected"] == shown).all()
+    hidden = ~shown & frame["y"].notna().to_numpy()
+    assert (truth["row"] == np.flatnonzero(hidden)).all()
+    assert np.isnan(labels["y"][hidden]).all()
+
+
+@pytest.mark.parametrize("value", [True, "yes", "Yes", 1, "1"])
+def test_yes_is_yes_however_it_is_written(value):
+    frame = table()
+    assert (present(frame, TYPES, np.zeros(ROWS), where={"ok": value}) == (frame["ok"] == 1)).all()
+
+
+def test_an_outcome_of_words_needs_its_positive():
+    frame = table()
+    values, binary, names = given(frame, TYPES, column="word", positive="bad")
+    assert binary and names == ("good", "bad")
+    assert (values == (frame["word"] == "bad")).all()
+    with pytest.raises(CounterweightError, match="say by outcome.positive which counts as 1"):
+        given(frame, TYPES, column="word")
+
+
+def test_a_number_stays_a_number():
+    values, binary, names = given(table(), TYPES, column="x")
+    assert not binary and names == () and (values == table()["x"]).all()
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "sentence"),
+    [
+        ({"y": np.full(ROWS, np.nan)}, {}, "is blank in every row"),
+        ({"y": np.where(np.arange(ROWS) < 90, 1.0, np.nan)}, {}, "two values are needed"),
+        ({"y": np.where(np.arange(ROWS) < 9, np.arange(ROWS) % 2, np.nan)}, {}, "Only 9 rows"),
+        ({"y": np.where(np.arange(ROWS) < 98, np.arange(ROWS) < 2, np.nan)}, {}, "5 of each"),
+        ({}, {"column": "z"}, "needs the column z"),
+        ({"y": np.arange(ROWS) % 3.0}, {"kind": "class"}, "has 3 values"),
+        ({}, {"column": "word", "kind": "number"}, "is to be a number, and holds text"),
+        ({}, {"column": "word", "positive": "ugly"}, "No row has 'ugly' in the column 'word'"),
+        ({"word": pd.Series(list("abcd") * 50).astype("str")}, {"column": "word"}, "4 classes"),
+    ],
+)
+def test_outcomes_that_cannot_be_learned_are_told(columns, options, sentence):
+    with pytest.raises(CounterweightError) as caught:
+        labeled(table(**columns), **options)
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        (np.r_[-1.0, np.ones(ROWS - 1)], "negative"),
+        (np.zeros(ROWS), "0 in all"),
+        (np.r_[np.nan, np.ones(ROWS - 1)], "missing"),
+        (pd.Series(["a"] * ROWS).astype("str"), "holds text"),
+    ],
+)
+def test_weights_that_are_none_are_told(column, sentence):
+    with pytest.raises(CounterweightError, match=sentence):
+        labeled(table(heavy=column), {"weight": "heavy"})
+
+
+def test_folds_hold_classes_alike_and_every_row_once():
+    y = (np.arange(1000) % 10 == 0).astype(float)
+    fold = folds(y, True, None, np.full(1000, -1), np.random.default_rng(0))
+    assert set(fold) == set(range(FOLDS))
+    assert all(abs(y[fold == k].mean() - 0.1) < 0.005 for k in range(FOLDS))
+
+
+def test_groups_stay_together():
+    group = np.repeat(np.arange(40), 25)
+    fold = folds(np.arange(1000.0), False, None, group, np.random.default_rng(0))
+    assert all(len(set(fold[group == g])) == 1 for g in range(40))
+    assert len(set(fold)) == FOLDS
+
+
+def test_by_time_methods_are_tried_on_later_rows():
+    rng = np.random.default_rng(0)
+    time = rng.random(900)
+    fold = folds(rng.random(900), False, time, np.full(900, -1), rng)
+    assert fold.min() == -1, "the first rows are learned from only"
+    edges = [time[fold == k] for k in range(-1, FOLDS)]
+    assert all(a.max() <= b.min() for a, b in zip(edges[:-1], edges[1:], strict=True))
+
+
+def test_a_time_without_an_order_is_told():
+    with pytest.raises(CounterweightError, match="too few different values"):
+        folds(np.zeros(90), True, np.ones(90), np.full(90, -1), np.random.default_rng(0))

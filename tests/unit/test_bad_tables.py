@@ -59,6 +59,7 @@ REFUSED = {
     "a column twice but for blanks": ("t.csv", "a, a\n1,2\n", "column a more than once", {}),
     "a column twice between tabs": ("t.csv", "a\ta\n1\t2\n", "more than once", {}),
     "no name": ("t.csv", "a,,b\n1,2,3\n", "no name for the column number 2: give each", {}),
+    "no name for what counts nothing": ("t.csv", ",b\n5,2\n9,3\n", "for the column number 1", {}),
     "last separator": ("t.csv", "a,b,\n1,2,\n", "no name for the column number 3", {}),
     "row": ("t.csv", "row,b\n1,2\n", "has a column row, the name of the row number", {}),
     "byte 0": ("t.csv", "a,b\n1,\0\n", "line 2 holds a byte 0", {}),
@@ -334,6 +335,17 @@ def test_other_columns_and_unseen_levels_of_new_rows_are_no_mistake(tmp_path):
     (frame,) = new_rows(path, made.types, ["ok", "town", "pay", "day"], forms=made.forms)
     assert list(frame) == ["row", "ok", "town", "pay", "day"] and frame["row"].tolist() == [0]
     assert frame["town"].tolist() == ["Z"] and frame["ok"].tolist() == [1]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_count_of_rows_without_a_name_is_left_out(tmp_path, first):
+    path = put(tmp_path, "t.csv", f",a\n{first},7\n{first + 1},9\n")
+    made = read_typed(path)
+    assert list(made.frame) == ["row", "a"] and made.made[""].endswith("left out")
+    (frame,) = new_rows(put(tmp_path, "new.csv", ",a\n9,5\n"), made.types, ["a"])
+    assert frame["a"].tolist() == [5]
+    pd.DataFrame({"a": [1, 2]}, index=["x", "y"]).to_parquet(tmp_path / "t.parquet")
+    assert list(read_typed(tmp_path / "t.parquet").types) == ["a"]
 
 
 def test_an_ignored_column_is_not_looked_at(tmp_path):

@@ -147,6 +147,12 @@ def test_types_of_parquet(tmp_path):
     pd.testing.assert_frame_equal(live, made.frame[list(live)], check_dtype=False)
 
 
+def test_decimals_are_numbers_to_every_caller(tmp_path):
+    table = pa.table({"money": pa.array(["1.25", None]).cast(pa.decimal128(9, 2))})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet")["money"].dtype == float
+
+
 def test_new_rows_are_those_of_the_fit(tmp_path):
     """What a text was read as in the fit, a new row is read as, though it alone would not be."""
     text = (

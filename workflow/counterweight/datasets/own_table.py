@@ -25,6 +25,8 @@ FILES = {}
 SOURCES = []
 #: What to do where the table is not there.
 ABSENT = "correct the path of the table in the config"
+#: Name that pandas gives to the column of an index.
+INDEX = "__index_level_0__"
 #: The same of new rows.
 NO_ROWS = "give the table of new rows"
 
@@ -154,9 +156,17 @@ class TypedTable:
 
 def read_typed(path, *, columns=None, reading=None, absent=ABSENT):
     """Read a file or folder and type it: see `read_people` and `typed_table`."""
-    table = read_columns(path, absent=absent, reading=reading)
+    table = read_columns(path, absent=absent, nameless=True, reading=reading)
+    left = [name for name in table.column_names if name == INDEX]
+    if not left and table.num_columns and not table.column_names[0].strip():
+        left = table.column_names[:1] if _counts(table[0]) else []
+    if left:
+        table = table.remove_column(table.column_names.index(left[0]))
+    check_header(path, table.column_names, nameless=False)
     typed = is_parquet(path)
-    return typed_table(path, table, columns=columns, typed=typed, reading=reading)
+    made = typed_table(path, table, columns=columns, typed=typed, reading=reading)
+    made.made |= dict.fromkeys(left, "numbers or names of the rows, without a name: left out")
+    return made
 
 
 def typed_table(where, frame, *, columns=None, typed=False, reading=None):
@@ -345,6 +355,18 @@ def typed_value(where, name, value, types, forms=None):
             f"{EXPECTED[kind]} expected: correct it."
         ) from error
     return made[0]
+
+
+def _counts(values):
+    """Whether a column counts the rows from 0 or 1."""
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        found = values.cast(pa.int64()).to_numpy()
+    except pa.ArrowException:
+        return False
+    return len(found) > 0 and found[0] in (0, 1) and bool((np.diff(found) == 1).all())
 
 
 def _names(frame):

@@ -24,6 +24,8 @@ DRIVERS = {
 }
 #: Rows at a time.
 ROWS = 50_000
+_ENTER = "check the address, the network and who may enter"
+_AGAIN = "try again, or correct the SQL"
 _NAME = re.compile(r"\$\{(\w+)\}")
 _SECRET = re.compile(r"[?&][^=&]*(password|passwd|pwd|token|secret)[^=&]*=([^&]*)", re.IGNORECASE)
 
@@ -59,9 +61,7 @@ def read_query(sql, url, path):
     where = f"The query of {shown(url)}"
     engine = _engine(url)
     password = engine.url.password
-    with _told(
-        url, password, "cannot be reached", "check the address, the network and who may enter"
-    ):
+    with _told(url, password, "cannot be reached", _ENTER):
         connection = engine.connect()
     with contextlib.ExitStack() as closing:
         closing.callback(engine.dispose)
@@ -77,9 +77,7 @@ def read_query(sql, url, path):
         names = list(map(str, result.keys()))
         check_header(where, names, nameless=False)
         tables = []
-        with _told(
-            url, password, "breaks off while its rows are read", "try again, or correct the SQL"
-        ):
+        with _told(url, password, "breaks off while its rows are read", _AGAIN):
             while rows := result.fetchmany(ROWS):
                 columns = zip(names, zip(*rows, strict=True), strict=True)
                 arrays = [_column(where, name, values) for name, values in columns]

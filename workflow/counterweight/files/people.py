@@ -62,7 +62,12 @@ def read_people(path, *, absent, nameless=False, reading=None):
         header, a column without a name or with a name twice, a line with another number of
         fields than the header, a quote that does not close, parts with other columns.
     """
+    import pyarrow as pa
+
     table = read_columns(path, absent=absent, nameless=nameless, reading=reading)
+    for at, column in enumerate(table.schema):
+        if pa.types.is_decimal(column.type):
+            table = table.set_column(at, column.name, table[at].cast(pa.float64()))
     return table.to_pandas(ignore_metadata=True)
 
 
@@ -100,7 +105,7 @@ def row_batches(path, *, absent, rows, reading=None):
 
     first = names = None
     for part, keys in parts_of(path, absent):
-        for batch in _batches(part, False, reading, rows):
+        for batch in _batches(part, True, reading, rows):
             table = _with_keys(pa.Table.from_batches([batch]), keys)
             first, names = first or part, names or table.column_names
             _check_same(first, names, part, table.column_names)

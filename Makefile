@@ -39,7 +39,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-	  --no-build-isolation --editable '.[workflow,slurm,dev,browser]'
+	  --no-build-isolation --editable '.[workflow,slurm,sql,dev,browser]'
 	@touch $@
 
 lint: env

@@ -10,6 +10,8 @@ from counterweight.plan import components
 from counterweight.plan.jobs import Job
 
 _HERE = "counterweight.datasets.sources"
+#: What to do where a table of one's own is not there.
+ABSENT = "correct the path of the table"
 
 
 def download_job(dataset, plan, paths):
@@ -61,7 +63,7 @@ def prepare_job(dataset, plan, paths):
         uses = (("outcome", "given"), ("labeling", "present"))
         return Job(
             "counterweight.labeling.own.prepare:prepare",
-            {"files": paths.parts(dataset)},
+            {"files": _files(settings)},
             {"dataset": dataset} | told,
             uses,
             outputs,
@@ -75,6 +77,14 @@ def prepare_job(dataset, plan, paths):
         "digests": settings["files"] if settings["source"] == "download" else {},
     }
     return Job(f"{_HERE}:prepare", {"files": paths.raw(dataset)}, given, uses, outputs)
+
+
+def _files(settings):
+    """Files of a table of one's own: itself, or the parts of its folder; none of a query."""
+    from counterweight.files.people import parts_of
+
+    path = settings.get("path")
+    return [str(part) for part, _ in parts_of(path, ABSENT)] if path else []
 
 
 def fetch(job):

@@ -1,7 +1,6 @@
 """Where the files of a plan stand, and how each table of measurements comes about."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from counterweight.plan import components, kinds
 
@@ -85,16 +84,6 @@ class Paths:
         folders = {"generated": "prepared/generated", "own": "prepared/own"}
         folder = folders.get(self.source(dataset), "prepared")
         return f"{self.data}/{folder}/{dataset}.parquet"
-
-    def parts(self, dataset):
-        """Files of a table of one's own: itself, or those of its folder; none of a query."""
-        path = self.plan["datasets"][dataset].get("path")
-        if not path:
-            return []
-        folder = Path(path)
-        if not folder.is_dir():
-            return [path]
-        return [str(part) for part in sorted(folder.rglob("*")) if part.is_file()]
 
     def columns(self, dataset):
         """The column report of a table of one's own with roles; an empty list for others."""

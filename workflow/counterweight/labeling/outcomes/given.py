@@ -85,9 +85,15 @@ def given(frame, types, *, column, positive=None, kind=None):
             f"which counts as 1, as in {example}."
         )
     yes = holds(frame, types, column, positive)
-    other = [word for word in words if word != str(values[yes].iloc[0])]
-    names = (str(other[0]) if len(other) == 1 else f"not {positive}", str(values[yes].iloc[0]))
+    ones, others = (values[part].dropna().unique() for part in (yes, ~yes))
+    one = _shown(ones[0])
+    names = (_shown(others[0]) if len(others) == 1 else f"not {one}", one)
     return np.where(values.isna(), np.nan, yes.astype(float)), True, names
+
+
+def _shown(value):
+    """A value in print: a word, or a number without a point where it has no fraction."""
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _check_there(column, there):

@@ -3,11 +3,10 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from counterweight.datasets.own_table import OwnTable
 from counterweight.files.jobs import log
-from counterweight.files.tables import write_table
-from counterweight.plan import components, kinds
+from counterweight.plan import components
 from counterweight.plan.config import resolve
+from counterweight.plan.own import with_own_tables
 from counterweight.plan.stages import Stages
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -21,42 +20,34 @@ OUTPUTS = {
 
 
 class Own:
-    """A study over a table of one's own in a folder.
+    """A study over a table of one's own in a folder; its table is prepared.
 
     Parameters
     ----------
     folder : Path
     frame : pandas.DataFrame
-    study : dict
-        Without its data set; ``deliver`` and ``score`` as the plan has them.
-    roles : dict
-        Column by role.
+    entry : dict
+        What a config says of the table, ``study`` for what the study is to be otherwise.
     """
 
-    def __init__(self, folder, frame, study, roles=None):
+    def __init__(self, folder, frame, entry):
         frame.to_csv(folder / "own.csv", index=False)
-        study = dict(study)
-        late = {key: study.pop(key, None) for key in ("deliver", "score")}
         given = {
             "results": str(folder / "results"),
             "data": str(folder / "data"),
             "seed": 7,
-            "repeats": 1,
-            "test_share": 0.3,
-            "datasets": {"own_table": {"path": str(folder / "own.csv")}},
-            "studies": {"mine": {"dataset": "own_table"} | study},
+            "table": str(folder / "own.csv"),
+            "name": "mine",
         }
-        self.plan = resolve(given)
+        self.plan = resolve(with_own_tables(given | entry, {}))
         self.study = self.plan["studies"]["mine"]
-        self.study |= late
-        self.plan["datasets"]["own_table"]["roles"] = roles or {}
         self.at = Stages(self.plan, SCRIPTS).paths.study("mine")
-        kinds.module_of(self.study).finish("mine", self.study)
-        write_table(self.at.table, OwnTable.read(folder / "own.csv"))
+        self.run("prepare")
 
     def run(self, stage, item=""):
         """Run a job as its script would; give its files by role, or what it measured."""
         job = Stages(self.plan, SCRIPTS).job(stage, "mine", item)
+        assert job is not None, stage
         outputs = dict(job.outputs)
         for role, name in OUTPUTS.get(stage, {}).items():
             path = getattr(self.at, name)

@@ -1,23 +1,26 @@
 """What a study of classifiers gives away: scores of a table of one's own, and of new rows."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
+from counterweight.plan.own_studies import columns_of, condition_of
 from delivering import Own
 
 ROWS = 500
 PROMISE = "coverage(women) >= 0.8 * coverage(men)"
+ENTRY = {
+    "id": "id",
+    "outcome": {"column": "hired", "positive": "yes"},
+    "promises": [PROMISE],
+    "groups": {"women": {"sex": "Female"}, "men": {"sex": "Male"}},
+}
 STUDY = {
-    "features": {"recipe": "one_hot", "drop": ["id", "sex"]},
-    "outcome": {"rule": "equals", "column": "hired", "value": "yes"},
-    "labeling": {"rule": "everyone"},
-    "targets": ["general"],
-    "samples": {
-        "women": {"column": "sex", "value": "Female"},
-        "men": {"column": "sex", "value": "Male"},
-    },
+    "repeats": 1,
+    "baseline": "unconstrained",
     "evaluation": {
         "protocol": "rates",
         "measures": {
@@ -72,11 +75,11 @@ def people(n=ROWS, seed=0):
     )
 
 
-def own(folder, way, score=None, study=STUDY, frame=None):
+def own(folder, way, score=None, study=STUDY, frame=None, entry=MappingProxyType({})):
     frame = people() if frame is None else frame
     deliver = {"method": way[0], "setting": way[1]}
-    given = dict(study) | {"deliver": deliver, "score": score}
-    made = Own(folder, frame, given, {"id": "id"})
+    given = {"score": score} if score else {}
+    made = Own(folder, frame, ENTRY | dict(entry) | given | {"study": study | {"deliver": deliver}})
     made.run("label")
     return made, frame
 
@@ -156,10 +159,9 @@ def blank(frame, rng):
     return frame.assign(old=old, hired=frame["hired"].where(taken))
 
 
+OLD = {"decision": {"column": "old", "positive": "taken"}}
 BLANKS = STUDY | {
-    "features": {"recipe": "one_hot", "drop": ["id", "sex", "old"]},
-    "outcome": {"rule": "equals_known", "column": "hired", "value": "yes"},
-    "labeling": {"rule": "answered", "column": "hired", "decision": "old", "decided": "taken"},
+    "baseline": "weighted",
     "evaluation": {
         "protocol": "rates",
         "measures": {"error": "error(labeled)", "churn": "churn(everyone)"},
@@ -181,7 +183,7 @@ BLANKS = STUDY | {
 
 def test_blank_outcomes_and_old_decisions(tmp_path):
     frame = blank(people(800), np.random.default_rng(3))
-    made, _ = own(tmp_path, ("promised", ""), study=BLANKS, frame=frame)
+    made, _ = own(tmp_path, ("promised", ""), study=BLANKS, frame=frame, entry=OLD)
     labels = pd.read_parquet(made.at.labels)
     train = labels["role"] != "test"
     assert (labels["selected"] == frame["hired"].notna()).all()
@@ -213,7 +215,7 @@ def test_blank_outcomes_and_old_decisions(tmp_path):
 
 def test_weights_of_the_final_fit_are_those_of_the_whole_table(tmp_path):
     frame = blank(people(800), np.random.default_rng(3))
-    made, _ = own(tmp_path, ("weighted", ""), study=BLANKS, frame=frame)
+    made, _ = own(tmp_path, ("weighted", ""), study=BLANKS, frame=frame, entry=OLD)
     made.run("deliver")
     saved = load(made.at.folder)
     from counterweight.models.constraints.constrained import ConstrainedClassifier
@@ -268,3 +270,48 @@ def test_new_people_that_are_unlike_those_of_the_fit_are_told(tmp_path, caplog):
     made.run("deliver")
     made.run("apply")
     assert "'score' has changed" in caplog.text and "'years' has" not in caplog.text
+
+
+def test_ten_lines_make_a_study_of_promises(tmp_path):
+    frame = blank(people(700), np.random.default_rng(3)).assign(
+        begun=pd.date_range("2020-01-01", periods=700).strftime("%d.%m.%Y"),
+        wage=[f"{value:.2f}".replace(".", ",") for value in np.linspace(8, 30, 700)],
+    )
+    new = frame.drop(columns=["hired", "sex", "old"]).iloc[::-1]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    promises = [PROMISE, "churn(everyone) <= 0.4"]
+    entry = ENTRY | OLD | {"promises": promises, "score": str(tmp_path / "new.csv")}
+    made = Own(tmp_path, frame, entry)
+    assert list(made.study["methods"]) == ["unconstrained", "promised"]
+    made.run("label")
+    features = pd.read_parquet(made.at.features)
+    assert {"begun", "wage", "score", "years"} <= set(features)
+    assert not [name for name in features if name.split("=")[0] in ("sex", "old", "hired", "id")]
+    for method in made.study["methods"]:
+        made.run("train", method)
+        assert len(made.run("evaluate", method)) > 10
+    told = pd.read_parquet(made.run("deliver")["table"])
+    saved = load(made.at.folder)
+    assert [kept["excess"] <= 1e-6 for kept in saved.promises] == [True, True]
+    applied = pd.read_parquet(made.run("apply")["table"])
+    assert applied["id"].tolist() == told["id"].tolist()[::-1]
+    assert applied["decision"].tolist() == told["decision"].tolist()[::-1]
+    np.testing.assert_allclose(applied["estimate"], told["estimate"][::-1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "told, condition",
+    [
+        ({"sex": "Female"}, {"column": "sex", "value": "Female"}),
+        ({"sex": ["a", "b"]}, {"column": "sex", "values": ["a", "b"]}),
+        ({"age": {"at_least": 60}}, {"column": "age", "at_least": 60}),
+        (
+            {"sex": "a", "age": {"below": 9}},
+            {"all": [{"column": "sex", "value": "a"}, {"column": "age", "below": 9}]},
+        ),
+        ({"column": "sex", "value": "a"}, {"column": "sex", "value": "a"}),
+    ],
+)
+def test_conditions_are_as_short_as_people_write_them(told, condition):
+    assert condition_of(told) == condition
+    assert columns_of({"one": condition}) in (["sex"], ["age"], ["sex", "age"])

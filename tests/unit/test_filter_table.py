@@ -389,20 +389,9 @@ def test_only_who_is_accepted_is_released(made, tmp_path):
 def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame = people().drop(columns=["row", "flat"])
     frame.insert(0, "person", [f"p{at}" for at in np.random.default_rng(1).permutation(len(frame))])
-    mine = {
-        "features": {"recipe": "one_hot", "drop": ["person", "group"]},
-        "outcome": {"rule": "no_outcome"},
-        "labeling": {"rule": "sensitive", "group": ["group"]},
-        "targets": ["general"],
-        "evaluation": {"protocol": "filtering"},
-        "selection": [{"selector": "split_tree", "alphas": [0.0, 0.3], "smallest_leaf": 0.05}],
-        "weighting": [{"weighting": "quadratic"}],
-        "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
-        "filter": {"method": "balanced_filter-quadratic", "setting": "alpha=0.3"},
-        "score": str(tmp_path / "new.csv"),
-    }
     frame.drop(columns="group").to_csv(tmp_path / "new.csv", index=False)
-    made = Own(tmp_path, frame, mine, {"id": "person", "group": "group"})
+    mine = {"id": "person", "balance": "group", "alpha": 0.3, "score": str(tmp_path / "new.csv")}
+    made = Own(tmp_path, frame, mine)
     made.run("label")
     made.run("select", "split_tree")
     made.run("weigh", "quadratic-split_tree")

@@ -7,8 +7,11 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 from counterweight.plan.mistakes import nearest
+from counterweight.plan.own_studies import promised as own_study
 
 WORDS = "studies of classifiers"
+ASKS = "decisions that keep promises about rates"
+ROLES = ("outcome", "promises")
 KEYS = frozenset(
     {"selection", "weighting", "samples", "test_rows", "keep_rate", "paired_with"}
     | {"deliver", "score"}
@@ -23,6 +26,7 @@ PAGE = {
     "table": "counterweight.reporting.pages.selection:table",
     "page": "counterweight.reporting.pages.selection:PAGE",
 }
+__all__ = ["own_study"]
 _HERE = "counterweight.kinds.classification"
 
 
@@ -110,7 +114,7 @@ def plan_label(plan, study, at):
         "samples": study["samples"],
         "test_rows": study["test_rows"],
     }
-    inputs = {"table": at.table, "known": at.known}
+    inputs = {"table": at.table, "known": at.known, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
 
 
@@ -359,6 +363,7 @@ def plan_deliver(plan, study, at):
         "id": _id_of(plan, study),
     }
     inputs = {"table": at.table, "features": at.features, "labels": at.labels}
+    inputs["columns"] = at.columns
     outputs = {
         "model": f"{at.folder}/model.parquet",
         "table": f"{at.folder}/scores.parquet",
@@ -382,6 +387,7 @@ def deliver(job):
     _, outcome, _ = components.labeling_rules(job.given)
     saved, scores = final_classifier(
         read_table(job.input.table),
+        read_table(job.input.columns) if job.input.columns else None,
         read_columns(job.input.features),
         read_columns(job.input.labels),
         outcome,
@@ -405,27 +411,26 @@ def plan_apply(plan, study, at):
     inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
     outputs = {"table": f"{at.folder}/new_scores.parquet", "csv": f"{at.folder}/new_scores.csv"}
     uses = (("model", study["methods"][study["deliver"]["method"]]["model"]),)
-    return Job(f"{_HERE}:apply", inputs, {}, uses, outputs)
+    given = {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
+    return Job(f"{_HERE}:apply", inputs, given, uses, outputs)
 
 
 def apply(job):
     from counterweight.files.answers import write_answers
     from counterweight.files.gifts import read_gift
-    from counterweight.files.people import read_people
     from counterweight.files.tables import joined
-    from counterweight.models.classification.saved import SavedClassifier, in_parts
+    from counterweight.models.classification.saved import SavedClassifier
 
     saved = SavedClassifier.from_gift(read_gift(job.input.model))
-    frame = read_people(str(job.input.score), absent="correct the path under score", nameless=True)
-    tables, sums = [], 0.0
-    for part, first in in_parts(frame):
+    tables, sums, first = [], 0.0, 0
+    for part in saved.new_rows(str(job.input.score), job.given["reading"]):
         X = saved.encode(part, first)
         estimate = saved.estimates(part, X, first)
         decided = {"estimate": estimate, "decision": saved.decided(estimate)}
         tables.append(saved.named(part, first) | decided)
-        sums = sums + saved.sums(X)
+        sums, first = sums + saved.sums(X), first + len(part)
     scores = joined(tables)
     write_answers(job.output.table, job.output.csv, scores)
-    job.log.info("%d people; %.3g of them are decided yes", len(frame), scores["decision"].mean())
+    job.log.info("%d people; %.3g are decided yes", first, scores["decision"].mean())
     for sentence in saved.drift(sums):
         job.log.warning("%s", sentence)

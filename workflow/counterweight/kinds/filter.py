@@ -8,13 +8,17 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 from counterweight.plan.mistakes import nearest
+from counterweight.plan.own_studies import balanced as own_study
 
 WORDS = "studies of balanced filters"
+ASKS = "a filter that balances groups"
+ROLES = ("balance",)
 KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with", "score"})
 PAGE = {
     "table": "counterweight.reporting.pages.filters:table",
     "page": "counterweight.reporting.pages.filters:PAGE",
 }
+__all__ = ["own_study"]
 _HERE = "counterweight.kinds.filter"
 #: Setting that promises how much a filter tells about groups at most; others only trade.
 LIMIT = "alpha"
@@ -131,7 +135,8 @@ def _filter_of(study, method, at):
 def plan_label(plan, study, at):
     parts, uses = labeling_of(study)
     given = {key: study[key] for key in ("target", "repeats", "test_share")}
-    return Job(f"{_HERE}:label", {"table": at.table}, parts | given | draws(plan, study), uses)
+    inputs = {"table": at.table, "columns": at.columns}
+    return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
 
 
 def label(job):
@@ -358,7 +363,7 @@ def plan_deliver(plan, study, at):
     if not given:
         return None
     proxy, inputs = _filter_of(study, given["method"], at)
-    inputs |= {"table": at.table, "metrics": at.metrics(given["method"])}
+    inputs |= {"table": at.table, "metrics": at.metrics(given["method"]), "columns": at.columns}
     rules, _ = labeling_of(study)
     told = {
         "study": study["id"],
@@ -383,13 +388,14 @@ def deliver(job):
 
     from counterweight.files.answers import write_answers
     from counterweight.files.tables import read_columns, read_models, read_table, replacing
+    from counterweight.labeling.stage import feature_frame
     from counterweight.models.filters.card import card
     from counterweight.models.filters.table import saved_filter, write_filter
 
     given, chosen = job.given, job.given["filter"]
     frame, person = read_table(job.input.table), given.get("id")
     saved = saved_filter(
-        frame,
+        feature_frame(frame, job.input.columns),
         read_columns(job.input.features),
         read_columns(job.input.labels),
         read_models(job.input.proxy)[chosen["repeat"], ""],
@@ -424,14 +430,18 @@ def plan_apply(plan, study, at):
     proxy, _ = _filter_of(study, study["filter"]["method"], at)
     score = study.get("score")
     inputs = {"model": f"{at.folder}/filter.parquet", "score": score or plan["candidates"] or []}
+    inputs["columns"] = at.columns
+    given = {"seed": plan["seed"]}
+    given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
     name = f"{at.folder}/new_accepted" if score else f"{plan['results']}/filtered"
     outputs = {"table": f"{name}.parquet", "csv": f"{name}.csv"}
     uses = (("selector", proxy),)
-    return Job(f"{_HERE}:apply", inputs, {"seed": plan["seed"]}, uses, outputs)
+    return Job(f"{_HERE}:apply", inputs, given, uses, outputs)
 
 
 def apply(job):
     from counterweight.files.answers import write_answers
+    from counterweight.files.tables import read_table
     from counterweight.models.filters.candidates import read_candidates
     from counterweight.models.filters.table import apply_filter, read_filter
 
@@ -441,7 +451,11 @@ def apply(job):
             "snakemake apply --config candidates=people.csv."
         )
     saved = read_filter(job.input.model)
-    frame = read_candidates(str(job.input.score))
+    if job.input.columns:
+        report = read_table(job.input.columns)
+        frame = saved.new_rows(str(job.input.score), report, job.given["reading"])
+    else:
+        frame = read_candidates(str(job.input.score))
     decided = apply_filter(frame, saved, job.given["seed"])
     accepted = decided["accepted"]
     job.log.info(

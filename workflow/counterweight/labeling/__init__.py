@@ -11,7 +11,7 @@ FEATURES = {
 
 OUTCOMES = {
     "equals": "counterweight.labeling.outcomes.equals:equals",
-    "equals_known": "counterweight.labeling.outcomes.equals:equals_known",
+    "known_class": "counterweight.labeling.outcomes.known_class:known_class",
     "above_median": "counterweight.labeling.outcomes.above_median:above_median",
     "reward": "counterweight.labeling.outcomes.reward:reward",
     "accepts": "counterweight.labeling.outcomes.accepts:accepts",

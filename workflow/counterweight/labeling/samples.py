@@ -8,6 +8,7 @@ import numpy as np
 from pandas.api.types import is_numeric_dtype
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.own.words import equal
 from counterweight.numerics.zero_rejection import drawing_order
 
 log = logging.getLogger("counterweight")
@@ -150,6 +151,8 @@ def _column_mask(frame, condition, tests, where):
         met = np.zeros(len(values), dtype=bool)
         for value in wanted:
             met |= (values == value).fillna(False).to_numpy(dtype=bool)
+        if not met.any():  # yes where the column was read as 1 and 0
+            met = equal(values, list(wanted), text=not is_numeric_dtype(values))
         return met
     if not is_numeric_dtype(values):
         raise CounterweightError(

@@ -13,8 +13,8 @@ def prepared_rows(job, known=None):
     Parameters
     ----------
     job : counterweight.files.jobs.Running
-        With ``input.table`` and, in ``given``, ``seed``, ``stream`` and the rules of
-        `counterweight.plan.jobs.labeling_of`.
+        With ``input.table``, perhaps ``input.columns``, and, in ``given``, ``seed``, ``stream``
+        and the rules of `counterweight.plan.jobs.labeling_of`.
     known : str, optional
         File of what is known of a generated data set; none where it is empty.
 
@@ -35,17 +35,35 @@ def prepared_rows(job, known=None):
     recipe, outcome, rule = labeling_rules(given)
     rng = generator(given["seed"], given["stream"], 0, "noise")
     columns = getattr(job.input, "columns", None)
-    if columns:
-        names = features_of(read_table(columns))
-        if not names:
-            raise CounterweightError(
-                "No column is left as a feature: see the column report; insist on columns by "
-                "columns.keep, or give a table with more of them."
-            )
-        features = recipe(frame[["row", *names]], rng)
-    else:
-        features = recipe(frame, rng, outcome=given["outcome"]["options"].get("column"))
+    outcome_column = {} if columns else {"outcome": given["outcome"]["options"].get("column")}
+    features = recipe(feature_frame(frame, columns), rng, **outcome_column)
     return frame, features, known, rule, outcome
+
+
+def feature_frame(frame, columns):
+    """The columns of a table that features are made of.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The prepared table.
+    columns : str or None
+        File of the column report of a table of one's own; all columns where there is none.
+
+    Raises
+    ------
+    CounterweightError
+        When no column is left.
+    """
+    if not columns:
+        return frame
+    names = features_of(read_table(columns))
+    if not names:
+        raise CounterweightError(
+            "No column is left as a feature: see the column report; insist on columns by "
+            "columns.keep, or give a table with more of them."
+        )
+    return frame[["row", *names]]
 
 
 def write_rows(job, features, labels, truth, layout=None):

@@ -1,7 +1,5 @@
 """Outcome 1 where a column has a value."""
 
-import numpy as np
-
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import require
 
@@ -50,23 +48,3 @@ def equals(frame, population, *, column, value):
             "outcome.value."
         )
     return outcome.astype("int8")
-
-
-def equals_known(frame, population, *, column, value):
-    """As `equals`, where the column is blank for rows whose outcome nobody knows.
-
-    Returns
-    -------
-    numpy.ndarray of float
-        1 and 0; NaN where the column is blank.
-
-    Raises
-    ------
-    CounterweightError
-        When the column is missing, or never has the value.
-    """
-    require(frame, [column], "outcome rule equals_known")
-    known = frame[column].notna().to_numpy()
-    outcome = np.full(len(frame), np.nan)
-    outcome[known] = equals(frame[known], population[known], column=column, value=value)
-    return outcome

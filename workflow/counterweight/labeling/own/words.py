@@ -9,6 +9,14 @@ TRUE = ("true", "yes", "y", "t", "1")
 FALSE = ("false", "no", "n", "f", "0")
 
 
+def kinds_of(frame):
+    """Whether each column of a typed table is ``text`` or ``number``, by column."""
+    return {
+        name: "number" if getattr(kind, "kind", "O") in "biuf" else "text"
+        for name, kind in frame.dtypes.items()
+    }
+
+
 def holds(frame, types, column, value):
     """Rows whose column has a value.
 
@@ -33,20 +41,8 @@ def holds(frame, types, column, value):
         When there is no such column, or no row has the value.
     """
     require(frame, [column], "config's condition on a column")
-    wanted = value if isinstance(value, list) else [value]
     values = frame[column]
-    if types.get(column) == "text":
-        words = {str(one).strip() for one in wanted} | {
-            word
-            for one in wanted
-            if isinstance(one, bool)
-            for spelled in (TRUE if one else FALSE)
-            for word in (spelled, spelled.capitalize(), spelled.upper())
-        }
-        found = values.isin(words).to_numpy(bool)
-    else:
-        numbers = [_number(one) for one in wanted]
-        found = np.isin(values.to_numpy(dtype=float, na_value=np.nan), numbers)
+    found = equal(values, value, text=types.get(column) == "text")
     if not found.any():
         seen = listed(sorted(values.dropna().astype(str).unique())[:20], 8)
         raise CounterweightError(
@@ -54,6 +50,22 @@ def holds(frame, types, column, value):
             "value in the config."
         )
     return found
+
+
+def equal(values, value, *, text):
+    """As `holds`, of the values of a column, which may nowhere be so."""
+    wanted = value if isinstance(value, list) else [value]
+    if text:
+        words = {str(one).strip() for one in wanted} | {
+            word
+            for one in wanted
+            if isinstance(one, bool)
+            for spelled in (TRUE if one else FALSE)
+            for word in (spelled, spelled.capitalize(), spelled.upper())
+        }
+        return values.isin(words).to_numpy(bool)
+    numbers = [_number(one) for one in wanted]
+    return np.isin(values.to_numpy(dtype=float, na_value=np.nan), numbers)
 
 
 def _number(value):

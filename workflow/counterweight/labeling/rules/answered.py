@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import require
+from counterweight.labeling.own.words import equal, kinds_of
 from counterweight.labeling.samples import condition_mask
 
 #: It gets features and outcome, and tells the old decisions as those of a deployed model.
@@ -64,7 +65,8 @@ def answered(frame, truth, rng, *, features, outcome, column, where=None, decisi
     if decision is None:
         return {"selected": selected}
     values = frame[decision]
-    known, yes = values.notna().to_numpy(), (values == decided).fillna(False).to_numpy(bool)
+    known = values.notna().to_numpy()
+    yes = equal(values, decided, text=kinds_of(frame)[decision] == "text")
     if not yes.any() or yes[known].all():
         seen = listed(sorted(values.dropna().astype(str).unique()), 8)
         often = "always" if yes.any() else "never"

@@ -6,6 +6,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.settings import setting_name
 from counterweight.files.study_data import StudyData
+from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.classification.saved import SavedClassifier
 from counterweight.models.filters.candidates import learned_encoder
 from counterweight.models.training import settings
@@ -19,13 +20,15 @@ from counterweight.weighting.diagnostics import cap_weights
 TOLD = ("study", "title", "method", "setting", "target", "id", "outcome")
 
 
-def final_classifier(frame, features, labels, outcome, given):
+def final_classifier(frame, columns, features, labels, outcome, given):
     """Fit the method that a study gives away, and score every row of its table.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         The prepared table.
+    columns : pandas.DataFrame or None
+        Column report of a table of one's own.
     features, labels : dict of str to array
         Tables of the study.
     outcome : callable
@@ -42,8 +45,11 @@ def final_classifier(frame, features, labels, outcome, given):
     """
     target, streams = given["target"], {"seed": given["seed"], "study": given["stream"]}
     data = seen_data(features, labels, frame, outcome, target)
+    seen = frame
+    if columns is not None:
+        seen = frame[["row", *columns["column"][columns["use"] == "feature"]]]
     encoder = traced_encoder(
-        data, frame, given["features"], given["outcome"]["options"].get("column")
+        data, seen, given["features"], given["outcome"]["options"].get("column")
     )
 
     def weights_of(weighting):
@@ -58,7 +64,12 @@ def final_classifier(frame, features, labels, outcome, given):
     facts = {key: given[key] for key in TOLD} | {"options": options, "threshold": 0.5}
     facts |= {"model": given["methods"][given["method"]]["model"], "groups": groups}
     facts |= {"typed": typed, "rows": len(X), "labeled": int(data.role(0, "labeled").sum())}
-    saved = SavedClassifier.of(model, X, encoder, facts | {"promises": [], "measures": {}})
+    facts |= {"types": {}, "forms": {}, "promises": [], "measures": {}}
+    saved = SavedClassifier.of(model, X, encoder, facts)
+    if columns is not None:
+        own = {*saved.columns, given["id"]}
+        for key, told in (("types", types_of(columns)), ("forms", forms_of(columns))):
+            saved.facts[key] = {name: value for name, value in told.items() if name in own}
     scores = saved.scores(frame)
     own = np.isin(frame["row"], data.labels[0]["row"])
     saved.facts["promises"], saved.facts["measures"] = measured_promises(

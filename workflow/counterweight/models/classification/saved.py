@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from counterweight.datasets.own_table import new_rows
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.people import read_people
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.samples import condition_mask
 from counterweight.models.filters.candidates import TRUTHS, encoded
@@ -32,8 +34,9 @@ class SavedClassifier:
     facts : dict
         ``model``, ``options``, ``target``, ``threshold``, ``id`` (column or None), ``features``,
         ``groups`` (conditions of the groups that the model goes by), ``typed`` (their columns:
-        number or text), ``promises``, ``measures``, ``rows``, ``labeled``; perhaps ``study``,
-        ``title``, ``method``, ``setting``, ``outcome``.
+        number or text), ``types`` and ``forms`` of the columns of a table of one's own,
+        ``promises``, ``measures``, ``rows``, ``labeled``; perhaps ``study``, ``title``,
+        ``method``, ``setting``, ``outcome``.
     arrays : dict of str to array
         Of the model (``model.*``), and ``feature.fill, low, high, mean, sd``.
 
@@ -144,6 +147,34 @@ class SavedClassifier:
         estimate = self.predict_proba(frame)[:, 1]
         told = {"estimate": estimate, "decision": self.decided(estimate)}
         return self.named(frame) | told
+
+    @property
+    def columns(self):
+        """Columns that new rows must have, without the id."""
+        return list(dict.fromkeys([*self.encoder.columns_, *self.facts["typed"]]))
+
+    def new_rows(self, path, reading=None):
+        """The rows of a file in batches, typed as those of the fit.
+
+        Parameters
+        ----------
+        path : str
+        reading : dict, optional
+            How the text is read; see `counterweight.files.people`.
+
+        Yields
+        ------
+        pandas.DataFrame
+        """
+        types, person = self.facts["types"], self.facts["id"]
+        if types:
+            needed = self.columns + ([person] if person else [])
+            yield from new_rows(
+                path, types, needed, forms=self.facts["forms"], reading=reading, rows=BATCH
+            )
+        else:
+            frame = read_people(path, absent="correct the path under score", nameless=True)
+            yield from (part for part, _ in in_parts(frame))
 
     # Encoded people, batch by batch.
 

@@ -25,11 +25,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from counterweight.datasets.own_table import new_rows
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.settings import numbers_of
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_arrow, write_table
 from counterweight.labeling.features.encoder import Encoder, Feature
+from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded, learned_encoder
 from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
 from counterweight.numerics.leaves import interpolated_rows
@@ -134,6 +136,25 @@ class SavedFilter:
             See `apply_filter`; also when the column of the id is missing.
         """
         return self.released(frame, apply_filter(frame, self, seed))
+
+    def new_rows(self, path, columns, reading=None):
+        """Candidates of a file, typed as the table of one's own that the filter was fitted on.
+
+        Parameters
+        ----------
+        path : str
+        columns : pandas.DataFrame
+            The column report of that table.
+        reading : dict, optional
+        """
+        import pandas as pd
+
+        person = [self.facts["id"]] if "id" in self.facts else []
+        needed = [*dict.fromkeys([*self.encoder.columns_, *person])]
+        types, forms = types_of(columns), forms_of(columns)
+        return pd.concat(
+            new_rows(path, types, needed, forms=forms, reading=reading), ignore_index=True
+        )
 
     def released(self, frame, decided):
         """The columns of `accept`, of what `apply_filter` decided on the same candidates."""

@@ -1,0 +1,115 @@
+"""Studies that are made of tables of one's own (see `counterweight.plan.own`), by what is asked."""
+
+#: Words of a condition that is written out; see `counterweight.labeling.samples`.
+WRITTEN_OUT = ("column", "all")
+
+
+def promised(entry):
+    """Decisions that keep promises about rates, and the same classifier without them."""
+    outcome, decision = (
+        {"column": told} if isinstance(told, str) else dict(told or {})
+        for told in (entry["outcome"], entry.get("decision"))
+    )
+    groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
+    where = (entry.get("labeled") or {}).get("where")
+    labeling = {"rule": "answered", "column": outcome["column"]}
+    labeling |= {"where": condition_of(where)} if where else {}
+    measures = {"error": "error(labeled)"} | {
+        f"rate_{name}": f"coverage({name})" for name in groups
+    }
+    if decision:
+        labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
+        measures["churn"] = "churn(everyone)"
+    model = {"model": "constrained", "standardise": True}
+    promised = {"constraints": entry["promises"], "start": "svm"}
+    return {
+        # The columns of groups and old decisions are no features: nobody needs them of new people.
+        "roles": {
+            "outcome": outcome,
+            "labeled": entry.get("labeled") or {},
+            "groups": columns_of(groups),
+            "decision": decision.get("column"),
+        },
+        "repeats": 5,
+        "test_share": 0.3,
+        "features": {"recipe": "one_hot"},
+        "outcome": {
+            "rule": "known_class",
+            "column": outcome["column"],
+            "value": outcome.get("positive"),
+        },
+        "labeling": labeling,
+        "targets": ["general"],
+        "samples": groups,
+        "evaluation": {"protocol": "rates", "measures": measures},
+        "columns": ["accuracy", "balanced_accuracy"],
+        "models": [
+            model | {"name": "unconstrained", "label": "Without promises"},
+            model | {"name": "promised", "label": "With the promises"} | promised,
+        ],
+        "main": "promised",
+        "baseline": "unconstrained",
+        "figures": [],
+        "deliver": {"method": "promised"},
+    }
+
+
+def balanced(entry):
+    """A filter that balances groups, within a limit of what it tells about them."""
+    groups, alpha = entry["balance"], entry.get("alpha", 0.1)
+    groups = [groups] if isinstance(groups, str) else groups
+    proxy = {"selector": "split_tree", "alphas": [0.0, alpha], "smallest_leaf": 0.02}
+    return {
+        # The columns of the groups are no features: nobody needs to tell them later.
+        "roles": {"balance": groups},
+        "test_share": 1 / 3,
+        "features": {"recipe": "one_hot"},
+        "outcome": {"rule": "no_outcome"},
+        "labeling": {"rule": "sensitive", "group": groups, "missing": "drop"},
+        "targets": ["general"],
+        "evaluation": {"protocol": "filtering"},
+        "selection": [proxy],
+        "weighting": [{"weighting": "quadratic"}],
+        "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
+        "figures": [],
+        "filter": {
+            "method": "balanced_filter-quadratic",
+            "setting": f"alpha={round(float(alpha), 10):g}",
+        },
+    }
+
+
+def condition_of(told):
+    """A condition as the key ``samples`` has it.
+
+    Parameters
+    ----------
+    told : dict
+        ``{sex: Female}``, ``{sex: [Female, Other], branch: north}`` (all at once), ``{age:
+        {at_least: 60}}``, or a condition that is written out (with ``column`` or ``all``).
+
+    Returns
+    -------
+    dict
+    """
+    if any(word in told for word in WRITTEN_OUT):
+        return dict(told)
+    parts = [{"column": column} | _asked(value) for column, value in told.items()]
+    return parts[0] if len(parts) == 1 else {"all": parts}
+
+
+def _asked(value):
+    if isinstance(value, dict):
+        return dict(value)
+    return {"values": list(value)} if isinstance(value, list) else {"value": value}
+
+
+def columns_of(groups):
+    """Columns that conditions ask about, each once."""
+    return list(dict.fromkeys(name for told in groups.values() for name in _columns(told)))
+
+
+def _columns(condition):
+    if "all" in condition:
+        return [column for part in condition["all"] for column in _columns(part)]
+    return [condition["column"]] if "column" in condition else []

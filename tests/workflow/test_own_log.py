@@ -56,4 +56,4 @@ def test_logs_kept_at_a_rate_are_run_by_config_alone(copied):
     (copy.folder / "mine.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     wrong = copy.run("--configfile", "mine.yaml")
     assert wrong.status != 0
-    assert "The log has no column nope, which a policy names" in wrong.output
+    assert "policy new names nope, no column of the table" in wrong.output

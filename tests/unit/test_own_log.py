@@ -10,6 +10,7 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.values import saved as saved_values
 from counterweight.evaluation.values.log_values import log_values
 from counterweight.evaluation.values.value import PolicyValue
+from counterweight.evaluation.values.value_tables import tables_of
 from counterweight.kinds.log import own_study
 from counterweight.labeling.own_log import CLUSTERS, clusters
 from counterweight.models.policies.given import GivenPolicy
@@ -207,6 +208,15 @@ def test_what_the_support_is_told_by():
     assert share == pytest.approx(weight[rare].sum() / weight.sum())
 
 
+def test_a_keep_rate_that_is_not_right_is_told():
+    frame = a_log(40_000, np.random.default_rng(12), keep_rate=0.1)
+    right, wrong = (values_of(frame, keep_rate) for keep_rate in (0.1, 0.5))
+    assert right.support["best", "ips"].flag == "good"
+    assert wrong.support["best", "ips"].flag == "doubtful"
+    said = pd.DataFrame(tables_of(wrong)[0]).query("policy == 'best'")["rests_on"]
+    assert said.str.contains("or the keep rate is not right").all()
+
+
 def changed(**columns):
     frame = a_log(300, np.random.default_rng(7), users=20)
     for name, value in columns.items():
@@ -343,6 +353,8 @@ def test_the_study_that_a_table_asks_for():
     assert [item["label"] for item in made["models"]] == ["labels", "é 1"]
     assert len({item["name"] for item in made["models"]}) == 2
     assert made["roles"]["reward"] == "clicked"
+    both = own_study(ENTRY | {"action": "shown", "policies": {"a": "p", "b": {"column": "best"}}})
+    assert [item.get("shown") for item in both["models"]] == [None, "shown"]
     planned(ENTRY)
 
 

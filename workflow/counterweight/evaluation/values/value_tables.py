@@ -83,7 +83,7 @@ def tables_of(known):
                     "mean_weight_high": weight.high,
                     "thin_share": support.thin_share,
                     "support": support.flag,
-                    "rests_on": rests_on(support),
+                    "rests_on": rests_on(support, known.estimators[0] == "ips"),
                 }
             )
     pairs = sorted(known.differences, key=lambda pair: known.estimators.index(pair[2]))
@@ -109,8 +109,9 @@ def verdict(one):
     return "better" if one.low > 0 else "worse" if one.high < 0 else "open"
 
 
-def rests_on(support):
-    """What a value rests on, in words."""
+def rests_on(support, subsampled=False):
+    """What a value rests on, in words; `subsampled` logs have a keep rate that may be wrong."""
+    rate = ", or the keep rate is not right" if subsampled else ""
     users = f" of {support.clusters} users" if support.clusters else ""
     said = (
         f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
@@ -124,9 +125,9 @@ def rests_on(support):
             "good": "",
             "thin": f": few carry it, one row alone {support.largest_share:.1%} of it",
             "outside": f": the weights average {weight:.3g}, so some {1 - weight:.0%} of what the "
-            "policy does is not in the log (or the propensities are too high)",
+            f"policy does is not in the log (or the propensities are too high{rate})",
             "doubtful": f": the weights average {weight:.3g} and not 1, so the propensities are "
-            "too low, or the policy's probabilities are not those of the logged actions",
+            f"too low, or the policy's probabilities are not those of the logged actions{rate}",
         }[support.flag]
     )
 

@@ -158,13 +158,19 @@ def _said(numbers, line, base, measure):
 
 def _but(numbers, line):
     weight = _mean_weight(numbers, line).mean
+    rate = " or the keep rate is not right" if _kept_at_a_rate(numbers) else ""
     return {
         THIN: ". Do not rely on it: few rows of the log carry the value",
         OUTSIDE: f". Do not rely on it: {percent(1 - weight)} of what it does is not in the log, "
-        "or the propensities are too high",
+        f"or the propensities are too high{rate}",
         DOUBTFUL: f". Do not rely on it: its weights average {weight:.3g} and not 1, so the "
-        "propensities are too low, or its probabilities are not those of the logged actions",
+        "propensities are too low, or its probabilities are not those of the logged "
+        f"actions{rate}",
     }.get(flag(numbers, line), "")
+
+
+def _kept_at_a_rate(numbers):
+    return (numbers.plan.get("log") or {}).get("keep_rate", 1.0) != 1
 
 
 def _between(numbers, lines, measure):

@@ -1,0 +1,1 @@
+"""How far answers can be trusted where hidden labels do not exist."""

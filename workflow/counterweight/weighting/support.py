@@ -11,6 +11,9 @@ from counterweight.weighting.diagnostics import effective_sample_size, weighted_
 #: Labeled rows that new ones are compared with, and labeled rows that set the thresholds.
 REFERENCES, HELD_OUT = 2000, 4000
 
+#: Labeled rows, drawn at random, that centre and corners are looked for in.
+SAMPLE = 20000
+
 #: Knots of each number's scale.
 KNOTS = 201
 
@@ -25,6 +28,9 @@ CUTS = 48
 
 #: Largest number of empty corners that are kept.
 CORNERS = 64
+
+#: Share of the weight of labeled rows at the edges of corners: as many would be flagged there.
+CORNER_SHARE = 0.015
 
 
 class Support:
@@ -48,7 +54,7 @@ class Support:
     Parameters
     ----------
     share : float
-        Share of the rows inside that may be flagged.
+        Share of the rows inside that may be flagged by distance; `CORNER_SHARE` comes to it.
 
     References
     ----------
@@ -56,7 +62,7 @@ class Support:
     Wasserman (2009), *JMLR* 10, for normal scores (the nonparanormal).
     """
 
-    def __init__(self, share=0.02):
+    def __init__(self, share=0.01):
         if not 0 < share < 1:
             raise CounterweightError(f"share is {share}; it must lie between 0 and 1.")
         self.share = share
@@ -92,11 +98,12 @@ class Support:
         self.names_ = [f"number {k}" for k in range(d)] if names is None else list(names)
         self.block_ = _blocks(X, onehot)
         self._fit_scales(X)
-        order = rng.permutation(n)
-        Z = self._scores(X)
-        reference = order[:REFERENCES]
-        held = order[REFERENCES : REFERENCES + HELD_OUT]
-        self._fit_centre(Z[order[: 10 * HELD_OUT]])
+        order = rng.permutation(n)[:SAMPLE]
+        Z, weight = self._scores(X[order]), weight[order]
+        weight = weight if weight.any() else np.ones(len(order))
+        reference = np.arange(min(REFERENCES, len(Z)))
+        held = np.arange(len(reference), min(REFERENCES + HELD_OUT, len(Z)))
+        self._fit_centre(Z)
         self._fit_distances(Z, weight, reference, held)
         self._fit_corners(Z, weight)
         return self
@@ -202,7 +209,7 @@ class Support:
     def _fit_corners(self, Z, weight):
         """Keep the emptiest corners, as long as few rows would be flagged if left out."""
         found, strength = _Corners.find(Z, self.block_)
-        allowed = self.share * weight.sum()
+        allowed = CORNER_SHARE * weight.sum()
         kept, makers = [], np.zeros(len(Z), bool)
         for c in np.argsort(-strength, kind="stable")[: 4 * CORNERS]:
             with_this = makers | found.makers(c, Z)

@@ -22,10 +22,9 @@ class CalibrationBand:
 
     ``binary``: an interval of the true rate among rows with such a score. In a window of
     scores the weighted rate has Wilson's interval for the window's effective rows; it is
-    moved from the window's middle to each score along the model's own curve (on the logit scale,
-    after a recalibration by logistic regression on the logit), so that windows may be wide.
-    Running maxima and minima then make both ends monotone, which takes nothing from the
-    coverage if the true rate rises with the score.
+    moved from the window's middle to each score along a recalibrated curve (logistic
+    regression on a broken line of the score's logit), so that windows may be wide. Isotonic
+    regression then makes estimate and ends rise with the score.
 
     ``number``: an interval of a new row's outcome, by conformal prediction: quantiles of the
     labeled rows' residuals, in units of the residuals' size at such predictions, for each tail
@@ -95,31 +94,30 @@ class CalibrationBand:
 
     def _fit_rates(self, y, p, weight, windows):
         from scipy.optimize import isotonic_regression
-        from scipy.special import expit, logit, ndtri
+        from scipy.special import expit, ndtri
 
-        slope, shift = _recalibration(y, p, weight)
-        curve = expit(slope * _logit(p) + shift)
+        recalibrated = _Recalibration(y, p, weight)
+        curve = expit(recalibrated(p))
         rate, expected = windows.mean(y), windows.mean(curve)
         n, z = windows.effective, ndtri(0.5 + self.level / 2)
         middle = (rate + z * z / (2 * n)) / (1 + z * z / n)
         half = z / (1 + z * z / n) * np.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-        # From the window's mean to the score, along the curve.
-        move = slope * _logit(windows.score) + shift - _logit(expected)
-
-        def moved(value):
-            return expit(logit(np.clip(value, 1e-9, 1 - 1e-9)) + move)
-
-        low = np.where(rate > 0, moved(middle - half), 0.0)
-        high = np.where(rate < 1, moved(middle + half), 1.0)
-        self.low_ = np.maximum.accumulate(low)
-        self.high_ = np.minimum.accumulate(high[::-1])[::-1]
-        # Where the rate does not rise with the score the running ends may cross.
-        crossed = self.low_ > self.high_
-        self.low_[crossed], self.high_[crossed] = low[crossed], high[crossed]
-        self.low_ = np.minimum.accumulate(self.low_[::-1])[::-1] if crossed.any() else self.low_
-        self.high_ = np.maximum.accumulate(self.high_) if crossed.any() else self.high_
-        found = isotonic_regression(moved(rate), weights=n).x
-        self.middle_ = np.clip(found, self.low_, self.high_)
+        # From the window's mean to the score, along the curve, whose own error comes to it.
+        move = recalibrated(windows.score) - _logit(expected)
+        basis = np.column_stack([windows.mean(column) for column in recalibrated.basis(p).T])
+        blur = z * recalibrated.error(recalibrated.basis(windows.score) - basis)
+        centre, ends = _logit(middle), [_logit(middle - half), _logit(middle + half)]
+        low, high = (
+            expit(centre + sign * np.hypot(end - centre, blur) + move)
+            for sign, end in zip((-1, 1), ends, strict=True)
+        )
+        low, high = np.where(rate > 0, low, 0.0), np.where(rate < 1, high, 1.0)
+        moved = expit(_logit(rate) + move)
+        # Monotone by averages, not by running extremes, which would pick lucky windows.
+        self.low_, self.middle_, self.high_ = (
+            isotonic_regression(ends, weights=n).x for ends in (low, moved, high)
+        )
+        self.middle_ = np.clip(self.middle_, self.low_, self.high_)
         self.enough_ = True
 
     def _fit_numbers(self, y, prediction, weight, windows):
@@ -252,16 +250,50 @@ def _logit(p):
     return logit(np.clip(p, 1e-6, 1 - 1e-6))
 
 
-def _recalibration(y, p, weight):
-    """Slope (from 0.05 up) and shift of a logistic regression of y on logit p."""
-    from counterweight.numerics.linear import fit_logistic
+class _Recalibration:
+    """Logit of the rate as a broken line of the logit of the score, by logistic regression."""
 
-    values = _logit(p)
-    if not 0 < weight @ y < weight.sum() or np.ptp(values) < 1e-9:
-        rate = (weight @ y + 0.5) / (weight.sum() + 1)
-        return 1.0, float(_logit(rate) - np.average(values, weights=weight))
-    coef, shift, _, _ = fit_logistic(values[:, None], y, weight, ridge=1e-3)
-    if coef[0] >= 0.05:
-        return float(coef[0]), float(shift)
-    rate = weight @ y / weight.sum()
-    return 0.05, float(_logit(rate) - 0.05 * np.average(values, weights=weight))
+    def __init__(self, y, p, weight):
+        from scipy.special import expit
+
+        from counterweight.numerics.linear import fit_logistic
+
+        # Sums in bins of like scores are as good as rows, and few.
+        bins = np.arange(len(p)) * min(1000, len(p)) // len(p)
+        total = np.bincount(bins, weight)
+        score = np.bincount(bins, weight * p) / np.maximum(total, 1e-300)
+        ones = np.bincount(bins, weight * y)
+        at = _logit(score)
+        effective = weight.sum() ** 2 / (weight @ weight)
+        parts = [0.2, 0.5, 0.8] if effective >= 500 else [0.5] if effective >= 200 else []
+        self.knots = np.unique(np.quantile(at, parts))
+        rate = (ones.sum() + 0.5) / (total.sum() + 1)
+        self.coef, self.shift = np.zeros(1 + len(self.knots)), float(_logit(rate))
+        self.covariance = np.zeros((len(self.coef),) * 2)
+        if not 0 < ones.sum() < total.sum() * (1 - 1e-12) or np.ptp(at) < 1e-6:
+            return
+        X = self.basis(score)
+        varies = np.ptp(X, axis=0) > 1e-9
+        label = np.repeat([1, 0], len(at))
+        both = np.concatenate([ones, np.maximum(total - ones, 0)])
+        found = fit_logistic(np.tile(X[:, varies], (2, 1)), label, both, 1e-3)
+        self.coef[varies], self.shift = found[:2]
+        rates = expit(self(score))
+        worth = total * rates * (1 - rates) * effective / total.sum()
+        centred = X - worth @ X / worth.sum()
+        self.covariance = np.linalg.pinv(
+            (centred.T * worth) @ centred + 1e-3 * effective * np.diag(X.var(axis=0))
+        )
+
+    def basis(self, p):
+        """Columns of the broken line: the logit, and how far it is beyond each knot."""
+        at = _logit(p)
+        return np.column_stack([at, *(np.maximum(at - knot, 0) for knot in self.knots)])
+
+    def error(self, step):
+        """Standard error of the line's change over steps (m, columns)."""
+        return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", step, self.covariance, step), 0))
+
+    def __call__(self, p):
+        """Logit of the rate."""
+        return np.clip(self.basis(p) @ self.coef + self.shift, -14, 14)

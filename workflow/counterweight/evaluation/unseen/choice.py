@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.unseen.quality import jackknife
 from counterweight.numerics.checks import as_numbers, checked_weights
-from counterweight.numerics.estimate import Estimate, ratio_mean
+from counterweight.numerics.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
     """Weighted mean of the paired differences of two methods' out-of-fold losses.
 
     Both methods must have been fitted on the same folds. The standard error is that of the
-    rows, given the fitted models: models fitted on other rows would differ by more.
+    rows (jackknife), given the fitted models: models fitted on other rows would differ by more.
 
     Parameters
     ----------
@@ -80,23 +81,26 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
             f"Losses to compare must be of the same rows, got the shapes {a.shape} and {b.shape}."
         )
     weight = checked_weights(weight, len(a))
-    difference = b - a
-    if group is None:
-        gain = ratio_mean(difference, weight, level=level, scale="plain")
-        influence = weight * (difference - gain.value)
-    else:
-        gain, influence = _by_group(difference, weight, group, level)
-    squares = influence * influence
-    spread, units = float((squares * squares).sum()), np.count_nonzero(weight)
-    units = units if group is None else len(influence)
-    # Degrees of freedom: how well the variance is known, as in `mean_interval`.
-    freedom = 2 * units / max(units * spread / squares.sum() ** 2 - 1, 1e-12) if spread > 0 else 1e9
-    needed = float(stdtrit(max(freedom, 1.0), ndtr(1.0)))
-    error = gain.standard_error
+    if group is not None:
+        group = np.asarray(group)
+        if group.shape != a.shape:
+            raise CounterweightError(f"There are {len(a)} rows but groups of shape {group.shape}.")
+        group = np.unique(group, return_inverse=True)[1]
+    share = weight / weight.sum()
+    value = float(share @ (b - a))
+    error, freedom = jackknife(share * (b - a - value), share, group)
+    freedom = max(freedom, 1.0)
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * error
+    effective = float(1 / (share @ share))
+    rows = int(np.count_nonzero(weight))
+    gain = Estimate(
+        value, error, value - half, value + half, rows, effective, float(weight.max()), level
+    )
+    needed = float(stdtrit(freedom, ndtr(1.0)))
     if error > 0:
-        errors = gain.value / error
+        errors = value / error
     else:
-        errors = float(np.sign(gain.value) * np.inf) if gain.value else 0.0
+        errors = float(np.sign(value) * np.inf) if value else 0.0
     means = (float(np.average(loss, weights=weight)) for loss in (a, b))
     return Comparison(gain, float(errors), needed, *means)
 
@@ -161,22 +165,3 @@ def keep_weights(loss_weighted, loss_unweighted, weight, group=None, name="log l
 
 def _errors(count):
     return "no chance error" if np.isinf(count) else f"{count:.2g} standard errors"
-
-
-def _by_group(values, weight, group, level):
-    """Weighted mean with the error of group totals, and the groups' influence values."""
-    from dataclasses import replace
-
-    group = np.asarray(group)
-    if group.shape != values.shape:
-        raise CounterweightError(f"There are {len(values)} rows but groups of {group.shape}.")
-    used = weight > 0
-    place = np.unique(group[used], return_inverse=True)[1]
-    totals = np.bincount(place, weight[used])
-    means = np.bincount(place, weight[used] * values[used]) / totals
-    made = ratio_mean(means, totals, level=level, scale="plain")
-    rows = ratio_mean(values, weight, level=level, scale="plain")
-    made = replace(
-        made, rows=rows.rows, effective_rows=rows.effective_rows, largest_weight=rows.largest_weight
-    )
-    return made, totals * (means - made.value)

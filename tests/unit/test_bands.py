@@ -1,0 +1,136 @@
+"""Intervals of each row's answer as a function of its score."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.unseen.bands import CalibrationBand
+from scipy.special import expit
+
+
+@pytest.fixture
+def rng():
+    """The same numbers in each test."""
+    return np.random.default_rng(7)
+
+
+CURVES = {
+    "calibrated": expit,
+    "too sure": lambda e: expit(0.5 * e),
+    "flat": lambda e: np.full_like(e, 0.3),
+    "bent": lambda e: 0.1 + 0.6 * expit(3 * e),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("spread", [0.0, 0.7])
+def test_bands_of_rates_hold_the_true_rate(name, spread, rng):
+    covered, length = [], []
+    for _ in range(25):
+        e = rng.normal(-0.5, 1.3, 1500)
+        y = rng.random(1500) < CURVES[name](e)
+        band = CalibrationBand().fit(y, expit(e), np.exp(spread * rng.normal(size=1500)))
+        new = rng.normal(-0.5, 1.3, 2000)
+        low, high = band.interval(expit(new), contain=False)
+        covered.append(np.mean((low <= CURVES[name](new)) & (CURVES[name](new) <= high)))
+        length.append(np.mean(high - low))
+        assert (np.diff(band.low_) >= 0).all() and (np.diff(band.high_) >= 0).all()
+        middle = band.estimate(expit(new))
+        assert (low <= middle).all() and (middle <= high).all()
+        assert (low >= 0).all() and (high <= 1).all()
+    assert np.mean(covered) > 0.92
+    assert np.mean(length) < 0.22
+
+
+def test_more_rows_give_narrower_bands(rng):
+    lengths = []
+    for n in (300, 3000, 30_000):
+        e = rng.normal(size=n)
+        band = CalibrationBand().fit(rng.random(n) < expit(e), expit(e))
+        lengths.append(np.mean(band.high_ - band.low_))
+    assert lengths[0] > 1.7 * lengths[1] > 2.5 * lengths[2]
+
+
+def test_an_interval_holds_the_prediction_if_asked_to(rng):
+    e = rng.normal(size=3000)
+    p = expit(e)
+    band = CalibrationBand().fit(rng.random(3000) < p / 4, p)
+    low, high = band.interval(p)
+    assert (low <= p).all() and (p <= high).all()
+    low, high = band.interval(p, contain=False)
+    assert np.mean((low <= p) & (p <= high)) < 0.2
+    assert np.abs(band.estimate(p) - p / 4).mean() < 0.03
+
+
+def test_weights_move_the_rate_to_the_target(rng):
+    # Half of the rows have rate .2 and the rest .6, at the same score; the target has .6 only.
+    side = rng.random(4000) < 0.5
+    y = rng.random(4000) < np.where(side, 0.6, 0.2)
+    p = np.full(4000, 0.4)
+    low, high = CalibrationBand().fit(y, p, side.astype(float)).interval([0.4], contain=False)
+    assert low[0] < 0.6 < high[0] and high[0] - low[0] < 0.06
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1.0])
+def test_bands_of_numbers_hold_new_outcomes_as_often_as_they_say(tilt, rng):
+    def draw(n):
+        x = rng.normal(size=n)
+        return x, 2 * x + (0.3 + np.abs(x)) * (rng.gamma(1, 1, n) - 1)
+
+    for n in (60, 300, 1500):
+        covered = []
+        for _ in range(120):
+            x, y = draw(n)
+            p = expit(1 + tilt * x)
+            seen = rng.random(n) < p
+            band = CalibrationBand("number", 0.9).fit(y[seen], 2 * x[seen], 1 / p[seen])
+            new, outcome = draw(500)
+            low, high = band.interval(2 * new)
+            assert (low <= 2 * new).all() and (2 * new <= high).all()
+            covered.append(np.mean((low <= outcome) & (outcome <= high)))
+        error = np.std(covered) / np.sqrt(len(covered))
+        assert np.mean(covered) > 0.9 - 2 * error - 0.005
+        assert n == 60 or np.mean(covered) < 0.925
+
+
+def test_bands_of_numbers_follow_the_size_of_residuals(rng):
+    x = rng.uniform(0, 1, 5000)
+    y = rng.normal(size=5000) * (0.1 + x)
+    band = CalibrationBand("number").fit(y + x, x)
+    low, high = band.interval([0.05, 0.95])
+    assert (high - low)[1] > 3 * (high - low)[0]
+
+
+def test_too_few_rows_say_so(rng):
+    assert not CalibrationBand("number", 0.95).fit(rng.normal(size=20), np.zeros(20)).enough_
+    assert CalibrationBand("number", 0.8).fit(rng.normal(size=20), np.zeros(20)).enough_
+
+
+@pytest.mark.parametrize("kind", ["binary", "number"])
+def test_saved_bands_are_the_same(kind, rng):
+    e = rng.normal(size=500)
+    y = rng.random(500) < expit(e)
+    band = CalibrationBand(kind, 0.8).fit(y, expit(e))
+    again = CalibrationBand.from_arrays(band.to_arrays())
+    p = np.append(rng.random(50), np.nan)
+    np.testing.assert_array_equal(band.interval(p), again.interval(p))
+    np.testing.assert_array_equal(band.estimate(p), again.estimate(p))
+    assert np.isnan(band.interval(p)[0][-1]) and again.enough_ == band.enough_
+
+
+@pytest.mark.parametrize("y", [np.ones(30), np.zeros(30)])
+def test_one_class_and_one_score_will_do(y):
+    band = CalibrationBand().fit(y, np.full(30, 0.5))
+    low, high = band.interval([0.5, 0.1], contain=False)
+    assert (low <= y[0]).all() and (y[0] <= high).all()
+    assert 0.05 < (high - low)[0] < 0.3
+
+
+def test_mistakes_are_told():
+    with pytest.raises(CounterweightError, match="kind is"):
+        CalibrationBand("text")
+    with pytest.raises(CounterweightError, match="level is"):
+        CalibrationBand(level=2)
+    with pytest.raises(CounterweightError, match="between 0 and 1"):
+        CalibrationBand().fit([0, 1], [0.2, 3.0])
+    with pytest.raises(CounterweightError, match="one finite outcome"):
+        CalibrationBand("number").fit([0.0, np.nan], [0.2, 3.0])

@@ -1,0 +1,191 @@
+"""Rows that resemble nobody labeled; overlap and balance."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.weighting.support import Support, covariate_balance, overlap
+from scipy.special import expit
+
+
+@pytest.fixture
+def rng():
+    """The same numbers in each test."""
+    return np.random.default_rng(7)
+
+
+class World:
+    """Numbers and levels that depend on each other; a corner of two numbers is never labeled."""
+
+    def __init__(self, kind, d, rng):
+        self.kind, self.rng = kind, rng
+        self.numbers = max(2, (2 * d) // 3)
+        turn = np.eye(self.numbers)
+        if kind == "correlated":
+            turn += 0.6 * rng.normal(size=turn.shape)
+            turn[:2] = np.eye(2, self.numbers)
+            turn /= np.sqrt((turn**2).sum(axis=1, keepdims=True))
+        self.turn = turn
+        self.tastes = [
+            rng.normal(size=(self.numbers, rng.integers(1, 4))) for _ in range(d - self.numbers)
+        ]
+        # One level more than is ever drawn.
+        self.sizes = [taste.shape[1] + 2 for taste in self.tastes]
+        blocks = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        self.onehot = np.concatenate([np.full(self.numbers, -1), blocks]).astype(int)
+        push = rng.normal(size=self.numbers)
+        push[:2] = np.abs(push[:2])
+        self.push = 1.2 * push / np.linalg.norm(push)
+
+    def draw(self, n):
+        """Numbers (n, ...), levels, and the chance of a label."""
+        Z = self.rng.normal(size=(n, self.numbers)) @ self.turn.T
+        levels = [
+            np.argmax(
+                np.column_stack([np.zeros(n), 0.7 * Z @ taste])
+                + self.rng.gumbel(size=(n, taste.shape[1] + 1)),
+                axis=1,
+            )
+            for taste in self.tastes
+        ]
+        p = expit(Z @ self.push - 0.3) * ~self.corner(Z)
+        if self.kind == "heavy":
+            Z = np.column_stack([Z[:, :2], np.sinh(1.2 * Z[:, 2:])])
+        return Z, levels, p
+
+    @staticmethod
+    def corner(Z):
+        return (Z[:, 0] > 1) & (Z[:, 1] > 1)
+
+    def encoded(self, Z, levels):
+        made = [np.eye(size)[level] for size, level in zip(self.sizes, levels, strict=True)]
+        return np.column_stack([Z, *made])
+
+
+@pytest.mark.parametrize("kind", ["plain", "correlated", "heavy"])
+@pytest.mark.parametrize("d", [2, 6, 20])
+def test_rows_outside_are_flagged_and_rows_inside_are_not(kind, d):
+    caught = {name: [] for name in ("inside", "corner", "cluster", "range", "level")}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        world = World(kind, d, rng)
+        Z, levels, p = world.draw(4000)
+        seen = rng.random(4000) < p
+        support = Support().fit(
+            world.encoded(Z, levels)[seen], 1 / p[seen], rng=rng, onehot=world.onehot
+        )
+        new, new_levels, _ = world.draw(8000)
+        outside, corner = support.outside(world.encoded(new, new_levels)), world.corner(new)
+        caught["inside"].append(outside[~corner].mean())
+        caught["corner"].append(outside[corner].mean())
+        new, new_levels = new[:500], [level[:500] for level in new_levels]
+        spread = np.subtract(*np.quantile(Z[seen], [0.9, 0.1], axis=0)) / 2.56
+        away = rng.normal(size=world.numbers)
+        away *= 10 * spread / np.linalg.norm(away)
+        caught["cluster"].append(support.outside(world.encoded(new + away, new_levels)).mean())
+        low, high = Z[seen].min(axis=0), Z[seen].max(axis=0)
+        k = rng.integers(world.numbers)
+        far = new.copy()
+        far[:, k] = high[k] + (high[k] - low[k]) * rng.uniform(1, 2, 500)
+        caught["range"].append(support.outside(world.encoded(far, new_levels)).mean())
+        if world.sizes:
+            new_levels[0] = np.full(500, world.sizes[0] - 1)
+            caught["level"].append(support.outside(world.encoded(new, new_levels)).mean())
+    print(kind, d, {name: np.round(shares, 3) for name, shares in caught.items()})
+    assert np.mean(caught.pop("inside")) <= 0.05
+    for name, shares in caught.items():
+        assert not shares or np.mean(shares) >= 0.95, name
+
+
+def _small(rng, n=1500):
+    X = np.column_stack([rng.normal(size=(n, 2)), np.eye(3)[rng.integers(0, 3, n)]])
+    return X[~((X[:, 0] > 1) & (X[:, 1] > 1))]
+
+
+def test_reasons_name_what_is_furthest_out(rng):
+    X = _small(rng)
+    names = ["income", "age", "town=A", "town=B", "town=C"]
+    support = Support().fit(
+        X[X[:, 4] == 0], rng=rng, onehot=np.array([-1, -1, 0, 0, 0]), names=names
+    )
+    rows = np.array(
+        [
+            [0.0, 0.0, 1, 0, 0],
+            [0.0, 20.0, 1, 0, 0],
+            [-30.0, 9.0, 0, 1, 0],
+            [0.0, 0.0, 0, 0, 1],
+            [1.6, 1.6, 0, 1, 0],
+        ]
+    )
+    reasons = support.reason(rows)
+    assert reasons[0] == "" and reasons[1] == "age" and reasons[2] == "income"
+    assert reasons[3] == "town=C"
+    assert set(reasons[4].split(" with ")) == {"income", "age"}
+    np.testing.assert_array_equal(support.outside(rows), reasons != "")
+
+
+def test_order_units_and_batches_do_not_matter(rng):
+    X = _small(rng)
+    support = Support().fit(X, rng=np.random.default_rng(1))
+    new = 2 * _small(rng, 20_000)
+    new[:, 2:] /= 2
+    whole = support.outside(new)
+    assert 0.02 < whole.mean() < 0.5
+    order = rng.permutation(len(new))
+    np.testing.assert_array_equal(support.outside(new[order]), whole[order])
+    np.testing.assert_array_equal(support.outside(new[:7]), whole[:7])
+    stretch = np.array([1000.0, 0.001, 1, 1, 1])
+    other = Support().fit(X * stretch, rng=np.random.default_rng(1))
+    assert np.mean(other.outside(new * stretch) == whole) > 0.999
+
+
+def test_saved_support_is_the_same(rng):
+    X = _small(rng)
+    for onehot in (None, np.array([-1, -1, 0, 0, 0]), np.array([0, 0, 1, 1, 1], bool)):
+        support = Support().fit(X, rng=rng, onehot=onehot)
+        again = Support.from_arrays(support.to_arrays())
+        new = 2 * _small(rng)
+        np.testing.assert_array_equal(support.outside(new), again.outside(new))
+        np.testing.assert_array_equal(support.reason(new), again.reason(new))
+
+
+def test_constant_columns_levels_only_and_few_rows(rng):
+    flat = np.column_stack([rng.normal(size=50), np.full(50, 7.0)])
+    support = Support().fit(flat, rng=rng, onehot=np.zeros(2, bool))
+    assert support.reason(np.array([[0.0, 9.0]]))[0] == "number 1"
+    levels = np.eye(4)[rng.integers(0, 3, 200)]
+    support = Support().fit(levels, rng=rng, onehot=np.zeros(4, int))
+    np.testing.assert_array_equal(support.outside(np.eye(4)), [False, False, False, True])
+    assert support.outside(np.zeros((1, 4)))[0]
+    assert len(support.outside(np.zeros((0, 4)))) == 0
+    with pytest.raises(CounterweightError, match="Only 5 rows are labeled"):
+        Support().fit(flat[:5], rng=rng)
+
+
+def test_overlap_counts_unlabeled_rows_below_the_labeled():
+    p = np.concatenate([np.linspace(0.2, 0.9, 701), np.full(30, 0.1), np.full(70, 0.5)])
+    s = np.arange(801) < 701
+    found = overlap(p, s)
+    assert found["below"] == pytest.approx(0.3)
+    assert 0.2 < found["least"] < 0.21
+    assert found["labeled"].sum() == pytest.approx(1) and len(found["edges"]) == 21
+    assert overlap(p, s, np.where(p == 0.1, 0, 1.0))["below"] == 0
+    with pytest.raises(CounterweightError, match="both labeled and unlabeled"):
+        overlap(p, np.ones(801, bool))
+
+
+def test_balance_is_restored_by_the_true_weights(rng):
+    X = rng.normal(size=(40_000, 3))
+    p = expit(X @ [1.0, -0.5, 0.0])
+    seen = rng.random(len(X)) < p
+    found = covariate_balance(X[seen], 1 / p[seen], X)
+    assert found["before"][0] > 0.3 and found["before"][1] < -0.15
+    assert found["largest_after"] < 0.04 and found["mean_after"] < found["mean_before"]
+    assert found["design_effect"] == pytest.approx(found["rows"] / found["effective_rows"])
+    assert found["largest"][0] == (1 / p[seen]).max() / (1 / p[seen]).mean()
+    w = (1 / p)[seen]
+    assert found["design_effect"] == pytest.approx(1 + w.var() / w.mean() ** 2)
+    halves = covariate_balance(X[seen], np.ones(seen.sum()), X, target_weight=(p > 0.5) + 0.0)
+    np.testing.assert_array_equal(halves["before"], halves["after"])
+    scale = X[p > 0.5].std(axis=0)
+    known = (X[seen].mean(axis=0) - X[p > 0.5].mean(axis=0)) / scale
+    np.testing.assert_allclose(halves["after"], known, atol=1e-10)

@@ -397,13 +397,13 @@ class _Corners:
     def find(cls, Z, block):
         """Corners without any of the rows Z where many would be, and how many, array (C,).
 
-        Many: so many that among all corners looked at not one would be empty by chance with a
-        probability of about 95 % (Poisson).
+        Many: so many that, among all corners looked at, less than one would be empty by chance
+        (Poisson).
         """
         made = []
         n, d = Z.shape
         signed = [(k, 1.0) for k in range(d)] + [(k, -1.0) for k in range(d) if block[k] < 0]
-        expected = 3 + np.log(10 * max(1, len(signed) * (len(signed) - 1) // 2))
+        expected = 1.5 + np.log(10 * max(1, len(signed) * (len(signed) - 1) // 2))
         latent, cut = _latent(Z, block)
         relation = latent.T @ latent / n
         stretch = np.sqrt(np.maximum(np.diag(relation), 1e-12))

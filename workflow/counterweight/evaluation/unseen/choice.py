@@ -9,6 +9,9 @@ from counterweight.evaluation.unseen.quality import jackknife
 from counterweight.numerics.checks import as_numbers, checked_weights
 from counterweight.numerics.estimate import Estimate
 
+#: Effective rows below which weighted losses do not show whether weights help.
+LEAST = 30
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -89,18 +92,15 @@ def better(loss_a, loss_b, weight=None, group=None, level=0.95):
     share = weight / weight.sum()
     value = float(share @ (b - a))
     error, freedom = jackknife(share * (b - a - value), share, group)
-    freedom = max(freedom, 1.0)
-    half = float(stdtrit(freedom, 0.5 + level / 2)) * error
     effective = float(1 / (share @ share))
+    freedom = max(min(freedom, effective - 1), 1.0)
+    half = float(stdtrit(freedom, 0.5 + level / 2)) * error
     rows = int(np.count_nonzero(weight))
     gain = Estimate(
         value, error, value - half, value + half, rows, effective, float(weight.max()), level
     )
     needed = float(stdtrit(freedom, ndtr(1.0)))
-    if error > 0:
-        errors = value / error
-    else:
-        errors = float(np.sign(value) * np.inf) if value else 0.0
+    errors = value / error if error > 0 else np.sign(value) * np.inf if value else 0.0
     means = (float(np.average(loss, weights=weight)) for loss in (a, b))
     return Comparison(gain, float(errors), needed, *means)
 
@@ -127,7 +127,8 @@ def keep_weights(loss_weighted, loss_unweighted, weight, group=None, name="log l
     """Keep weighting only if it lowers the weighted, cross-validated loss by a standard error.
 
     Weights make a fit right for the target where the model is wrong, and noisier everywhere;
-    with few rows that carry most of the weight the noise is the larger.
+    with few rows that carry most of the weight the noise is the larger. Below `LEAST`
+    effective rows nothing can be shown, and weights are not kept.
 
     Parameters
     ----------
@@ -146,6 +147,12 @@ def keep_weights(loss_weighted, loss_unweighted, weight, group=None, name="log l
     """
     found = better(loss_weighted, loss_unweighted, weight, group)
     rows, effective = found.gain.rows, found.gain.effective_rows
+    if effective < LEAST:
+        reason = (
+            f"Not weighted: once weighted, the {rows} labeled rows are worth {effective:.0f}, too "
+            f"few to show whether weights help ({LEAST} are needed)."
+        )
+        return Kept(False, reason, found)
     change = f"{abs(found.gain.value):.3g} ({_errors(abs(found.errors))})"
     whole = f"the {name} weighted to the target"
     if found.clear:

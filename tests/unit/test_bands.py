@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.unseen.bands import CalibrationBand
+from counterweight.numerics.bands import CalibrationBand
 from scipy.special import expit
 
 

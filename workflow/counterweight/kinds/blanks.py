@@ -329,13 +329,13 @@ def plan_deliver(plan, study, at):
 
 def deliver(job):
     from counterweight.evaluation.unseen.deliver import final_scores
+    from counterweight.files.answers import write_answers
     from counterweight.files.gifts import write_gift
     from counterweight.files.tables import metrics_table, write_table
-    from counterweight.models.scores.tables import write_scores
 
     saved, scores, records = final_scores(job)
     write_gift(job.output.model, *saved.to_gift())
-    write_scores(job.output.scores, job.output.csv, scores)
+    write_answers(job.output.scores, job.output.csv, scores)
     write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
 
 

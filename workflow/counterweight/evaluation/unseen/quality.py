@@ -22,7 +22,7 @@ KINDS = ("binary", "number")
 WIDER = 1.06
 
 
-def quality(y, prediction, weight=None, *, kind, level=0.95, group=None):
+def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, chance=None):
     """Quality of out-of-fold predictions on the population that the weights stand for.
 
     Self-normalised (ratio) estimates. Their standard errors are those of the delete-one
@@ -79,7 +79,7 @@ def quality(y, prediction, weight=None, *, kind, level=0.95, group=None):
         raise CounterweightError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
     if not 0 < level < 1:
         raise CounterweightError(f"level is {level}; it must lie between 0 and 1.")
-    rows = _Rows.of(y, prediction, weight, kind, level, group)
+    rows = _Rows.of(y, prediction, weight, kind, level, group, chance)
     return _binary(rows) if kind == "binary" else _number(rows)
 
 
@@ -132,9 +132,10 @@ class _Rows:
     largest: float
     level: float
     group: np.ndarray | None
+    hidden: np.ndarray | None
 
     @classmethod
-    def of(cls, y, prediction, weight, kind, level, group):
+    def of(cls, y, prediction, weight, kind, level, group, chance):
         prediction = as_numbers(prediction, "predictions")
         if prediction.ndim != 1 or not len(prediction):
             raise CounterweightError(
@@ -163,8 +164,16 @@ class _Rows:
             if group.shape != (M,):
                 raise CounterweightError(f"There are {M} rows but groups of shape {group.shape}.")
             group = np.unique(group[used], return_inverse=True)[1]
+        if chance is not None:
+            chance = as_numbers(chance, "selection probabilities")
+            if chance.shape != (M,) or not ((chance >= 0) & (chance <= 1)).all():
+                raise CounterweightError(
+                    f"There must be a selection probability from 0 to 1 for each of {M} rows."
+                )
+            chance = np.sqrt(1 - chance[used])
         y, prediction, weight = y[used], prediction[used], weight[used]
-        return cls(y, prediction, scaled_weights(weight), float(weight.max()), level, group)
+        largest = float(weight.max())
+        return cls(y, prediction, scaled_weights(weight), largest, level, group, chance)
 
     @property
     def effective(self):
@@ -180,6 +189,8 @@ class _Rows:
         """Estimate whose interval is made on a scale: logit, log or plain."""
         from scipy.special import expit, logit, stdtrit
 
+        if self.hidden is not None:
+            influence = influence * self.hidden
         error, freedom = jackknife(influence, share, self.group)
         if np.isnan(error):
             return self.estimate(value, error, np.nan, np.nan)

@@ -1,20 +1,15 @@
 """The final model of a table with blanks: saved, loaded, used on new rows in any order and batch."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import write_table
+from counterweight.files.tables import read_table
 from counterweight.kinds import blanks
-from counterweight.labeling.own import prepare
-from counterweight.plan.config import resolve
-from counterweight.plan.own import with_own_tables
-from counterweight.plan.stages import Stages
+from counterweight.models.scores import tables
 
-from unit.own_run import run_all
+from delivering import Own
 
 
 def people(rows, seed, number=False):
@@ -22,17 +17,141 @@ def people(rows, seed, number=False):
     rng = np.random.default_rng(seed)
     age, city = rng.normal(40, 10, rows), rng.choice(["Bonn", "Köln", "Trier"], rows)
     risk = (age - 40) / 10 + (city == "Bonn")
-    y = risk + rng.normal(0, 1, rows) if number else (rng.random(rows) < 1 / (1 + np.exp(-risk)))
-    frame = pd.DataFrame(
+    y = risk + rng.normal(0, 1, rows) if number else rng.random(rows) < 1 / (1 + np.exp(-risk))
+    since = pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 999, rows), unit="D")
+    seen = rng.random(rows) < 1 / (1 + np.exp(risk - 0.5))
+    return pd.DataFrame(
         {
             "who": [f"00{k}" for k in rng.permutation(rows)],
             "age": np.where(rng.random(rows) < 0.1, np.nan, age.round(2)),
             "city": city,
             "member": np.where(rng.random(rows) < 0.5, "yes", "no"),
-            "since": (pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 999, rows), "D")),
-            "y": np.round(y.astype(float), 3),
+            "since": since.strftime("%d.%m.%Y"),
+            "y": np.where(seen, np.round(y.astype(float), 3), np.nan),
         }
     )
-    frame["since"] = frame["since"].dt.strftime("%d.%m.%Y")
-    seen = rng.random(rows) < 1 / (1 + np.exp(risk - 0.5))
-    return frame.assign(y=frame["y"].where(seen))
+
+
+def delivered(folder, frame, **entry):
+    """A study over such a table, run up to what it gives away."""
+    own = Own(folder, frame, {"id": "who", "outcome": "y"} | entry)
+    own.run("label")
+    for stage, items in (
+        ("select", own.study["selectors"]),
+        ("weigh", own.study["weightings"]),
+        ("train", own.study["methods"]),
+    ):
+        for item in items:
+            own.run(stage, item)
+    return own, own.run("deliver")
+
+
+@pytest.fixture(scope="module", params=["class", "number"])
+def study(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    frame = people(600, 3, number=request.param == "number")
+    return frame, *delivered(folder, frame)
+
+
+def test_every_row_has_an_answer_by_its_id(study):
+    frame, _, files = study
+    scores = read_table(files["scores"])
+    assert list(scores["who"]) == list(frame["who"])
+    assert scores["estimate"].notna().all()
+    assert ((scores["low"] <= scores["estimate"]) & (scores["estimate"] <= scores["high"])).all()
+    assert list(scores["labeled"]) == list(frame["y"].notna())
+    text = pd.read_csv(files["csv"], dtype=str)
+    assert list(text["who"]) == list(frame["who"]), "007 is not 7"
+    assert (text["estimate"].astype(float) == scores["estimate"]).all()
+
+
+def test_the_training_file_applied_gives_the_delivered_answers(study, tmp_path):
+    frame, own, files = study
+    scores = read_table(files["scores"])
+    for batch, order in ((100_000, np.arange(600)), (7, np.random.default_rng(0).permutation(600))):
+        frame.drop(columns="y").iloc[order].to_csv(tmp_path / "new.csv", index=False)
+        outputs = [tmp_path / "new.parquet", tmp_path / "out.csv"]
+        tables.score_file(files["model"], str(tmp_path / "new.csv"), *outputs, batch=batch)
+        again = read_table(outputs[0])
+        expected = scores.iloc[order].reset_index(drop=True)
+        assert list(again["who"]) == list(expected["who"])
+        for name in ("estimate", "low", "high"):
+            np.testing.assert_allclose(again[name], expected[name], rtol=0, atol=1e-12)
+        for name in {"supported", "reason", "decision"} & {*expected}:
+            assert list(again[name]) == list(expected[name])
+
+
+def test_loaded_from_python_it_answers_the_same(study):
+    frame, own, files = study
+    saved = load(own.at.folder)
+    scores = read_table(files["scores"])
+    answers = saved.predict(frame)
+    if saved.binary:
+        p = saved.predict_proba(frame)
+        np.testing.assert_allclose(p[:, 1], scores["estimate"], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+        assert list(answers) == list(scores["decision"])
+    else:
+        np.testing.assert_allclose(answers, scores["estimate"], rtol=0, atol=1e-12)
+        with pytest.raises(CounterweightError, match="is a number, so there are no chances"):
+            saved.predict_proba(frame)
+    assert saved.versions["scikit-learn"] and saved.facts["why"]
+
+
+def test_estimates_follow_the_truth(study):
+    frame, _, files = study
+    scores = read_table(files["scores"])
+    older = frame["age"] > 50
+    younger = frame["age"] < 30
+    assert scores["estimate"][older].mean() > scores["estimate"][younger].mean() + 0.2
+
+
+def test_deliver_does_not_read_what_is_hidden(study):
+    _, own, _ = study
+    inputs = blanks.plan_deliver(own.plan, own.study, own.at).inputs.values()
+    assert own.at.truth not in [path for path in inputs if isinstance(path, str)]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda frame: frame.drop(columns="city"), "has no column city"),
+        (lambda frame: frame.assign(age="old"), "line 2"),
+        (lambda frame: frame.assign(age=np.inf), "infinite"),
+        (lambda frame: frame.assign(member="perhaps"), "'perhaps'"),
+        (lambda frame: frame.assign(since="yesterday"), "'yesterday'"),
+        (lambda frame: frame.iloc[:0], "no row"),
+    ],
+)
+def test_new_rows_that_cannot_be_scored_are_told_and_nothing_is_left(
+    study, tmp_path, change, sentence
+):
+    frame, _, files = study
+    change(frame.drop(columns="y")).to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(CounterweightError) as caught:
+        tables.score_file(
+            files["model"], str(tmp_path / "new.csv"), tmp_path / "a.parquet", tmp_path / "a.csv"
+        )
+    assert sentence in str(caught.value) and len(str(caught.value).splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
+
+
+def test_levels_never_seen_and_missing_values_are_answered_and_told(study, tmp_path, caplog):
+    frame, _, files = study
+    strange = frame.drop(columns="y").assign(city="Atlantis", age=np.nan)
+    strange.to_csv(tmp_path / "new.csv", index=False)
+    tables.score_file(
+        files["model"], str(tmp_path / "new.csv"), tmp_path / "a.parquet", tmp_path / "a.csv"
+    )
+    made = read_table(tmp_path / "a.parquet")
+    assert made["estimate"].notna().all() and not made["supported"].any()
+    assert any("'city' has changed" in record.message for record in caplog.records)
+
+
+def test_two_runs_give_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        _, files = delivered(tmp_path / name, people(200, 5), name="mine")
+    one, two = (tmp_path / name / "results" / "mine" for name in ("one", "two"))
+    for file in ("model.parquet", "scores.parquet", "scores.csv"):
+        assert (one / file).read_bytes() == (two / file).read_bytes()

@@ -14,7 +14,7 @@ log = logging.getLogger("counterweight")
 ABSENT = "correct the path under score"
 
 
-def score_file(model, new, table, csv, reading=None):
+def score_file(model, new, table, csv, reading=None, batch=BATCH):
     """Score the rows of a file in batches, and say how they differ from those of the fit.
 
     Parameters
@@ -27,6 +27,8 @@ def score_file(model, new, table, csv, reading=None):
         Where the scores go.
     reading : dict, optional
         How the text is read; see `counterweight.files.people`.
+    batch : int
+        Rows at a time; answers do not depend on it.
 
     Raises
     ------
@@ -36,12 +38,12 @@ def score_file(model, new, table, csv, reading=None):
     saved = SavedScores.from_gift(read_gift(model))
     identity, total, counts = saved.facts["id"], 0, None
     with writing_answers(table, csv) as write:
-        for batch in row_batches(new, absent=ABSENT, rows=BATCH, reading=reading):
-            frame = saved.typed(new, batch, reading, total)
+        for part in row_batches(new, absent=ABSENT, rows=batch, reading=reading):
+            frame = saved.typed(new, part, reading, total)
             rows = saved.encoder.encode(frame)
             scores, counts = saved.scored_rows(rows), added(counts, count_rows(rows))
-            if identity in batch.column_names:
-                scores.insert(0, identity, batch[identity].to_pandas().to_numpy())
+            if identity in part.column_names:
+                scores.insert(0, identity, part[identity].to_pandas().to_numpy())
             else:
                 scores.insert(0, "row", frame["row"].to_numpy())
             write(scores)

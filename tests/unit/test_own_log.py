@@ -151,6 +151,12 @@ def test_users_of_one_row_are_rows_and_batches_do_not_matter():
             assert same.high - same.low == pytest.approx(one.high - one.low, rel=close)
 
 
+def test_users_are_counted_through_their_clusters():
+    frame = a_log(30_000, np.random.default_rng(13), users=9_000)
+    known = values_of(frame, users=True).support["new", "ips"].clusters
+    assert known == pytest.approx(frame["user"].nunique(), rel=0.01)
+
+
 def test_users_whole_numbers_or_not_are_the_same_clusters():
     numbers = pd.Series([3, 1, 3, 2])
     assert (clusters(numbers) == clusters(numbers.astype(float))).all()

@@ -37,8 +37,9 @@ LOGGED = ""
 #: Below these the support is called thin: effective rows of SNIPS, those of IPS and rows with a
 #: reward that the policy may have taken; and above this: share of one row in the whole sum.
 FEW_ROWS, FEW_REWARDS, LARGE_SHARE = 100, 30, 0.1
-#: How far weights may average from 1 before it is told, where chance does not explain it.
-OFF = 0.02
+#: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
+#: chance exceeds in one log of a thousand.
+OFF, FAR = 0.02, 3.3
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class Support:
     Attributes
     ----------
     rows, clusters : int
-        Of the log; 0 clusters where every row stands for itself.
+        Of the log; of clusters about how many users they are made of, 0 where every row stands
+        for itself.
     rows_agreed, rows_rewarded : int
         Rows whose action the policy may take, and those of them with a reward.
     effective_rows : float
@@ -165,7 +167,7 @@ def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, 
         differences={key[1:]: one for key, one in made.items() if key[0] == "difference"},
         support={
             (name, key): sums.support(
-                place, key, made["weight", name], moments.count if clusters else 0
+                place, key, made["weight", name], _users(moments.count, clusters)
             )
             for place, name in enumerate(policies)
             for key in ESTIMATORS
@@ -175,6 +177,13 @@ def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, 
         nonzero=sums.nonzero,
         effective_rows=sums.effective(0),
     )
+
+
+def _users(filled, clusters):
+    """Users behind clusters that were filled by a hash (linear counting, Whang et al. 1990)."""
+    if not 0 < filled < clusters:
+        return filled if clusters else 0
+    return round(-clusters * math.log1p(-filled / clusters))
 
 
 def _columns(batch):
@@ -263,10 +272,11 @@ class _Sums:
 
 
 def _flag(mean_weight, known, few):
-    if mean_weight.value > 1 + OFF and mean_weight.low > 1:
-        return "doubtful"
-    if mean_weight.value < 1 - OFF and mean_weight.high < 1:
-        return "outside"
+    gap = mean_weight.value - 1
+    if abs(gap) > max(OFF, FAR * mean_weight.standard_error) and not (
+        mean_weight.low <= 1 <= mean_weight.high
+    ):
+        return "doubtful" if gap > 0 else "outside"
     thin = known["effective_rows"] < few or known["rows_rewarded"] < FEW_REWARDS
     return "thin" if thin or known["largest_share"] > LARGE_SHARE else "good"
 

@@ -122,9 +122,9 @@ MEASURES = {
         "average more than 1.",
     },
     "clusters": {
-        "label": "users",
+        "label": "users, about",
         "digits": 0,
-        "meaning": "Users, or whatever has rows that are not independent; many are put together "
-        "where there are more than 65,536.",
+        "meaning": "How many users, or whatever else has rows that are not independent; they are "
+        "put together by a hash, so the number is not exact.",
     },
 }

@@ -112,7 +112,7 @@ def verdict(one):
 def rests_on(support, subsampled=False):
     """What a value rests on, in words; `subsampled` logs have a keep rate that may be wrong."""
     rate = ", or the keep rate is not right" if subsampled else ""
-    users = f" of {support.clusters} users" if support.clusters else ""
+    users = f" of about {support.clusters} users" if support.clusters else ""
     said = (
         f"{support.rows_rewarded} rows with a reward among {support.rows_agreed} of {support.rows} "
         f"rows{users} whose action the policy may take; as much as {support.effective_rows:.0f} "

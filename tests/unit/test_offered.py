@@ -323,3 +323,65 @@ def test_offers_of_the_grid_lie_in_the_range():
     offered(frame, grid=[0.0, 0.5, 1.0])
     with pytest.raises(CounterweightError, match="labeling.grid holds 3, which is outside"):
         offered(frame, grid=[0.5, 3])
+
+
+@pytest.mark.parametrize(
+    ("answers", "positive", "expected"),
+    [
+        (["Bought ", "left", "bought"], "bought", [1, 0, 1]),
+        ([2.0, 1.0, 2.0], 2, [1, 0, 1]),
+        # Columns of yes and no may come as numbers.
+        ([1, 0, 1], "yes", [1, 0, 1]),
+        ([1, 0, 1], "No", [0, 1, 0]),
+        ([1, 0, 1], True, [1, 0, 1]),
+    ],
+)
+def test_any_answer_may_be_the_one_that_accepts(answers, positive, expected):
+    frame = pd.DataFrame({"row": range(3), "answer": answers})
+    assert accepts(frame, None, positive=positive).tolist() == expected
+
+
+def test_an_answer_that_nobody_gave_is_told():
+    frame = pd.DataFrame({"row": range(2), "answer": ["bought", "left"]})
+    with pytest.raises(
+        CounterweightError, match="None of the 2 answers in 'answer' is 'buy'; they"
+    ):
+        accepts(frame, None, positive="buy")
+
+
+def test_people_without_an_answer_or_an_offer_are_no_examples():
+    frame = table()
+    frame["answer"] = frame["answer"].astype("Int64")
+    frame.loc[3, "answer"] = pd.NA
+    frame.loc[5, "offer"] = np.nan
+    with pytest.raises(CounterweightError, match="missing"):
+        label(frame)
+    features = frame[["row", "x"]]
+    labels, truth = label_offers(
+        frame,
+        features,
+        None,
+        partial(offered, blanks="unanswered"),
+        partial(accepts, blanks="unanswered"),
+        seed=1,
+        study="s",
+        repeats=2,
+        test_share=0.25,
+    )
+    for part in (labels, truth):
+        assert sorted(set(frame["row"]) - set(part["row"])) == [3, 5]
+    assert truth["answer"].notna().all()
+
+
+def test_a_range_that_is_not_told_is_that_of_the_offers_with_an_answer():
+    frame = table(low=20, high=90)
+    frame.loc[7, "offer"], frame.loc[9, "offer"] = 10.0, 100.0
+    asked = {"low": None, "high": None, "direction": "down"}
+    labels, _ = label(frame, **asked)
+    assert labels["t"].min() == 0 and labels["t"].max() == 1
+    assert labels["offer"][labels["t"] == 0].tolist() == [100.0]
+    declared, _ = label(frame, low=10.0, high=100.0, direction="down")
+    assert np.array_equal(labels["t"], declared["t"])
+    # Offers that can be made widen it.
+    labels, _ = label(frame, **asked, grid=[5.0, 50.0])
+    assert labels["t"].max() == pytest.approx(90 / 95)

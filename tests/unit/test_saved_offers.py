@@ -432,3 +432,13 @@ def test_a_method_that_refuses_is_passed_over(own, monkeypatch):
     with pytest.raises(SystemExit):
         deliver(own, ("predictive_choice", "soft"), ("predictive_choice", "hard"))
     assert "No method can be given away. A model of 200" in (own / "d.log").read_text()
+
+
+def test_ids_of_numbers_are_numbers_in_a_text_file_too():
+    frame = survey(120).assign(customer=np.arange(500, 620))
+    saved = saved_of("offer_logistic", "", frame)
+    saved.facts["id_numbers"] = True
+    texts = saved.optimal_offers(frame.astype({"customer": str}))
+    assert texts["customer"].tolist() == frame["customer"].tolist()
+    plain = saved.optimal_offers(frame.drop(columns="customer"))
+    assert plain["row"].tolist() == list(range(120))

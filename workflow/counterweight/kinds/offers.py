@@ -281,13 +281,17 @@ def deliver(job):
         rng=generator(given["seed"], given["stream"], 0, f"final {chosen['model']}"),
         stored=by_setting(read_models(job.input.model)[0, "general"])[""] if reused else None,
         facts={name: given[name] for name in ("study", "title", "id")}
-        | {"method": chosen["method"], "losses": losses},
+        | {
+            "method": chosen["method"],
+            "losses": losses,
+            "id_numbers": bool(given["id"]) and pd.api.types.is_numeric_dtype(frame[given["id"]]),
+        },
     )
     write_gift(job.output.model, *saved.to_gift())
     X = known.loc[people["row"]].to_numpy(dtype=float)
     table = saved.named(people) | saved.priced(X)
     if given["id"] not in table:
-        table["row"] = people["row"].to_numpy()
+        table["row"] = people["row"].to_numpy("int64")
     table |= _made(saved, people, X, first, layout["offer"][people.index.to_numpy()])
     table = pd.DataFrame(table)
     write_table(job.output.offers, table)

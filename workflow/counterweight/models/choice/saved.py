@@ -215,9 +215,15 @@ class SavedOffers:
 
     def named(self, frame, first=0):
         """``{column: values}`` that tell the people of a table apart: the id, else the row."""
+        import pandas as pd
+
         name = self.facts["id"]
         if name is not None and name in frame:
-            return {name: frame[name].to_numpy()}
+            ids = frame[name]
+            if self.facts.get("id_numbers") and not pd.api.types.is_numeric_dtype(ids):
+                # Read as text, such as from a CSV file.
+                ids = pd.to_numeric(ids, errors="coerce").fillna(ids)
+            return {name: ids.to_numpy()}
         return {"row": np.arange(first, first + len(frame), dtype="int64")}
 
     def accepted(self, X, offers):

@@ -244,7 +244,7 @@ def deliver(job):
     from counterweight.files.tables import by_setting, read_columns, read_models, write_table
     from counterweight.labeling.offered import answered_rows, offer_range
     from counterweight.labeling.stage import prepared_rows
-    from counterweight.models.choice.saved import SavedOffers
+    from counterweight.models.choice.delivered.saved import SavedOffers
     from counterweight.models.choice.training import scale_of
     from counterweight.models.filters.candidates import learned_encoder
 
@@ -378,7 +378,7 @@ def apply(job):
     from counterweight.files.gifts import read_gift
     from counterweight.files.people import read_people
     from counterweight.files.tables import write_table
-    from counterweight.models.choice.saved import BATCH, SavedOffers
+    from counterweight.models.choice.delivered.saved import BATCH, SavedOffers
 
     saved = SavedOffers.from_gift(read_gift(job.input.model))
     advice = "correct the path of the new rows in the config (score)"

@@ -7,7 +7,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.offer_scale import OfferScale
-from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer
+from counterweight.models.choice.delivered.pricing import FAR, Kinds, beyond, offers_made, pricer
 from counterweight.models.filters.candidates import encoded
 from counterweight.plan.components import load
 
@@ -27,7 +27,7 @@ class SavedOffers:
 
     Assumes what the model does, and that new people answer as those of the fit did. No offer
     leaves the range in which offers were made to people of the same kind (see
-    `counterweight.models.choice.pricing`); within it, it is the one of largest expected revenue.
+    `counterweight.models.choice.delivered.pricing`); within it, it is the one of largest expected revenue.
 
     Parameters
     ----------

@@ -30,6 +30,8 @@ try:
     check_folders(PLAN)
     STAGES = Stages(PLAN, Path(workflow.basedir) / "scripts")
     APPLIED = STAGES.applied()
+    for dataset_name in PLAN["datasets"]:
+        STAGES.job("prepare", dataset_name)
 except CounterweightError as error:
     raise WorkflowError(f"The config has a mistake.\n{error}")
 

@@ -6,6 +6,7 @@ of raw files, of a table of the user's own, or by drawing it where the data set 
 
 import os
 
+from counterweight.datasets.queries import check_url
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
 
@@ -51,6 +52,8 @@ def prepare_job(dataset, plan, paths):
         inputs = {"files": [settings["path"]]}
         return Job(f"{_HERE}:read_own", inputs, {"dataset": dataset}, uses, outputs)
     if settings["source"] == "own":
+        if "query" in settings:
+            check_url(settings["query"]["url"])
         told = {"reading": {}, "columns": {}} | {
             key: settings[key]
             for key in ("path", "query", "reading", "columns", "roles")

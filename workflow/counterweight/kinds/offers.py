@@ -14,6 +14,37 @@ PAGE = {
     "page": "counterweight.reporting.pages.offers:PAGE",
 }
 _HERE = "counterweight.kinds.offers"
+#: What to do where new rows are not there.
+ABSENT = "correct the path of the new rows in the config (score)"
+ROLES = ("offer", "answer")
+ASKS = "which offer earns most from each person"
+
+
+def own_study(entry):
+    """The study of a table of one's own; see `counterweight.plan.own`."""
+    offer, answer = (
+        {"column": told} if isinstance(told, str) else dict(told)
+        for told in (entry["offer"], entry["answer"])
+    )
+    told = {"offer": offer.pop("column"), "direction": "down", "low": None, "high": None}
+    return {
+        "roles": {"offer": told["offer"], "answer": answer["column"]},
+        "features": {"recipe": "one_hot"},
+        "outcome": {"rule": "accepts", "blanks": "unanswered"} | answer,
+        "labeling": {"rule": "offered", "blanks": "unanswered"} | told | offer,
+        "targets": ["general"],
+        "repeats": 5,
+        "test_share": 0.3,
+        "evaluation": {"protocol": "offers"},
+        "bootstrap": 100,
+        "models": [
+            {"model": "predictive_choice", "most_components": 5},
+            {"model": "offer_logistic"},
+            {"model": "offer_logistic", "name": "offer_logistic-slopes", "interactions": True},
+            {"model": "logitboost"},
+        ],
+        "figures": ["curves", "profiles", "enrolment", "model_order"],
+    }
 
 
 def complete(name, study, plan):
@@ -238,10 +269,11 @@ def deliver(job):
     import numpy as np
     import pandas as pd
 
+    from counterweight.files.answers import write_answers
     from counterweight.files.gifts import write_gift
     from counterweight.files.seeds import generator
     from counterweight.files.study_data import by_repeat
-    from counterweight.files.tables import by_setting, read_columns, read_models, write_table
+    from counterweight.files.tables import by_setting, read_columns, read_models
     from counterweight.labeling.offered import answered_rows, offer_range
     from counterweight.labeling.stage import prepared_rows
     from counterweight.models.choice.delivered.saved import SavedOffers
@@ -285,7 +317,8 @@ def deliver(job):
             "method": chosen["method"],
             "losses": losses,
             "id_numbers": bool(given["id"]) and pd.api.types.is_numeric_dtype(frame[given["id"]]),
-        },
+        }
+        | _typed(job.input.columns, encoder.columns_),
     )
     write_gift(job.output.model, *saved.to_gift())
     X = known.loc[people["row"]].to_numpy(dtype=float)
@@ -294,9 +327,23 @@ def deliver(job):
         table["row"] = people["row"].to_numpy("int64")
     table |= _made(saved, people, X, first, layout["offer"][people.index.to_numpy()])
     table = pd.DataFrame(table)
-    write_table(job.output.offers, table)
-    write_csv(job.output.csv, table)
+    write_answers(job.output.offers, job.output.csv, table)
     told(job.log, table, options["offer"])
+
+
+def _typed(columns, needed):
+    """Types and forms of the columns that new people must have, by a column report."""
+    from counterweight.files.tables import read_table
+    from counterweight.labeling.own.prepare import forms_of, types_of
+
+    if not columns:
+        return {}
+    report = read_table(columns)
+    types, forms = types_of(report), forms_of(report)
+    return {
+        "types": {name: types[name] for name in needed},
+        "forms": {name: forms[name] for name in needed if name in forms},
+    }
 
 
 def _chosen(job, X, t, answers):
@@ -353,14 +400,6 @@ def told(log, table, offer):
         log.info("%d of %d people: %s", count, len(table), reason)
 
 
-def write_csv(path, table):
-    """The same table as CSV, whole or not at all."""
-    from counterweight.files.tables import replacing
-
-    with replacing(path) as temporary:
-        table.to_csv(temporary, index=False)
-
-
 def plan_apply(plan, study, at):
     chosen = given_away(study)
     if chosen is None or not study.get("score"):
@@ -368,31 +407,35 @@ def plan_apply(plan, study, at):
     inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
     outputs = {"table": f"{at.folder}/new_offers.parquet", "csv": f"{at.folder}/new_offers.csv"}
     uses = _models(_candidates(study))
-    return Job(f"{_HERE}:apply", inputs, {"study": study["id"]}, uses, outputs)
+    reading = plan["datasets"][study["dataset"]].get("reading", {})
+    given = {"study": study["id"], "reading": reading}
+    return Job(f"{_HERE}:apply", inputs, given, uses, outputs)
 
 
 def apply(job):
     """Price new people, batch by batch, and say how they differ from those of the fit."""
     import pandas as pd
 
+    from counterweight.files.answers import writing_answers
     from counterweight.files.gifts import read_gift
-    from counterweight.files.people import read_people
-    from counterweight.files.tables import write_table
+    from counterweight.files.people import row_batches
     from counterweight.models.choice.delivered.saved import BATCH, SavedOffers
 
     saved = SavedOffers.from_gift(read_gift(job.input.model))
-    advice = "correct the path of the new rows in the config (score)"
-    frame = read_people(str(job.input.score), absent=advice, nameless=True)
-    parts, sums = [], 0.0
-    for start in range(0, max(len(frame), 1), BATCH):
-        part = frame.iloc[start : start + BATCH]
-        X = saved.encode(part, first=start)
-        sums = sums + saved.sums(X)
-        parts.append(pd.DataFrame(saved.named(part, start) | saved.priced(X)))
-    table = pd.concat(parts, ignore_index=True)
-    write_table(job.output.table, table)
-    write_csv(job.output.csv, table)
-    told(job.log, table, saved.facts["offer"]["column"])
+    new, reading = str(job.input.score), job.given["reading"]
+    priced, sums, first = [], 0.0, 0
+    with writing_answers(job.output.table, job.output.csv) as write:
+        for part in row_batches(new, absent=ABSENT, rows=BATCH, reading=reading):
+            people = part.to_pandas(ignore_metadata=True)
+            X = saved.encode(people, first, new, reading)
+            sums = sums + saved.sums(X)
+            offers = pd.DataFrame(saved.named(people, first) | saved.priced(X))
+            write(offers)
+            priced.append(offers[["best_offer", "reason"]])
+            first += len(people)
+        if not first:
+            raise CounterweightError(f"{new} has no row: there is nobody to price.")
+    told(job.log, pd.concat(priced, ignore_index=True), saved.facts["offer"]["column"])
     for sentence in saved.drift(sums):
         job.log.warning("%s", sentence)
 

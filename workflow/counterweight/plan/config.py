@@ -109,10 +109,6 @@ def check_folders(plan):
     """
     for name, dataset in plan.get("datasets", {}).items():
         path = dataset.get("path")
-        if dataset.get("query"):
-            from counterweight.datasets.queries import check_url
-
-            check_url(dataset["query"]["url"])
         if path and not Path(path).exists():
             raise CounterweightError(
                 f"datasets.{name}.path is {path!r}, which is no file (looked for at "

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 
+from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.offer_scale import OfferScale
@@ -27,7 +28,8 @@ class SavedOffers:
 
     Assumes what the model does, and that new people answer as those of the fit did. No offer
     leaves the range in which offers were made to people of the same kind (see
-    `counterweight.models.choice.delivered.pricing`); within it, it is the one of largest expected revenue.
+    `counterweight.models.choice.delivered.pricing`); within it, it is the one of largest
+    expected revenue.
 
     Parameters
     ----------
@@ -209,8 +211,24 @@ class SavedOffers:
 
     # Encoded people, batch by batch.
 
-    def encode(self, frame, first=0):
-        """Features (n, d) of a table; `first` is the number of its first row, for messages."""
+    def encode(self, frame, first=0, where="The table of people", reading=None):
+        """Features (n, d) of a table.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        first : int
+            Number of its first row, for messages.
+        where : str
+            The file, or words for it.
+        reading : dict, optional
+            See `counterweight.datasets.own_table.typed_like`.
+        """
+        types, forms = (self.facts.get(part) for part in ("types", "forms"))
+        if types:
+            frame = typed_like(
+                where, frame, types, needed=[*types], forms=forms, reading=reading, first=first
+            )
         return encoded(frame, self.encoder, people="people", gift="model", first=first)
 
     def named(self, frame, first=0):

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.plan.own_studies import columns_of, condition_of
+from counterweight.kinds.own_studies import columns_of, condition_of
 from delivering import Own
 
 ROWS = 500

@@ -21,7 +21,7 @@ def promised(entry):
         labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
         measures["churn"] = "churn(everyone)"
     model = {"model": "constrained", "standardise": True}
-    promised = {"constraints": entry["promises"], "start": "svm"}
+    promised = {"constraints": entry["promises"], "start": "best", "steps": 20}
     return {
         # The columns of groups and old decisions are no features: nobody needs them of new people.
         "roles": {

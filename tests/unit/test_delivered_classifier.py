@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.plan.own_studies import columns_of, condition_of
+from counterweight.kinds.own_studies import columns_of, condition_of
 from delivering import Own
 
 ROWS = 500
@@ -315,3 +315,22 @@ def test_ten_lines_make_a_study_of_promises(tmp_path):
 def test_conditions_are_as_short_as_people_write_them(told, condition):
     assert condition_of(told) == condition
     assert columns_of({"one": condition}) in (["sex"], ["age"], ["sex", "age"])
+
+
+def test_the_better_of_two_starts_is_kept():
+    from counterweight import ConstrainedClassifier
+
+    frame = people(600)
+    X = frame[["score"]].assign(years=frame["years"].fillna(0)).to_numpy(float)
+    y = (frame["hired"] == "yes").astype(int).to_numpy()
+    women = (frame["sex"] == "Female").to_numpy()
+    options = {"constraints": (PROMISE,), "standardise": True, "steps": 3}
+    fits = {
+        start: ConstrainedClassifier(start=start, **options).fit(
+            X, y, datasets={"women": women, "men": ~women}
+        )
+        for start in ("zero", "svm", "best")
+    }
+    least = min(fits["zero"].objective_[-1], fits["svm"].objective_[-1])
+    assert fits["best"].objective_[-1] == least and fits["best"].feasible_
+    assert fits["best"].get_params()["start"] == "best"

@@ -4,10 +4,10 @@ Protocol: see `counterweight.kinds`.
 """
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.kinds.own_studies import promised as own_study
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 from counterweight.plan.mistakes import nearest
-from counterweight.plan.own_studies import promised as own_study
 
 WORDS = "studies of classifiers"
 ASKS = "decisions that keep promises about rates"

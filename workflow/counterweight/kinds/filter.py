@@ -5,10 +5,10 @@ selection models are proxies, and the weights are the acceptance of their leaves
 """
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.kinds.own_studies import balanced as own_study
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 from counterweight.plan.mistakes import nearest
-from counterweight.plan.own_studies import balanced as own_study
 
 WORDS = "studies of balanced filters"
 ASKS = "a filter that balances groups"

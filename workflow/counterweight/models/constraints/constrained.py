@@ -1,6 +1,7 @@
 """Linear classifier trained under constraints on the rates of named data sets."""
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,10 +68,11 @@ OPTIONS = {
         "objective's total cost.",
     },
     "start": {
-        "enum": ["zero", "svm", "deployed"],
+        "enum": ["zero", "svm", "deployed", "best"],
         "default": "zero",
         "description": "zero: w = 0; svm: the unconstrained fit; deployed: an imitation of the "
-        "deployed model. The last two are scaled and shifted to meet the constraints.",
+        "deployed model. The last two are scaled and shifted to meet the constraints. best: what "
+        "comes of zero or of svm, the one that meets the constraints at less cost.",
     },
     "elastic": {
         "type": ["number", "null"],
@@ -208,6 +210,9 @@ class ConstrainedClassifier(LinearScore):
         """Refuses constraints that no classifier is found to meet, unless told to keep it."""
         from counterweight.models.constraints.solver.solver import minimise_rates
 
+        if self.start == "best":
+            self._fit_best(data, rng)
+            return
         problem = self._problem(data, rng)
         self.constraints_ = problem.names
         self._draw_map(data.X, rng)
@@ -270,6 +275,26 @@ class ConstrainedClassifier(LinearScore):
         self.feasible_, self.evaluations_ = fit.feasible, int(np.sum(fit.evaluations))
         self.status_, self.proof_ = fit.status, fit.proof
         self.least_violation_ = float(fit.least_violation)
+        if not self.feasible_ and self.on_infeasible == "raise":
+            raise CounterweightError(self.infeasibility_)
+
+    def _fit_best(self, data, rng):
+        """Fit from both starts, with equal draws, and take the better one."""
+        tried = []
+        for start in ("zero", "svm"):
+            one = replace(self, start=start, on_infeasible="keep")
+            one.n_features_in_ = self.n_features_in_
+            one._fit(data, copy.deepcopy(rng))
+            tried.append(one)
+        missed = [np.maximum(one.excess_, 0).sum() for one in tried]
+        keys = [
+            (not one.feasible_, gap if not one.feasible_ else 0.0, one.objective_[-1])
+            for one, gap in zip(tried, missed, strict=True)
+        ]
+        chosen = tried[keys.index(min(keys))]
+        options = self.get_params()
+        vars(self).update(vars(chosen) | options)
+        self.evaluations_ = sum(one.evaluations_ for one in tried)
         if not self.feasible_ and self.on_infeasible == "raise":
             raise CounterweightError(self.infeasibility_)
 

@@ -21,7 +21,7 @@ def promised(entry):
         labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
         measures["churn"] = "churn(everyone)"
     model = {"model": "constrained", "standardise": True}
-    promised = {"constraints": entry["promises"], "start": "svm"}
+    promised = {"constraints": entry["promises"], "start": "best", "steps": 20}
     return {
         # The columns of groups and old decisions are no features: nobody needs them of new people.
         "roles": {
@@ -58,7 +58,7 @@ def balanced(entry):
     """A filter that balances groups, within a limit of what it tells about them."""
     groups, alpha = entry["balance"], entry.get("alpha", 0.1)
     groups = [groups] if isinstance(groups, str) else groups
-    proxy = {"selector": "split_tree", "alphas": [0.0, alpha], "smallest_leaf": 0.02}
+    proxy = {"selector": "split_tree", "alphas": [0.0, alpha], "smallest_leaf": 0.1}
     return {
         # The columns of the groups are no features: nobody needs to tell them later.
         "roles": {"balance": groups},

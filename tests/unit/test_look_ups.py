@@ -6,12 +6,15 @@ the shipped config declare the ones that stand in the functions of the kinds.
 """
 
 import ast
+import contextlib
+import runpy
 from pathlib import Path
 
 import pytest
 import yaml
 from counterweight.plan import components, digests
 from counterweight.plan.config import resolve
+from counterweight.plan.own import with_own_tables
 from counterweight.plan.reading import with_listed_studies
 from counterweight.plan.stages import Stages
 
@@ -44,8 +47,16 @@ def planned(config):
 
 
 @pytest.fixture(scope="module")
-def small():
-    return planned(yaml.safe_load((ROOT / "tests" / "workflow" / "small.yaml").read_text()))
+def small(tmp_path_factory):
+    """Jobs of the small run, and of the examples of tables of one's own."""
+    jobs = planned(yaml.safe_load((ROOT / "tests" / "workflow" / "small.yaml").read_text()))
+    folder = tmp_path_factory.mktemp("examples")
+    runpy.run_path(str(ROOT / "examples" / "tables.py"))["write"](folder / "examples" / "tables")
+    with contextlib.chdir(folder):
+        for path in sorted((ROOT / "examples").glob("*.yaml")):
+            given = yaml.safe_load(path.read_text())
+            jobs |= planned(with_own_tables(given, given))
+    return jobs
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,10 @@ from counterweight.models import MODELS
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "workflow" / "counterweight"
-#: Models that take what only the workflow hands them: parts of logs, rows that a filter accepted.
-NOT_FOR_USERS = {"UniformPolicy", "ImitatedPolicy", "ColumnPolicy", "BalancedFilter"}
+#: Models that take what only the workflow hands them: parts of logs, rows that a filter accepted,
+#: rows that an encoder made.
+NOT_FOR_USERS = {"UniformPolicy", "ImitatedPolicy", "ColumnPolicy", "GivenPolicy", "BalancedFilter"}
+NOT_FOR_USERS |= {"LinearScore", "BoostedScore"}
 EVERY_MODULE = """
 import importlib, pkgutil, counterweight
 print(counterweight.__file__)

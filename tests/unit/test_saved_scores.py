@@ -1,4 +1,4 @@
-"""The final model of a table with blanks: saved, loaded, used on new rows in any order and batch."""
+"""The final model of a table with blanks: saved, loaded, used on rows in any order and batch."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,6 @@ from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table
 from counterweight.kinds import blanks
 from counterweight.models.scores import tables
-
 from delivering import Own
 
 

@@ -18,7 +18,12 @@ __version__ = "0.3.0"
 #: Public names and the modules that hold them.
 PUBLIC = {
     "CounterweightError": "errors",
+    # Saved models of every family, by load.
     "load": "models.saved",
+    "SavedScores": "models.scores.saved",
+    "SavedClassifier": "models.classification.saved",
+    "SavedOffers": "models.choice.delivered.saved",
+    "SavedValues": "evaluation.values.saved",
     # Who is labeled, and the weights that make up for it.
     "selection_probabilities": "selection.crossfit",
     "LogisticSelector": "selection.logistic",

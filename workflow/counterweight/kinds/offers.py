@@ -8,7 +8,7 @@ from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 
 WORDS = "studies of offers and answers"
-KEYS = frozenset({"paired_with"})
+KEYS = frozenset({"paired_with", "deliver", "score"})
 PAGE = {
     "table": "counterweight.reporting.pages.offers:table",
     "page": "counterweight.reporting.pages.offers:PAGE",

@@ -161,6 +161,7 @@ def write(folder=FOLDER, seed=7):
     tables["survey"], tables["new_survey"] = school(rng)
     tables["people"], tables["new_people"] = panel(rng)
     tables["clicks"], _ = clicks(rng)
+    tables["new_clicks"], _ = clicks(rng, 5000)
     tables["candidates"], tables["new_candidates"] = hiring(rng)
     for name, frame in tables.items():
         frame.to_csv(folder / f"{name}.csv", index=False)

@@ -28,6 +28,20 @@ PLANNING = (
 )
 
 
+#: A classifier with weights that is given away: its selection model is fitted anew.
+GIVEN_AWAY = {
+    "dataset": "a9a",
+    "features": {"recipe": "as_is"},
+    "outcome": {"rule": "equals", "column": "label", "value": 1},
+    "labeling": {"rule": "answered", "column": "label", "where": {"column": "x1", "value": 0}},
+    "targets": ["general"],
+    "selection": [{"selector": "logistic"}],
+    "weighting": [{"weighting": "lemma1"}],
+    "models": [{"model": "logistic", "weights": "lemma1"}],
+    "deliver": {"method": "logistic-lemma1"},
+}
+
+
 def planned(config):
     """All jobs of a config, by stage, study or data set, and item."""
     plan = resolve(config)
@@ -49,7 +63,9 @@ def planned(config):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """Jobs of the small run, and of the examples of tables of one's own."""
-    jobs = planned(yaml.safe_load((ROOT / "tests" / "workflow" / "small.yaml").read_text()))
+    config = yaml.safe_load((ROOT / "tests" / "workflow" / "small.yaml").read_text())
+    config["studies"]["given_away"] = GIVEN_AWAY
+    jobs = planned(config)
     folder = tmp_path_factory.mktemp("examples")
     runpy.run_path(str(ROOT / "examples" / "tables.py"))["write"](folder / "examples" / "tables")
     with contextlib.chdir(folder):

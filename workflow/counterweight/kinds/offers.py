@@ -73,7 +73,7 @@ def finish(name, study):
 def plan_label(plan, study, at):
     parts, uses = labeling_of(study)
     given = {"repeats": study["repeats"], "test_share": study["test_share"]}
-    inputs = {"table": at.table, "known": at.known}
+    inputs = {"table": at.table, "known": at.known, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
 
 

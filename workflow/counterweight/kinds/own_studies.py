@@ -1,5 +1,10 @@
 """Studies that are made of tables of one's own (see `counterweight.plan.own`), by what is asked."""
 
+import contextlib
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.rates.language import parse_constraint, rates
+
 #: Words of a condition that is written out; see `counterweight.labeling.samples`.
 WRITTEN_OUT = ("column", "all")
 
@@ -14,9 +19,7 @@ def promised(entry):
     where = (entry.get("labeled") or {}).get("where")
     labeling = {"rule": "answered", "column": outcome["column"]}
     labeling |= {"where": condition_of(where)} if where else {}
-    measures = {"error": "error(labeled)"} | {
-        f"rate_{name}": f"coverage({name})" for name in groups
-    }
+    measures = {"error": "error(labeled)"} | _measured(entry["promises"])
     if decision:
         labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
         measures["churn"] = "churn(everyone)"
@@ -44,14 +47,32 @@ def promised(entry):
         "evaluation": {"protocol": "rates", "measures": measures},
         "columns": ["accuracy", "balanced_accuracy"],
         "models": [
-            model | {"name": "unconstrained", "label": "Without promises"},
-            model | {"name": "promised", "label": "With the promises"} | promised,
+            model | {"name": "unconstrained", "label": "The classifier without promises"},
+            model | {"name": "promised", "label": "The classifier with promises"} | promised,
         ],
         "main": "promised",
         "baseline": "unconstrained",
         "figures": [],
         "deliver": {"method": "promised"},
     }
+
+
+def _measured(promises):
+    """Measures that tell of each promise whether it is kept: its rates, and their ratio.
+
+    A text that cannot be read is told where models are checked.
+    """
+    measures = {}
+    for number, text in enumerate(promises, 1):
+        with contextlib.suppress(CounterweightError):
+            promise = parse_constraint(text)
+            sides = [list(dict.fromkeys(rates(side))) for side in (promise.left, promise.right)]
+            if all(len(side) == 1 for side in sides):
+                measures[f"promise_{number}"] = f"{sides[0][0]} / {sides[1][0]}"
+            every = [str(rate) for side in sides for rate in side]
+            measures |= {f"rate_{number}_{at}": rate for at, rate in enumerate(every, 1)}
+    firsts = {text: name for name, text in reversed(measures.items())}
+    return {name: text for name, text in measures.items() if firsts[text] == name}
 
 
 def balanced(entry):

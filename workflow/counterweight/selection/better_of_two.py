@@ -7,7 +7,7 @@ from counterweight.selection.gradient_boosting import GradientBoostingSelector
 from counterweight.selection.logistic import LogisticSelector
 
 OPTIONS = {}
-LABEL = "the better of logistic regression and boosting"
+LABEL = "logistic regression or boosting"
 #: Share of the rows that the two are tried on.
 TRIED = 0.3
 

@@ -26,13 +26,14 @@ class Answer:
     """What a study found: the answer in one sentence, what goes with it, numbers as cards.
 
     ``points`` are what the small chart of the pages above draws: ``(label, Estimate, mark)`` of
-    one measure, the mark "main" or "".
+    one measure, the mark "main" or "". ``links`` are where the answers are.
     """
 
     sentence: str
     more: tuple = ()
     cards: tuple = ()
     points: tuple = ()
+    links: tuple = ()
 
 
 @dataclass(frozen=True)
@@ -218,6 +219,7 @@ def study_page(page, numbers, context):
     question = plan.get("question") or (page.question and page.question(numbers))
     question = question or default_question(numbers)
     lead = [blocks.Sentence(answer.sentence, "answer")]
+    lead += answer.links
     lead += [blocks.Sentence(text) for text in answer.more]
     if answer.cards:
         lead.append(blocks.Cards(answer.cards))

@@ -1,12 +1,14 @@
 """Pages of tables with blank outcomes: the answer, how far to trust it, what was given away."""
 
+from dataclasses import replace
+
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import read_gift
 from counterweight.reporting.page import blocks
-from counterweight.reporting.page.study import Answer, StudyPage, cards_and_points
+from counterweight.reporting.page.study import Answer, StudyPage
 from counterweight.reporting.pages.selection import SELECTORS, WEIGHTS, fits
 from counterweight.reporting.pages.selection import table as table  # noqa: PLC0414
-from counterweight.reporting.sheets import Column, Sheet, each_method, in_words
+from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
 from counterweight.reporting.wording import capital, count, listing, number, percent
 
 #: Whom answers are for, in print.
@@ -34,36 +36,58 @@ def answer(numbers):
     target, method = numbers.plan["targets"][0], delivered(numbers)
     if method is None:
         return None
-    known, saved = numbers.plan, facts(numbers)
+    saved = facts(numbers)
     metric = next(
         (one for one in ("target_rate", "target_mean") if numbers.measured(one, target)), None
     )
-    rate = numbers.get("delivered", metric, target)
-    outcome = saved.get("outcome", "the outcome")
+    rate, measure = numbers.get("delivered", metric, target), numbers.measure(metric)
+    outcome, rows = saved.get("outcome", "the outcome"), numbers.get("labels", "rows_all", "").mean
     if metric == "target_rate":
-        what = f"{saved['names'][1]!r} in {outcome}" if saved.get("names") else "1"
+        one = saved["names"][1] if saved.get("names") else "1"
         sentence = (
-            f"Of {FOR[target]}, an estimated {in_words(rate, numbers.measure(metric))} have {what}"
+            f"Of {FOR[target]}, an estimated {in_words(rate, measure)} have {outcome} = {one}"
         )
     else:
-        sentence = (
-            f"Over {FOR[target]}, {outcome} is {in_words(rate, numbers.measure(metric))} on average"
-        )
-    rows = numbers.get("labels", "rows_all", "").mean
+        sentence = f"Over {FOR[target]}, {outcome} is {in_words(rate, measure)} on average"
     sentence += f"; scores.csv has an answer for each of the {number(rows, 0)} rows."
-    quality = next((one for one in QUALITY if numbers.measured(one, target)), None)
-    measure = numbers.measure(quality)
-    told = f"{measure.label} {in_words(numbers.get(method, quality, target), measure)}"
+    name = next((one for one in QUALITY if numbers.measured(one, target)), None)
+    quality = numbers.measure(name)
+    known = {one["id"]: numbers.get(one["id"], name, target) for one in numbers.methods()}
     more = [
         f"On rows that it did not learn from, weighted to stand for {FOR[target]}, "
-        f"{saved.get('method', numbers.label(method))} has {told}."
+        f"{saved.get('method', numbers.label(method))} has {quality.label} "
+        f"{in_words(known[method], quality)}.",
+        *[*saved.get("why", ())][-1:],
+        _outside(numbers, target),
     ]
-    more += [*saved.get("why", ())][-1:]
-    more.append(_outside(numbers, target))
-    cards, points = cards_and_points(
-        numbers, [one["id"] for one in known["methods"]], quality, target
+    worth = numbers.get("delivered", "effective_rows", target).mean
+    cards = (
+        blocks.Card(f"{outcome}, estimated", *told(rate, measure), FOR[target]),
+        blocks.Card(capital(quality.label), *told(known[method], quality), "out of fold"),
+        blocks.Card(
+            "Rows to learn from",
+            number(numbers.get("labels", "rows_labeled", "").mean, 0),
+            "",
+            f"worth {number(worth, 0)} once weighted",
+        ),
+        blocks.Card(
+            "Rows like nobody labeled",
+            number(numbers.get("delivered", "rows_outside", target).mean, 0),
+            "",
+            f"of {number(numbers.get('labels', 'rows_unlabeled', '').mean, 0)} without an outcome",
+        ),
     )
-    return Answer(sentence, tuple(filter(None, more)), cards[:4], points)
+    points = tuple(
+        (numbers.label(one), value, "main" if one == method else "") for one, value in known.items()
+    )
+    return Answer(sentence, tuple(filter(None, more)), cards, points, tuple(files(numbers)))
+
+
+def each_try(numbers):
+    """A line for each method, the one that is given away marked."""
+    given = delivered(numbers)
+    for line in each_method(numbers):
+        yield replace(line, mark="main" if line.source == given else "")
 
 
 def _outside(numbers, target):
@@ -131,12 +155,10 @@ PAGE = StudyPage(
     answer=answer,
     sheets=(
         Sheet(
-            "Every method, out of fold, weighted to those that answers are for",
-            each_method,
-            _quality,
+            "Every method, out of fold, weighted to those that answers are for", each_try, _quality
         ),
     ),
-    trust=(files, why, sizes, WEIGHTS, SELECTORS, fits),
+    trust=(why, sizes, WEIGHTS, SELECTORS, fits),
     details=(Sheet("The same on the labeled rows as they are", each_method, _as_labeled),),
     question=lambda numbers: (
         f"What would {facts(numbers).get('outcome', 'the outcome')} be where it is blank?"

@@ -63,14 +63,16 @@ def _measured(promises):
     A text that cannot be read is told where models are checked.
     """
     measures = {}
-    for number, text in enumerate(promises, 1):
+    made = []
+    for text in promises:
         with contextlib.suppress(CounterweightError):
-            promise = parse_constraint(text)
-            sides = [list(dict.fromkeys(rates(side))) for side in (promise.left, promise.right)]
-            if all(len(side) == 1 for side in sides):
-                measures[f"promise_{number}"] = f"{sides[0][0]} / {sides[1][0]}"
-            every = [str(rate) for side in sides for rate in side]
-            measures |= {f"rate_{number}_{at}": rate for at, rate in enumerate(every, 1)}
+            made += parse_constraint(text)
+    for number, promise in enumerate(made, 1):
+        sides = [list(dict.fromkeys(rates(side))) for side in (promise.left, promise.right)]
+        if all(len(side) == 1 for side in sides):
+            measures[f"promise_{number}"] = f"{sides[0][0]} / {sides[1][0]}"
+        every = [str(rate) for side in sides for rate in side]
+        measures |= {f"rate_{number}_{at}": rate for at, rate in enumerate(every, 1)}
     firsts = {text: name for name, text in reversed(measures.items())}
     return {name: text for name, text in measures.items() if firsts[text] == name}
 

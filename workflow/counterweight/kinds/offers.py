@@ -251,6 +251,8 @@ def plan_deliver(plan, study, at):
         "offers": f"{at.folder}/offers.parquet",
         "csv": f"{at.folder}/offers.csv",
     }
+    if own:
+        outputs["metrics"] = at.metrics("delivered")
     uses += _models(candidates)
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
 
@@ -273,7 +275,13 @@ def deliver(job):
     from counterweight.files.gifts import write_gift
     from counterweight.files.seeds import generator
     from counterweight.files.study_data import by_repeat
-    from counterweight.files.tables import by_setting, read_columns, read_models
+    from counterweight.files.tables import (
+        by_setting,
+        metrics_table,
+        read_columns,
+        read_models,
+        write_table,
+    )
     from counterweight.labeling.offered import answered_rows, offer_range
     from counterweight.labeling.stage import prepared_rows
     from counterweight.models.choice.delivered.saved import SavedOffers
@@ -328,6 +336,10 @@ def deliver(job):
     table |= _made(saved, people, X, first, layout["offer"][people.index.to_numpy()])
     table = pd.DataFrame(table)
     write_answers(job.output.offers, job.output.csv, table)
+    if hasattr(job.output, "metrics"):
+        record = {"metric": "delivered", "part": chosen["method"], "setting": chosen["setting"]}
+        record |= {"value": 1.0, "rows": len(table)}
+        write_table(job.output.metrics, metrics_table(given["study"], "delivered", [record]))
     told(job.log, table, options["offer"])
 
 

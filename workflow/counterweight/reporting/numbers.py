@@ -154,8 +154,9 @@ class StudyNumbers:
 
     @property
     def main(self):
-        """Id of the method that the study is about: as named, else the first plain one."""
-        named = self.plan.get("main")
+        """Id of the method that the study is about: as given away or named, else a plain one."""
+        given, _ = self.given_away
+        named = given or self.plan.get("main")
         if named in self._methods:
             return named
         ranked = [
@@ -163,6 +164,14 @@ class StudyNumbers:
             for role in ("main", "method", "peer")
         ]
         return next((names[0] for names in ranked if names), self.baseline)
+
+    @property
+    def given_away(self):
+        """Method and setting that were chosen to be given away; None and "" where none was."""
+        chosen = self.rows("delivered", "delivered")
+        if chosen.empty:
+            return None, ""
+        return str(chosen["part"].iloc[0]), str(chosen["setting"].iloc[0])
 
     def measure(self, metric, measure=""):
         """The `counterweight.reporting.measures.Measure` of a metric."""

@@ -17,12 +17,6 @@ FOR = {"general": "everyone in the table", "unlabeled": "the rows without an out
 QUALITY = ("auc", "r2", "log_loss", "mse")
 
 
-def delivered(numbers):
-    """Id of the method that was given away, or None."""
-    rows = numbers.rows("delivered", "delivered")
-    return str(rows["part"].iloc[0]) if len(rows) else None
-
-
 def facts(numbers):
     """What the saved model says of itself; empty where there is none."""
     try:
@@ -33,7 +27,7 @@ def facts(numbers):
 
 def answer(numbers):
     """What the outcome is among those that answers are for, and how good single answers are."""
-    target, method = numbers.plan["targets"][0], delivered(numbers)
+    target, (method, _) = numbers.plan["targets"][0], numbers.given_away
     if method is None:
         return None
     saved = facts(numbers)
@@ -85,7 +79,7 @@ def answer(numbers):
 
 def each_try(numbers):
     """A line for each method, the one that is given away marked."""
-    given = delivered(numbers)
+    given, _ = numbers.given_away
     for line in each_method(numbers):
         yield replace(line, mark="main" if line.source == given else "")
 

@@ -75,7 +75,8 @@ def fair_lines(numbers):
     That is the main method, by the way in which its offers are given away.
     """
     lines = [one for one in each_way(numbers) if one.mark != "oracle" and ways(numbers, one.source)]
-    given = (numbers.plan.get("given_away") or {}).get("setting")
+    chosen, given = numbers.given_away
+    given = given if chosen else (numbers.plan.get("given_away") or {}).get("setting")
     return sorted(
         lines, key=lambda one: (one.source != numbers.main, one.place.get("setting") != given)
     )
@@ -154,7 +155,8 @@ def answer(numbers):
     warning, compared = prediction(numbers, line, rivals)
     earned, cards, points = earnings(numbers, line, rivals)
     said = [text for text in (warning, *earned, compared) if text]
-    return Answer(said[0], tuple(said[1:]), cards, points) if said else None
+    links = tuple(given_away(numbers)) if numbers.given_away[0] else ()
+    return Answer(said[0], tuple(said[1:]), cards, points, links) if said else None
 
 
 def gaps_of(numbers, line, rivals, metric):
@@ -422,13 +424,16 @@ def _made(numbers, metric):
 def given_away(numbers):
     """Where the offers are, person by person, and the model that prices new people."""
     given = numbers.plan.get("given_away") or {}
+    method, setting = numbers.given_away
+    chosen = (method, setting) if method else (given.get("method"), given.get("setting"))
     ways = {(line.source, line.place.get("setting", "")): line.label for line in each_way(numbers)}
-    by = ways.get((given.get("method"), given.get("setting")))
-    if given and given["method"] is None:
-        by = "the method that predicts the answers best in cross-validation"
+    by = ways.get(chosen)
     if by:
         folder = numbers.name
-        yield Link("The best offer for each person", f"{folder}/offers.parquet", f"By {by}.")
+        best = ", which predicts the answers best in cross-validation" if method else ""
+        yield Link("The best offer for each person", f"{folder}/offers.csv", f"By {by}{best}.")
+        if (numbers.folder / "new_offers.csv").exists():
+            yield Link("The best offer for the new people", f"{folder}/new_offers.csv")
         yield Link(
             "The model that makes them, fitted to every answer",
             f"{folder}/model.parquet",
@@ -436,10 +441,15 @@ def given_away(numbers):
         )
 
 
+def where_they_are(numbers):
+    """`given_away`, where it does not stand under the answer."""
+    return () if numbers.given_away[0] else given_away(numbers)
+
+
 PAGE = StudyPage(
     answer=answer,
     sheets=(EARNINGS, ACCURACY, SINGLE),
-    trust=(segments, at_the_end, given_away),
+    trust=(segments, at_the_end, where_they_are),
     details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),
     question=lambda numbers: "What should each person be offered, and what would that earn?",
 )

@@ -336,7 +336,7 @@ def apply(folder, score, model="predictive_choice"):
     run_script(
         "apply",
         "kinds.offers:apply",
-        {"study": "mine"},
+        {"study": "mine", "reading": {}},
         {"model": str(folder / "model.parquet"), "score": str(score)},
         {"table": str(folder / "new.parquet"), "csv": str(folder / "new_offers.csv")},
         folder / "a.log",
@@ -385,13 +385,18 @@ def test_the_plan_of_ones_own_table(own):
         "methods": {"offer_logistic": {"model": "offer_logistic", "options": {}, "oracle": False}},
     }
     at = types.SimpleNamespace(
-        folder="results/mine", table="t", columns="c", labels="l", model=lambda method: method
+        folder="results/mine",
+        table="t",
+        columns="c",
+        labels="l",
+        model=lambda method: method,
+        metrics=lambda source: source,
     )
     plan = {"seed": 1, "datasets": {"mine": {"roles": {"id": "customer"}}}}
     job = kind.plan_deliver(plan, study, at)
     assert [one["method"] for one in job.given["candidates"]] == ["offer_logistic"]
     assert job.given["id"] == "customer" and job.given["everybody"]
-    assert set(job.outputs) == {"model", "offers", "csv"}
+    assert set(job.outputs) == {"model", "offers", "csv", "metrics"}
     assert kind.plan_apply(plan, study, at).inputs["score"] == "new.csv"
     assert kind.plan_apply(plan, study | {"score": None}, at) is None
     pcm = {"model": "predictive_choice", "options": {}, "oracle": False}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page import blocks
+from counterweight.reporting.page.columns import column_table
 from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
 from counterweight.reporting.wording import capital, listing, number, percent
 
@@ -224,6 +225,7 @@ def study_page(page, numbers, context):
     if answer.cards:
         lead.append(blocks.Cards(answer.cards))
     lead += context.failures
+    columns = column_table(numbers)
     figures = list(context.figures)
     lead += figures[:1]
     sections = [
@@ -232,7 +234,7 @@ def study_page(page, numbers, context):
         ),
         blocks.Section(
             "How far to trust it",
-            (*_trust(page.trust, numbers, context), *_counted(numbers)),
+            (*_trust(page.trust, numbers, context), *_counted(numbers), *filter(None, [columns])),
             "trust",
         ),
         blocks.Section("More figures", tuple(figures[1:]), "figures"),

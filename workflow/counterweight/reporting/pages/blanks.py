@@ -108,9 +108,6 @@ def files(numbers):
     )
     if (numbers.folder / "new_scores.csv").exists():
         yield blocks.Link("Answers for the new rows", f"{folder}/new_scores.csv")
-    yield blocks.Link(
-        "What each column was taken for", f"tables/{numbers.plan['dataset']}.columns.csv"
-    )
 
 
 def why(numbers):
@@ -124,13 +121,22 @@ def why(numbers):
 
 
 def sizes(numbers):
-    """How many rows stand behind the numbers."""
+    """How many rows stand behind the numbers, and whom no weight can make up for."""
+    target = numbers.plan["targets"][0]
     labeled = numbers.get("labels", "rows_labeled", "").mean
-    worth = numbers.get("delivered", "effective_rows", numbers.plan["targets"][0]).mean
-    yield (
-        f"{capital(count(int(labeled), 'row'))} with an outcome, worth {number(worth, 0)} of equal "
-        "weight once weighted."
+    worth, effect, beyond = (
+        numbers.get("delivered", name, target)
+        for name in ("effective_rows", "design_effect", "no_overlap")
     )
+    yield (
+        f"{capital(count(int(labeled), 'row'))} with an outcome, worth {number(worth.mean, 0)} of "
+        f"equal weight once weighted (design effect {number(effect.mean, 2)})."
+    )
+    if beyond.known:
+        yield (
+            f"{percent(beyond.mean)} of the rows without an outcome were less likely to have one "
+            "than nearly all rows that do: no weight makes up for them."
+        )
 
 
 def _quality(numbers):

@@ -157,7 +157,9 @@ def _blocks(encoder):
 def _records(data, tried, at, scores, weight, paths, given, job):
     target = ~data.labeled if given["target"] == "unlabeled" else data.labeled | True
     target = target if target.any() else data.labeled | True
-    estimates = scores["estimate"].to_numpy()
+    # Of rows that were tried on, what was foretold without them.
+    estimates = scores["estimate"].to_numpy().copy()
+    estimates[np.searchsorted(data.row, tried.row)] = tried.predictions[at]
     rate, error = rate_of_target(
         tried, tried.predictions[at], estimates[target], data.weight[target]
     )

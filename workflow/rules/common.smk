@@ -8,7 +8,9 @@ and one job spec from there.
 import json
 import subprocess
 
-LIBRARY = Path(workflow.basedir) / "workflow"
+# Of this checkout, also where another workflow uses it as a module.
+HOME = Path(str(workflow.current_basedir.get_path_or_uri(secret_free=True))).parents[1]
+LIBRARY = HOME / "workflow"
 sys.path.insert(0, str(LIBRARY))
 # Jobs import the library from this checkout, on this machine and on a cluster.
 os.environ.update(
@@ -25,10 +27,13 @@ from counterweight.reporting.page.jobs import partial_job
 from snakemake.exceptions import WorkflowError
 
 try:
-    GIVEN = workflow.config_settings.overwrite_config
-    PLAN = resolve(with_listed_studies(config, GIVEN, LIBRARY / "studies"))
+    # A module has the config that it is given, and no config.yaml below it.
+    in_module = workflow.modifier.skip_configfile
+    GIVEN = config if in_module else workflow.config_settings.overwrite_config
+    beside = [Path(file).parent for file in workflow.configfiles]
+    PLAN = resolve(with_listed_studies(config, GIVEN, LIBRARY / "studies", beside))
     check_folders(PLAN)
-    STAGES = Stages(PLAN, Path(workflow.basedir) / "scripts")
+    STAGES = Stages(PLAN, HOME / "scripts")
     APPLIED = STAGES.applied()
     for dataset_name in PLAN["datasets"]:
         STAGES.job("prepare", dataset_name)

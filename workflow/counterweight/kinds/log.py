@@ -345,7 +345,8 @@ def plan_apply(plan, study, at):
         return None
     inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
     outputs = {role: f"{at.folder}/{file}" for role, file in _tables("new_").items()}
-    return Job(f"{_HERE}:apply", inputs, {}, (), outputs)
+    given = {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
+    return Job(f"{_HERE}:apply", inputs, given, (), outputs)
 
 
 def apply(job):
@@ -354,7 +355,7 @@ def apply(job):
     from counterweight.files.gifts import read_gift
 
     saved = SavedValues.from_gift(read_gift(job.input.model))
-    values, comparisons = saved.tables(str(job.input.score))
+    values, comparisons = saved.tables(str(job.input.score), job.given["reading"])
     write_tables(job.output, values, comparisons)
     job.log.info("%d rows of a new log", values["rows"][0])
 

@@ -5,6 +5,7 @@ tables and nothing else. What is said of the columns decides the kind of study: 
 keys that ask for it (``ROLES``) and makes the study (``own_study``).
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -18,6 +19,8 @@ SCHEMA = components.schema_path("own.schema.yaml")
 #: Keys that go to the data set; those that name columns are its roles.
 SOURCE = ("reading", "columns")
 ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
+#: Keys that name files.
+FILES = ("table", "score")
 
 
 def own_keys():
@@ -30,7 +33,7 @@ def _loaded(path):
     return yaml.load(path.read_text(encoding="utf-8"), loader)
 
 
-def with_own_tables(config, given):
+def with_own_tables(config, given, beside=()):
     """A config whose own tables are data sets and studies; the same config where it has none.
 
     Parameters
@@ -39,6 +42,9 @@ def with_own_tables(config, given):
         As Snakemake merged it.
     given : mapping
         What was given on the command line alone.
+    beside : sequence of Path
+        Folders of the config files: a table that is not there as its path says is looked for in
+        them.
 
     Returns
     -------
@@ -81,6 +87,7 @@ def with_own_tables(config, given):
     for name, entry in entries.items():
         where = f"tables.{name}" if name in several else ""
         _check(name, entry, full, where)
+        entry = entry | {key: _found(entry[key], beside) for key in FILES if key in entry}
         datasets[name], studies[name] = _made(name, entry, where)
     return rest | {
         "studies_of": [],
@@ -95,6 +102,14 @@ def _name_of(table):
     stem = Path(table).name.split(".")[0] if isinstance(table, str) else "query"
     name = re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_")
     return name if re.match(r"[a-z]", name) else f"table_{name}".rstrip("_")
+
+
+def _found(path, folders):
+    """A path as it stands, or beside a config file where it is there alone."""
+    if not isinstance(path, str) or Path(path).exists():
+        return path
+    there = [folder / path for folder in folders if (folder / path).exists()]
+    return os.path.relpath(there[0]) if there else path
 
 
 def _check(name, entry, full, where):

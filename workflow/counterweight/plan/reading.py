@@ -44,7 +44,7 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_document(node)
 
 
-def with_listed_studies(config, given, folder):
+def with_listed_studies(config, given, folder, beside=()):
     """A config whose studies all stand under ``studies``.
 
     Parameters
@@ -55,6 +55,8 @@ def with_listed_studies(config, given, folder):
         What was given on the command line alone (``--configfile``, ``--config``).
     folder : Path
         Where the files are that ``studies_of`` names without a path.
+    beside : sequence of Path
+        Folders of the config files: tables of one's own are looked for there, too.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def with_listed_studies(config, given, folder):
         For a file that is not there or holds something else, a study that is defined twice, or no
         study at all.
     """
-    config = with_own_tables(dict(config), given)
+    config = with_own_tables(dict(config), given, beside)
     entries = config.pop("studies_of", [])
     inline = config.get("studies", {})
     if not isinstance(inline, Mapping):

@@ -73,11 +73,14 @@ class SavedValues:
 
         return pd.DataFrame(self.tables(rows)[1])
 
-    def tables(self, rows):
-        """Values and comparisons as dicts of columns, from the same passes over a log."""
+    def tables(self, rows, reading=None):
+        """Values and comparisons as dicts of columns, from the same passes over a log.
+
+        ``reading`` says how the text of a file is read, see `counterweight.files.people`.
+        """
         facts = self.facts
         known = log_values(
-            lambda: self._batches(rows),
+            lambda: self._batches(rows, reading),
             list(facts["policies"]),
             clusters=CLUSTERS if facts["labeling"].get("user") else 0,
             reward_range=(facts["outcome"].get("low"), facts["outcome"].get("high")),
@@ -100,11 +103,11 @@ class SavedValues:
                 before,
             )
 
-    def _batches(self, rows):
+    def _batches(self, rows, reading):
         facts = self.facts
         policies = [GivenPolicy(**options) for options in facts["policies"].values()]
         problems = LogProblems(roles_of(facts["outcome"], facts["labeling"]))
-        for frame in _frames(rows, columns_of(facts), facts["types"], facts["forms"]):
+        for frame in _frames(rows, columns_of(facts), facts["types"], facts["forms"], reading):
             part = {"row": frame["row"].to_numpy()} | own_log(frame, **facts["labeling"])
             part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **facts["outcome"])
             problems.look(part)
@@ -137,7 +140,7 @@ def types_of_table(table):
     }
 
 
-def _frames(rows, needed, types, forms):
+def _frames(rows, needed, types, forms, reading):
     """A log in batches of frames, typed as that of the study."""
     import pandas as pd
 
@@ -148,8 +151,15 @@ def _frames(rows, needed, types, forms):
             for part in [rows.iloc[start : start + ROWS]]
         )
     else:
-        absent = "name the file of a log"
-        frames = new_rows(rows, types, needed, forms=forms, rows=ROWS, absent=absent)
+        frames = new_rows(
+            rows,
+            types,
+            needed,
+            forms=forms,
+            reading=reading,
+            rows=ROWS,
+            absent="name the file of a log",
+        )
     for frame in frames:
         whole = [name for name in needed if types[name] == "boolean"]
         yield frame.astype(dict.fromkeys(whole, float)) if whole else frame

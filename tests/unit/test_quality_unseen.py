@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.metrics import metric_estimate
+from counterweight.evaluation.unseen.evaluate import unseen
 from counterweight.evaluation.unseen.quality import auc_influence, jackknife, losses, quality
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.ranking import auc_estimate
@@ -182,3 +183,19 @@ def test_intervals_cover_the_truth_over_300_tables_and_are_no_longer_than_they_m
         assert covered.mean() >= least, name
         assert length.mean() <= 1.25 * oracle, name
         assert abs(off.mean()) < 0.25 * off.std(), name
+
+
+def test_ends_of_intervals_are_told_and_keep_to_the_bounds_of_a_metric():
+    rng = np.random.default_rng(5)
+    y = np.exp(2 * rng.standard_normal(300))
+    weight = rng.gamma(1, 1, 300)
+    records = unseen(
+        y, np.full(300, y.mean()), weight, np.ones(300), binary=False, target="general"
+    )
+    told = {
+        (record["metric"], record["part"], record.get("variable", "")): record["value"]
+        for record in records
+    }
+    known = quality(y, np.full(300, y.mean()), weight, kind="number")["mse"]
+    assert told["mse", "", "low"] == known.low > 0 and told["mse", "", "high"] == known.high
+    assert told["mse", "labeled", "low"] > 0

@@ -154,3 +154,11 @@ def test_two_runs_give_the_same_bytes(tmp_path):
     one, two = (tmp_path / name / "results" / "mine" for name in ("one", "two"))
     for file in ("model.parquet", "scores.parquet", "scores.csv"):
         assert (one / file).read_bytes() == (two / file).read_bytes()
+
+
+def test_methods_are_compared_in_the_words_of_their_outcome(study):
+    _, own, files = study
+    why = " ".join(load(own.at.folder).facts["why"])
+    number = not load(own.at.folder).binary
+    assert ("mean squared error" in why) == number and ("log loss" in why) != number
+    assert "Lemma" not in why

@@ -72,6 +72,10 @@ def records():
         "value": 0.4,
         "standard_error": 0.1,
     }
+    place = {"repeat": 0, "target": "general", "source": "plain", "metric": "skew"}
+    yield place | {"value": 4.0, "standard_error": 3.0}
+    yield place | {"variable": "low", "value": 1.0}
+    yield place | {"variable": "high", "value": 16.0}
 
 
 @pytest.fixture
@@ -90,6 +94,11 @@ def test_an_estimate_is_the_corrected_interval_of_its_repeats(numbers):
 def test_one_repeat_has_the_interval_of_its_standard_error(numbers):
     known = numbers.get("plain", "once")
     assert (known.low, known.high) == pytest.approx(normal_interval(0.4, 0.1))
+
+
+def test_an_interval_that_was_measured_itself_is_told_as_it_is(numbers):
+    known = numbers.get("plain", "skew")
+    assert (known.mean, known.low, known.high) == (4.0, 1.0, 16.0)
 
 
 def test_differences_are_paired(numbers):

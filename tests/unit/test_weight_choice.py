@@ -24,8 +24,8 @@ def test_the_difference_is_paired_and_weighted(rng):
     assert found.loss_b - found.loss_a == pytest.approx(known.value)
     turned = better(b, a, w)
     assert turned.gain.value == pytest.approx(-found.gain.value) and not turned.clear
-    assert "A loses" in found.sentence() and " less than " in found.sentence()
-    assert "old loses" in turned.sentence("old", "new") and " more than " in turned.sentence()
+    assert "A has a smaller log loss than B, " in found.sentence()
+    assert "old has a larger error than new" in turned.sentence("old", "new", "error")
 
 
 def test_copies_of_rows_count_once_as_groups(rng):
@@ -38,7 +38,7 @@ def test_copies_of_rows_count_once_as_groups(rng):
 def test_equal_losses_keep_nothing():
     kept = keep_weights(np.ones(50), np.ones(50), np.ones(50))
     assert not kept.keep and "leave the log loss" in kept.reason
-    assert "lose the same" in kept.comparison.sentence()
+    assert "have the same log loss" in kept.comparison.sentence()
 
 
 def test_weights_are_kept_where_they_help_and_only_there(rng):
@@ -75,3 +75,9 @@ def test_mistakes_are_told():
         better(np.zeros(3), np.zeros(4))
     with pytest.raises(CounterweightError, match="groups of shape"):
         better(np.zeros(3), np.zeros(3), group=np.zeros(2))
+
+
+def test_large_losses_are_told_in_full(rng):
+    a = rng.gamma(2, 1e9, 500)
+    told = better(a, a + rng.normal(2.5e9, 1e8, 500)).sentence("A", "B", "mean squared error")
+    assert "e+" not in told and "a smaller mean squared error than B, " in told

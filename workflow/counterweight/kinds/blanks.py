@@ -48,9 +48,9 @@ def own_study(entry):
         "weighting": [{"weighting": lemma}],
         "models": [
             {"model": "linear"},
-            {"model": "linear", "weights": lemma},
+            {"model": "linear", "weights": lemma, "label": "Linear model, weighted"},
             {"model": "boosting"},
-            {"model": "boosting", "weights": lemma},
+            {"model": "boosting", "weights": lemma, "label": "Gradient boosting, weighted"},
         ],
         "evaluation": {"protocol": "unseen"},
         "figures": ["weights", "selection"],

@@ -183,7 +183,8 @@ class StudyNumbers:
         """An `Estimate`, of NaN where nothing was measured.
 
         Where repeats tell nothing of chance (there is one, or all are the same), its interval is
-        the normal one of its standard error, if it has one.
+        that whose ends were measured as the variables low and high, else the normal one of its
+        standard error, if it has one.
         """
         key = self._key(source, metric, target, place)
         known = self._known.get(key)
@@ -191,7 +192,12 @@ class StudyNumbers:
             return Estimate()
         found = Estimate(*known)
         if not found.sd > 0 and not math.isnan(self._errors[key]):
-            low, high = normal_interval(found.mean, self._errors[key])
+            ends = (place | {"variable": end} for end in ("low", "high"))
+            ends = [self._known.get(self._key(source, metric, target, end)) for end in ends]
+            if None in ends:
+                low, high = normal_interval(found.mean, self._errors[key])
+            else:
+                low, high = (end[0] for end in ends)
             found = found._replace(low=low, high=high)
         return found
 

@@ -41,14 +41,15 @@ class Comparison:
         """Whether A is better by a standard error or more."""
         return self.gain.value > 0 and self.errors >= self.needed
 
-    def sentence(self, a="A", b="B"):
-        """The comparison in words."""
-        size = f"{abs(self.gain.value):.3g} ({_errors(abs(self.errors))})"
-        losses = f"{self.loss_a:.4g} against {self.loss_b:.4g}"
+    def sentence(self, a="A", b="B", name="log loss"):
+        """The comparison in words; `name` is what the loss is called."""
         if self.gain.value == 0:
-            return f"{a} and {b} lose the same: {losses}."
-        side = "less" if self.gain.value > 0 else "more"
-        return f"{a} loses {size} {side} than {b}: {losses}."
+            return f"{a} and {b} have the same {name}, {_size(self.loss_a)}."
+        side = "smaller" if self.gain.value > 0 else "larger"
+        return (
+            f"{a} has a {side} {name} than {b}, {_size(self.loss_a)} against "
+            f"{_size(self.loss_b)}: {_size(abs(self.gain.value))}, or {_errors(abs(self.errors))}."
+        )
 
 
 def better(loss_a, loss_b, weight=None, group=None, level=0.95):
@@ -153,7 +154,7 @@ def keep_weights(loss_weighted, loss_unweighted, weight, group=None, name="log l
             f"few to show whether weights help ({LEAST} are needed)."
         )
         return Kept(False, reason, found)
-    change = f"{abs(found.gain.value):.3g} ({_errors(abs(found.errors))})"
+    change = f"{_size(abs(found.gain.value))} ({_errors(abs(found.errors))})"
     whole = f"the {name} weighted to the target"
     if found.clear:
         reason = f"Weighted: weights lower {whole} by {change}."
@@ -170,5 +171,12 @@ def keep_weights(loss_weighted, loss_unweighted, weight, group=None, name="log l
     return Kept(found.clear, reason, found)
 
 
+def _size(value, figures=3):
+    """Some figures, and all those before the point: nobody reads 2.64e+09."""
+    if abs(value) < 10**figures - 0.5:
+        return f"{value:.{figures}g}"
+    return f"{value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
 def _errors(count):
-    return "no chance error" if np.isinf(count) else f"{count:.2g} standard errors"
+    return "no chance error" if np.isinf(count) else f"{_size(count, 2)} standard errors"

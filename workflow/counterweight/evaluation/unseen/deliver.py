@@ -39,7 +39,7 @@ def chosen_method(tried, methods, asked=None):
     names = list(methods)
     if asked:
         return asked, [f"{methods[asked]['label']} was asked for."]
-    kind = "binary" if tried.binary else "number"
+    kind, called = ("binary", "log loss") if tried.binary else ("number", "mean squared error")
     loss = {
         name: losses(tried.y, p, kind) for name, p in zip(names, tried.predictions, strict=True)
     }
@@ -47,7 +47,7 @@ def chosen_method(tried, methods, asked=None):
     best, why = plain[0], []
     for name in plain[1:]:
         comparison = better(loss[name], loss[best], tried.weight, tried.group)
-        why.append(comparison.sentence(methods[name]["label"], methods[best]["label"]))
+        why.append(comparison.sentence(methods[name]["label"], methods[best]["label"], called))
         if comparison.clear:
             best = name
     weighted = [
@@ -56,7 +56,7 @@ def chosen_method(tried, methods, asked=None):
         if methods[name]["weights"] and methods[name]["model"] == methods[best]["model"]
     ]
     for name in weighted[:1]:
-        kept = keep_weights(loss[name], loss[best], tried.weight, tried.group)
+        kept = keep_weights(loss[name], loss[best], tried.weight, tried.group, called)
         why.append(kept.reason)
         if kept.keep:
             best = name

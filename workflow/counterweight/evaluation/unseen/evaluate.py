@@ -28,20 +28,20 @@ def unseen(y, prediction, weight, design, *, binary, target, group=None):
     Returns
     -------
     list of dict
-        Records; part ``labeled`` is the quality on the labeled rows as they are.
+        Records; part ``labeled`` is the quality on the labeled rows as they are. Variables
+        ``low`` and ``high`` are the ends of the 95 % interval of a metric.
     """
     records = []
     kind = "binary" if binary else "number"
     for part, weights in (("", weight), ("labeled", design)):
         for name, known in quality(y, prediction, weights, kind=kind, group=group).items():
-            records.append(
-                {
-                    "target": target,
-                    "metric": NAMES.get(name, name),
-                    "part": part,
-                    "value": known.value,
-                    "standard_error": known.standard_error,
-                    "rows": int(np.count_nonzero(weights)),
-                }
-            )
+            place = {"target": target, "metric": NAMES.get(name, name), "part": part}
+            place["rows"] = int(np.count_nonzero(weights))
+            records.append(place | {"value": known.value, "standard_error": known.standard_error})
+            # The interval is no mean ± error: it keeps to the bounds that a metric has.
+            records += [
+                place | {"variable": end, "value": getattr(known, end)}
+                for end in ("low", "high")
+                if np.isfinite(getattr(known, end))
+            ]
     return records

@@ -9,10 +9,13 @@ from counterweight.reporting.page.study import Answer, StudyPage
 from counterweight.reporting.pages.selection import SELECTORS, WEIGHTS, fits
 from counterweight.reporting.pages.selection import table as table  # noqa: PLC0414
 from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
-from counterweight.reporting.wording import capital, count, listing, number, percent
+from counterweight.reporting.wording import capital, listing, number, percent
 
 #: Whom answers are for, in print.
 FOR = {"general": "everyone in the table", "unlabeled": "the rows without an outcome"}
+#: Share of the rows without an outcome that weights cannot make up for, from which one is warned:
+#: a table whose chances of a label are spread evenly from 0 to 1 has .19.
+APART = 0.25
 #: Metrics that tell how good answers are: the first that was measured leads.
 QUALITY = ("auc", "r2", "log_loss", "mse")
 
@@ -48,6 +51,7 @@ def answer(numbers):
     quality = numbers.measure(name)
     known = {one["id"]: numbers.get(one["id"], name, target) for one in numbers.methods()}
     more = [
+        _apart(numbers, target),
         f"On rows that it did not learn from, weighted to stand for {FOR[target]}, "
         f"{saved.get('method', numbers.label(method))} has {quality.label} "
         f"{in_words(known[method], quality)}.",
@@ -82,6 +86,18 @@ def each_try(numbers):
     given, _ = numbers.given_away
     for line in each_method(numbers):
         yield replace(line, mark="main" if line.source == given else "")
+
+
+def _apart(numbers, target):
+    """A warning where rows without an outcome are of other kinds than those that have one."""
+    share = numbers.get("delivered", "no_overlap", target)
+    if not share.known or share.mean < APART:
+        return ""
+    return (
+        f"Careful: {percent(share.mean, 0)} of the rows without an outcome are of a kind that "
+        "hardly any row with one is, so that nothing in the table tells how they turn out: the "
+        "estimates here rest on the form of the model, and their intervals leave that out."
+    )
 
 
 def _outside(numbers, target):
@@ -129,7 +145,7 @@ def sizes(numbers):
         for name in ("effective_rows", "design_effect", "no_overlap")
     )
     yield (
-        f"{capital(count(int(labeled), 'row'))} with an outcome, worth {number(worth.mean, 0)} of "
+        f"{number(labeled, 0)} rows with an outcome, worth {number(worth.mean, 0)} of "
         f"equal weight once weighted (design effect {number(effect.mean, 2)})."
     )
     if beyond.known:

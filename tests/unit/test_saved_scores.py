@@ -162,3 +162,20 @@ def test_methods_are_compared_in_the_words_of_their_outcome(study):
     number = not load(own.at.folder).binary
     assert ("mean squared error" in why) == number and ("log loss" in why) != number
     assert "Lemma" not in why
+
+
+def test_what_moved_a_score_adds_up_and_is_named(study):
+    frame, own, files = study
+    saved, scores = load(own.at.folder), read_table(files["scores"])
+    parts = saved.contributions(frame)
+    assert list(parts.columns) == [*saved.facts["types"], "base"] and parts["base"].nunique() == 1
+    raw = scores["estimate"]
+    raw = np.log(raw / (1 - raw)) if saved.binary else raw
+    np.testing.assert_allclose(parts.sum(axis=1), raw, rtol=0, atol=1e-9)
+    largest = parts.drop(columns="base").abs().max(axis=1)
+    named = scores["moved_1"].str.extract(r"^(\w+) ([+-][\d.]+)$")
+    np.testing.assert_allclose(named[1].astype(float).abs(), largest, atol=0.0051)
+    assert set(named[0]) <= set(saved.facts["types"])
+    np.testing.assert_allclose(
+        saved.contributions(frame.iloc[::-1])["age"], parts["age"][::-1], rtol=0, atol=1e-12
+    )

@@ -8,6 +8,7 @@ from counterweight.evaluation.unseen.tried import Tried
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_columns, read_models, read_table
 from counterweight.labeling.own.blanks import BlankData
+from counterweight.models.scores.contributions import digits_for
 from counterweight.models.scores.saved import MODELS, SavedScores
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
@@ -137,6 +138,7 @@ def final_scores(job):
         "weighted": method["weights"],
         "why": why,
         "threshold": 0.5,
+        "digits": 2 if data.binary else digits_for(tried.y),
     }
     saved = SavedScores(facts, data.encoder, model, band, support, {})
     scores = saved.scored(frame)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
+from counterweight.numerics.boosted_trees import raw_and_parts, raw_predict, trees_to_arrays
 
 KIND = "blanks"
 OPTIONS = {
@@ -74,10 +74,17 @@ class BoostedScore:
 
     def predict(self, rows):
         """Chance of 1, or the expected number, (n,)."""
+        return self.answers(raw_predict(self.arrays_, rows.typed()))
+
+    def answers(self, raw):
+        """What `predict` makes of raw scores."""
         from scipy.special import expit
 
-        raw = raw_predict(self.arrays_, rows.typed())
         return expit(raw) if self.binary_ else raw
+
+    def explained(self, rows):
+        """Raw score, its mean, contributions; see `counterweight.models.scores.contributions`."""
+        return raw_and_parts(self.arrays_, rows.typed())
 
     def to_arrays(self):
         """Fitted numbers by name."""

@@ -33,6 +33,8 @@ class LinearScore:
     coef_ : numpy.ndarray (d,)
         In units of 1/feature (of the outcome per feature, where that is a number).
     intercept_ : float
+    centre_ : numpy.ndarray (d,)
+        Means of the features over the rows of the fit.
     binary_, converged_ : bool
     """
 
@@ -60,6 +62,7 @@ class LinearScore:
         """
         X = rows.dense()
         self.binary_, self.converged_ = bool(binary), True
+        self.centre_ = X.mean(axis=0)
         if binary:
             self.coef_, self.intercept_, _, self.converged_ = fit_logistic(
                 X, y, weight, self.penalty / len(X)
@@ -70,15 +73,28 @@ class LinearScore:
 
     def predict(self, rows):
         """Chance of 1, or the expected number, (n,)."""
+        return self.answers(rows.dense() @ self.coef_ + self.intercept_)
+
+    def answers(self, raw):
+        """What `predict` makes of raw scores."""
         from scipy.special import expit
 
-        raw = rows.dense() @ self.coef_ + self.intercept_
         return expit(raw) if self.binary_ else raw
+
+    def explained(self, rows):
+        """Raw score, its mean, contributions; see `counterweight.models.scores.contributions`."""
+        from counterweight.models.scores.contributions import linear_parts
+
+        X = rows.dense()
+        base = float(self.intercept_ + self.centre_ @ self.coef_)
+        raw = X @ self.coef_ + self.intercept_
+        return raw, base, linear_parts(rows, X, self.coef_, self.centre_)
 
     def to_arrays(self):
         """Fitted numbers by name."""
         return {
             "coef": self.coef_,
+            "centre": self.centre_,
             "intercept": self.intercept_,
             "binary": float(self.binary_),
             "converged": float(self.converged_),
@@ -89,6 +105,7 @@ class LinearScore:
         """Fitted model from `to_arrays`."""
         model = cls()
         model.coef_ = np.asarray(arrays["coef"], dtype=float)
+        model.centre_ = np.asarray(arrays["centre"], dtype=float)
         model.intercept_ = float(arrays["intercept"])
         model.binary_ = bool(arrays["binary"])
         model.converged_ = bool(arrays["converged"])

@@ -7,9 +7,11 @@ import numpy as np
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError
+from counterweight.labeling.columns import free_name
 from counterweight.labeling.features.drift import describe_new, drift_sentences
 from counterweight.labeling.features.mixed import MixedEncoder
 from counterweight.models.scores.boosting import BoostedScore
+from counterweight.models.scores.contributions import column_names, most_moved
 from counterweight.models.scores.linear import LinearScore
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.weighting.support import Support
@@ -62,7 +64,7 @@ class SavedScores:
             With the columns that the model was fitted on (``facts["types"]``), read as text or
             typed; others are passed over.
         reasons : bool
-            Whether to say why a row is outside of what is known.
+            Whether to say why a row is outside of what is known, and what moved its score.
 
         Returns
         -------
@@ -70,7 +72,9 @@ class SavedScores:
             ``estimate`` (the chance of 1, or the expected number), ``low`` and ``high`` (95 %:
             of the share of 1 among rows with such a score, or of a new person's number),
             ``supported`` (whether labeled rows resemble it), ``reason`` (why not), and for
-            classes ``decision``; first the id, where the table has one.
+            classes ``decision``; with `reasons` also ``moved_1`` to ``moved_3``, the columns
+            that moved the score most from its mean (see `contributions`), with how much; first
+            the id, where the table has one.
 
         Raises
         ------
@@ -104,7 +108,11 @@ class SavedScores:
         """As `scores`, of encoded rows."""
         import pandas as pd
 
-        estimate = self.model.predict(rows)
+        if reasons:
+            raw, _, parts = self.model.explained(rows)
+            estimate = self.model.answers(raw)
+        else:
+            estimate = self.model.predict(rows)
         low, high = self.band.interval(estimate)
         X = rows.dense()
         columns = {"estimate": estimate, "low": low, "high": high}
@@ -116,7 +124,43 @@ class SavedScores:
         if self.binary:
             names = np.asarray(self.facts["names"], object)
             columns["decision"] = names[(estimate >= self.facts["threshold"]).astype(int)]
+        if reasons:
+            columns |= most_moved(parts, column_names(self.encoder), self.facts.get("digits", 2))
         return pd.DataFrame(columns)
+
+    def contributions(self, frame):
+        """What each column contributes to the score of each row.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As of `scores`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A column for each column of the fit, and ``base``, the mean score over the labeled
+            rows: together they sum to the log odds of a class, or to the expected number. A
+            column that the model does not use has 0. See
+            `counterweight.models.scores.contributions` for what is put down to a column.
+
+        Raises
+        ------
+        CounterweightError
+            As `scores`.
+        """
+        import pandas as pd
+
+        typed = self.typed("The table", frame)
+        names, made = column_names(self.encoder), []
+        for start in range(0, max(len(typed), 1), BATCH):
+            _, base, parts = self.model.explained(
+                self.encoder.encode(typed.iloc[start : start + BATCH])
+            )
+            made.append(pd.DataFrame(parts, columns=names))
+        made = pd.concat(made, ignore_index=True)[list(self.facts["types"])]
+        made[free_name("base", names)] = base
+        return made
 
     def predict_proba(self, frame):
         """Chances of both classes, (n, 2), as scikit-learn gives them.

@@ -120,7 +120,9 @@ def files(numbers):
     """Where the answers are."""
     folder = numbers.name
     yield blocks.Link(
-        "Answers for every row", f"{folder}/scores.csv", "estimate, interval, support"
+        "Answers for every row",
+        f"{folder}/scores.csv",
+        "estimate, interval, support, what moved it",
     )
     if (numbers.folder / "new_scores.csv").exists():
         yield blocks.Link("Answers for the new rows", f"{folder}/new_scores.csv")

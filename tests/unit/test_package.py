@@ -121,7 +121,13 @@ def test_the_models_of_the_registry_are_public():
 def test_the_readme_imports_public_names_only():
     for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
         lines = [line for line in block.splitlines() if "counterweight" in line]
-        assert lines and all(line.startswith("from counterweight import ") for line in lines)
+        imports = [line for line in lines if line.startswith(("import ", "from "))]
+        assert imports
+        assert all(
+            line == "import counterweight" or line.startswith("from counterweight import ")
+            for line in imports
+        )
+        assert set(re.findall(r"\bcounterweight\.(\w+)", block)) <= set(counterweight.PUBLIC)
 
 
 def test_library_and_scripts_name_the_modules_that_they_use():

@@ -21,7 +21,8 @@ mine: env
 	@test -n "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
 	$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG)
 
-init: env
+init:
+	@$(MAKE) --silent env >&2
 	@test -n "$(TABLE)" || { echo "Name your table: make init TABLE=my.csv" >&2; exit 1; }
 	@$(BIN)/python -m counterweight.init $(TABLE)
 

@@ -377,7 +377,8 @@ def _wanted(where, names, columns):
     """What the person says of each column: the list that it is in, and a format."""
     found = {}
     for key in ("ignore", "dates", "text", "numbers"):
-        for entry in columns.get(key) or []:
+        entries = columns.get(key) or []
+        for entry in [entries] if isinstance(entries, dict) else entries:
             pairs = entry.items() if isinstance(entry, dict) else [(entry, None)]
             for name, format_ in pairs:
                 if name not in names:

@@ -21,6 +21,9 @@ OWN_KEYS = {
 }
 #: What a kind may leave out; each as it is for one that has nothing of the sort.
 LEFT_OUT = {
+    "ROLES": (),
+    "ASKS": "",
+    "own_study": None,
     "ITEM_KEYS": {},
     "TAKES": {},
     "HINT": "",

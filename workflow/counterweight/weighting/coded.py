@@ -152,8 +152,8 @@ def as_column(values, name):
     if isinstance(kind, pd.CategoricalDtype):
         return values.astype("str").array
     if pd.api.types.is_datetime64_any_dtype(kind):
-        zone = getattr(kind, "tz", None)
-        values = values if zone is None else values.dt.tz_convert("UTC").dt.tz_localize(None)
+        if isinstance(kind, pd.DatetimeTZDtype):
+            values = values.dt.tz_convert("UTC").dt.tz_localize(None)
         return ((values - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(float)
     if pd.api.types.is_numeric_dtype(kind) and kind.kind != "c":
         numbers = values.to_numpy(dtype=float, na_value=np.nan)

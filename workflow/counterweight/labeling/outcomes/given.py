@@ -62,7 +62,8 @@ def given(frame, types, *, column, positive=None, kind=None):
                 f"({listed(there[:8])}): say which counts as 1 by outcome.positive, or set "
                 "outcome.kind to number."
             )
-        names = tuple(f"{value:g}" for value in there)
+        boolean = types.get(column) == "boolean"
+        names = ("no", "yes") if boolean else tuple(f"{value:g}" for value in there)
         return np.where(np.isnan(numbers), np.nan, numbers == there[1]), True, names
     if kind == "number":
         raise CounterweightError(
@@ -85,6 +86,10 @@ def given(frame, types, *, column, positive=None, kind=None):
             f"which counts as 1, as in {example}."
         )
     yes = holds(frame, types, column, positive)
+    if types.get(column) == "boolean":
+        one = bool(values[yes].iloc[0])
+        names = ("no", "yes") if one else ("yes", "no")
+        return np.where(values.isna(), np.nan, yes.astype(float)), True, names
     ones, others = (values[part].dropna().unique() for part in (yes, ~yes))
     one = _shown(ones[0])
     names = (_shown(others[0]) if len(others) == 1 else f"not {one}", one)

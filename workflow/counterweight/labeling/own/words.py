@@ -11,9 +11,11 @@ FALSE = ("false", "no", "n", "f", "0")
 
 def kinds_of(frame):
     """Whether each column of a typed table is ``text`` or ``number``, by column."""
+    import pandas as pd
+
     return {
-        name: "number" if getattr(kind, "kind", "O") in "biuf" else "text"
-        for name, kind in frame.dtypes.items()
+        name: "number" if pd.api.types.is_numeric_dtype(dtype) else "text"
+        for name, dtype in frame.dtypes.items()
     }
 
 

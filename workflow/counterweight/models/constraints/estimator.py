@@ -125,7 +125,7 @@ class RateEstimator(ClassifierMixin, BaseEstimator):
         if "map" in cls.FITTED:
             model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
         model.n_features_in_ = model.coef_.shape[-1]
-        if getattr(model, "map_", None) is not None:
+        if "map_kind" in arrays:
             model.features = model.map_.kind
             model.linear_part = len(model.coef_) > model.map_.projection_.shape[1]
             model.n_features_in_ = len(model.map_.deviation_)

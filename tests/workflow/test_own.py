@@ -304,66 +304,137 @@ def test_from_another_workflow(tree, mine, tmp_path):
     assert {"cw_page_studies", "cw_report"} <= copy.plan("everything")
 
 
-#: Tables that are wrong: whose example, what becomes of its config and tables, what is told.
+#: Tables that are wrong: whose example, what becomes of its config and of its table, what is told.
 WRONG = {
-    "absent_column": ("lender", {"columns": {"ignore": ["nots"]}}, None, "nots"),
-    "absent_group": ("panel", {"balance": ["county"]}, None, "county"),
-    "absent_policy": ("clicks", {"policies": {"new": "nope"}}, None, "nope"),
-    "absent_promise": ("hiring", {"groups": {"women": {"gender": "F"}}}, None, "gender"),
+    "absent_column": (
+        "lender",
+        {"columns": {"ignore": ["nots"]}},
+        None,
+        "has no column 'nots', which columns.ignore names (is it 'notes'?)",
+    ),
+    "absent_balance": ("panel", {"balance": "county"}, None, "balance names county, no column"),
+    "absent_policy": ("clicks", {"policies": {"new": "nope"}}, None, "policy new names nope"),
+    "absent_group": (
+        "hiring",
+        {"groups": {"women": {"gender": "F"}, "men": {"gender": "M"}}},
+        None,
+        "groups names gender, no column",
+    ),
     "two_words": (
         "hiring",
         {"outcome": "did well"},
-        lambda frame: frame.assign(**{"did well": frame["did well"].replace("yes", "good")}),
-        "positive",
+        lambda frame: frame.replace({"did well": {"yes": "good", "no": "bad"}}),
+        "say by outcome.positive which counts as 1",
     ),
-    "nobody": ("lender", {"labeled": {"where": {"approved": "maybe"}}}, None, "approved"),
-    "one_class": ("lender", {}, lambda frame: frame.assign(default="0"), "default"),
-    "impossible": ("clicks", {}, lambda frame: frame.assign(p_logged="0"), "p_logged"),
-    "unanswered": ("school", {}, lambda frame: frame.assign(came=""), "came"),
+    "nobody": (
+        "lender",
+        {"labeled": {"where": {"approved": "maybe"}}},
+        None,
+        "No row has 'maybe' in the column 'approved', whose values are yes and no",
+    ),
+    "one_class": (
+        "lender",
+        {},
+        lambda frame: frame.assign(default=0),
+        "The outcome 'default' is 0 wherever it is not blank",
+    ),
+    "blank": (
+        "lender",
+        {"labeled": {"where": {"approved": "yes"}}},
+        lambda frame: frame.assign(default=""),
+        "outcome names default, a column that is empty in every row",
+    ),
+    "impossible": (
+        "clicks",
+        {},
+        lambda frame: frame.assign(p_logged=0),
+        "The propensity 'p_logged' is 0 in ",
+    ),
+    "unanswered": (
+        "school",
+        {},
+        lambda frame: frame.assign(came=""),
+        "answer names came, a column that is empty in every row",
+    ),
+    "broken": ("panel", {}, None, "mine/broken.csv, line 8 has 7 fields where the header has 5"),
 }
+#: New rows that are wrong, by example: what becomes of them, and what is told.
 NEW_WRONG = {
+    "lender": (lambda frame: frame.drop(columns="income"), "income"),
     "school": (lambda frame: frame.drop(columns="home"), "home"),
+    "panel": (lambda frame: frame.drop(columns="age"), "age"),
     "clicks": (lambda frame: frame.drop(columns="p_new"), "p_new"),
     "hiring": (lambda frame: frame.assign(years="many"), "years"),
 }
+TABLES = (".parquet", ".csv")
 
 
-def files_of(copy, name):
-    """Files of a study and of its table."""
-    places = copy.results / name, copy.results / "tables", copy.folder / "data"
-    return [
-        path
-        for place in places
-        for path in place.rglob("*")
-        if path.is_file() and (place.name == name or name in path.name)
-    ]
+def failures(copy, run):
+    """What a failed run says at its end: a sentence for each log of a job that failed."""
+    assert run.status != 0
+    told = re.findall(r"^FAILED [^\n]*\(log: (.*)\)\n +ERROR: (.*)$", run.output, re.MULTILINE)
+    assert "results/report.html shows what there is" in run.output
+    return dict(told)
+
+
+def one_sentence(run):
+    """No traceback anywhere, also of the report of what is there."""
+    assert "Traceback" not in run.output
 
 
 def test_wrong_tables_are_told_in_a_sentence_and_leave_nothing(copied, drawn):
     copy, config = copied(), {}
+    (copy.folder / "mine").mkdir()
     for name, (whose, keys, change, _) in WRONG.items():
-        config[name] = example(whose) | keys
-        table = drawn[0][whose].astype(str).replace({"<NA>": "", "nan": ""})
-        config[name]["table"] = f"mine/{name}.csv"
-        (copy.folder / "mine").mkdir(exist_ok=True)
-        (change(table) if change else table).to_csv(
-            copy.folder / config[name]["table"], index=False
-        )
+        config[name] = example(whose) | keys | {"table": f"mine/{name}.csv"}
         del config[name]["score"]
-    config["broken"] = config["absent_group"] | {"table": "mine/broken.csv", "balance": "region"}
-    lines = drawn[0]["panel"].to_csv(index=False).splitlines()
-    lines[7] += ",one more,and more"
-    (copy.folder / "mine/broken.csv").write_text("\n".join(lines) + "\n")
+        frame = drawn[0][whose]
+        text = (change(frame) if change else frame).to_csv(index=False)
+        lines = text.splitlines()
+        lines[7] += ",one more,and more" if name == "broken" else ""
+        (copy.folder / config[name]["table"]).write_text("\n".join(lines) + "\n")
     written(copy.folder / "mine", {"tables": config})
-    wanted = [path for path in ("labels", "models/linear") for _ in ()]
-    wanted = [f"results/{name}/labels.parquet" for name in config]
-    run = copy.run(*wanted, *MINE)
-    assert run.status != 0
-    for name, sentence in {name: told for name, (*_, told) in WRONG.items()} | {
-        "broken": "line 8"
-    }.items():
-        log = [*(copy.results / "logs").rglob(f"{name}.log")]
-        told = [path.read_text().strip().splitlines() for path in log]
-        told = [lines[-1] for lines in told if lines[-1:] and lines[-1].startswith("ERROR")]
-        print(name, told, files_of(copy, name))
-    assert 0
+    run = copy.run(*(f"results/{name}/labels.parquet" for name in config), *MINE)
+    one_sentence(run)
+    told = failures(copy, run)
+    assert {Path(log).stem for log in told} == {*WRONG}
+    for log, sentence in told.items():
+        assert WRONG[Path(log).stem][-1] in sentence
+    for name in WRONG:
+        assert not [path for path in (copy.results / name).rglob("*") if path.is_file()]
+    typed = [path for path in (copy.folder / "data").rglob("*") if path.is_file()]
+    assert {path.name.split(".")[0] for path in typed} == {"impossible"}
+
+
+def test_wrong_new_rows_are_told_in_a_sentence_and_leave_nothing(again):
+    for name, (change, _) in NEW_WRONG.items():
+        changed(f"{FILES[name][1]}.csv", change)(again)
+    run = again.run(*MINE)
+    one_sentence(run)
+    told = {Path(log).stem: sentence for log, sentence in failures(again, run).items()}
+    assert run.jobs == {f"apply_{name}" for name in NEW_WRONG}
+    for name, (_, column) in NEW_WRONG.items():
+        assert column in told[name] and f"mine/{FILES[name][1]}.csv" in told[name]
+        files = {path.name for path in (again.results / name).iterdir() if path.is_file()}
+        assert not [file for file in files if file.startswith(("new_", ".", "tmp"))]
+        assert "model.parquet" in files or "filter.parquet" in files
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"labled": {"where": {"approved": "yes"}}}, "labled; did you mean 'labeled'?"),
+        ({"table": "mine/nobody.csv"}, "'mine/nobody.csv', which is no file"),
+        ({"outcome": None}, "outcome"),
+        ({"promises": ["coverage(women) >= 0.9"]}, "There is no data set 'women'"),
+    ],
+    ids=["unknown key", "missing file", "nothing asked", "unknown group"],
+)
+def test_a_mistake_in_the_config_is_told_before_anything_runs(copied, drawn, change, sentence):
+    copy = copied()
+    with_tables(copy.folder / "mine", {"tables": {"mine": example("lender") | change}}, *drawn[:2])
+    run = copy.run(*MINE)
+    assert run.status != 0 and not run.jobs
+    assert sentence in run.output
+    one_sentence(run)
+    assert not copy.results.exists()

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 
+from counterweight.errors import CounterweightError
 from counterweight.files.tables import replacing, write_table
 from counterweight.labeling.outcomes.given import given as outcome_of
 from counterweight.labeling.own.column_report import column_report, report_lines, report_table
@@ -25,6 +26,7 @@ def prepare(job):
     frame, types = table.frame, table.types
     job.log.info("%d rows, %d columns", len(frame), frame.shape[1] - 1)
     roles, outcome, labeled = columns_by_role(told["roles"]), None, None
+    _check_filled([name for name in table.made if name not in frame], roles, job)
     if "outcome" in roles:
         spec = told["roles"]["outcome"]
         spec = spec if isinstance(spec, dict) else {"column": spec}
@@ -48,6 +50,19 @@ def prepare(job):
     write_table(job.output.columns, columns)
     with replacing(job.output.csv) as path:
         pd.DataFrame(columns).to_csv(path, index=False)
+
+
+def _check_filled(empty, roles, job):
+    """Say which columns are empty in every row; none of them can have a role."""
+    for name in empty:
+        job.log.info("%s is empty in every row: left out", name)
+    for role, names in roles.items():
+        for name in [names] if isinstance(names, str) else names:
+            if name in empty:
+                raise CounterweightError(
+                    f"{role} names {name}, a column that is empty in every row: put its values "
+                    "there, or name another column."
+                )
 
 
 def _read(told, job):

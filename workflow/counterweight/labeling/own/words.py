@@ -47,6 +47,8 @@ def holds(frame, types, column, value):
     found = equal(values, value, text=types.get(column) == "text")
     if not found.any():
         seen = listed(sorted(values.dropna().astype(str).unique())[:20], 8)
+        if types.get(column) == "boolean":
+            seen = "yes and no"
         raise CounterweightError(
             f"No row has {value!r} in the column {column!r}, whose values are {seen}: correct the "
             "value in the config."

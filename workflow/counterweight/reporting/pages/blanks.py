@@ -48,6 +48,8 @@ def answer(numbers):
         sentence = f"Over {FOR[target]}, {outcome} is {in_words(rate, measure)} on average"
     sentence += f"; scores.csv has an answer for each of the {number(rows, 0)} rows."
     name = next((one for one in QUALITY if numbers.measured(one, target)), None)
+    if name is None:
+        return None
     quality = numbers.measure(name)
     known = {one["id"]: numbers.get(one["id"], name, target) for one in numbers.methods()}
     more = [

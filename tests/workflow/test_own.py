@@ -1,0 +1,440 @@
+"""One's own tables, all kinds of them, run by config alone: real runs, and what later ones redo."""
+
+import fnmatch
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, Copy
+
+sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "unit")]
+import tables  # noqa: E402
+from own_logs import TRUTH, a_log  # noqa: E402
+
+EXAMPLES = ("lender", "school", "panel", "clicks", "hiring")
+MINE = ("--configfile", "mine/mine.yaml")
+#: What each study gives away: its files, the id of a row, columns that stand there among others.
+GIVEN = {
+    "lender": ("scores", "customer", ["estimate", "low", "high", "supported", "decision"]),
+    "school": ("offers", "applicant", ["best_offer", "best_p", "best_revenue"]),
+    "panel": ("accepted", "person", ["accepted"]),
+    "hiring": ("scores", "candidate", ["estimate", "decision"]),
+}
+FILES = {  # of an example: its table and its new rows
+    "lender": ("applicants", "new_applicants"),
+    "school": ("survey", "new_survey"),
+    "panel": ("people", "new_people"),
+    "clicks": ("clicks", "new_clicks"),
+    "hiring": ("candidates", "new_candidates"),
+}
+
+
+def drawn_tables():
+    """The tables of the examples, smaller; ids of three of them have zeros in front."""
+    rng, made, new = np.random.default_rng(7), {}, {}
+    made["lender"], new["lender"], _ = tables.lender(rng, 720)
+    made["school"], new["school"] = tables.school(rng, 400)
+    made["panel"], new["panel"] = tables.panel(rng, 600)
+    made["clicks"], truth = tables.clicks(rng, 20_000)
+    new["clicks"], _ = tables.clicks(rng, 5_000)
+    made["hiring"], new["hiring"] = tables.hiring(rng, 600)
+    for name in ("lender", "school", "panel"):
+        column, first = GIVEN[name][1], len(made[name])
+        made[name][column] = [f"{number:05d}" for number in range(first)]
+        new[name][column] = [f"{first + number:05d}" for number in range(len(new[name]))]
+    return made, new, truth
+
+
+def example(name, folder="mine"):
+    """The config of an example, whose tables are in a folder."""
+    entry = yaml.safe_load((ROOT / "examples" / f"{name}.yaml").read_text())
+    return entry | {
+        key: f"{folder}/{Path(entry[key]).name}".lstrip("/") for key in ("table", "score")
+    }
+
+
+def written(folder, config):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "mine.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
+
+
+def with_tables(folder, config, made, new):
+    """Write tables and a config that is about them into a folder."""
+    written(folder, config)
+    for name, files in FILES.items():
+        for frame, file in zip((made[name], new[name]), files, strict=True):
+            frame.to_csv(folder / f"{file}.csv", index=False)
+    rng = np.random.default_rng(2)
+    a_log(20_000, rng, 0.1).assign(day=lambda frame: np.arange(len(frame)) % 3).to_parquet(
+        folder / "parts", partition_cols=["day"]
+    )
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return drawn_tables()
+
+
+@pytest.fixture(scope="module")
+def mine(once, tree, drawn):
+    """All examples and a log in a folder of parts in one config, run once."""
+
+    def make(folder):
+        shutil.copytree(tree, folder)
+        config = {name: example(name) for name in EXAMPLES}
+        # Fewer fits than a person would want.
+        quick = {"model": "offer_logistic"}, {"model": "logitboost"}
+        config["school"]["study"] = {"models": [*quick], "bootstrap": 5, "figures": ["curves"]}
+        config["parts"] = {
+            "table": "mine/parts",
+            "reward": "clicked",
+            "propensity": "p_logged",
+            "keep_rate": 0.1,
+            "policies": {"new": "p_new", "best one": {"column": "best", "action": "shown"}},
+        }
+        with_tables(folder / "mine", {"tables": config}, *drawn[:2])
+        first = Copy(folder).run(*MINE)
+        return {"output": first.output, "status": first.status}
+
+    from conftest import Run
+
+    folder, first = once("mine", make)
+    copy = Copy(folder)
+    copy.first = Run(**first)
+    assert copy.first.status == 0, copy.first.output
+    return copy
+
+
+@pytest.fixture
+def again(mine, tmp_path):
+    """A copy of the finished run, to change and run again."""
+    shutil.copytree(mine.folder, tmp_path / "copy")
+    return Copy(tmp_path / "copy")
+
+
+def test_only_ones_own_studies_are_run(mine):
+    ended = {part for job in mine.first.jobs for part in re.findall("[a-z_]+", job)}
+    assert {"lender", "school", "panel", "clicks", "hiring", "parts"} <= ended
+    folders = {path.name for path in mine.results.iterdir() if (path / "labels.parquet").exists()}
+    assert folders == {*EXAMPLES, "parts"}
+    assert not list((mine.folder / "data").glob("raw*"))
+    assert {path.name for path in (mine.folder / "data/prepared").iterdir()} == {"own"}
+
+
+def test_every_row_and_every_new_row_has_an_answer(mine, drawn):
+    for name, (file, identity, columns) in GIVEN.items():
+        for before, frame in zip(("", "new_"), (drawn[0][name], drawn[1][name]), strict=True):
+            path = mine.results / name / f"{before}{file}"
+            answers = pd.read_parquet(path.with_suffix(".parquet"))
+            assert answers[identity].tolist() == frame[identity].tolist()
+            assert {*columns} <= {*answers} and answers[columns].notna().all(axis=None)
+            text = pd.read_csv(path.with_suffix(".csv"), dtype=str)
+            assert text[identity].tolist() == frame[identity].astype(str).tolist()
+            assert list(text) == list(answers)
+
+
+def test_a_filter_releases_nothing_but_who_is_accepted(mine):
+    for file in ("accepted", "new_accepted"):
+        assert list(pd.read_parquet(mine.results / "panel" / f"{file}.parquet")) == [
+            "person",
+            "accepted",
+        ]
+
+
+def test_values_of_policies_are_those_of_the_world_that_drew_the_log(mine, drawn):
+    names = {"clicks": drawn[2] | {"the log's own": drawn[2]["logged"]}}
+    names["parts"] = {"new": TRUTH["new"], "best one": TRUTH["best"], "the log's own": TRUTH[""]}
+    for file in ("clicks/values", "clicks/new_values", "parts/values"):
+        values = pd.read_parquet(mine.results / f"{file}.parquet")
+        truth = names[file.split("/")[0]]
+        assert {*values["policy"]} == {*truth} - {"logged"}
+        for row in values.itertuples():
+            # Nearly all of 95 % intervals hold the truth; their length says whether they may.
+            assert abs(row.value - truth[row.policy]) < 4 * row.standard_error
+            assert row.high - row.low < 6 * row.standard_error
+
+
+def test_pages_are_about_ones_own_tables(mine):
+    index = mine.text("results/report.html")
+    pages = {path.stem: path.read_text() for path in (mine.results / "report").glob("*.html")}
+    assert {*EXAMPLES, "parts"} <= {*pages}
+    for name in (*EXAMPLES, "parts"):
+        assert f'href="report/{name}.html"' in index
+        assert "Data: your own table." in pages[name]
+    assert "Would new earn more than the one that made the log?" in pages["clicks"]
+    assert "Best one would earn" in pages["parts"]
+    for text in (index, *pages.values()):
+        assert "downloaded originals" not in text
+        for author in ("Zadrozny", "Elkan", "Mineiro", "Noor", "Deng", "Goh"):
+            assert author not in text
+
+
+def changed(path, change):
+    """Write a table anew, changed."""
+
+    def edit(copy):
+        frame = pd.read_csv(copy.folder / "mine" / path, dtype=str, keep_default_na=False)
+        change(frame).to_csv(copy.folder / "mine" / path, index=False)
+
+    return edit
+
+
+def setting(name, **keys):
+    def edit(copy):
+        config = yaml.safe_load(copy.text("mine/mine.yaml"))
+        config["tables"][name] |= keys
+        written(copy.folder / "mine", config)
+
+    return edit
+
+
+def edited(module):
+    return lambda copy: copy.append(f"workflow/counterweight/{module}.py", "# edited\n")
+
+
+def touched(copy):
+    for path in sorted((copy.folder / "mine").rglob("*")):
+        path.touch()
+
+
+def one_less(frame):
+    return frame.iloc[:-1]
+
+
+#: Edits, and the jobs that they make anew: patterns over the jobs of the first run.
+EDITS = {
+    "newer dates of tables and config": (touched, ""),
+    "a column to ignore": (
+        setting("lender", columns={"ignore": ["notes", "debt"]}),
+        "*_lender; * lender; * lender *; page_studies; report",
+    ),
+    "a row of a table": (
+        changed("candidates.csv", one_less),
+        "*_hiring; * hiring; * hiring *; page_studies; report",
+    ),
+    "new rows": (changed("new_survey.csv", one_less), "apply_school"),
+    "other new rows": (setting("clicks", score="mine/clicks.csv"), "apply_clicks"),
+    "the linear score": (
+        edited("models/scores/linear"),
+        "train lender linear*; evaluate lender linear*; *_lender; !prepare_lender; page_studies; "
+        "report",
+    ),
+    "the report of columns": (edited("labeling/own/column_report"), "*"),
+    "intervals of scores": (
+        edited("numerics/bands"),
+        "*_lender; !prepare_lender; page_studies; report",
+    ),
+    # The pages name the method that was given away, and what it measured.
+    "saved offers": (
+        edited("models/choice/delivered/saved"),
+        "d*_school; apply_school; page_studies; report",
+    ),
+}
+
+
+@pytest.mark.parametrize(("edit", "patterns"), EDITS.values(), ids=EDITS)
+def test_what_an_edit_makes_anew(again, mine, edit, patterns):
+    edit(again)
+    expected = set()
+    for pattern in filter(None, patterns.split("; ")):
+        matching = {*fnmatch.filter(mine.first.jobs, pattern.removeprefix("!"))}
+        assert matching, f"no job matches {pattern!r}"
+        expected = expected - matching if pattern[0] == "!" else expected | matching
+    assert again.plan(*MINE) == expected
+
+
+def test_bytes_do_not_depend_on_cores_nor_on_where_files_are(copied, mine, tmp_path):
+    """On one core, tables beside a config elsewhere, results and data in other folders."""
+    copy, elsewhere = copied(), tmp_path / "elsewhere"
+    shutil.copytree(mine.folder / "mine", elsewhere)
+    config = yaml.safe_load((elsewhere / "mine.yaml").read_text())
+    for entry in config["tables"].values():
+        for key in {"table", "score"} & entry.keys():
+            entry[key] = Path(entry[key]).name
+    written(elsewhere, config | {"results": str(tmp_path / "out"), "data": str(tmp_path / "kept")})
+    wanted = [
+        f"{tmp_path}/out/{name}/{file}.csv"
+        for name, (kind, *_) in (GIVEN | {"clicks": ("values",)}).items()
+        for file in (kind, f"new_{kind}")
+    ]
+    run = copy.run(*wanted, "--configfile", str(elsewhere / "mine.yaml"), cores=1)
+    assert run.status == 0, run.output
+    made = [path for path in (tmp_path / "out").rglob("*") if path.suffix in (".parquet", ".csv")]
+    assert len(made) > 60
+    for path in made:
+        other = mine.results / path.relative_to(tmp_path / "out")
+        assert path.read_bytes() == other.read_bytes(), path
+    assert not copy.results.exists()
+
+
+def test_from_another_workflow(tree, mine, tmp_path):
+    shutil.copytree(tree, tmp_path / "library" / "counterweight")
+    shutil.copytree(mine.folder / "mine", tmp_path / "mine")
+    (tmp_path / "config.yaml").write_text("studies: of another workflow\n")
+    entry = example("clicks") | {"results": "out/counterweight", "data": "out/data"}
+    (tmp_path / "Snakefile").write_text(
+        "module counterweight:\n"
+        '    snakefile: "library/counterweight/Snakefile"\n'
+        f"    config: {entry!r}\n\n\n"
+        "use rule * from counterweight as cw_*\n\n\n"
+        "rule best:\n"
+        "    default_target: True\n"
+        '    input: "out/counterweight/clicks/new_values.csv"\n'
+        '    output: "best.csv"\n'
+        '    shell: "cp {input} {output}"\n\n\n'
+        "rule everything:\n"
+        "    input: rules.cw_all.input, rules.cw_report.output\n"
+    )
+    copy = Copy(tmp_path)
+    run = copy.run()
+    assert run.status == 0, run.output
+    assert {job.split()[0] for job in run.jobs} == {
+        *("cw_prepare_clicks", "cw_label", "cw_train", "cw_deliver_clicks", "cw_apply_clicks"),
+        "best",
+    }
+    assert (tmp_path / "best.csv").read_bytes() == (
+        mine.results / "clicks" / "new_values.csv"
+    ).read_bytes()
+    assert copy.plan() == set()
+    assert {"cw_page_studies", "cw_report"} <= copy.plan("everything")
+
+
+#: Tables that are wrong: whose example, what becomes of its config and of its table, what is told.
+WRONG = {
+    "absent_column": (
+        "lender",
+        {"columns": {"ignore": ["nots"]}},
+        None,
+        "has no column 'nots', which columns.ignore names (is it 'notes'?)",
+    ),
+    "absent_balance": ("panel", {"balance": "county"}, None, "balance names county, no column"),
+    "absent_policy": ("clicks", {"policies": {"new": "nope"}}, None, "policy new names nope"),
+    "absent_group": (
+        "hiring",
+        {"groups": {"women": {"gender": "F"}, "men": {"gender": "M"}}},
+        None,
+        "groups names gender, no column",
+    ),
+    "two_words": (
+        "hiring",
+        {"outcome": "did well"},
+        lambda frame: frame.replace({"did well": {"yes": "good", "no": "bad"}}),
+        "say by outcome.positive which counts as 1",
+    ),
+    "nobody": (
+        "lender",
+        {"labeled": {"where": {"approved": "maybe"}}},
+        None,
+        "No row has 'maybe' in the column 'approved', whose values are yes and no",
+    ),
+    "one_class": (
+        "lender",
+        {},
+        lambda frame: frame.assign(default=0),
+        "The outcome 'default' is 0 wherever it is not blank",
+    ),
+    "blank": (
+        "lender",
+        {"labeled": {"where": {"approved": "yes"}}},
+        lambda frame: frame.assign(default=""),
+        "outcome names default, a column that is empty in every row",
+    ),
+    "impossible": (
+        "clicks",
+        {},
+        lambda frame: frame.assign(p_logged=0),
+        "The propensity 'p_logged' is 0 in ",
+    ),
+    "unanswered": (
+        "school",
+        {},
+        lambda frame: frame.assign(came=""),
+        "answer names came, a column that is empty in every row",
+    ),
+    "broken": ("panel", {}, None, "mine/broken.csv, line 8 has 7 fields where the header has 5"),
+}
+#: New rows that are wrong, by example: what becomes of them, and what is told.
+NEW_WRONG = {
+    "lender": (lambda frame: frame.drop(columns="income"), "income"),
+    "school": (lambda frame: frame.drop(columns="home"), "home"),
+    "panel": (lambda frame: frame.drop(columns="age"), "age"),
+    "clicks": (lambda frame: frame.drop(columns="p_new"), "p_new"),
+    "hiring": (lambda frame: frame.assign(years="many"), "years"),
+}
+TABLES = (".parquet", ".csv")
+
+
+def failures(copy, run):
+    """What a failed run says at its end: a sentence for each log of a job that failed."""
+    assert run.status != 0
+    told = re.findall(r"^FAILED [^\n]*\(log: (.*)\)\n +ERROR: (.*)$", run.output, re.MULTILINE)
+    assert "results/report.html shows what there is" in run.output
+    return dict(told)
+
+
+def one_sentence(run):
+    """No traceback anywhere, also of the report of what is there."""
+    assert "Traceback" not in run.output
+
+
+def test_wrong_tables_are_told_in_a_sentence_and_leave_nothing(copied, drawn):
+    copy, config = copied(), {}
+    (copy.folder / "mine").mkdir()
+    for name, (whose, keys, change, _) in WRONG.items():
+        config[name] = example(whose) | keys | {"table": f"mine/{name}.csv"}
+        del config[name]["score"]
+        frame = drawn[0][whose]
+        text = (change(frame) if change else frame).to_csv(index=False)
+        lines = text.splitlines()
+        lines[7] += ",one more,and more" if name == "broken" else ""
+        (copy.folder / config[name]["table"]).write_text("\n".join(lines) + "\n")
+    written(copy.folder / "mine", {"tables": config})
+    run = copy.run(*(f"results/{name}/labels.parquet" for name in config), *MINE)
+    one_sentence(run)
+    told = failures(copy, run)
+    assert {Path(log).stem for log in told} == {*WRONG}
+    for log, sentence in told.items():
+        assert WRONG[Path(log).stem][-1] in sentence
+    for name in WRONG:
+        assert not [path for path in (copy.results / name).rglob("*") if path.is_file()]
+    typed = [path for path in (copy.folder / "data").rglob("*") if path.is_file()]
+    assert {path.name.split(".")[0] for path in typed} == {"impossible"}
+
+
+def test_wrong_new_rows_are_told_in_a_sentence_and_leave_nothing(again):
+    for name, (change, _) in NEW_WRONG.items():
+        changed(f"{FILES[name][1]}.csv", change)(again)
+    run = again.run(*MINE)
+    one_sentence(run)
+    told = {Path(log).stem: sentence for log, sentence in failures(again, run).items()}
+    assert run.jobs == {f"apply_{name}" for name in NEW_WRONG}
+    for name, (_, column) in NEW_WRONG.items():
+        assert column in told[name] and f"mine/{FILES[name][1]}.csv" in told[name]
+        files = {path.name for path in (again.results / name).iterdir() if path.is_file()}
+        assert not [file for file in files if file.startswith(("new_", ".", "tmp"))]
+        assert "model.parquet" in files or "filter.parquet" in files
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"labled": {"where": {"approved": "yes"}}}, "labled; did you mean 'labeled'?"),
+        ({"table": "mine/nobody.csv"}, "'mine/nobody.csv', which is no file"),
+        ({"outcome": None}, "outcome"),
+        ({"promises": ["coverage(women) >= 0.9"]}, "There is no data set 'women'"),
+    ],
+    ids=["unknown key", "missing file", "nothing asked", "unknown group"],
+)
+def test_a_mistake_in_the_config_is_told_before_anything_runs(copied, drawn, change, sentence):
+    copy = copied()
+    with_tables(copy.folder / "mine", {"tables": {"mine": example("lender") | change}}, *drawn[:2])
+    run = copy.run(*MINE)
+    assert run.status != 0 and not run.jobs
+    assert sentence in run.output
+    one_sentence(run)
+    assert not copy.results.exists()

@@ -137,3 +137,8 @@ def test_by_time_methods_are_tried_on_later_rows():
 def test_a_time_without_an_order_is_told():
     with pytest.raises(CounterweightError, match="too few different values"):
         folds(np.zeros(90), True, np.ones(90), np.full(90, -1), np.random.default_rng(0))
+
+
+def test_values_of_yes_and_no_are_told_as_such():
+    with pytest.raises(CounterweightError, match="whose values are no, yes: correct"):
+        present(table(), TYPES, np.zeros(ROWS), where={"ok": "ok"})

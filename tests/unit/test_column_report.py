@@ -14,10 +14,12 @@ from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, write_table
 from counterweight.labeling.features.mixed import MixedEncoder
 from counterweight.labeling.own.column_report import (
+    check_roles,
     column_report,
     feature_columns,
     report_lines,
     report_table,
+    roles_by_column,
 )
 
 ROWS = 600
@@ -177,7 +179,7 @@ def test_roles_are_no_features_and_ids_and_outcomes_never_are(world):
         ({"keep": ["z"]}, r"columns.keep names z, no column"),
         ({"ignore": ["z"]}, r"columns.ignore names z, no column"),
         ({"keep": ["x"], "ignore": ["x"]}, r"x stands under columns.keep and columns.ignore"),
-        ({"roles": {"outcome": "y", "weight": "z"}}, r"weight names z, no column"),
+        ({"roles": {"outcome": "y", "weight": "z"}}, r"weight names 'z', no column"),
     ],
 )
 def test_names_that_are_wrong_are_told(world, options, told):
@@ -384,3 +386,8 @@ def test_no_feature_of_ordinary_tables_is_left_out(name, hidden):
         outcome=np.where(labeled, y, np.nan),
     )
     assert feature_columns(facts) == [column for column in frame if column != outcome]
+
+
+def test_a_role_of_no_column_names_the_nearest():
+    with pytest.raises(CounterweightError, match=r"outcome names 'bat'.*is it 'bad'\?.*correct"):
+        check_roles(["id", "bad", "x"], roles_by_column({"id": "id", "outcome": "bat"}))

@@ -204,3 +204,25 @@ def test_numbers_are_read_exactly(tmp_path):
         got = pd.concat(new_rows(tmp_path / name, made.types, ["x", "y"], forms=made.forms, rows=9))
         assert (got[["x", "y"]].to_numpy() == given.to_numpy()).all()
         assert got["row"].tolist() == list(range(999))
+
+
+@pytest.mark.parametrize(
+    "words, kept",
+    [
+        (["rich", "poor", "?"], ["rich", "poor", None]),
+        (["rich", "n.a.", "poor"], ["rich", None, "poor"]),
+        (["yes", "?", "no"], [1, None, 0]),
+        (["+", "-", "0"], ["+", "-", "0"]),
+        (["-", "x", "x"], ["-", "x", "x"]),
+        (["none", "a", "b"], ["none", "a", "b"]),
+    ],
+)
+def test_signs_that_stand_for_missing_texts_are_missing_also_in_new_rows(tmp_path, words, kept):
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{word},x\n" for word in words))
+    table = read_typed(tmp_path / "t.csv")
+    again = typed_like(
+        "new", pd.DataFrame({"a": words}), table.types, needed=["a"], forms=table.forms
+    )
+    for values in (table.frame["a"], again["a"]):
+        assert [None if value is pd.NA or value != value else value for value in values] == kept
+    assert ("as missing" in table.made.get("a", "")) == (None in kept)

@@ -179,3 +179,20 @@ def test_what_moved_a_score_adds_up_and_is_named(study):
     np.testing.assert_allclose(
         saved.contributions(frame.iloc[::-1])["age"], parts["age"][::-1], rtol=0, atol=1e-12
     )
+
+
+def test_the_rate_of_all_counts_no_outcome_twice(study):
+    """Mean of out-of-fold estimates, put right by their residuals: nothing fitted to itself."""
+    _, own, files = study
+    metrics = read_table(files["metrics"])
+    given = metrics[metrics["metric"] == "delivered"]["part"].item()
+    scores, tried = read_table(files["scores"]), read_table(own.at.predictions(given))
+    labels = read_table(own.at.labels).set_index("row")
+    weights = read_table(own.at.weights(next(iter(own.study["weightings"])))).set_index("row")
+    estimates = scores["estimate"].to_numpy().copy()
+    estimates[tried["row"]] = tried["p"]
+    residual = labels["y"].loc[tried["row"]].to_numpy() - tried["p"]
+    weight = weights["weight"].loc[tried["row"]]
+    expected = estimates.mean() + np.average(residual, weights=weight)
+    rate = metrics[metrics["metric"].isin(["target_rate", "target_mean"])]["value"].item()
+    assert rate == pytest.approx(expected)

@@ -94,6 +94,25 @@ class Column:
         other.codes = self.spread(codes, -1)
         return other, f"{listed(map(repr, told))} as missing"
 
+    def without_signs(self):
+        """The column whose signs such as ? are missing; of ``+``, ``-`` and ``x``, ``-`` none is.
+
+        Returns
+        -------
+        Column, note : str, form : dict
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        lower = pc.utf8_lower(self.words)
+        signs = pc.is_in(lower, pa.array(fields.NO_TEXT))
+        other = self.words.filter(pc.invert(signs))
+        if len(other) < 2 or pc.any(pc.match_substring_regex(other, r"^[^\p{L}\p{N}]+$")).as_py():
+            return self, "", {}
+        found, note = self.without(fields.NO_TEXT)
+        missing = sorted(lower.filter(signs).unique().to_pylist())
+        return found, note, {"missing": missing} if missing else {}
+
     def wrong(self, right):
         """How many rows hold a word that is not right, the first, and where it is."""
 
@@ -162,10 +181,12 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
         return "text", cell.texts(), "kept as text", {}
     if asked == "dates":
         return _asked_dates(cell, format_)
-    form = fields.boolean_form(cell.words) if asked is None else None
+    plain, signs, missing = cell.without_signs()
+    form = fields.boolean_form(plain.words) if asked is None else None
     if form:
-        ones, _ = fields.booleans(cell.words, form)
-        return "boolean", cell.integers(ones), f"{form['true']}/{form['false']} as 1/0", form
+        ones, _ = fields.booleans(plain.words, form)
+        note = _joined(f"{form['true']}/{form['false']} as 1/0", signs)
+        return "boolean", plain.integers(ones), note, form | missing
     found, blanks = cell.without(fields.BLANKS)
     form, note = _number_form(found.words, given, comma)
     if form:
@@ -180,7 +201,7 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
     if form:
         hours, _, _ = fields.numbers(found.words, form)
         return "number", found.spread(hours, np.nan), _joined("times of day as hours", blanks), form
-    return "text", cell.texts(), _nearly(found, given), {}
+    return "text", plain.texts(), _joined(signs, _nearly(found, given)), missing
 
 
 def alike(cell, kind, form):
@@ -205,6 +226,8 @@ def alike(cell, kind, form):
     """
     import pyarrow as pa
 
+    if form.get("missing") and cell.words is not None:
+        cell, _ = cell.without(form["missing"], all_=True)
     if kind == "text":
         return cell.texts() if cell.words is not None else as_text(cell.values)
     if cell.empty:

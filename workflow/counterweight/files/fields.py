@@ -7,7 +7,8 @@ way; it is a dict of texts that JSON can keep:
 =========  ======================================================================
 number     ``decimal``, ``thousands`` (the character, or ""), ``sign`` (``"€"``, ``"%"``, or ""),
            or ``clock`` for times of day in hours
-boolean    ``true``, ``false``: the words for them
+boolean    ``true``, ``false``: the words for them; ``missing``, as of text
+text       ``missing``: the signs that stand for missing values
 date       ``order`` of year, month and day (``"dmy"``), or ``format`` as of `strptime`
 =========  ======================================================================
 """
@@ -19,6 +20,8 @@ from contextlib import suppress
 TRUTHS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
 #: Words that stand for missing values in a column of numbers or dates.
 BLANKS = ("?", ".", "-", "--", "n.a.", "na", "null", "nan", "none")
+#: Signs that stand for missing values in a column of texts, where words may mean something.
+NO_TEXT = ("?", ".", "-", "--", "n.a.")
 #: Decimal sign and sign between thousands; blanks between thousands may be of any kind.
 PLAIN, ENGLISH, GERMAN = (".", ""), (".", ","), (",", ".")
 NUMBERS = (PLAIN, ENGLISH, GERMAN, (",", " "), (".", " "), (".", "'"))

@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
@@ -132,7 +133,7 @@ def column_report(
         When `ignore`, `keep` or a role names no column, or a column stands in both lists, or a
         column that never is a feature is to be kept.
     """
-    role_of = _roles(roles)
+    role_of = roles_by_column(roles)
     columns = [name for name in frame.columns if name != "row"]
     _check_names(columns, role_of, ignore, keep)
     leaks = None if outcome is None else OutcomeLeaks(np.asarray(outcome, float))
@@ -187,8 +188,8 @@ def _without_level(fact):
     return fact.type == "text" and not fact.levels
 
 
-def _roles(roles):
-    """Role by column."""
+def roles_by_column(roles):
+    """Role by column, of columns by role; where a column has two, its first."""
     role_of = {}
     for role, names in roles.items():
         for name in [names] if isinstance(names, str) else names or ():
@@ -204,12 +205,7 @@ def _check_names(columns, role_of, ignore, keep):
                 f"{part} names {listed(unknown)}, no column of the table, which has "
                 f"{listed(columns)}: correct the name."
             )
-    unknown = [name for name in role_of if name not in columns]
-    if unknown:
-        raise CounterweightError(
-            f"{role_of[unknown[0]]} names {unknown[0]}, no column of the table, which has "
-            f"{listed(columns)}: correct the name."
-        )
+    check_roles(columns, role_of)
     both = [name for name in keep if name in ignore]
     if both:
         raise CounterweightError(
@@ -220,6 +216,29 @@ def _check_names(columns, role_of, ignore, keep):
             raise CounterweightError(
                 f"Column {name!r} is {ROLE_NAMES[role_of[name]]} and can be no feature: take it "
                 "from columns.keep."
+            )
+
+
+def check_roles(columns, role_of):
+    """Refuse a role of a column that the table has not.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    role_of : mapping of str to str
+        Role by column; see `roles_by_column`.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    for name, role in role_of.items():
+        if name not in columns:
+            near = get_close_matches(str(name), columns, 1, 0.6)
+            raise CounterweightError(
+                f"{role} names {name!r}, no column of the table"
+                + (f" (is it {near[0]!r}?)" if near else "")
+                + f"; it has {listed(columns, 30)}: correct the name."
             )
 
 

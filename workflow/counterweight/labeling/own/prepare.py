@@ -8,7 +8,13 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import replacing, write_table
 from counterweight.labeling.outcomes.given import given as outcome_of
-from counterweight.labeling.own.column_report import column_report, report_lines, report_table
+from counterweight.labeling.own.column_report import (
+    check_roles,
+    column_report,
+    report_lines,
+    report_table,
+    roles_by_column,
+)
 from counterweight.labeling.rules.present import present
 
 
@@ -27,6 +33,7 @@ def prepare(job):
     job.log.info("%d rows, %d columns", len(frame), frame.shape[1] - 1)
     roles, outcome, labeled = columns_by_role(told["roles"]), None, None
     _check_filled([name for name in table.made if name not in frame], roles, job)
+    check_roles([name for name in frame.columns if name != "row"], roles_by_column(roles))
     if "outcome" in roles:
         spec = told["roles"]["outcome"]
         spec = spec if isinstance(spec, dict) else {"column": spec}

@@ -46,9 +46,10 @@ def holds(frame, types, column, value):
     values = frame[column]
     found = equal(values, value, text=types.get(column) == "text")
     if not found.any():
-        seen = listed(sorted(values.dropna().astype(str).unique())[:20], 8)
+        seen = sorted(values.dropna().astype(str).unique())[:20]
         if types.get(column) == "boolean":
-            seen = "yes and no"
+            seen = [{"0": "no", "1": "yes"}[value] for value in seen]
+        seen = listed(seen, 8)
         raise CounterweightError(
             f"No row has {value!r} in the column {column!r}, whose values are {seen}: correct the "
             "value in the config."

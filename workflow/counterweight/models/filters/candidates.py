@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.fields import NO_TEXT
 from counterweight.files.people import MISSING, check_header, read_people
 from counterweight.labeling.features.encoder import Encoder, Feature
 
@@ -18,7 +19,7 @@ log = logging.getLogger("counterweight")
 #: Recipes whose features can be made for new rows.
 RECIPES = ("one_hot", "as_is")
 #: Words that stand for a missing value, unless a column has them as a category.
-BLANKS = MISSING | {"?"}
+BLANKS = MISSING | {*NO_TEXT}
 #: Words for yes and no in columns that were prepared as 1 and 0.
 TRUTHS = {"true": "1", "false": "0"}
 

@@ -102,12 +102,16 @@ def _rows(study, at):
 
 def _population(plan, study, at, weighting):
     """Files of a target that is not the rest of the table, and how they are read."""
+    from pathlib import Path
+
     from counterweight.files.people import parts_of
 
     path = weighting["options"]["table"]
-    absent = components.declared("weighting", ELSEWHERE, "ABSENT")
-    inputs = {"population": [str(part) for part, _ in parts_of(path, absent)] if path else []}
-    return inputs, {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
+    files = [path] if path else []
+    if path and Path(path).is_dir():
+        absent = components.declared("weighting", ELSEWHERE, "ABSENT")
+        files = [str(part) for part, _ in parts_of(path, absent)]
+    return {"population": files}, {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
 
 
 def _target_weights(study, at):

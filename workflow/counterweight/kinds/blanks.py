@@ -25,6 +25,8 @@ PAGE = {
     "page": "counterweight.reporting.pages.blanks:PAGE",
 }
 _HERE = "counterweight.kinds.blanks"
+#: The weighting to a target that is not the rest of the table, and what it is called in a config.
+ELSEWHERE, TARGET_KEYS = "to_target", ("table", "margins")
 #: Rows without an outcome below which nothing is made up for.
 FEW = 25
 #: Metrics that a results table shows, as far as they are measured.
@@ -37,7 +39,9 @@ def own_study(entry):
     outcome = dict(outcome) if isinstance(outcome, dict) else {"column": outcome}
     labeled = entry.get("labeled") or {}
     target = "unlabeled" if entry.get("target") == "unlabeled" else "general"
-    lemma = {"general": "lemma1", "unlabeled": "lemma2"}[target]
+    lemma, options = {"general": "lemma1", "unlabeled": "lemma2"}[target], {}
+    if isinstance(entry.get("target"), dict):
+        lemma, options = ELSEWHERE, _elsewhere(entry["target"])
     return {
         "roles": {"outcome": outcome, "labeled": labeled},
         "features": {"recipe": "typed"},
@@ -45,7 +49,7 @@ def own_study(entry):
         "labeling": {"rule": "present"} | labeled,
         "targets": [target],
         "selection": [{"selector": "better_of_two"}],
-        "weighting": [{"weighting": lemma}],
+        "weighting": [{"weighting": lemma} | options],
         "models": [
             {"model": "linear"},
             {"model": "linear", "weights": lemma, "label": "Linear model, weighted"},
@@ -55,6 +59,20 @@ def own_study(entry):
         "evaluation": {"protocol": "unseen"},
         "figures": ["weights", "selection"],
     }
+
+
+def _elsewhere(told):
+    """A target of its own as options of its weighting; levels of margins as texts."""
+    if len(told.keys() & {*TARGET_KEYS}) != 1:
+        raise CounterweightError(
+            "target names a table or margins, one of the two: a file of the people that answers "
+            "are for, or shares and means by column."
+        )
+    margins = {
+        column: {str(level): share for level, share in margin.items()}
+        for column, margin in told.get("margins", {}).items()
+    }
+    return told | ({"margins": margins} if margins else {})
 
 
 def complete(name, study, plan):
@@ -80,6 +98,20 @@ def _rows(study, at):
     """Files that hold the rows, and what is told of their encoding."""
     inputs = {"features": at.features, "columns": at.columns, "labels": at.labels}
     return inputs, {"max_levels": study["features"]["options"]["max_levels"]}
+
+
+def _population(plan, study, at, weighting):
+    """Files of a target that is not the rest of the table, and how they are read."""
+    from pathlib import Path
+
+    from counterweight.files.people import parts_of
+
+    path = weighting["options"]["table"]
+    files = [path] if path else []
+    if path and Path(path).is_dir():
+        absent = components.declared("weighting", ELSEWHERE, "ABSENT")
+        files = [str(part) for part, _ in parts_of(path, absent)]
+    return {"population": files}, {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
 
 
 def _target_weights(study, at):
@@ -173,6 +205,11 @@ def select(job):
 def plan_weigh(plan, study, weighting, at):
     spec = study["weightings"][weighting]
     inputs, told = _rows(study, at)
+    if spec["weighting"] == ELSEWHERE:
+        files, reading = _population(plan, study, at, spec)
+        given = told | reading | {"weighting": spec}
+        inputs |= files | {"table": at.table}
+        return Job(f"{_HERE}:weigh_to_target", inputs, given, (("weighting", ELSEWHERE),))
     inputs["selection"] = at.selection(spec["selector"])
     uses = (("weighting", spec["weighting"]),)
     return Job(f"{_HERE}:weigh", inputs, told | {"weighting": spec}, uses)
@@ -207,6 +244,27 @@ def weigh(job):
     target = ~labeled if spec["target"] == "unlabeled" and not labeled.all() else labeled | True
     X = data.rows.dense()
     described = describe_weights(raw, final, X[labeled], X[target], data.rows.dense_names, capped)
+    return [{"repeat": 0, "target": spec["target"]} | record for record in described]
+
+
+def weigh_to_target(job):
+    import numpy as np
+
+    from counterweight.files.tables import write_table
+    from counterweight.labeling.own.blanks import BlankData
+    from counterweight.weighting.to_target import describe_to_target, weighted_to_target
+
+    spec = job.given["weighting"]
+    data = BlankData.read(
+        job.input.features, job.input.columns, job.input.labels, job.given["max_levels"]
+    )
+    adjusted, raw, _ = weighted_to_target(data, job.input.table, job.given["reading"], spec)
+    for line in adjusted.summary().split("\n"):
+        job.log.info(line)
+    weights = adjusted.weights.to_numpy()
+    ids = {"repeat": np.zeros(len(weights), "int16"), "row": data.row[data.labeled]}
+    write_table(job.output.table, ids | {"weight": weights / weights.mean()})
+    described = describe_to_target(adjusted, raw)
     return [{"repeat": 0, "target": spec["target"]} | record for record in described]
 
 
@@ -317,6 +375,13 @@ def plan_deliver(plan, study, at):
         "id": plan["datasets"][study["dataset"]].get("roles", {}).get("id"),
         "outcome": parts["outcome"],
     }
+    elsewhere = next(
+        (spec for spec in study["weightings"].values() if spec["weighting"] == ELSEWHERE), None
+    )
+    if elsewhere:
+        files, reading = _population(plan, study, at, elsewhere)
+        inputs |= files
+        given |= reading | {"elsewhere": elsewhere}
     outputs = {
         "model": f"{at.folder}/model.parquet",
         "scores": f"{at.folder}/scores.parquet",

@@ -117,6 +117,11 @@ def check_folders(plan):
     people = {"candidates": plan.get("candidates")} | {
         f"studies.{name}.score": study["score"] for name, study in plan.get("studies", {}).items()
     }
+    people |= {
+        f"studies.{name}.target.table": spec["options"].get("table")
+        for name, study in plan.get("studies", {}).items()
+        for spec in study["weightings"].values()
+    }
     for key, path in people.items():
         if path and not Path(path).exists():
             raise CounterweightError(

@@ -88,6 +88,9 @@ def with_own_tables(config, given, beside=()):
         where = f"tables.{name}" if name in several else ""
         _check(name, entry, full, where)
         entry = entry | {key: _found(entry[key], beside) for key in FILES if key in entry}
+        if isinstance(entry.get("target"), dict) and "table" in entry["target"]:
+            path = _found(entry["target"]["table"], beside)
+            entry = entry | {"target": entry["target"] | {"table": path}}
         datasets[name], studies[name] = _made(name, entry, where)
     return rest | {
         "studies_of": [],
@@ -154,6 +157,10 @@ def _made(name, entry, where):
         raise CounterweightError(
             f"{place}the columns ask two questions, {kinds[kind].ASKS} and "
             f"{kinds[rivals[0]].ASKS}: make two tables of it under tables, one for each."
+        )
+    if isinstance(entry.get("target"), dict) and not hasattr(kinds[kind], "TARGET_KEYS"):
+        raise CounterweightError(
+            f"{place}a target of its own is for tables with an outcome: leave target out."
         )
     table = entry["table"]
     dataset = {key: entry[key] for key in SOURCE if key in entry}

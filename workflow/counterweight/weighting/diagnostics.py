@@ -79,20 +79,7 @@ def describe_weights(raw, weights, X, X_target, names, capped):
         deviation, before and after weighting; ``balance_z`` the weighted difference over
         its standard error.
     """
-    rows = len(weights)
-    size = effective_sample_size(weights)
-    records = [
-        {"metric": name, "value": value, "rows": rows}
-        for name, value in (
-            ("effective_sample_size", size),
-            ("effective_share", size / rows),
-            ("largest_weight", weights.max()),
-            ("largest_uncapped", raw.max()),
-            ("rows_capped", capped),
-            ("rows_zero", int((weights == 0).sum())),
-            ("mean_weight", weights.mean()),
-        )
-    ]
+    rows, records = len(weights), describe_sizes(raw, weights, capped)
     center = X_target.mean(axis=0)
     scale = X_target.std(axis=0)
     after, error = weighted_mean(X, weights)
@@ -106,3 +93,21 @@ def describe_weights(raw, weights, X, X_target, names, capped):
         ):
             records.append({"metric": metric, "part": name, "value": value, "rows": rows})
     return records
+
+
+def describe_sizes(raw, weights, capped):
+    """How unequal weights are, as metric records; parameters as `describe_weights`."""
+    rows = len(weights)
+    size = effective_sample_size(weights)
+    return [
+        {"metric": name, "value": value, "rows": rows}
+        for name, value in (
+            ("effective_sample_size", size),
+            ("effective_share", size / rows),
+            ("largest_weight", weights.max()),
+            ("largest_uncapped", raw.max()),
+            ("rows_capped", capped),
+            ("rows_zero", int((weights == 0).sum())),
+            ("mean_weight", weights.mean()),
+        )
+    ]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.evaluation.unseen.choice import better, keep_weights
+from counterweight.evaluation.unseen.elsewhere import mean_elsewhere
 from counterweight.evaluation.unseen.quality import losses
 from counterweight.evaluation.unseen.tried import Tried
 from counterweight.files.seeds import generator
@@ -147,7 +148,16 @@ def final_scores(job):
     else:
         scores.insert(0, "row", data.row)
     scores["labeled"] = data.labeled
-    return saved, scores, _records(data, tried, at, scores, weight, paths, given, job)
+    if given.get("elsewhere"):
+        *known, told = mean_elsewhere(
+            data, tried, tried.predictions[at], saved, paths.table, given, rate_of_target
+        )
+        facts |= told
+        for sentence in told["target"]:
+            job.log.info(sentence)
+    else:
+        known = _mean_here(data, tried, at, scores, given["target"])
+    return saved, scores, _records(data, tried, at, scores, weight, paths, given, job, known)
 
 
 def _blocks(encoder):
@@ -156,17 +166,20 @@ def _blocks(encoder):
     return np.array([category.get(feature.column, -1) for feature in encoder.features_])
 
 
-def _records(data, tried, at, scores, weight, paths, given, job):
-    target = ~data.labeled if given["target"] == "unlabeled" else data.labeled | True
+def _mean_here(data, tried, at, scores, target):
+    """Mean outcome of a target among the rows of the table, its error, and how many they are."""
+    target = ~data.labeled if target == "unlabeled" else data.labeled | True
     target = target if target.any() else data.labeled | True
     # Of rows that were tried on, what was foretold without them.
     estimates = scores["estimate"].to_numpy().copy()
     estimates[np.searchsorted(data.row, tried.row)] = tried.predictions[at]
-    rate, error = rate_of_target(
-        tried, tried.predictions[at], estimates[target], data.weight[target]
-    )
+    known = rate_of_target(tried, tried.predictions[at], estimates[target], data.weight[target])
+    return *known, int(target.sum())
+
+
+def _records(data, tried, at, scores, weight, paths, given, job, mean):
+    rate, error, rows = mean
     outside = ~scores["supported"].to_numpy()
-    rows = int(target.sum())
     known = {
         "outside": outside[~data.labeled].mean() if (~data.labeled).any() else 0.0,
         "rows_outside": float(outside[~data.labeled].sum()),

@@ -34,6 +34,7 @@ def answer(numbers):
     if method is None:
         return None
     saved = facts(numbers)
+    whom = saved.get("for") or FOR[target]
     metric = next(
         (one for one in ("target_rate", "target_mean") if numbers.measured(one, target)), None
     )
@@ -41,11 +42,9 @@ def answer(numbers):
     outcome, rows = saved.get("outcome", "the outcome"), numbers.get("labels", "rows_all", "").mean
     if metric == "target_rate":
         one = saved["names"][1] if saved.get("names") else "1"
-        sentence = (
-            f"Of {FOR[target]}, an estimated {in_words(rate, measure)} have {outcome} = {one}"
-        )
+        sentence = f"Of {whom}, an estimated {in_words(rate, measure)} have {outcome} = {one}"
     else:
-        sentence = f"Over {FOR[target]}, {outcome} is {in_words(rate, measure)} on average"
+        sentence = f"Over {whom}, {outcome} is {in_words(rate, measure)} on average"
     sentence += f"; scores.csv has an answer for each of the {number(rows, 0)} rows."
     name = next((one for one in QUALITY if numbers.measured(one, target)), None)
     if name is None:
@@ -54,7 +53,7 @@ def answer(numbers):
     known = {one["id"]: numbers.get(one["id"], name, target) for one in numbers.methods()}
     more = [
         _apart(numbers, target),
-        f"On rows that it did not learn from, weighted to stand for {FOR[target]}, "
+        f"On rows that it did not learn from, weighted to stand for {whom}, "
         f"{saved.get('method', numbers.label(method))} has {quality.label} "
         f"{in_words(known[method], quality)}.",
         *[*saved.get("why", ())][-1:],
@@ -62,7 +61,7 @@ def answer(numbers):
     ]
     worth = numbers.get("delivered", "effective_rows", target).mean
     cards = (
-        blocks.Card(f"{outcome}, estimated", *told(rate, measure), FOR[target]),
+        blocks.Card(f"{outcome}, estimated", *told(rate, measure), whom),
         blocks.Card(capital(quality.label), *told(known[method], quality), "out of fold"),
         blocks.Card(
             "Rows to learn from",
@@ -131,8 +130,10 @@ def files(numbers):
 
 
 def why(numbers):
-    """How the method was chosen, and what cannot be tested."""
-    yield from facts(numbers).get("why", ())
+    """How the method was chosen, how the target was reached, and what cannot be tested."""
+    saved = facts(numbers)
+    yield from saved.get("why", ())
+    yield from saved.get("target", ())
     yield (
         "What nobody can test: whether rows without an outcome turn out as rows like them that "
         "have one. If there are reasons for a blank that the columns do not show, answers are off "

@@ -1,0 +1,230 @@
+"""A target that is not the rest of the table: labeled rows stand for a population that is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.files.gifts import read_gift
+from counterweight.files.tables import read_columns, read_table
+from counterweight.kinds import blanks
+from counterweight.plan.config import resolve
+from counterweight.plan.own import with_own_tables
+from delivering import Own
+
+STAGES = (("select", "selectors"), ("weigh", "weightings"), ("train", "methods"))
+
+
+def world(rows, rng, young=False):
+    """People of a population, or of one in which the young and the women are too many."""
+    age = rng.normal(48, 12, 4 * rows).clip(18, 90)
+    woman = rng.random(4 * rows) < 0.5
+    taken = rng.random(4 * rows) < 1 / (1 + np.exp((age - 40) / 10 - woman)) if young else age > 0
+    age, woman = age[taken][:rows], woman[taken][:rows]
+    region = rng.choice(["north", "south"], len(age))
+    spend = 20 + 0.8 * age - 6 * woman + 4 * (region == "north") + rng.normal(0, 5, len(age))
+    return pd.DataFrame(
+        {
+            "who": [f"p{k}" for k in range(len(age))],
+            "age": age.round(2),
+            "woman": np.where(woman, "yes", "no"),
+            "region": region,
+            "spend": spend.round(3),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    """A folder with a population, and the table of a sample that is biased against it."""
+    folder, rng = tmp_path_factory.mktemp("target"), np.random.default_rng(1)
+    population = world(6000, rng)
+    (folder / "population").mkdir()
+    population.drop(columns=["who", "spend"]).to_csv(folder / "population.csv", index=False)
+    return folder, population, world(1500, rng, young=True)
+
+
+def delivered(folder, frame, target, **entry):
+    """A study with a target, run up to what it gives away; its records by metric."""
+    folder.mkdir(exist_ok=True)
+    own = Own(folder, frame, {"id": "who", "outcome": "spend", "target": target} | entry)
+    own.run("label")
+    for stage, items in STAGES:
+        for item in own.study[items]:
+            own.run(stage, item)
+    files = own.run("deliver")
+    records = read_table(files["metrics"]).set_index("metric")
+    return own, files, records
+
+
+@pytest.fixture(scope="module")
+def by_table(people):
+    folder, _, frame = people
+    return delivered(folder / "a", frame, {"table": str(folder / "population.csv")})
+
+
+def weights_of(own):
+    return read_columns(own.at.weights(next(iter(own.study["weightings"]))))["weight"]
+
+
+def test_the_mean_of_the_population_is_within_its_interval(people, by_table):
+    _, population, frame = people
+    _, _, records = by_table
+    known, truth = records.loc["target_mean"], population["spend"].mean()
+    assert abs(frame["spend"].mean() - truth) > 5, "the sample alone is far off"
+    assert abs(known["value"] - truth) < 2 * known["standard_error"] < 1.5
+    assert known["rows"] == len(population)
+    assert records.loc["design_effect", "value"] > 1.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_put_right_a_model_that_is_wrong(people, tmp_path, seed):
+    """With one constant for all, the mean is that of the weights alone."""
+    folder, population, _ = people
+    frame = world(1500, np.random.default_rng(10 + seed), young=True)
+    flat = {"model": "linear", "penalty": 1.0e12}
+    models = [flat, flat | {"weights": "to_target"}]
+    own, _, records = delivered(
+        tmp_path, frame, {"table": str(folder / "population.csv")}, study={"models": models}
+    )
+    known = records.loc["target_mean"]
+    assert abs(known["value"] - population["spend"].mean()) < 2.5 * known["standard_error"]
+
+
+def test_the_labeled_are_balanced_and_the_answer_says_for_whom(people, by_table):
+    _, population, frame = people
+    own, files, _ = by_table
+    w = weights_of(own)
+    assert w.mean() == pytest.approx(1)
+    spread = population["age"].std()
+    assert abs(np.average(frame["age"], weights=w) - population["age"].mean()) < 0.02 * spread
+    woman = (frame["woman"] == "yes").to_numpy(float)
+    assert np.average(woman, weights=w) == pytest.approx(
+        (population["woman"] == "yes").mean(), abs=0.01
+    )
+    facts = read_gift(files["model"]).facts
+    assert facts["for"] == "the people of population.csv"
+    told = " ".join(facts["target"])
+    assert "1,500 rows stand for 6,000 rows" in told and "design effect" in told
+    assert "resemble no row that has an outcome" in told
+
+
+def test_quality_and_choice_go_by_these_weights(people, by_table):
+    _, _, frame = people
+    own, _, _ = by_table
+    w = weights_of(own)
+    known = pd.DataFrame(own.run("evaluate", "linear"))
+    assert {*known["target"]} == {"general"}
+    error = known[(known["metric"] == "mean_error") & (known["part"] == "")]["value"].item()
+    p = read_table(own.at.predictions("linear"))["p"]
+    # Predictions minus what happened, as the metric has it.
+    assert error == pytest.approx(np.average(p - frame["spend"], weights=w), abs=1e-9)
+
+
+def test_known_margins_are_met_and_their_mean_is_right(people, tmp_path):
+    _, population, frame = people
+    women = (population["woman"] == "yes").mean()
+    margins = {
+        "woman": {True: women, False: 1 - women},
+        "region": {"north": 0.5, "south": 0.5},
+        "age": {"mean": float(population["age"].mean())},
+    }
+    own, files, records = delivered(tmp_path, frame, {"margins": margins})
+    w = weights_of(own)
+    assert np.average(frame["woman"] == "yes", weights=w) == pytest.approx(women, abs=1e-7)
+    assert np.average(frame["region"] == "north", weights=w) == pytest.approx(0.5, abs=1e-7)
+    assert np.average(frame["age"], weights=w) == pytest.approx(margins["age"]["mean"], abs=1e-6)
+    known = records.loc["target_mean"]
+    assert abs(known["value"] - population["spend"].mean()) < 2.5 * known["standard_error"]
+    facts = read_gift(files["model"]).facts
+    assert facts["for"] == "a population with the known margins of woman, region and age"
+
+
+def test_design_weights_are_where_the_weights_begin(people, tmp_path):
+    """Where the margins hold already, the weights are those of the design."""
+    _, _, frame = people
+    heavy = np.random.default_rng(3).integers(1, 4, len(frame)).astype(float)
+    share = np.average(frame["region"] == "north", weights=heavy)
+    margins = {"region": {"north": share, "south": 1 - share}}
+    own, _, _ = delivered(tmp_path, frame.assign(heavy=heavy), {"margins": margins}, weight="heavy")
+    np.testing.assert_allclose(weights_of(own), heavy / heavy.mean(), rtol=1e-6)
+
+
+def test_a_sample_with_some_of_the_columns_serves_where_they_are_named(people, tmp_path):
+    folder, population, frame = people
+    population[["age", "woman"]].to_csv(folder / "census.csv", index=False)
+    target = {"table": str(folder / "census.csv")}
+    with pytest.raises(CounterweightError) as caught:
+        delivered(tmp_path, frame, target)
+    message = str(caught.value)
+    assert "has no column region" in message.replace("'", "") and "target.columns" in message
+    assert len(message.splitlines()) == 1
+    own, _, records = delivered(tmp_path, frame, target | {"columns": ["age", "woman"]})
+    known = records.loc["target_mean"]
+    assert abs(known["value"] - population["spend"].mean()) < 3 * known["standard_error"]
+
+
+def test_a_reference_sample_with_weights_stands_for_its_own_population(people, tmp_path):
+    """Every second person twice as heavy, or there twice, is the same."""
+    folder, population, frame = people
+    rows = population.drop(columns=["who", "spend"]).iloc[:500]
+    twice = np.arange(500) % 2 + 1
+    rows.assign(w=twice).to_csv(folder / "heavy.csv", index=False)
+    rows.loc[rows.index.repeat(twice)].to_csv(folder / "longer.csv", index=False)
+    made = []
+    for name, more in (("heavy", {"weight": "w"}), ("longer", {})):
+        place = tmp_path / name
+        place.mkdir()
+        target = {"table": str(folder / f"{name}.csv")} | more
+        own = Own(place, frame, {"id": "who", "outcome": "spend", "target": target})
+        own.run("label")
+        own.run("weigh", next(iter(own.study["weightings"])))
+        made.append(weights_of(own))
+    np.testing.assert_allclose(*made, rtol=1e-8)
+
+
+def test_the_population_is_an_input_of_what_depends_on_it(people, by_table):
+    folder, _, _ = people
+    own, _, _ = by_table
+    path = str(folder / "population.csv")
+    weighting = next(iter(own.study["weightings"]))
+    inputs = blanks.plan_weigh(own.plan, own.study, weighting, own.at).inputs
+    assert inputs["population"] == [path] and "selection" not in inputs
+    assert blanks.plan_deliver(own.plan, own.study, own.at).inputs["population"] == [path]
+    for stage, item in (("label", ""), ("select", "better_of_two"), ("train", "linear")):
+        planned = getattr(blanks, f"plan_{stage}")
+        job = planned(own.plan, own.study, *([item] if item else []), own.at)
+        assert path not in str(job.inputs) + str(job.given)
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ({"table": "p.csv", "margins": {"age": {"mean": 40}}}, "one of the two"),
+        ({"columns": ["age"]}, "target names a table or margins"),
+        ({"tabel": "p.csv"}, "did you mean 'table'"),
+        ("somebody", "which is not a choice"),
+        ({"table": "p.csv", "method": "magic"}, "which is not a choice"),
+        ({"margins": {"age": {"mean": "old"}}}, "must be of type number"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(target, sentence):
+    given = {"table": "a.csv", "outcome": "y", "target": target, "results": "r", "data": "d"}
+    with pytest.raises(CounterweightError) as caught:
+        resolve(with_own_tables(given, given))
+    assert sentence in str(caught.value) and len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("margins", "sentence"),
+    [
+        ({"planet": {"mars": 1.0}}, "planet"),
+        ({"region": {"north": 1.0}}, "no share for 'south'"),
+        ({"region": {"north": 0.4, "south": 0.3, "west": 0.3}}, "asks for 'west'"),
+        ({"age": {"mean": 200}}, "no weights reach it"),
+        ({"region": {"mean": 3}}, "not of numbers"),
+    ],
+)
+def test_margins_that_cannot_be_met_are_told(people, tmp_path, margins, sentence):
+    with pytest.raises(CounterweightError) as caught:
+        delivered(tmp_path, people[2], {"margins": margins})
+    assert sentence in str(caught.value) and len(str(caught.value).splitlines()) == 1

@@ -1,0 +1,227 @@
+"""Weights to a target that is not the rest of the table: a second table, or known margins."""
+
+from pathlib import Path
+
+import numpy as np
+
+from counterweight.datasets.own_table import typed_like
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.people import read_columns
+from counterweight.files.tables import read_table
+from counterweight.labeling.columns import free_name
+from counterweight.labeling.own.words import equal
+from counterweight.weighting.diagnostics import describe_sizes
+from counterweight.weighting.sample import Sample
+from counterweight.weighting.targets import trim_weights
+
+KIND = "blanks"
+#: Whom its weights stand for takes the place of everybody in the table.
+TARGET = "general"
+LABEL = "weights to the target"
+OPTIONS = {
+    "table": {
+        "type": ["string", "null"],
+        "default": None,
+        "description": "File of a reference sample, with columns of the same names.",
+    },
+    "margins": {
+        "type": ["object", "null"],
+        "default": None,
+        "additionalProperties": {"type": "object", "minProperties": 1},
+        "description": "In place of a table: by column the shares or totals of its values, or its "
+        "mean.",
+    },
+    "columns": {
+        "type": ["array", "null"],
+        "items": {"type": "string"},
+        "default": None,
+        "description": "Columns to go by; all features unless named.",
+    },
+    "weight": {
+        "type": ["string", "null"],
+        "default": None,
+        "description": "Column of design weights of the reference sample.",
+    },
+    "method": {
+        "enum": ["cbps", "ipw", "rake", "poststratify", None],
+        "default": None,
+        "description": "How weights are made: cbps for a table and rake for margins unless named.",
+    },
+}
+#: The outcome among the columns of a sample.
+OUTCOME = "outcome that is known"
+#: What to do where there is no reference sample.
+ABSENT = "correct the path under target.table"
+
+
+def words_for(table, margins):
+    """Whom the weights stand for, in print."""
+    if table:
+        return f"the people of {Path(table).name}"
+    *others, last = map(str, margins)
+    named = f"{', '.join(others)} and {last}" if others else last
+    return f"a population with the known margins of {named}"
+
+
+def population_of(types, forms, features, reading, *, table, margins, columns, weight, method):
+    """The rows of the reference sample, typed as the table was; None where there are margins.
+
+    Parameters
+    ----------
+    types, forms : dict
+        Of the table's columns; see `counterweight.datasets.own_table.typed_like`.
+    features : sequence of str
+        Columns that are features.
+    reading : dict
+    table, margins, columns, weight, method
+        Options of the weighting.
+
+    Returns
+    -------
+    pandas.DataFrame or None
+        The columns to go by, the weight, and all features where the file has them all.
+
+    Raises
+    ------
+    CounterweightError
+        When the file lacks a column that is needed, or a field is not as in the table.
+    """
+    if not table:
+        return None
+    rows = read_columns(table, absent=ABSENT, nameless=True, reading=reading)
+    names = rows.column_names
+    needed = list(dict.fromkeys([*(columns or features), *([weight] if weight else [])]))
+    absent = [name for name in needed if name not in names]
+    if absent:
+        raise CounterweightError(
+            f"{table} has no column {listed(absent)}, which the rows are weighted by; it has "
+            f"{listed(names, 30)}: add it, or name under target.columns those to go by."
+        )
+    strange = [name for name in needed if name not in types and name != weight]
+    if strange:
+        raise CounterweightError(
+            f"target.columns names {strange[0]!r}, which the table does not have; it has "
+            f"{listed(list(types), 30)}."
+        )
+    if not rows.num_rows:
+        raise CounterweightError(f"{table} has no row: there is nobody to stand for.")
+    if all(name in names for name in features):
+        needed = list(dict.fromkeys([*needed, *features]))
+    known = dict(types) | ({weight: "number"} if weight else {})
+    return typed_like(table, rows, known, needed=needed, forms=forms, reading=reading)
+
+
+def to_target(
+    frame,
+    types,
+    design,
+    population,
+    features,
+    most=None,
+    *,
+    table=None,
+    margins=None,
+    columns=None,
+    weight=None,
+    method=None,
+):
+    """Labeled rows weighted to a reference sample, or to known margins.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Labeled rows, typed.
+    types : dict of str to str
+    design : array (M,)
+        Their design weights; the new weights are as near to them as can be.
+    population : pandas.DataFrame or None
+        From `population_of`.
+    features : sequence of str
+    most : float, optional
+        Largest weight, in mean weights.
+    table, margins, columns, weight, method
+        See `OPTIONS` and `counterweight.weighting.sample.Sample.adjust`.
+
+    Returns
+    -------
+    adjusted : counterweight.weighting.adjusted.Adjusted
+        With balance before and after.
+    raw : array (M,)
+        Weights before the cap, of mean 1.
+
+    Raises
+    ------
+    CounterweightError
+        When the target cannot be met; names the column.
+    """
+    name = free_name("weight of the design", frame.columns)
+    if population is not None:
+        by = list(columns or features)
+        target = Sample(population[[*by, *([weight] if weight else [])]], weight=weight)
+    else:
+        target = {column: _typed(frame, types, column, told) for column, told in margins.items()}
+        by = None
+    sample = Sample(frame.assign(**{name: np.asarray(design)}), weight=name, columns=by)
+    adjusted = sample.adjust(target, method)
+    raw = adjusted.weights.to_numpy()
+    if most is not None and raw.max() > most * raw.mean():
+        adjusted = sample.adjust(target, weights=trim_weights(raw, mean_ratio=most))
+    return adjusted, raw / raw.mean()
+
+
+def _typed(frame, types, column, told):
+    """A margin whose levels are written as the column has them."""
+    if column not in types or {*told} <= {"mean", "sd"} or types[column] == "text":
+        return dict(told)
+    values, made = frame[column], {}
+    for level, share in told.items():
+        there = equal(values, level, text=False)
+        made[values[there].iloc[0] if there.any() else level] = share
+    return made
+
+
+def weighted_to_target(data, table, reading, spec):
+    """Weights of a study's labeled rows to its target.
+
+    Parameters
+    ----------
+    data : counterweight.labeling.own.blanks.BlankData
+    table : str
+        File of the typed table.
+    reading : dict
+    spec : dict
+        ``options`` and ``max_weight`` of the weighting.
+
+    Returns
+    -------
+    adjusted, raw
+        As `to_target`; the frame of `adjusted` has the outcome as `OUTCOME`.
+    population : pandas.DataFrame or None
+    """
+    features, options = list(data.encoder.types_), spec["options"]
+    frame = read_table(table)[data.labeled].reset_index(drop=True)
+    population = population_of(data.types, data.forms, features, reading, **options)
+    made = to_target(
+        frame.assign(**{OUTCOME: data.y[data.labeled]}),
+        data.types,
+        data.weight[data.labeled],
+        population,
+        features,
+        spec["max_weight"],
+        **options,
+    )
+    return *made, population
+
+
+def describe_to_target(adjusted, raw):
+    """Quality of such weights, as metric records: sizes, and balance before and after."""
+    weights = adjusted.weights.to_numpy()
+    weights = weights / weights.mean()
+    records = describe_sizes(raw, weights, int((raw > weights * (1 + 1e-9)).sum()))
+    for line in adjusted.balance().to_dict("records"):
+        part = " = ".join(filter(None, (line["column"], line["level"])))
+        records += [
+            {"metric": f"balance_{when}", "part": part, "value": line[when], "rows": len(weights)}
+            for when in ("before", "after")
+        ]
+    return records

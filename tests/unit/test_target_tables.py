@@ -114,7 +114,8 @@ def test_quality_and_choice_go_by_these_weights(people, by_table):
     w = weights_of(own)
     known = pd.DataFrame(own.run("evaluate", "linear"))
     assert {*known["target"]} == {"general"}
-    error = known[(known["metric"] == "mean_error") & (known["part"] == "")]["value"].item()
+    known = known[(known["metric"] == "mean_error") & (known["part"] == "")]
+    error = known["value"].iloc[0]
     p = read_table(own.at.predictions("linear"))["p"]
     # Predictions minus what happened, as the metric has it.
     assert error == pytest.approx(np.average(p - frame["spend"], weights=w), abs=1e-9)

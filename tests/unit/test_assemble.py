@@ -31,7 +31,7 @@ def chains(tmp_path):
         )
         os.utime(path, (200, 200))
         last = {"stage": "evaluate", "outputs": [str(path)], "log": str(tmp_path / f"{method}.log")}
-        found.append({"study": "s", "source": method, "steps": [shared, last]})
+        found.append({"study": "s", "source": method, "steps": [shared, last], "measured": True})
     return found
 
 
@@ -39,6 +39,15 @@ def test_whole_chains_are_read(chains):
     metrics, failures = measurements_and_failures(chains, dated=True)
     assert metrics["source"].tolist() == ["one", "two"]
     assert failures == []
+
+
+def test_what_is_given_away_is_no_measurement_but_missed_where_it_is_not_there(chains, tmp_path):
+    chains[1] |= {"source": "delivered", "measured": False}
+    metrics, failures = measurements_and_failures(chains)
+    assert metrics["source"].tolist() == ["one"] and failures == []
+    (tmp_path / "two.parquet").unlink()
+    (failure,) = measurements_and_failures(chains)[1]
+    assert (failure["stage"], failure["affects"]) == ("evaluate", ["delivered"])
 
 
 def test_one_failed_step_is_told_once_and_explains_all_that_it_takes(chains, tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, Copy
+from conftest import ROOT, Copy, Run
 
 sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "unit")]
 import tables  # noqa: E402
@@ -100,8 +100,6 @@ def mine(once, tree, drawn):
         with_tables(folder / "mine", {"tables": config}, *drawn[:2])
         first = Copy(folder).run(*MINE)
         return {"output": first.output, "status": first.status}
-
-    from conftest import Run
 
     folder, first = once("mine", make)
     copy = Copy(folder)

@@ -119,10 +119,9 @@ class Paths:
         return [*files, f"{folder}/figures.parquet"] if files else []
 
     def chains(self, studies=None):
-        """How each table of measurements comes about: its steps, their outputs and logs.
+        """How each table of measurements, and what is given away, comes about, step by step.
 
-        The first output of the last step is the table. What a failed run leaves is told apart
-        by them.
+        What a failed run leaves is told apart by them.
 
         Parameters
         ----------
@@ -132,7 +131,8 @@ class Paths:
         Returns
         -------
         list of dict
-            ``study``, ``source`` and ``steps``: each with ``stage``, ``source``, ``outputs`` and
+            ``study``, ``source``, ``measured`` (whether the first output of the last step is a
+            table of measurements) and ``steps``: each with ``stage``, ``source``, ``outputs`` and
             ``log``.
         """
         names = self.plan["studies"] if studies is None else studies
@@ -140,7 +140,8 @@ class Paths:
 
     def measurements(self, studies=None):
         """Every table of measurements of the studies (all of them by default)."""
-        return [chain["steps"][-1]["outputs"][0] for chain in self.chains(studies)]
+        chains = [chain for chain in self.chains(studies) if chain["measured"]]
+        return [chain["steps"][-1]["outputs"][0] for chain in chains]
 
     def _chains_of(self, name):
         study, at = self.plan["studies"][name], self.study(name)
@@ -149,8 +150,8 @@ class Paths:
             log = self.log(stage, name, source)
             return {"stage": stage, "source": source, "outputs": list(outputs), "log": log}
 
-        def chain(source, steps):
-            return {"study": name, "source": source, "steps": steps}
+        def chain(source, steps, measured=True):
+            return {"study": name, "source": source, "steps": steps, "measured": measured}
 
         labeled = self._dataset_steps(study["dataset"]) + [
             step("label", "labels", at.metrics("labels"), at.labels)
@@ -179,10 +180,17 @@ class Paths:
             if spec["reported"]:
                 measured = step("evaluate", method, at.metrics(method))
                 yield chain(method, trained[method] + [measured])
-        given = kinds.module_of(study).plan_deliver(self.plan, study, at)
-        if given and "metrics" in given.outputs:
-            delivered = step("deliver", "delivered", given.outputs["metrics"])
-            yield chain("delivered", labeled + [delivered | {"log": self.log("deliver", name)}])
+        kind, steps = kinds.module_of(study), labeled
+        for stage, planned in (("deliver", kind.plan_deliver), ("apply", kind.plan_apply)):
+            job = planned(self.plan, study, at)
+            if not job or (stage == "apply" and not study["score"]):
+                continue
+            outputs = dict(job.outputs)
+            table = outputs.pop("metrics", None)
+            source = {"deliver": "delivered", "apply": "new rows"}[stage]
+            made = step(stage, source, *filter(None, [table, *outputs.values()]))
+            steps = steps + [made | {"log": self.log(stage, name)}]
+            yield chain(source, steps, table is not None)
 
     def _dataset_steps(self, dataset):
         """Steps from the source of a data set to its typed table."""

@@ -13,7 +13,7 @@ def first_failure(chain, dated=False):
     Parameters
     ----------
     chain : dict
-        ``study``, ``source`` and ``steps``: each step with ``stage``, ``outputs``, ``log``.
+        Of `counterweight.plan.paths.Paths.chains`.
     dated : bool
         Whether an output older than what it was made from counts as missing: after a run
         that was cut short it is left from an earlier one.
@@ -76,7 +76,8 @@ def measurements_and_failures(chains, dated=False):
     for chain in chains:
         failure = first_failure(chain, dated)
         if failure is None:
-            tables.append(read_table(chain["steps"][-1]["outputs"][0]))
+            if chain["measured"]:
+                tables.append(read_table(chain["steps"][-1]["outputs"][0]))
             continue
         known = failures.setdefault((failure["stage"], failure["log"]), failure)
         known["affects"] = list(dict.fromkeys(known["affects"] + failure["affects"]))

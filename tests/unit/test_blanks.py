@@ -1,5 +1,7 @@
 """Who is labeled in a table with blanks, what is seen of it, and how it is taken apart."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,8 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.outcomes.given import given
 from counterweight.labeling.own.blanks import FOLDS, folds, label_blanks
 from counterweight.labeling.rules.present import present
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.pages.blanks import _apart
 
 ROWS = 200
 TYPES = {"x": "number", "y": "number", "ok": "boolean", "word": "text", "when": "date"}
@@ -142,3 +146,10 @@ def test_a_time_without_an_order_is_told():
 def test_values_of_yes_and_no_are_told_as_such():
     with pytest.raises(CounterweightError, match="whose values are no, yes: correct"):
         present(table(), TYPES, np.zeros(ROWS), where={"ok": "ok"})
+
+
+@pytest.mark.parametrize("share, warned", [(0.79, True), (0.19, False), (np.nan, False)])
+def test_a_page_warns_where_nobody_like_the_blank_rows_is_labeled(share, warned):
+    numbers = SimpleNamespace(get=lambda *place: Estimate(share, low=share, n=1))
+    told = _apart(numbers, "general")
+    assert ("79 % of the rows without an outcome" in told) == warned == bool(told)

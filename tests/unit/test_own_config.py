@@ -79,7 +79,12 @@ def test_mistakes_are_told_in_a_sentence(given, sentence):
 
 @pytest.mark.parametrize(
     ("table", "name"),
-    [("x/My-Table.csv.gz", "my_table"), ("2024.parquet", "table_2024"), ("Ä.csv", "table")],
+    [
+        ("x/My-Table.csv.gz", "my_table"),
+        ("2024.parquet", "table_2024"),
+        ("Ä.csv", "table"),
+        ("adult.csv", "my_adult"),  # adult is a data set of the library
+    ],
 )
 def test_a_study_is_called_after_its_table(table, name):
     assert list(planned(LENDER | {"table": table})["studies"]) == [name]

@@ -101,10 +101,11 @@ def with_own_tables(config, given, beside=()):
 
 
 def _name_of(table):
-    """A name for a study from that of its table."""
+    """A name for a study from that of its table, which no data set of the library has."""
     stem = Path(table).name.split(".")[0] if isinstance(table, str) else "query"
     name = re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_")
-    return name if re.match(r"[a-z]", name) else f"table_{name}".rstrip("_")
+    name = name if re.match(r"[a-z]", name) else f"table_{name}".rstrip("_")
+    return f"my_{name}" if name in components.registry("dataset") else name
 
 
 def _found(path, folders):

@@ -96,7 +96,7 @@ def _apart(numbers, target):
         return ""
     return (
         f"Careful: {percent(share.mean, 0)} of the rows without an outcome are of a kind that "
-        "hardly any row with one is, so that nothing in the table tells how they turn out: the "
+        "hardly ever has one, so that nothing in the table tells how they turn out: the "
         "estimates here rest on the form of the model, and their intervals leave that out."
     )
 

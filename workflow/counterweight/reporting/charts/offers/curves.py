@@ -40,7 +40,8 @@ def draw(study):
     if below.ax.get_ylim()[0] < 0 <= min(point[4] for point in canvas.points):
         below.ax.set_ylim(bottom=0)
     shown = f"{len(order)} largest of {len(weights)}" if len(order) < len(weights) else len(weights)
-    title = f"Best offers run from {kit.span(best[order], places, unit)} over the {shown} segments"
+    segments = f"over the {shown} segments" if len(weights) > 1 else "for the one segment"
+    title = f"Best offers run from {kit.span(best[order], places, unit)} {segments}"
     return canvas.drawing(title, "Acceptance and expected revenue along the offer, by segment")
 
 

@@ -67,7 +67,7 @@ def _check_filled(empty, roles, job):
         for name in [names] if isinstance(names, str) else names:
             if name in empty:
                 raise CounterweightError(
-                    f"{role} names {name}, a column that is empty in every row: put its values "
+                    f"{role} names {name!r}, a column that is empty in every row: put its values "
                     "there, or name another column."
                 )
 

@@ -333,7 +333,7 @@ WRONG = {
         "lender",
         {"labeled": {"where": {"approved": "maybe"}}},
         None,
-        "No row has 'maybe' in the column 'approved', whose values are yes and no",
+        "No row has 'maybe' in the column 'approved', whose values are no, yes",
     ),
     "one_class": (
         "lender",

@@ -18,7 +18,7 @@ run: env
 	$(BIN)/snakemake --cores $(CORES)
 
 mine: env
-	@test -n "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
+	@test -f "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
 	$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG)
 
 init:

@@ -109,8 +109,7 @@ def _population(plan, study, at, weighting):
     path = weighting["options"]["table"]
     files = [path] if path else []
     if path and Path(path).is_dir():
-        absent = components.declared("weighting", ELSEWHERE, "ABSENT")
-        files = [str(part) for part, _ in parts_of(path, absent)]
+        files = [str(part) for part, _ in parts_of(path, "correct the path under target.table")]
     return {"population": files}, {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
 
 

@@ -21,7 +21,7 @@ ITEM_KEYS = {
     "weighting": {"max_weight": 50.0},
 }
 PAGE = {
-    "table": "counterweight.reporting.pages.blanks:table",
+    "table": "counterweight.reporting.pages.selection:table",
     "page": "counterweight.reporting.pages.blanks:PAGE",
 }
 _HERE = "counterweight.kinds.blanks"
@@ -100,6 +100,14 @@ def _rows(study, at):
     return inputs, {"max_levels": study["features"]["options"]["max_levels"]}
 
 
+def _data(job):
+    """The rows of a job, as `_rows` planned them."""
+    from counterweight.labeling.own.blanks import BlankData
+
+    files = job.input.features, job.input.columns, job.input.labels
+    return BlankData.read(*files, job.given["max_levels"])
+
+
 def _population(plan, study, at, weighting):
     """Files of a target that is not the rest of the table, and how they are read."""
     from pathlib import Path
@@ -166,13 +174,10 @@ def select(job):
 
     from counterweight.files import tables
     from counterweight.files.seeds import generator
-    from counterweight.labeling.own.blanks import BlankData
     from counterweight.selection.crossfit import describe_selection, selection_probabilities
 
     given, spec = job.given, job.given["selector"]
-    data = BlankData.read(
-        job.input.features, job.input.columns, job.input.labels, given["max_levels"]
-    )
+    data = _data(job)
     n = len(data.row)
     p, fit, records = np.full(n, data.labeled.mean()), {}, []
     if (~data.labeled).sum() < FEW:
@@ -218,14 +223,11 @@ def weigh(job):
     import numpy as np
 
     from counterweight.files.tables import read_columns, write_table
-    from counterweight.labeling.own.blanks import BlankData
     from counterweight.weighting.diagnostics import cap_weights, describe_weights
 
     spec = job.given["weighting"]
     weights_of = components.load("weighting", spec["weighting"])
-    data = BlankData.read(
-        job.input.features, job.input.columns, job.input.labels, job.given["max_levels"]
-    )
+    data = _data(job)
     labeled, design = data.labeled, data.weight[data.labeled]
     raw = weights = np.ones(labeled.sum())
     capped = 0
@@ -250,13 +252,10 @@ def weigh_to_target(job):
     import numpy as np
 
     from counterweight.files.tables import write_table
-    from counterweight.labeling.own.blanks import BlankData
     from counterweight.weighting.to_target import describe_to_target, weighted_to_target
 
     spec = job.given["weighting"]
-    data = BlankData.read(
-        job.input.features, job.input.columns, job.input.labels, job.given["max_levels"]
-    )
+    data = _data(job)
     adjusted, raw, _ = weighted_to_target(data, job.input.table, job.given["reading"], spec)
     for line in adjusted.summary().split("\n"):
         job.log.info(line)
@@ -281,12 +280,9 @@ def train(job):
 
     from counterweight.files.seeds import generator
     from counterweight.files.tables import MODEL, model_table, read_columns, write_table
-    from counterweight.labeling.own.blanks import BlankData
 
     given, method = job.given, job.given["method"]
-    data = BlankData.read(
-        job.input.features, job.input.columns, job.input.labels, given["max_levels"]
-    )
+    data = _data(job)
     weight = data.weight.copy()
     if job.input.weights:
         weight[data.labeled] = read_columns(job.input.weights)["weight"]

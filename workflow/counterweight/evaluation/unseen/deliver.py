@@ -126,7 +126,7 @@ def final_scores(job):
         names=data.rows.dense_names,
     )
     frame = read_table(paths.table)
-    _, _, words = configured("outcome", given["outcome"])(frame, data.types)
+    _, _, words = configured("outcome", given["outcome"])(frame[data.labeled], data.types)
     facts = {
         "study": given["study"],
         "outcome": given["outcome"]["options"]["column"],
@@ -157,7 +157,7 @@ def final_scores(job):
             job.log.info(sentence)
     else:
         known = _mean_here(data, tried, at, scores, given["target"])
-    return saved, scores, _records(data, tried, at, scores, weight, paths, given, job, known)
+    return saved, scores, _records(job, data, at, scores, weight, known)
 
 
 def _blocks(encoder):
@@ -177,8 +177,8 @@ def _mean_here(data, tried, at, scores, target):
     return *known, int(target.sum())
 
 
-def _records(data, tried, at, scores, weight, paths, given, job, mean):
-    rate, error, rows = mean
+def _records(job, data, at, scores, weight, mean):
+    given, paths, (rate, error, rows) = job.given, job.input, mean
     outside = ~scores["supported"].to_numpy()
     known = {
         "outside": outside[~data.labeled].mean() if (~data.labeled).any() else 0.0,

@@ -1,6 +1,5 @@
 """The final model of a table with blanks: fitted on all labeled rows, saved, used on new rows."""
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +14,6 @@ from counterweight.models.scores.contributions import column_names, most_moved
 from counterweight.models.scores.linear import LinearScore
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.weighting.support import Support
-
-log = logging.getLogger("counterweight")
 
 #: Classes of models by the name that a saved file has.
 MODELS = {"linear": LinearScore, "boosting": BoostedScore}

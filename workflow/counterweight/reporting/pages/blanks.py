@@ -1,5 +1,6 @@
 """Pages of tables with blank outcomes: the answer, how far to trust it, what was given away."""
 
+import functools
 from dataclasses import replace
 
 from counterweight.errors import CounterweightError
@@ -7,7 +8,6 @@ from counterweight.files.gifts import read_gift
 from counterweight.reporting.page import blocks
 from counterweight.reporting.page.study import Answer, StudyPage
 from counterweight.reporting.pages.selection import SELECTORS, WEIGHTS, fits
-from counterweight.reporting.pages.selection import table as table  # noqa: PLC0414
 from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
 from counterweight.reporting.wording import capital, listing, number, percent
 
@@ -20,8 +20,9 @@ APART = 0.25
 QUALITY = ("auc", "r2", "log_loss", "mse")
 
 
+@functools.lru_cache(8)
 def facts(numbers):
-    """What the saved model says of itself; empty where there is none."""
+    """What the saved model says of itself, read once a page; empty where there is none."""
     try:
         return read_gift(numbers.folder / "model.parquet").facts
     except CounterweightError:

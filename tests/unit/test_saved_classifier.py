@@ -96,7 +96,8 @@ def proba(data, model):
     X = data.X[data.test(0, "general")]
     if getattr(model, "GROUPED", False):
         return model.predict_proba(X, samples=DataSets(**data.sampled(0, "general", test=True)))
-    return model.predict_proba(X)
+    asked = {"target": "general"} if getattr(model, "TARGETED", False) else {}
+    return model.predict_proba(X, **asked)
 
 
 def classifiers():
@@ -122,10 +123,7 @@ def test_a_saved_classifier_predicts_as_before(data, name, options):
     method = {"model": name, "options": options, "sweep": None}
     arrays, (predictions,) = trained(data, method, starts)
     model = stored_model(method, arrays)
-    if starts:
-        p = model.predict_proba(data.X[data.test(0, "general")], target="general")
-    else:
-        p = proba(data, model)
+    p = proba(data, model)
     np.testing.assert_array_equal(p[:, 1], predictions["p"].to_numpy())
 
 

@@ -1,10 +1,15 @@
 """What a method is shown in training, and how targets and settings share work."""
 
+import inspect
+
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import blocks
+from counterweight.models import training
+from counterweight.models.classification.final import fit_method
+from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.training import setting_name, settings, train_repeat
 
 ROWS = 400
@@ -105,3 +110,94 @@ def test_blocks_are_the_runs_of_equal_rows():
     runs = list(blocks({"a": np.array([1, 1, 2, 2, 1]), "b": np.array([0, 0, 0, 1, 1])}, "a", "b"))
     assert [(part.start, part.stop) for part in runs] == [(0, 2), (2, 3), (3, 4), (4, 5)]
     assert list(blocks({"a": np.array([])}, "a")) == []
+
+
+class TwoPopulations(BinaryClassifier):
+    """Answers by the share of labeled rows, or by how far the unlabeled ones stand."""
+
+    UNLABELED = TARGETED = True
+
+    def __init__(self, shift=0.0):
+        self.shift = shift
+
+    def fit(self, X, y, sample_weight=None, *, rng, X_unlabeled, y_unlabeled=None):
+        self.seen_ = X, y, sample_weight, X_unlabeled, y_unlabeled
+        return self
+
+    def predict_proba(self, X, target):
+        p = np.full(len(X), {"general": 0.25, "unlabeled": 0.75}[target] + self.shift)
+        return np.column_stack([1 - p, p])
+
+    def to_arrays(self):
+        return {"rows": len(self.seen_[0])}
+
+
+class LabelsOnly(TwoPopulations):
+    def fit(self, X, y, sample_weight=None, *, rng, X_unlabeled):
+        return super().fit(X, y, sample_weight, rng=rng, X_unlabeled=X_unlabeled)
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """Puts a class in the place of each model, and keeps what it fitted."""
+    kept = []
+
+    def put(component):
+        class Kept(component):
+            def fit(self, *args, **told):
+                kept.append(super().fit(*args, **told))
+                return self
+
+            fit.__signature__ = inspect.signature(component.fit)
+
+        monkeypatch.setattr(training, "load", lambda kind, name: Kept)
+        monkeypatch.setattr("counterweight.models.classification.final.load", training.load)
+        return kept
+
+    return put
+
+
+def test_a_model_that_asks_sees_unlabeled_rows_and_is_told_the_population(columns, fits):
+    kept = fits(TwoPopulations)
+    _, (general, unlabeled) = trained(data(columns), method())
+    hidden = ~columns["selected"] & ~columns["test"]
+    for model in kept:
+        X, _, weight, others, labels = model.seen_
+        np.testing.assert_array_equal(X[:, 0], columns["x"][columns["seen"]])
+        np.testing.assert_array_equal(others[:, 0], columns["x"][hidden])
+        assert weight is None and labels is None
+    assert set(general["p"].to_pylist()) == {0.25} and set(unlabeled["p"].to_pylist()) == {0.75}
+
+
+def test_every_point_of_its_sweep_is_told_the_population(columns, fits):
+    fits(TwoPopulations)
+    _, tables = trained(data(columns), method(sweep={"shift": [0.0, 0.1]}))
+    found = [set(table["p"].to_pylist()) for table in tables]
+    assert found == [{0.25}, {0.25 + 0.1}, {0.75}, {0.75 + 0.1}]
+
+
+def test_its_oracle_sees_labeled_rows_and_hidden_labels_of_the_unlabeled(columns, fits):
+    kept = fits(TwoPopulations)
+    trained(data(columns, truth=columns["truth"]), method())
+    hidden = ~columns["selected"] & ~columns["test"]
+    for target, model in zip(("general", "unlabeled"), kept, strict=True):
+        X, y, _, others, labels = model.seen_
+        np.testing.assert_array_equal(X[:, 0], columns["x"][columns["seen"]])
+        np.testing.assert_array_equal(y, columns["labels"][f"y_{target}"][columns["seen"]])
+        np.testing.assert_array_equal(others[:, 0], columns["x"][hidden])
+        np.testing.assert_array_equal(labels, columns["truth"][f"y_{target}"][hidden])
+
+
+def test_an_oracle_without_use_for_hidden_labels_is_refused(columns, fits):
+    fits(LabelsOnly)
+    with pytest.raises(CounterweightError, match="no use for hidden labels: leave out oracle"):
+        trained(data(columns, truth=columns["truth"]), method())
+
+
+def test_the_final_fit_shows_unlabeled_rows_too(columns, fits):
+    (kept, study) = fits(TwoPopulations), data(columns)
+    spec = {"mine": method() | {"weights": None, "starts": {}}}
+    model, _ = fit_method(study, spec, "mine", "", "unlabeled", None, seed=1, study="s")
+    hidden = ~columns["selected"] & ~columns["test"]
+    assert model is kept[0]
+    np.testing.assert_array_equal(model.seen_[3][:, 0], columns["x"][hidden])

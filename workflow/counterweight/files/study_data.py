@@ -120,10 +120,13 @@ class StudyData:
         labeled = self.role(repeat, "labeled").sum()
         return labeled / (labeled + self.role(repeat, "unlabeled").sum())
 
-    def training(self, repeat, target):
-        """``X, y, weight, row ids`` to learn from; an oracle gets the target's own rows."""
+    def training(self, repeat, target, *, seen=False):
+        """``X, y, weight, row ids`` to learn from; an oracle gets the target's own rows.
+
+        With `seen`, an oracle gets the labeled rows too, as everybody does.
+        """
         labels = self.labels[repeat]
-        if self.truth is not None:
+        if self.truth is not None and not seen:
             mask = (
                 labels["role"] != "test" if target == "general" else self.role(repeat, "unlabeled")
             )
@@ -142,6 +145,14 @@ class StudyData:
                 )
             weight = table["weight"]
         return self.X[where], y.astype(int), weight, self.rows[where]
+
+    def unlabeled(self, repeat, target):
+        """Unlabeled training rows: ``X`` (N, d), and for an oracle their labels (N,), else None."""
+        mask = self.role(repeat, "unlabeled")
+        X = self.X[self.positions(repeat, mask)]
+        if self.truth is None:
+            return X, None
+        return X, self.truth[repeat][f"y_{target}"][mask].astype(int)
 
     def sampled(self, repeat, target, test=False):
         """All training rows (or test rows) of a repeat with what may be seen of them.

@@ -26,3 +26,12 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
+
+
+def positive(model, X, target):
+    """p(y = 1 | x) of rows (n, d) in a target population, (n,).
+
+    Only models whose predictions depend on the population, ``TARGETED``, are told which.
+    """
+    asked = {"target": target} if getattr(model, "TARGETED", False) else {}
+    return model.predict_proba(X, **asked)[:, 1]

@@ -1,5 +1,6 @@
 """Train one method of a study in one repeat, for every target."""
 
+import inspect
 import itertools
 
 import numpy as np
@@ -9,6 +10,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.settings import setting_name
 from counterweight.files.tables import by_setting, constant
+from counterweight.models.classifier import positive
 from counterweight.plan.components import declared, load
 
 #: Begins the names of the arrays of a feature map.
@@ -72,11 +74,50 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, mea
                 arrays["settings"] = len(variants)
             else:
                 arrays = numbers
-            asked = {"target": target} if needs_starts else {}
-            p = model.predict_proba(data.X[test], **asked)[:, 1]
+            p = positive(model, data.X[test], target)
             predictions.append(_predicted(repeat, target, setting, data.rows[test], p))
         fitted.append((target, arrays))
     return fitted, predictions
+
+
+def seen_rows(component, data, repeat, target):
+    """What a model learns from, by what its class asks for.
+
+    Parameters
+    ----------
+    component : type
+        ``UNLABELED``: it sees the features of unlabeled rows, too; as an oracle it then gets the
+        hidden labels of these beside the labeled rows. ``KEYED``: it gets the ids of its rows.
+    data : StudyData
+    repeat : int
+    target : str
+
+    Returns
+    -------
+    X : array (M, d)
+    y : array (M,)
+    weight : array (M,) or None
+    told : dict of str to array
+        Further arguments of ``fit``: ``X_unlabeled`` (N, d), ``y_unlabeled`` (N,), ``keys``.
+
+    Raises
+    ------
+    CounterweightError
+        For an oracle that could not use hidden labels of unlabeled rows.
+    """
+    two = getattr(component, "UNLABELED", False)
+    X, y, weight, keys = data.training(repeat, target, seen=two)
+    told = {"keys": keys} if getattr(component, "KEYED", False) else {}
+    if two:
+        told["X_unlabeled"], hidden = data.unlabeled(repeat, target)
+        if hidden is not None:
+            if "y_unlabeled" not in inspect.signature(component.fit).parameters:
+                raise CounterweightError(
+                    f"{component.__name__} learns from labeled and unlabeled rows and has no use "
+                    "for hidden labels: leave out oracle."
+                )
+            told["y_unlabeled"] = hidden
+    return X, y, weight, told
 
 
 def stored_model(method, arrays, setting=""):
@@ -174,19 +215,18 @@ def _trained(component, method, data, repeat, target, seed, study, earlier):
     `earlier` remembers the fits of this repeat: the same rows with the same labels give
     the same fit, and the same rows with other labels may share a part of it.
     """
-    X, y, weight, row_ids = data.training(repeat, target)
+    X, y, weight, told = seen_rows(component, data, repeat, target)
     rows = target if data.truth is not None else "labeled"
     if (rows, y.tobytes()) in earlier:
         return earlier[rows, y.tobytes()]
     purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
     part = getattr(component, "REUSED", None)
-    keyed = {"keys": row_ids} if getattr(component, "KEYED", False) else {}
     variants = []
     for setting in settings(method["sweep"] or {}):
         name = setting_name(setting)
         reused = {part: earlier[rows, name]} if (rows, name) in earlier else {}
         model = component(**(method["options"] | setting)).fit(
-            X, y, weight, rng=generator(seed, study, repeat, purpose), **reused, **keyed
+            X, y, weight, rng=generator(seed, study, repeat, purpose), **reused, **told
         )
         if part:
             earlier[rows, name] = getattr(model, f"{part}_")

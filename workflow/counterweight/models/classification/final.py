@@ -9,7 +9,7 @@ from counterweight.files.study_data import StudyData
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.classification.saved import SavedClassifier
 from counterweight.models.filters.candidates import learned_encoder
-from counterweight.models.training import settings
+from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.plan.components import load
@@ -182,12 +182,9 @@ def fit_method(data, methods, name, setting, target, weights_of, *, seed, study)
         return model, options
     if spec["weights"]:
         data = _with_weights(data, weights_of(spec["weights"]))
-    X, y, weight, keys = data.training(0, target)
-    given = {}
+    X, y, weight, given = seen_rows(component, data, 0, target)
     if hasattr(component, "SAMPLED"):
         given["samples"] = component.SAMPLED(**data.sampled(0, target))
-    if getattr(component, "KEYED", False):
-        given["keys"] = keys
     return component(**options).fit(X, y, weight, rng=rng, **given), options
 
 

@@ -7,6 +7,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.people import read_people
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.samples import condition_mask
+from counterweight.models.classifier import positive
 from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.plan.components import load
@@ -196,9 +197,7 @@ class SavedClassifier:
         """Estimates (n,) of people with these features; the table says their groups."""
         if getattr(self.model, "GROUPED", False):
             return self.model.predict_proba(X, samples=self._groups(frame, first))[:, 1]
-        # Only models that know two populations ask which one is meant.
-        told = {"target": self.facts["target"]} if hasattr(self.model, "labeled_") else {}
-        return self.model.predict_proba(X, **told)[:, 1]
+        return positive(self.model, X, self.facts["target"])
 
     def decided(self, estimate):
         """Decisions (n,) by estimates (n,)."""

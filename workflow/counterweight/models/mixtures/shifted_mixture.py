@@ -138,6 +138,8 @@ class ShiftedMixtureClassifier(MixtureClassifier):
     shifts: str | list = "all"
     reading: str = "keep"
 
+    #: Its predictions are of the population that is asked for.
+    TARGETED = True
     #: Numbers (the last of each) that a sweep keeps for every setting.
     SWEPT = ("unlabeled_log_likelihood", "decisions_moved")
 

@@ -69,7 +69,7 @@ def _verdict(verdict, rules):
     """A verdict in the words of today: what was *depends on ...* goes by the outcomes."""
     if verdict.startswith("depends on"):
         outcomes = {rule["verdict"] for rule in json.loads(rules)}
-        return "depends" if "fails" in outcomes else "holds where decided"
+        return "depends" if "fails" in outcomes else "holds where it could be decided"
     return OLD_VERDICTS.get(verdict, verdict)
 
 

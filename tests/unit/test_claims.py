@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import report_example as example
 import report_subsampled as subsampled
@@ -106,7 +107,7 @@ def test_a_claim_that_holds_in_part_names_what_it_depends_on(metrics, plan):
     ("outcomes", "verdict"),
     [
         (["holds", "holds"], "holds"),
-        (["holds", "undecided"], "holds where decided"),
+        (["holds", "undecided"], "holds where it could be decided"),
         (["holds", "undecided", "fails"], "depends"),
         (["undecided", "undecided"], "undecided"),
         (["undecided", "fails"], "does not hold"),
@@ -163,6 +164,56 @@ def test_aggregates_take_the_worst_value(metrics, plan):
     assert found["verdict"] == "does not hold"
 
 
+def test_splits_are_counted_for_and_against(metrics, plan):
+    values = metrics.query(
+        "study == 'adult_married' and source == 'shifted_mixture' and target == 'general'"
+        " and metric == 'accuracy'"
+    )["value"]
+    middle = float(values.sort_values().iloc[2:4].mean())  # three of ten are below
+    found = one(metrics, plan, {"right": middle})
+    assert (found["splits_for"], found["splits_against"]) == (7, 3)
+    assert "], 7 splits for, 3 against" in found["detail"]
+    turned = one(metrics, plan, {"right": middle, "comparison": "less"})
+    assert (turned["splits_for"], turned["splits_against"]) == (3, 7)
+    average = one(metrics, plan, {"right": middle, "judge": "mean"})
+    assert (average["splits_for"], average["splits_against"]) == (0, 0)
+    assert "against" not in average["detail"]
+
+
+def drawn(metrics, shift):
+    """The metrics with a second draw of the shifted mixture: another by `shift` in each split."""
+    own = (metrics["study"] == "adult_married") & (metrics["source"] == "shifted_mixture")
+    second = metrics[own].assign(source="generative-redrawn")
+    second["value"] += second["repeat"].map(dict(enumerate(shift)))
+    others = metrics[
+        (metrics["study"] != "adult_married") | (metrics["source"] != "generative-redrawn")
+    ]
+    return pd.concat([others, second], ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    ("gain", "expected"), [(0.0, "holds"), (-0.12, "does not hold"), (-0.06, "undecided")]
+)
+def test_several_draws_are_averaged_in_each_split(metrics, plan, gain, expected):
+    # The first draw is 3 points better; the mean of both by 3 points and half of the second's.
+    noise = [0.004 if repeat % 2 else -0.004 for repeat in range(10)]
+    table = drawn(metrics, [gain + one for one in noise])
+    sides = {"left": ["shifted_mixture", "generative-redrawn"]}
+    found, alone = one(table, plan, sides), one(table, plan, {})
+    assert found["verdict"] == expected
+    assert found["effect"] == pytest.approx(alone["effect"] + 100 * gain / 2)
+    assert "(mean of 2 draws)" in found["detail"]
+    as_mapping = one(table, plan, {"left": {"source": sides["left"]}})
+    assert as_mapping["detail"] == found["detail"]
+
+
+def test_a_draw_that_failed_makes_a_claim_untestable(metrics, plan):
+    without = metrics[metrics["source"] != "generative-redrawn"]
+    found = one(without, plan, {"left": ["generative", "generative-redrawn"]})
+    assert found["verdict"] == "cannot be tested"
+    assert "'generative-redrawn'" in found["detail"]
+
+
 def test_a_failed_method_makes_a_claim_untestable_with_its_reason(metrics, plan):
     without = metrics[
         (metrics["study"] != "adult_married") | (metrics["source"] != "shifted_mixture")
@@ -215,6 +266,7 @@ def test_a_study_that_is_not_run_is_named(metrics, plan):
     [
         ({"study": "adult_maried"}, "'adult_maried' is not part of this run"),
         ({"left": "shifted_mixtur"}, "the nearest is 'shifted_mixture'"),
+        ({"left": ["logistic", "shifted_mixtur"]}, "the nearest is 'shifted_mixture'"),
     ],
 )
 def test_unknown_names_are_refused_in_one_sentence(plan, change, words):

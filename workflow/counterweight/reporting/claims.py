@@ -22,6 +22,7 @@ from counterweight.reporting.quantities import (
     Measurements,
     Missing,
     differences,
+    draws_of,
     measure_in,
     option_values,
     places_of,
@@ -32,7 +33,7 @@ from counterweight.reporting.quantities import (
 #: Verdicts of claims, from the outcomes of their conditions; see `verdict_of`.
 VERDICTS = (
     "holds",
-    "holds where decided",
+    "holds where it could be decided",
     "depends",
     "undecided",
     "does not hold",
@@ -51,6 +52,8 @@ LAYOUT = (
     ("low", "float64"),
     ("high", "float64"),
     ("unit", "string"),
+    ("splits_for", "Int64"),
+    ("splits_against", "Int64"),
     ("data", "string"),
     ("rules", "string"),
 )
@@ -62,7 +65,7 @@ def _sides(rule):
     defaults = {key: rule[key] for key in _SIDE if key in rule}
     for name in ("left", "right"):
         side = rule[name]
-        if isinstance(side, str):
+        if isinstance(side, str | list):
             side = {"source": side}
         yield {**defaults, **side} if isinstance(side, dict) else float(side)
 
@@ -124,7 +127,10 @@ def _name(side, plan, rule_each=None):
     if "option" in side:
         return wording.option_name(side["option"])
     study = plan["studies"][side["study"]]
-    source = label_of(study, side["source"])
+    first, *others = draws_of(side)
+    source = label_of(study, first)
+    if others:
+        source += f" (mean of {1 + len(others)} draws)"
     kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
     parts = [f"{kind.get(side.get('aggregate'), '')}{measure_in(plan, side).label}"]
     if side["source"] != "labels":
@@ -182,6 +188,8 @@ def _phrase(left, right, rule, outcome, plan):
     if rule.get("judge") == "every":
         count = wording.count(outcome["repeats"], "repeat")
         text += f" (least and greatest of {count})" if outcome["repeats"] > 1 else " (a count)"
+    elif told := wording.splits(outcome["splits_for"], outcome["splits_against"]):
+        text += f", {told}"
     margin = rule.get("margin", 0) * factor
     size = wording.number(
         abs(margin),
@@ -265,6 +273,8 @@ def _decide_rule(rule, metrics, plan, failures):
         "low": math.nan,
         "high": math.nan,
         "repeats": 0,
+        "splits_for": 0,
+        "splits_against": 0,
         "verdict": "cannot",
         "text": "",
     }
@@ -283,7 +293,9 @@ def _decide_rule(rule, metrics, plan, failures):
     except Missing as missing:
         return outcome | {"text": str(missing)}
     bounds = (mean, mean) if average else (low, high)
-    verdict = _judge(rule["comparison"], rule.get("margin", 0), *bounds)
+    asked = rule["comparison"], rule.get("margin", 0)
+    verdict = _judge(*asked, *bounds)
+    alone = [_judge(*asked, one, one) for one in difference]
     if judge == "every" and verdict == "undecided":
         verdict = "fails"
     outcome |= {
@@ -291,6 +303,8 @@ def _decide_rule(rule, metrics, plan, failures):
         "low": low * factor,
         "high": high * factor,
         "repeats": len(difference),
+        "splits_for": 0 if average else alone.count("holds"),
+        "splits_against": 0 if average else alone.count("fails"),
         "verdict": verdict,
     }
     return outcome | {"text": _phrase(left, right, rule, outcome, plan)}
@@ -331,8 +345,9 @@ def verdict_of(outcomes):
     """Verdict of a claim from the outcomes of its conditions.
 
     Conditions that are undecided, whose intervals contain the threshold, say neither yes nor no:
-    a claim *holds where decided* if all others hold, *does not hold* if none of the others does,
-    and is *undecided* if there are no others. It *depends* where some hold and some fail.
+    a claim *holds where it could be decided* if all others hold, *does not hold* if none of the
+    others does, and is *undecided* if there are no others. It *depends* where some hold and some
+    fail.
     """
     outcomes = {*outcomes}
     if "cannot" in outcomes:
@@ -340,7 +355,7 @@ def verdict_of(outcomes):
     if {"holds", "fails"} <= outcomes:
         return "depends"
     if "holds" in outcomes:
-        return "holds where decided" if "undecided" in outcomes else "holds"
+        return "holds where it could be decided" if "undecided" in outcomes else "holds"
     return "does not hold" if "fails" in outcomes else "undecided"
 
 
@@ -378,6 +393,8 @@ def _decide_claim(claim, metrics, plan, failures):
         "low": first.get("low", math.nan),
         "high": first.get("high", math.nan),
         "unit": first.get("unit", ""),
+        "splits_for": first.get("splits_for", 0),
+        "splits_against": first.get("splits_against", 0),
         "data": data if outcomes else "",
         "rules": json.dumps([_plain(outcome) for outcome in outcomes]),
     }
@@ -410,7 +427,9 @@ def decide(claims, metrics, plan, failures=()):
     pandas.DataFrame
         Columns of `LAYOUT`, one row for each claim. ``verdict`` is one of
         `VERDICTS`, as `verdict_of` says. ``effect``, ``low`` and ``high`` belong to the first
-        rule and are in ``unit``; ``data`` is real, generated or simulated; ``rules`` is JSON
+        rule and are in ``unit``; so do ``splits_for`` and ``splits_against``, the repeats whose
+        own difference satisfies the comparison or contradicts it (0 where only the mean is
+        looked at); ``data`` is real, generated or simulated; ``rules`` is JSON
         with the outcome of each rule.
     """
     failures, measured = list(failures), Measurements(metrics)

@@ -125,22 +125,29 @@ def sources_of(study):
     return names
 
 
+def draws_of(side):
+    """Sources of a side: several where draws of one method are averaged."""
+    source = side.get("source")
+    return source if isinstance(source, list) else [source]
+
+
 def _near(word, known):
     near = difflib.get_close_matches(word, known, 1)
     return f" (the nearest is {near[0]!r})" if near else ""
 
 
 def unknown(side, plan):
-    study, source = side["study"], side.get("source")
+    study = side["study"]
     if "option" in side:
         return None
     if study not in plan["studies"]:
         return f"the study {study!r} is not part of this run{_near(study, plan['studies'])}"
-    if source is None:
-        return "no source is given"
     known = sources_of(plan["studies"][study])
-    if source not in known:
-        return f"{source!r} is not part of the study {study!r}{_near(source, sorted(known))}"
+    for source in draws_of(side):
+        if source is None:
+            return "no source is given"
+        if source not in known:
+            return f"{source!r} is not part of the study {study!r}{_near(source, sorted(known))}"
     return None
 
 
@@ -151,11 +158,12 @@ def places_of(metrics, side, plan, failures, every=False):
     ----------
     metrics : Measurements
     side : dict
-        The side with the rule's defaults. Its ``setting``, ``part`` ... name one place, the
-        columns that it leaves out being empty there; with ``aggregate`` or `every` they may
-        be patterns such as ``alpha=*``, and what is left out is not asked for. With
-        ``within`` the columns are budgets: the least value among the places whose other
-        metric is at most the budget.
+        The side with the rule's defaults. Where its ``source`` is a list, of draws of one
+        method, each value is the mean over them. Its ``setting``, ``part`` ... name one place,
+        the columns that it leaves out being empty there; with ``aggregate`` or `every` they may
+        be patterns such as ``alpha=*``, and what is left out is not asked for. With ``within``
+        the columns are budgets: the least value among the places whose other metric is at most
+        the budget.
     plan : dict
     failures : iterable of dict
     every : bool
@@ -168,6 +176,12 @@ def places_of(metrics, side, plan, failures, every=False):
     problem = unknown(side, plan)
     if problem:
         raise Missing(problem)
+    draws = draws_of(side)
+    if len(draws) > 1:
+        return _mean_of_draws(
+            places_of(metrics, {**side, "source": draw}, plan, failures, every) for draw in draws
+        )
+    side = {**side, "source": draws[0]}
     frame = _frame(metrics, side, every or "within" in side)
     if frame is not None and "within" in side:
         other = _frame(metrics, {**side, "metric": side["within"]["metric"]}, True)
@@ -184,6 +198,15 @@ def places_of(metrics, side, plan, failures, every=False):
         name = measure_in(plan, side).label
         raise Missing(f"{source!r} in {study!r} has no {name}: {reason.rstrip('.')}")
     return (frame - side["distance_to"]).abs() if "distance_to" in side and every else frame
+
+
+def _mean_of_draws(frames):
+    """Mean over frames, place by place, where all of them have a value."""
+    first, *others = frames
+    total = first
+    for frame in others:
+        total = total + frame  # what one of them lacks is missing
+    return (total / (1 + len(others))).dropna(axis=0, how="all").dropna(axis=1, how="all")
 
 
 def _frame(metrics, side, every):

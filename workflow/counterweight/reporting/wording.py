@@ -87,6 +87,11 @@ def count(amount, noun, plural=None):
     return f"{amount} {noun if amount == 1 else plural or noun + 's'}"
 
 
+def splits(holding, failing):
+    """``8 splits for, 2 against``; "" where splits were not looked at one by one."""
+    return f"{count(holding, 'split')} for, {failing} against" if holding or failing else ""
+
+
 def listing(words):
     """``a, b and c``."""
     words = [str(word) for word in words]

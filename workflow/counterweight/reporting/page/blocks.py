@@ -123,6 +123,7 @@ class ClaimRow:
     interval: str
     details: tuple = ()
     data: str = ""
+    splits: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,15 @@ from counterweight.reporting.page.contents import (
     family_title,
     page_of,
 )
-from counterweight.reporting.wording import capital, count, digits, interval, listing, number
+from counterweight.reporting.wording import (
+    capital,
+    count,
+    digits,
+    interval,
+    listing,
+    number,
+    splits,
+)
 
 
 def glossary_page(known):
@@ -149,6 +157,7 @@ def claim_rows(claims):
             interval(claim.low, claim.high, places),
             tuple(details or filter(None, [claim.detail])),
             claim.data if claim.data in BANNERS else "",
+            splits(claim.splits_for, claim.splits_against),
         )
 
 

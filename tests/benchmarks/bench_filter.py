@@ -27,9 +27,9 @@ import numpy as np  # noqa: E402
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
 
 from counterweight.labeling.features.one_hot import one_hot  # noqa: E402
+from counterweight.numerics.geometry.hulls import closest_in_hull  # noqa: E402
+from counterweight.numerics.geometry.leaves import imbalance_floor, realised  # noqa: E402
 from counterweight.numerics.groups import disclosivity, imbalance, leaf_table  # noqa: E402
-from counterweight.numerics.hulls import closest_in_hull  # noqa: E402
-from counterweight.numerics.leaves import imbalance_floor, realised  # noqa: E402
 from counterweight.plan.components import load  # noqa: E402
 from counterweight.selection.proxies.split_tree import SplitTreeProxy  # noqa: E402
 from counterweight.weighting.acceptance import acceptance  # noqa: E402

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics import hulls, leaves
+from counterweight.numerics.geometry import hulls, leaves
 from counterweight.numerics.groups import leaf_table, target_shares, uniform_target
 from counterweight.plan.components import options
 from counterweight.selection.proxies.leaf_tables import leaf_columns, leaf_tables, reach_sentence

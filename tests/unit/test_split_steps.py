@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.numerics.hulls import closest_in_hull
+from counterweight.numerics.geometry.hulls import closest_in_hull
 from counterweight.selection.proxies.split_rules import ROOT, Split
 from counterweight.selection.proxies.split_steps import lemma3, step_records, steps
 

@@ -7,7 +7,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files import tables
 from counterweight.numerics import groups
-from counterweight.numerics.hulls import closest
+from counterweight.numerics.geometry.hulls import closest
 from counterweight.selection.proxies import split_rules
 from counterweight.selection.proxies.split_oracle import Design, Leaf, Limits, game, mixture
 from counterweight.selection.proxies.split_tree import OPTIONS, SplitTreeProxy

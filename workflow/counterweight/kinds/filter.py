@@ -230,8 +230,8 @@ def weigh(job):
     import numpy as np
 
     from counterweight.files.tables import joined, read_columns, write_table
+    from counterweight.numerics.geometry.leaves import realised
     from counterweight.numerics.groups import disclosivity, imbalance, target_shares
-    from counterweight.numerics.leaves import realised
     from counterweight.selection.proxies.leaf_tables import leaf_tables
     from counterweight.weighting.acceptance import setting_name
 

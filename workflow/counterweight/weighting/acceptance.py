@@ -13,8 +13,8 @@ columns and a distribution sums to 1 within each class.
 References
 ----------
 Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies:
-Algorithm 1, Lemmas 1 and 2, appendix A.1.1 (`counterweight.numerics.leaves.interpolated`) and
-A.2 (several classes).
+Algorithm 1, Lemmas 1 and 2, appendix A.1.1
+(`counterweight.numerics.geometry.leaves.interpolated`) and A.2 (several classes).
 """
 
 from typing import NamedTuple
@@ -22,8 +22,13 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.hulls import checked_shares, closest_in_cone, closest_in_hull
-from counterweight.numerics.leaves import checked_leaves, checked_vector, interpolated, realised
+from counterweight.numerics.geometry.hulls import checked_shares, closest_in_cone, closest_in_hull
+from counterweight.numerics.geometry.leaves import (
+    checked_leaves,
+    checked_vector,
+    interpolated,
+    realised,
+)
 
 KIND = "filter"
 

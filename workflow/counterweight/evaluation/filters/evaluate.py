@@ -19,8 +19,8 @@ from counterweight.models.filters.training import (
     filtered,
     true_groups,
 )
+from counterweight.numerics.geometry.leaves import imbalance_floor
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
-from counterweight.numerics.leaves import imbalance_floor
 
 log = logging.getLogger("counterweight")
 

@@ -33,8 +33,8 @@ from counterweight.files.tables import read_arrow, write_table
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded, learned_encoder
+from counterweight.numerics.geometry.leaves import interpolated_rows
 from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
-from counterweight.numerics.leaves import interpolated_rows
 from counterweight.numerics.zero_rejection import row_uniforms
 from counterweight.plan.components import load
 from counterweight.selection.proxies import split_rules

@@ -16,8 +16,8 @@ import logging
 import numpy as np
 
 from counterweight.numerics.checks import checked_new_rows
+from counterweight.numerics.geometry.hulls import closest
 from counterweight.numerics.groups import block_starts, checked_target, disclosivity, leaf_table
-from counterweight.numerics.hulls import closest
 from counterweight.selection.proxies.proxy import Proxy
 
 KIND = "filter"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.numerics.hulls import closest
+from counterweight.numerics.geometry.hulls import closest
 from counterweight.selection.proxies.split_oracle import Leaf, Limits, proposals
 from counterweight.selection.proxies.split_rules import ROOT, Split
 

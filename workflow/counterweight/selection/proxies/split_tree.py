@@ -7,8 +7,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import checked_rows
+from counterweight.numerics.geometry.hulls import closest, closest_in_hull
 from counterweight.numerics.groups import checked_target, disclosivity, leaf_table
-from counterweight.numerics.hulls import closest, closest_in_hull
 from counterweight.selection.proxies import split_rules
 from counterweight.selection.proxies.proxy import Proxy
 from counterweight.selection.proxies.split_options import (

@@ -12,8 +12,8 @@ Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.numerics.geometry.hulls import checked_shares
 from counterweight.numerics.groups import TOLERANCE, checked_target
-from counterweight.numerics.hulls import checked_shares
 
 
 def checked_vector(values, leaves, name):

@@ -26,5 +26,5 @@ def tilted(p, delta):
     # Of the two forms the one whose power is at most 1: nothing overflows, 0 and 1 stay.
     small = np.exp(-np.abs(delta))
     up = p / (p + (1 - p) * small)
-    down = p * small / (p * small + 1 - p)
+    down = p * small / (p * small + (1 - p))
     return np.where(delta >= 0, up, down)

@@ -1,0 +1,335 @@
+"""How wrong an answer about rows without a label could be: bounds that are swept by one number.
+
+At equal features x the odds of having no label may differ between any two outcomes by a factor of
+Γ >= 1 at most (Rosenbaum's model). For a class that is to say
+
+    logit p(y=1 | x, s=0) = logit p(y=1 | x, s=1) + d(x),   |d(x)| <= log Γ,
+
+with another d for each row: the bounds below let each row take the end that is worst for the
+quantity that is asked for, so no smaller interval holds all that Γ allows. A number y has any
+density among rows without a label whose ratio to that among labeled ones, at equal x, differs
+between any two values by a factor of Γ at most; of two values this is the same. At Γ = 1 labels
+are missing at random, and all bounds are the estimate. No data tell Γ: it is looked at, not
+estimated. (Where another definition is meant, it is named: the ratio itself within [1/Γ, Γ] is the
+marginal model of Tan 2006, whose bounds at Γ lie within those here at Γ².)
+
+References
+----------
+Rosenbaum (2002), *Observational Studies*, chapter 4; Yadlowsky, Namkoong, Basu, Duchi & Tian
+(2022), *Annals of Statistics* 50, for the bound of a mean, lemma 2.1; Manski (2003) for Γ without
+end, where a class has the bounds 0 and 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import as_numbers, checked_weights
+from counterweight.numerics.tilt import tilted
+
+#: Values of Γ that curves are drawn at, and the largest that is looked at.
+GAMMAS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 10.0)
+MOST = GAMMAS[-1]
+#: The value that sentences refer to: at equal features the odds are at most twice as large.
+TWICE = 2.0
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Labeled rows that no fit has seen, by whose residuals a mean of estimates is put right.
+
+    The mean is then right where either the weights or the estimates are, and so are its bounds to
+    first order.
+
+    Attributes
+    ----------
+    residual, p : array (M,)
+        Outcome minus estimate; the estimate (not needed of a number).
+    weight : array (M,)
+        To the target population; only ratios count.
+    own : array (M,)
+        Each row's own share of the target; 0 for a target without labeled rows.
+    slope : array (M,) or float
+        As of the rows of the target.
+    """
+
+    residual: np.ndarray
+    p: np.ndarray
+    weight: np.ndarray
+    own: np.ndarray | float = 0.0
+    slope: np.ndarray | float = 1.0
+
+    @property
+    def share(self):
+        """Weights of sum 1."""
+        return self.weight / self.weight.sum()
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A quantity at each Γ.
+
+    Attributes
+    ----------
+    gamma, low, high : array (G,)
+        Bounds in which each row takes the end that is worst.
+    fewer, more : array (G,)
+        The quantity where all rows have the same shift, -log Γ and log Γ; NaN of numbers.
+    low_error, high_error : array (G,)
+        Standard errors of the bounds; sampling of the rows given the fitted model.
+    """
+
+    gamma: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    fewer: np.ndarray
+    more: np.ndarray
+    low_error: np.ndarray
+    high_error: np.ndarray
+
+    def widened(self, errors=1.959964):
+        """Bounds, moved outwards by so many standard errors."""
+        return self.low - errors * self.low_error, self.high + errors * self.high_error
+
+
+def swept(p, slope=1.0, base=0.0, *, gammas=GAMMAS, weight=None, hidden=None, repair=None):
+    """Bounds of the mean of ``base + slope y`` over a target, y a class.
+
+    A rate has slope 1 and base 0; any loss has the slope ``loss(1) - loss(0)`` and the base
+    ``loss(0)`` (`accuracy_parts`, `brier_parts`), and a difference of two losses the differences.
+    Linear in the rows.
+
+    Parameters
+    ----------
+    p : array (T,)
+        Chance of 1 given the features, as among labeled rows; of the target's rows.
+    slope, base : array (T,) or float
+    gammas : sequence of float
+        From 1 up.
+    weight : array (T,), optional
+        Design weights.
+    hidden : bool array (T,), optional
+        Rows without a label; all by default. Others keep `p`.
+    repair : Repair, optional
+        None where `p` is known.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    CounterweightError
+        For chances outside of [0, 1], Γ below 1, weights that are none.
+    """
+    p, gammas = _chances(p), _checked_gammas(gammas)
+    share = checked_weights(weight, len(p))
+    share = share / share.sum()
+    hidden = np.ones(len(p), bool) if hidden is None else np.asarray(hidden, bool)
+    slope = np.broadcast_to(np.asarray(slope, float), p.shape)
+    rows = _Mean(p, slope, base, share, hidden, repair)
+    made = np.empty((6, len(gammas)))
+    for at, shift in enumerate(np.log(gammas)):
+        low, low_error = rows.at(shift, -1)
+        high, high_error = rows.at(shift, 1)
+        fewer, more = rows.at(-shift)[0], rows.at(shift)[0]
+        made[:, at] = low, high, fewer, more, low_error, high_error
+    return Sweep(gammas, *made)
+
+
+def at_shift(p, delta, *, weight=None, hidden=None, repair=None):
+    """Rate of a target whose hidden rows all have one shift of the log odds.
+
+    Parameters are those of `swept`.
+
+    Returns
+    -------
+    value, standard_error : float
+    """
+    p = _chances(p)
+    share = checked_weights(weight, len(p))
+    hidden = np.ones(len(p), bool) if hidden is None else np.asarray(hidden, bool)
+    return _Mean(p, np.ones(len(p)), 0.0, share / share.sum(), hidden, repair).at(float(delta))
+
+
+@dataclass(frozen=True)
+class _Mean:
+    """Rows of a target, and those that put its mean right."""
+
+    p: np.ndarray
+    slope: np.ndarray
+    base: np.ndarray | float
+    share: np.ndarray
+    hidden: np.ndarray
+    repair: Repair | None
+
+    def at(self, shift, side=0):
+        """The mean and its standard error: one shift, or (side -1, 1) the worst end of it."""
+        delta = shift * side * np.sign(self.slope) if side else shift
+        chance = np.where(self.hidden, tilted(self.p, delta), self.p)
+        value = self.base + self.slope * chance
+        mean = self.share @ value
+        moved, known = 0.0, self.repair
+        variance = np.square(self.share) @ np.square(value - mean)
+        if known is not None:
+            slope = np.broadcast_to(np.asarray(known.slope, float), known.p.shape)
+            delta = shift * side * np.sign(slope) if side else shift
+            rate = known.own + (known.share - known.own) * _steepness(known.p, delta)
+            parts = rate * slope * known.residual
+            moved = parts.sum()
+            variance += np.square(parts - known.share * moved).sum()
+        return mean + moved, np.sqrt(variance)
+
+
+def _steepness(p, delta):
+    """Derivative of the tilted chance by the chance."""
+    power = np.exp(delta)
+    return power / np.square(1 - p + p * power)
+
+
+def accuracy_parts(prediction):
+    """Slope and base of the share of right decisions at 1/2, for predictions (n,)."""
+    yes = np.asarray(prediction) >= 0.5
+    return np.where(yes, 1.0, -1.0), np.where(yes, 0.0, 1.0)
+
+
+def brier_parts(prediction):
+    """Slope and base of the Brier score, for predictions (n,)."""
+    q = as_numbers(prediction, "predictions")
+    return 1 - 2 * q, q * q
+
+
+def step_bounds(values, weight=None, gammas=GAMMAS):
+    """Least and largest mean of values, whose weights may change by a factor of Γ at most.
+
+    The worst change is a step: Γ above the bound, 1 below it (or the other way), so the bound is
+    the extreme of the n + 1 steps, found from running sums of the sorted values.
+
+    Parameters
+    ----------
+    values : array (n,)
+    weight : array (n,), optional
+    gammas : sequence of float
+
+    Returns
+    -------
+    low, high : array (G,)
+    influence_low, influence_high : arrays (G, n)
+        How far each row moves the bound.
+
+    References
+    ----------
+    Yadlowsky et al. (2022), lemma 2.1.
+    """
+    values, gammas = as_numbers(values, "values"), _checked_gammas(gammas)
+    weight = checked_weights(weight, len(values))
+    order = np.argsort(values, kind="stable")
+    mass = np.concatenate([[0.0], np.cumsum(weight[order])])
+    total = np.concatenate([[0.0], np.cumsum((weight * values)[order])])
+    found = []
+    for sign in (-1, 1):
+        # Rows from the top (from the bottom, for the least mean) have Γ in place of 1.
+        above = (mass[-1] - mass, total[-1] - total) if sign > 0 else (mass, total)
+        bounds, influence = np.empty(len(gammas)), np.empty((len(gammas), len(values)))
+        for at, gamma in enumerate(gammas):
+            means = (total[-1] + (gamma - 1) * above[1]) / (mass[-1] + (gamma - 1) * above[0])
+            bounds[at] = bound = means.max() if sign > 0 else means.min()
+            heavy = weight * np.where(sign * (values - bound) > 0, gamma, 1.0)
+            influence[at] = heavy * (values - bound) / heavy.sum()
+        found.append((bounds, influence))
+    (low, influence_low), (high, influence_high) = found
+    return low, high, influence_low, influence_high
+
+
+def swept_number(values, repair, *, gammas=GAMMAS, weight=None, hidden=None):
+    """Bounds of the mean of a number over a target.
+
+    What labeled rows show of the spread around the estimate is taken to hold at any features: the
+    residuals are pooled. Where the spread differs much between rows, the bounds are those of rows
+    of middling spread.
+
+    Parameters
+    ----------
+    values : array (T,)
+        Estimates of the target's rows (or, for a loss, its expectation).
+    repair : Repair
+        Labeled rows; their residuals are those of `values`.
+    gammas, weight, hidden
+        As in `swept`.
+
+    Returns
+    -------
+    Sweep
+    """
+    values = as_numbers(values, "estimates")
+    share = checked_weights(weight, len(values))
+    share = share / share.sum()
+    hidden = np.ones(len(values), bool) if hidden is None else np.asarray(hidden, bool)
+    mean, free = share @ values, share[hidden].sum()
+    to_target = repair.share
+    # What the labeled rows say of themselves does not stand for hidden ones.
+    to_hidden = np.maximum(to_target - repair.own, 0)
+    to_hidden = to_hidden if to_hidden.any() else to_target
+    shift = to_target @ repair.residual
+    bounds = step_bounds(repair.residual, to_hidden, (1.0, *gammas))
+    own = to_target * (repair.residual - shift)
+    rows = np.square(share) @ np.square(values - mean)
+    ends, errors = [], []
+    for bound, influence in zip(bounds[:2], bounds[2:], strict=True):
+        ends.append(mean + shift + free * (bound[1:] - bound[0]))
+        parts = own + free * (influence[1:] - influence[0])
+        errors.append(np.sqrt(rows + np.square(parts).sum(axis=1)))
+    nothing = np.full(len(ends[0]), np.nan)
+    return Sweep(np.asarray(gammas, float), *ends, nothing, nothing, *errors)
+
+
+def turns_at(margin, most=MOST):
+    """Breakdown value: the least Γ at which a conclusion no longer holds.
+
+    Parameters
+    ----------
+    margin : callable
+        ``margin(gamma)``, above 0 where the conclusion holds whatever Γ allows; falls in Γ.
+    most : float
+        The largest Γ that is looked at.
+
+    Returns
+    -------
+    float
+        1 where it does not even hold at Γ = 1; infinite where it holds up to `most`.
+    """
+    if not margin(1.0) > 0:
+        return 1.0
+    if margin(most) > 0:
+        return np.inf
+    low, high = 0.0, np.log(most)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if margin(float(np.exp(middle))) > 0 else (low, middle)
+    return float(np.exp(high))
+
+
+def turn_sentence(conclusion, gamma, most=MOST):
+    """A conclusion with its breakdown value in plain words."""
+    if not gamma > 1:
+        return f"{conclusion}: this does not hold even at Γ = 1, labels missing at random."
+    if gamma >= most:
+        return f"{conclusion}: this holds up to Γ = {most:g} (the largest looked at)."
+    return f"{conclusion}: the conclusion turns at Γ = {gamma:.{1 if gamma >= 1.95 else 2}f}."
+
+
+def _chances(p):
+    p = as_numbers(p, "chances")
+    if p.ndim != 1 or not len(p) or not ((p >= 0) & (p <= 1)).all():
+        raise CounterweightError(
+            f"A sweep needs the chances of some rows, each from 0 to 1; got the shape {p.shape}."
+        )
+    return p
+
+
+def _checked_gammas(gammas):
+    gammas = as_numbers(gammas, "values of gamma")
+    if not len(gammas) or not (np.isfinite(gammas) & (gammas >= 1)).all():
+        raise CounterweightError(f"Γ is a number from 1 up, at each place; got {gammas}.")
+    return gammas

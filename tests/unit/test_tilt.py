@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.tilt.estimates import (
+from counterweight.numerics.tilt import (
     ESTIMATED,
     Calibration,
     estimate_delta,

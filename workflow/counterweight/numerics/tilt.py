@@ -1,17 +1,122 @@
-"""Chances of an outcome among rows without a label, by a shift of the log odds."""
+"""Tilts of probabilities by a number in the log odds, and estimates of that number.
+
+With p1(x) = p(y=1|x, s=1) of labeled rows, the tilt assumes that other rows have
+
+    logit p(y=1|x, s=0) = logit p1(x) + delta:
+
+selection may depend on x as it will, and on y by one factor of its odds. No data tell delta
+without more. EM, moments and label-only moments find it where, beyond that, the features given the
+label are distributed alike in both (label shift); otherwise they give a number all the same, and
+it is not delta. A known rate, or known odds, need no such assumption.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from counterweight.errors import CounterweightError
+from counterweight.numerics.checks import as_numbers, checked_labels, checked_rows
+
+#: Ways to come by delta; those of `ESTIMATED` assume label shift.
+ESTIMATED = ("em", "moments", "label_only")
+GIVEN = ("rate", "times", "fixed")
+#: Log odds are kept between minus and plus this much where a slope is fitted to them.
+LARGEST = 30.0
+#: Class means that differ by less than this, in standard errors, say nothing of delta.
+WEAK = 3.0
+
+
+class Calibration(NamedTuple):
+    """Calibrated log odds: ``slope * logit p + constant``.
+
+    For two classes this is temperature scaling with a bias for each class (Alexandari, Kundaje &
+    Shrikumar 2020, "Maximum likelihood with bias-corrected calibration is hard-to-beat at label
+    shift adaptation"): the slope is one over the temperature.
+    """
+
+    slope: float = 1.0
+    constant: float = 0.0
+
+    @classmethod
+    def fitted(cls, p, y):
+        """From probabilities of rows that their model has not seen.
+
+        Parameters
+        ----------
+        p : array (M,)
+        y : array (M,) of 0 and 1
+
+        Returns
+        -------
+        Calibration
+            A slope below 0 is taken for 0: scores that point the wrong way say nothing.
+        """
+        from counterweight.numerics.linear import fit_logistic
+
+        odds = _odds(p)
+        y = checked_labels(y, len(odds))
+        if not np.ptp(odds):
+            return cls(0.0, float(logit(y.mean())))
+        coef, constant, _, _ = fit_logistic(odds[:, None], y)
+        if coef[0] < 0:
+            return cls(0.0, float(logit(y.mean())))
+        return cls(float(coef[0]), constant)
+
+    def __call__(self, p):
+        """Calibrated probabilities."""
+        return expit(self.slope * _odds(p) + self.constant)
+
+
+@dataclass(frozen=True)
+class Delta:
+    """How much the log odds of the target rows differ from those of labeled ones.
+
+    Attributes
+    ----------
+    value : float
+        Minus or plus infinity at an end of `rate`.
+    by : str
+    rate : float
+        Estimated rate of y = 1 among the target rows; under label shift their prior.
+    error_labeled, error_target : float
+        Standard errors from the labels and from the target rows; NaN where delta is given, and at
+        an end.
+    end : str
+        "0" or "1" where the rate came out as that; else "".
+    weights : (float, float)
+        Of labels 0 and 1: the priors of the target over those of the labeled rows. One below 0 is
+        what moments may give where label shift does not hold.
+    told : tuple of str
+        Sentences on what went wrong.
+    """
+
+    value: float
+    by: str
+    rate: float
+    error_labeled: float = np.nan
+    error_target: float = np.nan
+    end: str = ""
+    weights: tuple = (np.nan, np.nan)
+    told: tuple = ()
+
+    @property
+    def standard_error(self):
+        """Of `value`, from both samples."""
+        return float(np.hypot(self.error_labeled, self.error_target))
 
 
 def tilted(p, delta):
-    """Chances whose log odds are those of p plus delta.
+    """Probabilities whose log odds are moved by delta.
 
     Parameters
     ----------
     p : array
-        Chances from 0 to 1; 0 and 1 stay what they are.
+        A probability of 0 or 1 stays what it is.
     delta : float or array
-        Shift of the log odds, finite; broadcast against `p`.
+        May be infinite; broadcast against `p`.
 
     Returns
     -------
@@ -25,6 +130,300 @@ def tilted(p, delta):
     p, delta = np.asarray(p, float), np.asarray(delta, float)
     # Of the two forms the one whose power is at most 1: nothing overflows, 0 and 1 stay.
     small = np.exp(-np.abs(delta))
-    up = p / (p + (1 - p) * small)
-    down = p * small / (p * small + (1 - p))
+    with np.errstate(invalid="ignore"):
+        up = np.where(p > 0, p / (p + (1 - p) * small), 0.0)
+        down = np.where(p < 1, p * small / (p * small + 1 - p), 1.0)
     return np.where(delta >= 0, up, down)
+
+
+def estimate_delta(
+    p,
+    y,
+    p_target,
+    *,
+    by="em",
+    rate=None,
+    times=None,
+    value=None,
+    X=None,
+    X_target=None,
+    hard=True,
+    fitted=True,
+):
+    """Delta by one of the ways.
+
+    Parameters
+    ----------
+    p : array (M,)
+        Calibrated p1 of the labeled rows, each by a model that has not seen its label.
+    y : array (M,) of 0 and 1
+    p_target : array (N,)
+        Calibrated p1 of the target rows.
+    by : {"em", "moments", "label_only", "rate", "times", "fixed"}
+        em: the prior of the target with the largest likelihood (Saerens, Latinne & Decaestecker
+        2002); the likelihood is concave, so the value that EM ends at is found directly.
+        moments: predicted shares (BBSE: Lipton, Wang & Smola 2018). label_only: means of features
+        (Rosset, Zhu, Zou & Hastie 2005, with p(s=1|y) = sigma(a + b y), so that delta = -b).
+        rate: the mean of the tilted p is the given rate. times: at equal features the odds of the
+        target are `times` as large. fixed: delta is `value`.
+    rate, times, value : float
+        What is given, by the way that asks for it.
+    X, X_target : array (M, d), (N, d)
+        Features, for label_only.
+    hard : bool
+        Of moments: shares of p >= 1/2, else means of p.
+    fitted : bool
+        Whether p was calibrated to these labels: the noise of that is then part of
+        `Delta.error_labeled`. That of the model itself never is.
+
+    Returns
+    -------
+    Delta
+
+    Raises
+    ------
+    CounterweightError
+        For what is missing or out of range, and where features do not tell the labels apart.
+    """
+    p, p_target = _probabilities(p, "labeled"), _probabilities(p_target, "target")
+    y = checked_labels(y, len(p))
+    if not len(p_target) or y.min(initial=1) == y.max(initial=0):
+        raise CounterweightError(
+            f"The tilt needs labels of both kinds and target rows; there are {len(y)} labels, of "
+            f"which {int(y.sum())} are 1, and {len(p_target)} target rows."
+        )
+    if by == "em":
+        return _by_likelihood(p, y, p_target, fitted)
+    if by == "moments":
+        scores = [(v >= 0.5).astype(float) if hard else v for v in (p, p_target)]
+        return _by_means(scores[0], y, scores[1], p_target, by)
+    if by == "label_only":
+        if X is None or X_target is None:
+            raise CounterweightError("Label-only moments need the features: give X and X_target.")
+        scores = label_scores(X, y, X_target)
+        return _by_means(scores[0], y, scores[1], p_target, by)
+    needed = {"rate": rate, "times": times, "fixed": value}
+    if by not in needed:
+        raise CounterweightError(
+            f"Delta by {by!r} is not known; choose one of {', '.join(ESTIMATED + GIVEN)}."
+        )
+    number = np.nan if needed[by] is None else float(needed[by])
+    if by == "rate":
+        if not 0 < number < 1:
+            raise CounterweightError(
+                f"The rate of the target rows is {needed[by]}; it must lie between 0 and 1."
+            )
+        return _by_rate(p, y, p_target, number, fitted)
+    if by == "times" and not 0 < number < np.inf:
+        raise CounterweightError(
+            f"The odds of the target rows are {needed[by]} times those of labeled rows; give a "
+            "number above 0."
+        )
+    if by == "fixed" and not np.isfinite(number):
+        raise CounterweightError(f"The given delta is {needed[by]}; give a number.")
+    number = float(np.log(number)) if by == "times" else number
+    return Delta(number, by, float(tilted(p_target, number).mean()))
+
+
+def prior_log_likelihood(p_target, prior, rate):
+    """Mean log likelihood of target rows at a rate, up to a constant; concave in the rate.
+
+    Parameters
+    ----------
+    p_target : array (N,)
+        Calibrated p1.
+    prior : float
+        Share of y = 1 among labeled rows.
+    rate : float
+    """
+    p = np.asarray(p_target, dtype=float)
+    with np.errstate(divide="ignore"):
+        return float(np.mean(np.log(p * rate / prior + (1 - p) * (1 - rate) / (1 - prior))))
+
+
+def label_scores(X, y, X_target):
+    """The one feature that label-only moments go by: linear, 0 and 1 at the means of the labels.
+
+    Rosset's moments ask that the mean of each feature over the target rows is the mixture of its
+    means over labels 1 and 0, ``x0 = rate m1 + (1 - rate) m0``: d equations for one number, solved
+    by least squares in units of the target's standard deviations. That is the mean over the target
+    of ``(x - m0)'W(m1 - m0) / (m1 - m0)'W(m1 - m0)``.
+
+    Returns
+    -------
+    labeled, target : array (M,), (N,)
+    """
+    X, X_target = checked_rows(X), checked_rows(X_target)
+    y = checked_labels(y, len(X))
+    spread = X_target.std(axis=0)
+    used = (spread > 1e-12 * (1 + np.abs(X_target.mean(axis=0)))) & (np.ptp(X, axis=0) > 0)
+    zero = X[y == 0].mean(axis=0)
+    way = np.where(used, X[y == 1].mean(axis=0) - zero, 0.0)
+    by = way / np.where(used, spread, 1.0) ** 2
+    length = way @ by
+    if not length > 0:
+        raise CounterweightError(
+            "The features have the same means for both labels, so label-only moments say nothing: "
+            "choose by: em, or give the rate."
+        )
+    return (X - zero) @ by / length, (X_target - zero) @ by / length
+
+
+def gap_left(X, y, X_target, rate):
+    """Gap of feature means that remains once labeled rows are weighted, by label, to a rate.
+
+    Under label shift and at the right rate it is 0 but for noise. It is told as a share of the
+    gap without weights.
+
+    Parameters
+    ----------
+    X : array (M, d)
+    y : array (M,)
+    X_target : array (N, d)
+    rate : float
+
+    Returns
+    -------
+    share : float
+        Mean over features of the standardised gap, after over before; NaN where there was none.
+    before, after : array (d,)
+        Labeled less target, in standard deviations of the target rows (0 where they have none).
+    """
+    spread = X_target.std(axis=0)
+    spread = np.where(spread > 0, spread, np.inf)
+    aim, prior = X_target.mean(axis=0), y.mean()
+    weight = np.where(y == 1, rate / prior, (1 - rate) / (1 - prior))
+    before = (X.mean(axis=0) - aim) / spread
+    after = (weight @ X / len(X) - aim) / spread
+    whole = np.abs(before).mean()
+    share = float(np.abs(after).mean() / whole) if whole > 0 else np.nan
+    return share, before, after
+
+
+def _by_likelihood(p, y, p_target, fitted):
+    """EM prior shift. The score of delta is mean q - prior tilted by delta, q the tilted p."""
+    prior = y.mean()
+    # Likelihoods of the two labels, and slopes of the log likelihood at both ends of the rate.
+    one, zero = p_target / prior, (1 - p_target) / (1 - prior)
+    with np.errstate(divide="ignore"):
+        if np.mean(one / zero) <= 1:
+            return _at_end("em", 0.0)
+        if np.mean(zero / one) <= 1:
+            return _at_end("em", 1.0)
+
+    def slope(rate):
+        return np.mean((one - zero) / (rate * one + (1 - rate) * zero))
+
+    low, high = 0.5, 0.5
+    while slope(low) < 0 and low > 1e-300:
+        low /= 8
+    while slope(high) > 0 and 1 - high > 1e-15:
+        high = 1 - (1 - high) / 8
+    rate = brentq(slope, low, high, xtol=1e-300, rtol=1e-14) if low < high else low
+    delta = float(logit(rate) - logit(prior))
+    q = tilted(p_target, delta)
+    spread = np.mean((q - rate) ** 2)
+    bend = -rate * (1 - rate) / (prior * (1 - prior)) * (y - prior) / len(y)
+    if fitted:
+        bend = bend + _calibration_noise(p, y, p_target, q)
+    return Delta(
+        delta,
+        "em",
+        float(rate),
+        float(np.sqrt(bend @ bend) / spread),
+        float(1 / np.sqrt(len(q) * spread)),
+        "",
+        (float((1 - rate) / (1 - prior)), float(rate / prior)),
+    )
+
+
+def _by_means(z, y, z_target, p_target, by):
+    """Rate at which the mean of a score over the target is the mixture of its class means."""
+    prior, one, zero = y.mean(), z[y == 1].mean(), z[y == 0].mean()
+    way = one - zero
+    noise = np.sqrt(z[y == 1].var() / y.sum() + z[y == 0].var() / (len(y) - y.sum()))
+    if abs(way) <= WEAK * noise:
+        raise CounterweightError(
+            f"Delta by {by} needs scores that tell the labels apart, and theirs differ by "
+            f"{way:.3g} with a standard error of {noise:.2g}: choose by: em, or give the rate."
+        )
+    rate = float((z_target.mean() - zero) / way)
+    weights = (float((1 - rate) / (1 - prior)), float(rate / prior))
+    if not 0 < rate < 1:
+        told = ""
+        if not 0 <= rate <= 1:
+            told = (
+                f"The weight of label {int(rate < 0)} comes out as {min(weights):.3g}, below 0: "
+                "the features given the label are not alike in both populations."
+            )
+        return _at_end(by, float(rate > 0), weights, told)
+    spread = rate * (1 - rate)
+    parts = np.where(
+        y == 1, -rate * (z - one) / y.sum(), -(1 - rate) * (z - zero) / (len(y) - y.sum())
+    )
+    parts = parts / way / spread - (y - prior) / len(y) / (prior * (1 - prior))
+    error = z_target.std() / np.sqrt(len(z_target)) / abs(way) / spread
+    delta = float(logit(rate) - logit(prior))
+    return Delta(delta, by, rate, float(np.sqrt(parts @ parts)), float(error), "", weights)
+
+
+def _by_rate(p, y, p_target, rate, fitted):
+    """Delta at which the mean of the tilted p is the given rate."""
+    inner = (p_target > 0) & (p_target < 1)
+    least, most = np.mean(p_target >= 1), np.mean(p_target > 0)
+    if not least < rate < most:
+        raise CounterweightError(
+            f"No tilt gives the rate {rate:g}: by probabilities of 0 and 1 it stays between "
+            f"{least:g} and {most:g}."
+        )
+    odds = logit(p_target[inner])
+    aim = (rate - least) * len(p_target) / len(odds)
+    low, high = logit(aim) - odds.max() - 1e-9, logit(aim) - odds.min() + 1e-9
+    delta = float(brentq(lambda d: expit(odds + d).mean() - aim, low, high, xtol=1e-14, rtol=1e-15))
+    q = tilted(p_target, delta)
+    slope = np.mean(q * (1 - q))
+    labeled = _calibration_noise(p, y, p_target, q) if fitted else np.zeros(len(y))
+    return Delta(
+        delta,
+        "rate",
+        float(q.mean()),
+        float(np.sqrt(labeled @ labeled) / slope),
+        float(q.std() / np.sqrt(len(q)) / slope),
+    )
+
+
+def _at_end(by, rate, weights=None, told=""):
+    sentence = f"Delta by {by} ends at a rate of {rate:g} among the target rows."
+    return Delta(
+        float(np.inf if rate else -np.inf),
+        by,
+        rate,
+        end=f"{rate:g}",
+        weights=weights or (np.nan, np.nan),
+        told=tuple(filter(None, (told, sentence))),
+    )
+
+
+def _calibration_noise(p, y, p_target, q):
+    """What the labels' noise, by slope and constant of the calibration, adds to mean q, (M,)."""
+    design = np.column_stack([_odds(p), np.ones(len(p))])
+    bend = p * (1 - p)
+    curvature = (design * bend[:, None]).T @ design
+    moved = q * (1 - q)
+    way = np.array([moved @ _odds(p_target), moved.sum()]) / len(q)
+    return design @ (np.linalg.pinv(curvature, hermitian=True) @ way) * (y - p)
+
+
+def _odds(p):
+    with np.errstate(divide="ignore"):
+        return np.clip(logit(np.asarray(p, dtype=float)), -LARGEST, LARGEST)
+
+
+def _probabilities(p, which):
+    p = as_numbers(p, f"probabilities of {which} rows")
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise CounterweightError(
+            f"The probabilities of {which} rows must be one number from 0 to 1 a row; found the "
+            f"shape {p.shape}, {int((~((p >= 0) & (p <= 1))).sum())} of them outside."
+        )
+    return p

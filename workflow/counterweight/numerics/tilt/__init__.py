@@ -1,1 +1,0 @@
-"""Tilts: populations that differ by a number in the log odds of y given x."""

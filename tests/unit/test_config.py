@@ -182,7 +182,7 @@ def test_the_selector_of_a_shifted_mixture_reaches_its_start():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weighting": [{"weighting": "lemma2"}] * 2}, "lists 'lemma2' twice"),
+        ({"weighting": [{"weighting": "lemma2"}] * 2}, "two entries called 'lemma2'"),
         ({"weighting": [{"weighting": "lemma1"}]}, "begins from a generative model with lemma2"),
         ({"dataset": "adult", "figures": ["boundary"]}, "boundary"),
         ({"labeling": {"rule": "logged"}}, "which is for studies of classifiers; .* logged makes"),

@@ -280,7 +280,7 @@ CONFIG = {
     ),
     "folds of a selection model": (
         setting("studies", "twin", "selection", 0, "folds", to=3),
-        f"select twin logistic; weigh twin * logistic; {LEMMA1}; {LEMMA2}",
+        f"select twin logistic; weigh twin *-logistic; {LEMMA1}; {LEMMA2}",
     ),
     "an option of one method": (
         setting("studies", "twin", "models", 5, "iterations", to=1),
@@ -334,7 +334,7 @@ CODE = {
     ),
     "a selection model": (
         edited("selection/gradient_boosting"),
-        "select twin gradient_boosting; weigh twin * gradient_boosting; draw_twin; report",
+        "select twin gradient_boosting; weigh twin *-gradient_boosting; draw_twin; report",
     ),
     "a proxy, by its helper": (
         edited("selection/proxies/split_rules"),
@@ -433,7 +433,7 @@ CODE = {
     ),
     "where a registry points to, in the same module": (
         replaced("weighting/__init__", "lemmas:general_weights", "lemmas:unlabeled_weights"),
-        "weigh * lemma1 *; * *-lemma1; draw_twin; draw_curved; report",
+        "weigh * lemma1-*; * *-lemma1; draw_twin; draw_curved; report",
     ),
     "a docstring of a module": (
         replaced(

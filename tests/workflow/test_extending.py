@@ -126,7 +126,7 @@ def test_the_examples_run(extended):
         "prepare_orchard",
         "label orchard",
         "select orchard neighbours",
-        "weigh orchard tempered neighbours",
+        "weigh orchard tempered-neighbours",
         *(
             f"{stage} orchard {method}"
             for stage in ("train", "evaluate")

@@ -26,7 +26,7 @@ def test_another_cap_recomputes_the_weights_and_what_uses_them(again):
     assert lemma2["weighting"] == "lemma2"
     lemma2["max_weight"] = 2.0
     again.config = config
-    weights = {f"weigh twin lemma2 {name}" for name in ("logistic", "gradient_boosting")}
+    weights = {f"weigh twin lemma2-{name}" for name in ("logistic", "gradient_boosting")}
     assert again.plan() == with_pages(weights | LEMMA2)
 
 
@@ -44,7 +44,7 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
     again.append("workflow/counterweight/numerics/linear.py", "# edited\n")
     logistic = {"logistic", "logistic-lemma1", "logistic-lemma2", "logistic-oracle"}
     expected = {"select twin logistic"}
-    expected |= {f"weigh twin {weights} logistic" for weights in ("lemma1", "lemma2")}
+    expected |= {f"weigh twin {weights}-logistic" for weights in ("lemma1", "lemma2")}
     for study, methods in (
         ("twin", logistic),
         ("twin_kept", {"logistic"}),
@@ -53,7 +53,7 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
         ("clicks", {"logistic", "logistic-spline", "tree-progressive"}),
     ):
         expected |= {f"{rule} {study} {name}" for rule in ("train", "evaluate") for name in methods}
-    expected |= {"select held logistic", "weigh held lemma1 logistic"}
+    expected |= {"select held logistic", "weigh held lemma1-logistic"}
     expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
     expected |= {f"{rule} offers offer_logistic" for rule in ("train", "evaluate")}
     drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking", "offers")}
@@ -152,7 +152,7 @@ def test_a_newer_date_without_other_bytes_recomputes_nothing(again):
 
 PROXY = {
     "select people alpha_beta",
-    "weigh people quadratic alpha_beta",
+    "weigh people quadratic-alpha_beta",
     "train people alpha_beta",
     "evaluate people alpha_beta",
     "deliver_people",
@@ -179,7 +179,7 @@ def test_another_interpolation_recomputes_the_acceptance_only(again):
     again.config = config
     assert again.plan() == with_pages(
         {
-            "weigh people equal tree",
+            "weigh people equal-tree",
             "train people naive_tree",
             "evaluate people naive_tree",
             "draw_people",

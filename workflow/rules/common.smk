@@ -52,7 +52,7 @@ if PLAN["data_mirror"]:
 wildcard_constraints:
     study="[a-z][a-z0-9_]*",
     selector="[A-Za-z][A-Za-z0-9_]*",
-    weighting="[A-Za-z][A-Za-z0-9_]*",
+    weighting="[A-Za-z][A-Za-z0-9_-]*",
     method=r"(?!labels(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
 
 
@@ -60,7 +60,7 @@ wildcard_constraints:
 ITEMS = {
     "label": "",
     "select": "{selector}",
-    "weigh": "{weighting}-{selector}",
+    "weigh": "{weighting}",
     "train": "{method}",
     "evaluate": "{method}",
 }

@@ -1,8 +1,9 @@
 """Stage 4, weight computation: importance weights of the labeled rows.
 
-Needs: what the selection model says. Makes: one table a weighting and selection model, and its
-diagnostics (effective sample size, rows at the cap, balance of each feature) as metrics. In
-studies of balanced filters: the probability of acceptance in each leaf of a proxy.
+Needs: the rows, and what the selection model says where a weighting goes by it. Makes: one table a
+weighting (and selection model), and its diagnostics (effective sample size, rows at the cap,
+balance of each feature) as metrics. In studies of balanced filters: the probability of acceptance
+in each leaf of a proxy.
 """
 
 
@@ -10,12 +11,12 @@ rule weigh:
     input:
         unpack(inputs_of("weigh")),
     output:
-        table=f"{RESULTS}/{{study}}/weights/{{weighting}}-{{selector}}.parquet",
-        metrics=f"{RESULTS}/{{study}}/metrics/weights_{{weighting}}-{{selector}}.parquet",
+        table=f"{RESULTS}/{{study}}/weights/{{weighting}}.parquet",
+        metrics=f"{RESULTS}/{{study}}/metrics/weights_{{weighting}}.parquet",
     log:
-        f"{RESULTS}/logs/weigh/{{study}}/{{weighting}}-{{selector}}.log",
+        f"{RESULTS}/logs/weigh/{{study}}/{{weighting}}.log",
     benchmark:
-        f"{RESULTS}/benchmarks/weigh/{{study}}/{{weighting}}-{{selector}}.tsv"
+        f"{RESULTS}/benchmarks/weigh/{{study}}/{{weighting}}.tsv"
     conda:
         ENVIRONMENT
     threads: 1

@@ -7,7 +7,7 @@ given away is fitted on all labeled rows.
 
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
-from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, weighing_of
 from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of outcomes with blanks"
@@ -214,28 +214,33 @@ def plan_weigh(plan, study, weighting, at):
         given = told | reading | {"weighting": spec}
         inputs |= files | {"table": at.table}
         return Job(f"{_HERE}:weigh_to_target", inputs, given, (("weighting", ELSEWHERE),))
-    inputs["selection"] = at.selection(spec["selector"])
-    uses = (("weighting", spec["weighting"]),)
-    return Job(f"{_HERE}:weigh", inputs, told | {"weighting": spec}, uses)
+    inputs["selection"] = at.selection(spec["selector"]) if spec["selector"] else []
+    given, uses = weighing_of(plan, study, weighting)
+    return Job(f"{_HERE}:weigh", inputs, told | given, uses)
 
 
 def weigh(job):
     import numpy as np
 
+    from counterweight.files.seeds import generator
     from counterweight.files.tables import read_columns, write_table
-    from counterweight.weighting.diagnostics import cap_weights, describe_weights
+    from counterweight.weighting.diagnostics import describe_weights
+    from counterweight.weighting.rows import Rows, fact_records, made_weights
 
-    spec = job.given["weighting"]
+    given, spec = job.given, job.given["weighting"]
     weights_of = components.load("weighting", spec["weighting"])
     data = _data(job)
-    labeled, design = data.labeled, data.weight[data.labeled]
+    X, labeled, design = data.rows.dense(), data.labeled, data.weight[data.labeled]
     raw = weights = np.ones(labeled.sum())
-    capped = 0
+    capped, facts = 0, []
     if (~labeled).sum() >= FEW:
-        # Where isotonic steps reach 0, the weight is at the cap.
-        p = np.clip(read_columns(job.input.selection)["p"][labeled], 1e-9, 1.0)
-        raw = weights_of(p, float(labeled.mean()), **spec["options"])
-        weights, capped = cap_weights(raw, spec["max_weight"])
+        rng = generator(given["seed"], given["stream"], 0, f"weigh {spec['weighting']}")
+        rows = Rows(X[labeled], data.y[labeled], X[~labeled], spec["target"], rng)
+        if job.input.selection:
+            # Where isotonic steps reach 0, the weight is at the cap.
+            rows.p = np.clip(read_columns(job.input.selection)["p"][labeled], 1e-9, 1.0)
+        raw, weights, capped = made_weights(weights_of, spec, rows)
+        facts = fact_records(rows)
     # To mean 1 together with the design: what a model penalises does not depend on their scale.
     final = weights * design
     final = final / final.mean()
@@ -243,9 +248,8 @@ def weigh(job):
     ids = {"repeat": np.zeros(labeled.sum(), "int16"), "row": data.row[labeled]}
     write_table(job.output.table, ids | {"weight": final})
     target = ~labeled if spec["target"] == "unlabeled" and not labeled.all() else labeled | True
-    X = data.rows.dense()
     described = describe_weights(raw, final, X[labeled], X[target], data.rows.dense_names, capped)
-    return [{"repeat": 0, "target": spec["target"]} | record for record in described]
+    return [{"repeat": 0, "target": spec["target"]} | record for record in described + facts]
 
 
 def weigh_to_target(job):

@@ -6,7 +6,7 @@ Protocol: see `counterweight.kinds`.
 from counterweight.errors import CounterweightError, listed
 from counterweight.kinds.own_studies import promised as own_study
 from counterweight.plan import components
-from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, weighing_of
 from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of classifiers"
@@ -71,7 +71,7 @@ def _check_given_away(name, study):
         )
     for method in _involved(study):
         weighting = study["weightings"].get(methods[method]["weights"])
-        chosen = weighting and study["selectors"][weighting["selector"]]
+        chosen = weighting and study["selectors"].get(weighting["selector"])
         if methods[method]["oracle"] or (chosen and chosen["oracle"]):
             raise CounterweightError(
                 f"{where}.method is {given['method']!r}, which sees what is hidden elsewhere: "
@@ -203,26 +203,31 @@ def plan_weigh(plan, study, weighting, at):
     inputs = {
         "features": at.features,
         "labels": at.labels,
-        "selection": at.selection(spec["selector"]),
+        "selection": at.selection(spec["selector"]) if spec["selector"] else [],
     }
-    return Job(f"{_HERE}:weigh", inputs, {"weighting": spec}, (("weighting", spec["weighting"]),))
+    return Job(f"{_HERE}:weigh", inputs, *weighing_of(plan, study, weighting))
 
 
 def weigh(job):
+    from counterweight.files.seeds import generator
     from counterweight.files.study_data import StudyData, by_repeat
     from counterweight.files.tables import joined, read_columns, write_table
-    from counterweight.weighting.diagnostics import cap_weights, describe_weights
+    from counterweight.weighting.diagnostics import describe_weights
+    from counterweight.weighting.rows import Rows, fact_records, made_weights
 
-    spec = job.given["weighting"]
+    given, spec = job.given, job.given["weighting"]
     weights_of = components.load("weighting", spec["weighting"])
     data = StudyData.read(job.input.features, job.input.labels)
+    selected = by_repeat(read_columns(job.input.selection)) if job.input.selection else {}
     tables, records = [], []
-    for repeat, part in by_repeat(read_columns(job.input.selection)).items():
+    for repeat in list(data.labels)[: spec["repeats"]]:
         labeled = data.role(repeat, "labeled")
-        raw = weights_of(part["p"][labeled], data.selected_share(repeat), **spec["options"])
-        weights, capped = cap_weights(raw, spec["max_weight"])
+        p = selected[repeat]["p"][labeled] if selected else None
+        rng = generator(given["seed"], given["stream"], repeat, f"weigh {spec['weighting']}")
+        rows = Rows.of(data, repeat, spec["target"], p, rng)
+        raw, weights, capped = made_weights(weights_of, spec, rows)
         job.log.info("repeat %d: %d of %d rows at the cap", repeat, capped, len(weights))
-        own = {name: part[name][labeled] for name in ("repeat", "row")}
+        own = {name: data.labels[repeat][name][labeled] for name in ("repeat", "row")}
         tables.append(own | {"weight": weights})
         target = ~data.role(repeat, "test") & ~(labeled & (spec["target"] == "unlabeled"))
         described = describe_weights(
@@ -233,6 +238,7 @@ def weigh(job):
             data.names,
             capped,
         )
+        described += fact_records(rows)
         records += [{"repeat": repeat, "target": spec["target"]} | record for record in described]
     write_table(job.output.table, joined(tables))
     return records
@@ -343,7 +349,9 @@ def plan_deliver(plan, study, at):
         if spec["weights"]
     }
     selectors = {
-        spec["selector"]: study["selectors"][spec["selector"]] for spec in weightings.values()
+        spec["selector"]: study["selectors"][spec["selector"]]
+        for spec in weightings.values()
+        if spec["selector"]
     }
     uses += tuple(("model", spec["model"]) for spec in methods.values())
     uses += tuple(("weighting", spec["weighting"]) for spec in weightings.values())

@@ -14,7 +14,13 @@ import yaml
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components, kinds
 from counterweight.plan.labels import add_labels
-from counterweight.plan.methods import add_starts, method_id, options_of, resolved_method
+from counterweight.plan.methods import (
+    add_starts,
+    method_id,
+    options_of,
+    resolved_method,
+    resolved_weightings,
+)
 from counterweight.plan.mistakes import nearest, told
 
 SCHEMA = components.schema_path("config.schema.yaml")
@@ -324,25 +330,14 @@ def _resolved_study(name, study, plan):
         selectors[identity] |= {key: item.get(key, default) for key, default in own.items()}
         if "label" in item:
             given_labels["selection"][identity] = item["label"]
-    weightings = {}
     listed_weightings = study.pop("weighting")
-    names = [item["weighting"] for item in listed_weightings]
-    twice = next((weighting for weighting in names if names.count(weighting) > 1), None)
-    if twice:
-        raise CounterweightError(
-            f"studies.{name}.weighting lists {twice!r} twice: to compare two caps, make two "
-            "studies of which the second is paired_with the first."
-        )
-    for item in listed_weightings:
-        for selector in selectors:
-            weightings[f"{item['weighting']}-{selector}"] = {
-                "weighting": item["weighting"],
-                "selector": selector,
-                "max_weight": item.get("max_weight", 50.0),
-                "target": components.declared("weighting", item["weighting"], "TARGET", ""),
-                "options": options_of("weighting", item["weighting"], item),
-            }
-    study["selectors"], study["weightings"] = selectors, weightings
+    study["selectors"] = selectors
+    study["weightings"] = resolved_weightings(f"studies.{name}", listed_weightings, study)
+    given_labels["weighting"] = {
+        item.get("name", item["weighting"]): item["label"]
+        for item in listed_weightings
+        if "label" in item
+    }
     study["methods"] = methods = {}
     listed_methods = study.pop("models")
     for index, item in enumerate(listed_methods):

@@ -70,6 +70,13 @@ def labeling_of(study):
     return given, tuple((part, rules["name"]) for part, rules in given.items())
 
 
+def weighing_of(plan, study, weighting):
+    """What a job that computes weights is told, and as a look-up."""
+    spec = study["weightings"][weighting]
+    told = {key: value for key, value in spec.items() if key not in ("name", "selector")}
+    return {"weighting": told} | draws(plan, study), (("weighting", spec["weighting"]),)
+
+
 def protocol_of(study):
     """The protocol of a study with its options, and as a look-up."""
     given = {"protocol": chosen(study["evaluation"], "protocol")}

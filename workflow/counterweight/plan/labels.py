@@ -27,7 +27,7 @@ def add_labels(name, study, given):
         Resolved; its methods get ``label`` and ``role``, and it gets ``labels`` of selectors and
         weightings by id, and ``main``.
     given : dict of str to dict
-        Labels that the config gives, by id: of ``selection`` and of ``models``.
+        Labels that the config gives, by id: of ``selection``, ``weighting`` and ``models``.
 
     Raises
     ------
@@ -36,12 +36,12 @@ def add_labels(name, study, given):
     """
     selectors = _selector_labels(study["selectors"], given["selection"])
     several = len(study["selectors"]) > 1
+    named = _weighting_labels(study["weightings"], given["weighting"])
     study["labels"] = {"selectors": selectors, "weightings": {}}
     for identity, part in study["weightings"].items():
-        label = _declared("weighting", part["weighting"])
-        by = f" by {selectors[part['selector']]}" if several else ""
-        study["labels"]["weightings"][identity] = label + by
-    labels = _method_labels(study, given["models"])
+        by = f" by {selectors[part['selector']]}" if several and part["selector"] else ""
+        study["labels"]["weightings"][identity] = named[part["name"]] + by
+    labels = _method_labels(study, named, given["models"])
     for identity, method in study["methods"].items():
         method["label"] = labels[identity]
     _add_roles(name, study)
@@ -69,7 +69,27 @@ def _selector_labels(selectors, given):
     return _unique(labels, given)
 
 
-def _method_labels(study, given):
+def _weighting_labels(weightings, given):
+    """Names of weightings in print, by the name that models use, whatever the selector."""
+    labels, firsts = {}, {}
+    for spec in weightings.values():
+        kind = spec["weighting"]
+        values = components.declared("weighting", kind, "VALUE_LABELS", {})
+        pattern = _declared("weighting", kind)
+        fields = {part for _, part, _, _ in string.Formatter().parse(pattern) if part}
+        options = spec["options"] | {"max_weight": spec["max_weight"]}
+        base = firsts.setdefault(kind, options)
+        shown = {field: told(field, options[field], values) for field in fields}
+        apart = [
+            told(key, value, values)
+            for key, value in options.items()
+            if key not in fields and value != base[key]
+        ]
+        labels[spec["name"]] = _with(pattern.format(**shown), apart)
+    return _unique(labels, given)
+
+
+def _method_labels(study, weightings, given):
     labels, firsts = {}, {}
     for identity, method in study["methods"].items():
         model, options, swept = method["model"], method["options"], method["sweep"] or {}
@@ -80,9 +100,10 @@ def _method_labels(study, given):
         weights = study["weightings"].get(method["weights"], {})
         parts = {}
         if weights:
-            parts["weights"] = _declared("weighting", weights["weighting"])
-            if "selector" in fields or weights["selector"] != next(iter(study["selectors"])):
-                parts["selector"] = study["labels"]["selectors"][weights["selector"]]
+            parts["weights"] = weightings[weights["name"]]
+            by, first = weights["selector"], next(iter(study["selectors"]), None)
+            if by and ("selector" in fields or by != first):
+                parts["selector"] = study["labels"]["selectors"][by]
         if method["oracle"]:
             parts["oracle"] = "oracle"
         for option, value in options.items():

@@ -11,6 +11,59 @@ def options_of(kind, name, given):
     return {option: given.get(option, node.get("default")) for option, node in declared.items()}
 
 
+def resolved_weightings(where, items, study):
+    """Weightings of a study by id: with each selection model, or once where none is needed.
+
+    Parameters
+    ----------
+    where : str
+    items : list of dict
+        As the config lists them.
+    study : dict
+        With its ``selectors`` and ``repeats``.
+
+    Returns
+    -------
+    dict of str to dict
+        ``name`` is what models call it by; ``sees`` is ``p`` or ``rows``; ``selector`` is None
+        where no p(s=1|x) is needed.
+
+    Raises
+    ------
+    CounterweightError
+        When two have one name, or one needs p(s=1|x) and no selection model gives it.
+    """
+    weightings, names = {}, set()
+    for index, item in enumerate(items):
+        kind = item["weighting"]
+        name = item.get("name", kind)
+        if name in names:
+            raise CounterweightError(
+                f"{where}.weighting has two entries called {name!r}: give one a name, by which "
+                "models choose it."
+            )
+        names.add(name)
+        needs_p = components.declared("weighting", kind, "NEEDS_P", True)
+        if needs_p and not study["selectors"]:
+            raise CounterweightError(
+                f"{where}.weighting[{index}] is {kind}, which goes by p(s=1|x), and the study has "
+                "no selection model to give it: add one under selection."
+            )
+        options = options_of("weighting", kind, item)
+        made = {
+            "name": name,
+            "weighting": kind,
+            "sees": components.declared("weighting", kind, "SEES", "p"),
+            "max_weight": item.get("max_weight", 50.0),
+            "target": options.get("target") or components.declared("weighting", kind, "TARGET", ""),
+            "repeats": min(item.get("repeats", study["repeats"]), study["repeats"]),
+            "options": options,
+        }
+        for selector in study["selectors"] if needs_p else [None]:
+            weightings[f"{name}-{selector}" if selector else name] = made | {"selector": selector}
+    return weightings
+
+
 def resolved_method(where, item, study, plan):
     given = plan["model_defaults"].get(item["model"], {}) | item
     method = {
@@ -49,6 +102,8 @@ def resolved_method(where, item, study, plan):
         )
     if item.get("weights"):
         method["weights"] = _weighting(where, item["weights"], item.get("selector"), study)
+        most = study["weightings"][method["weights"]]["repeats"]
+        method["repeats"] = min(method["repeats"], most)
     return method
 
 
@@ -63,24 +118,30 @@ def _check_sweep(where, option, node, values):
 
 
 def _weighting(where, weights, selector, study):
-    if not study["selectors"]:
+    """Id of the weighting that a method names, of the selection model that it names."""
+    specs = study["weightings"]
+    named = {identity: spec for identity, spec in specs.items() if spec["name"] == weights}
+    if not named:
+        known = list(dict.fromkeys(spec["name"] for spec in specs.values()))
+        listed = f" It computes: {', '.join(known)}." if known else ""
         raise CounterweightError(
-            f"{where} has weights, but its study has no selection model: add one under selection."
+            f"{where} uses the weighting {weights!r}, which the study does not compute: add "
+            f"{{weighting: {weights}}} under weighting{nearest(weights, known) or '.'}{listed}"
         )
-    selector = selector or next(iter(study["selectors"]))
-    if selector not in study["selectors"]:
-        known = list(study["selectors"])
+    if weights in specs:
+        if selector:
+            raise CounterweightError(
+                f"{where} names a selector, and the weighting {weights!r} goes by none: drop it."
+            )
+        return weights
+    known = list(study["selectors"])
+    selector = selector or known[0]
+    if selector not in known:
         raise CounterweightError(
             f"{where}.selector is {selector!r}, which the study does not fit"
             f"{nearest(selector, known) or '.'} Its selection models: {', '.join(known)}."
         )
-    identity = f"{weights}-{selector}"
-    if identity not in study["weightings"]:
-        raise CounterweightError(
-            f"{where} uses the weighting {weights!r}, which the study does not compute: add "
-            f"{{weighting: {weights}}} under weighting."
-        )
-    return identity
+    return f"{weights}-{selector}"
 
 
 def method_id(item, study):

@@ -165,7 +165,8 @@ class Paths:
             yield chain(selector, selected[selector])
         for weighting, spec in study["weightings"].items():
             outputs = at.metrics(f"weights_{weighting}"), at.weights(weighting)
-            weighted[weighting] = selected[spec["selector"]] + [step("weigh", weighting, *outputs)]
+            before = selected.get(spec["selector"], labeled)
+            weighted[weighting] = before + [step("weigh", weighting, *outputs)]
             yield chain(weighting, weighted[weighting])
         # Models that others begin from come first.
         for method, spec in sorted(

@@ -32,7 +32,7 @@ class Stages:
         name : str
             Data set, study, or family of studies (of a page); "" for the report.
         item : str
-            Selector, weighting (``weighting-selector``) or method, by id.
+            Selector, weighting or method, by id.
 
         Returns
         -------

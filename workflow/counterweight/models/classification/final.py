@@ -14,7 +14,7 @@ from counterweight.numerics.rates.coefficients import compile as compile_rates
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.plan.components import load
 from counterweight.selection.crossfit import selection_probabilities
-from counterweight.weighting.diagnostics import cap_weights
+from counterweight.weighting.rows import Rows, made_weights
 
 #: What the given of a job tells of its study, kept with the model.
 TOLD = ("study", "title", "method", "setting", "target", "id", "outcome")
@@ -54,7 +54,7 @@ def final_classifier(frame, columns, features, labels, outcome, given):
 
     def weights_of(weighting):
         spec = given["weightings"][weighting]
-        return seen_weights(data, spec, given["selectors"][spec["selector"]], **streams)
+        return seen_weights(data, spec, given["selectors"].get(spec["selector"]), **streams)
 
     model, options = fit_method(
         data, given["methods"], given["method"], given["setting"], target, weights_of, **streams
@@ -110,35 +110,36 @@ def seen_data(features, labels, frame, outcome, target):
 
 
 def seen_weights(data, weighting, selector, *, seed, study):
-    """Weights of all labeled rows, by a selection model of all rows.
+    """Weights of all labeled rows, by a selection model of all rows where they go by one.
 
     Parameters
     ----------
     data : StudyData
         From `seen_data`.
     weighting, selector : dict
-        As the study has them.
+        As the study has them; no selector where the weighting needs none.
 
     Returns
     -------
     dict of str to array
         ``repeat, row, weight``.
     """
-    labels = data.labels[0]
-    p, *_ = selection_probabilities(
-        load("selector", selector["selector"])(**selector["options"]),
-        data.X[data.rows_of(0)],
-        labels["selected"],
-        data.X[:0],
-        generator(seed, study, 0, "selection"),
-        calibration=selector["calibration"],
-        n_folds=selector["folds"],
-    )
-    labeled = data.role(0, "labeled")
-    raw = load("weighting", weighting["weighting"])(
-        p[labeled], data.selected_share(0), **weighting["options"]
-    )
-    weight, _ = cap_weights(raw, weighting["max_weight"])
+    labels, labeled, p = data.labels[0], data.role(0, "labeled"), None
+    if selector:
+        p, *_ = selection_probabilities(
+            load("selector", selector["selector"])(**selector["options"]),
+            data.X[data.rows_of(0)],
+            labels["selected"],
+            data.X[:0],
+            generator(seed, study, 0, "selection"),
+            calibration=selector["calibration"],
+            n_folds=selector["folds"],
+        )
+        p = p[labeled]
+    name = weighting["weighting"]
+    rng = generator(seed, study, 0, f"weigh {name}")
+    rows = Rows.of(data, 0, weighting["target"], p, rng)
+    _, weight, _ = made_weights(load("weighting", name), weighting, rows)
     return {"repeat": labels["repeat"][labeled], "row": labels["row"][labeled], "weight": weight}
 
 

@@ -1,4 +1,4 @@
-"""Weighted full-covariance Gaussian mixtures by EM, many random restarts at once."""
+"""Weighted mixtures of Gaussians, and of categories beside them, by EM, many restarts at once."""
 
 from dataclasses import dataclass
 
@@ -6,13 +6,14 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import checked_rows, checked_weights, named
-from counterweight.numerics.mixture_steps import (
-    LOG_2PI,
-    Parameters,
-    QuadraticRows,
-    floored,
-    maximisation,
+from counterweight.numerics.emissions.densities import (
+    gaussian_log_density,
+    log_sum_exp,
+    mixed_log_density,
 )
+from counterweight.numerics.emissions.layout import Layout
+from counterweight.numerics.emissions.rows import MixedRows
+from counterweight.numerics.mixture_steps import Parameters, QuadraticRows, floored, maximisation
 from counterweight.numerics.options import check_options
 
 LIMITS = {
@@ -53,6 +54,11 @@ class Mixture:
         Iterations of the winner.
     updates_held : int
         Component updates of the winner held back for lack of rows.
+    shares : ndarray (K, L), optional
+        Of the levels of categories, where there are any.
+    layout : Layout, optional
+        Which columns are numbers (those of means and covariances) and which are categories;
+        None where all are numbers.
     """
 
     weights: np.ndarray
@@ -65,49 +71,21 @@ class Mixture:
     converged: bool = True
     n_iter: int = 0
     updates_held: int = 0
+    shares: np.ndarray = None
+    layout: Layout = None
 
     def component_log_density(self, X):
         """Log density of each row under each component, (n, K); the weights are not in it."""
-        return gaussian_log_density(X, self.means, self.covariances)
+        if self.layout is None:
+            return gaussian_log_density(X, self.means, self.covariances)
+        parts = (self.means, self.covariances, self.shares, self.layout.offsets)
+        return mixed_log_density(*self.layout.split(X), *parts)
 
     def log_density(self, X):
         """Log density of each row under the mixture, (n,)."""
         with np.errstate(divide="ignore"):
             joint = self.component_log_density(X) + np.log(self.weights)
         return log_sum_exp(joint)
-
-
-def log_sum_exp(values):
-    """Logarithm of the sum of exponentials over the last axis, without overflow."""
-    top = values.max(axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(values - top).sum(axis=-1)) + top[..., 0]
-
-
-def gaussian_log_density(X, means, covariances):
-    """Log density of each row under each Gaussian.
-
-    Parameters
-    ----------
-    X : array (n, d)
-    means : ndarray (K, d)
-    covariances : ndarray (K, d, d)
-        Positive definite.
-
-    Returns
-    -------
-    ndarray (n, K)
-    """
-    X = np.asarray(X, dtype=float)
-    factor = np.linalg.cholesky(covariances)
-    inverse = np.linalg.inv(factor)
-    log_scale = np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
-    result = np.empty((len(X), len(means)))
-    for c, mean in enumerate(means):
-        distance = (X - mean) @ inverse[c].T
-        result[:, c] = -0.5 * np.einsum("nd,nd->n", distance, distance)
-    return result - log_scale - 0.5 * X.shape[1] * LOG_2PI
 
 
 class Standardised:
@@ -152,23 +130,31 @@ class Standardised:
         self.features = QuadraticRows(rows, row_weights, block=block)
         self.log_jacobian = self.total * np.log(self.scale).sum()
 
-    def inward(self, weights, means, covariances, floor):
-        """Parameters (K, 1, ...) of a mixture given in the units of the rows."""
-        means = (np.asarray(means) - self.mean) / self.scale
-        covariances = np.asarray(covariances) / np.outer(self.scale, self.scale)
+    def inward(self, start, floor):
+        """Parameters (K, 1, ...) of a `Mixture` in the units of the rows."""
+        means = (np.asarray(start.means) - self.mean) / self.scale
+        covariances = np.asarray(start.covariances) / np.outer(self.scale, self.scale)
         return Parameters(
-            np.asarray(weights, dtype=float)[:, None],
+            np.asarray(start.weights, dtype=float)[:, None],
             means[:, None],
             floored(covariances, floor)[:, None],
         )
 
     def outward(self, parameters):
-        """Weights, means and covariances of one mixture of a batch of one."""
-        return (
-            parameters.weights[:, 0],
-            self.mean + self.scale * parameters.means[:, 0],
-            np.outer(self.scale, self.scale) * parameters.covariances[:, 0],
-        )
+        """Weights, means and covariances of one mixture of a batch of one, by name."""
+        return {
+            "weights": parameters.weights[:, 0],
+            "means": self.mean + self.scale * parameters.means[:, 0],
+            "covariances": np.outer(self.scale, self.scale) * parameters.covariances[:, 0],
+        }
+
+    def log_prior(self, parameters):
+        """Nothing is added to the log-likelihood."""
+        return 0.0
+
+    def maximisation(self, moments, previous, held, floor):
+        """See `mixture_steps`."""
+        return maximisation(moments, previous, held, floor)
 
 
 def fit_mixture(
@@ -188,6 +174,8 @@ def fit_mixture(
     feature_names=None,
     block=1984,
     scale=None,
+    layout=None,
+    covariance="full",
 ):
     """Fit a Gaussian mixture by weighted EM and keep the best of several restarts.
 
@@ -236,7 +224,13 @@ def fit_mixture(
         Rows treated at a time.
     scale : array (d,), optional
         Units of the covariance floor; the weighted standard deviations if not given.
-        Mixtures that are compared with each other need the same.
+        Mixtures that are compared with each other need the same; of the numbers alone where
+        there is a layout.
+    layout : Layout, optional
+        Which columns of `X` are numbers and which are categories; missing entries then
+        integrate out (see `counterweight.numerics.emissions.components`). The levels of a
+        category are smoothed, so the history is that of the log-likelihood plus the log prior.
+    covariance : {"full", "diagonal", "tied"}
 
     Returns
     -------
@@ -248,8 +242,10 @@ def fit_mixture(
         For unusable rows, weights or options, and when there are fewer than
         ``n_components * minimum_rows`` rows, counted by weight.
     """
-    X = checked_rows(X, feature_names)
-    n, d = X.shape
+    if layout is None and covariance != "full":
+        layout = Layout.of(np.shape(X)[1])
+    X = checked_rows(X, feature_names) if layout is None else np.asarray(X, dtype=float)
+    n, d = len(X), X.shape[1] if layout is None else layout.features
     row_weights = checked_weights(sample_weight, n)
     if start is not None:
         n_components = len(start.weights)
@@ -275,13 +271,20 @@ def fit_mixture(
             f"{int(present // max(minimum_rows, 1))} components, give more rows, or scale the "
             "weights to a mean of 1."
         )
-    data = Standardised(X, row_weights, feature_names, block, scale)
+    if layout is None:
+        data = Standardised(X, row_weights, feature_names, block, scale)
+    else:
+        data = MixedRows(X, row_weights, layout, covariance, block, scale)
     if start is not None:
-        if np.shape(start.means)[1] != d:
+        if start.layout != layout:
+            raise CounterweightError(
+                "The mixture to start from has other categories than the rows: give it the same."
+            )
+        if layout is None and np.shape(start.means)[1] != d:
             raise CounterweightError(
                 f"The mixture to start from has {np.shape(start.means)[1]} features, the rows {d}."
             )
-        first = data.inward(start.weights, start.means, start.covariances, covariance_floor)
+        first = data.inward(start, covariance_floor)
     else:
         if responsibilities is not None:
             responsibilities = np.asarray(responsibilities, dtype=float)
@@ -295,7 +298,7 @@ def fit_mixture(
             raise CounterweightError("A random start needs a random generator: give rng.")
         else:
             moments = data.features.random_moments(n_components, restarts, rng)
-        first = maximisation(moments, None, None, covariance_floor)
+        first = data.maximisation(moments, None, None, covariance_floor)
     rule = {
         "tolerance": tolerance,
         "max_iter": max_iter,
@@ -346,13 +349,11 @@ def _best_of_screened(data, first, rule):
 
 def _mixture(data, winner, restarts, index):
     """The result, from the climb of the winner at `index` and that of all restarts."""
-    weights, means, covariances = data.outward(winner.parameters.restarts([index]))
+    best = winner.parameters.restarts([index])
     path = np.array([row[index] for row in winner.history])
     return Mixture(
-        weights=weights,
-        means=means,
-        covariances=covariances,
-        log_likelihood=float(winner.last[index]),
+        **data.outward(best),
+        log_likelihood=float(winner.last[index] - np.sum(data.log_prior(best))),
         history=path[~np.isnan(path)],
         restart_log_likelihood=restarts.last,
         restart_iterations=restarts.iterations,
@@ -371,7 +372,7 @@ def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows,
     restarts = parameters.weights.shape[1]
     live = np.arange(restarts)
     climb = _Climb(
-        parameters=Parameters(*(values.copy() for values in parameters)),
+        parameters=type(parameters)(*(values.copy() for values in parameters)),
         last=np.full(restarts, -np.inf),
         iterations=np.zeros(restarts, dtype=int) + iterations,
         converged=np.zeros(restarts, dtype=bool),
@@ -380,7 +381,7 @@ def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows,
     )
     while True:
         statistics = data.features.expectation(parameters, dtype, minimum_rows > 0)
-        current = statistics.log_likelihood - data.log_jacobian
+        current = statistics.log_likelihood - data.log_jacobian + data.log_prior(parameters)
         if not np.isfinite(current).all():
             raise CounterweightError(
                 "The log-likelihood of a mixture is not finite: a row lies too far from all "
@@ -407,5 +408,5 @@ def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows,
         hard, moments = statistics.hard[:, keep], statistics.moments[:, keep]
         held = (hard < minimum_rows) | (moments[..., 0] <= 1e-10 * data.total)
         climb.updates_held[live] += held.sum(axis=0)
-        parameters = maximisation(moments, parameters, held, floor)
+        parameters = data.maximisation(moments, parameters, held, floor)
         climb.iterations[live] += 1

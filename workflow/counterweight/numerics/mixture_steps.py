@@ -165,6 +165,10 @@ class QuadraticRows:
                 down = across.swapaxes(1, 2)
             yield start, across, down, weights
 
+    def coefficients(self, parameters):
+        """Coefficients (K, R, q) of the log density in the expanded features."""
+        return density_coefficients(parameters)
+
     def expectation(self, parameters, dtype=np.float64, count=True):
         """One E-step of all mixtures over all rows; without `count`, ``hard`` stays zero.
 
@@ -177,7 +181,7 @@ class QuadraticRows:
         Statistics
         """
         k, r = parameters.weights.shape
-        exact = density_coefficients(parameters).reshape(k * r, -1)
+        exact = self.coefficients(parameters).reshape(k * r, -1)
         coefficients = exact.astype(dtype)
         moments = np.zeros((k * r, self.width))
         log_likelihood = np.zeros(r)

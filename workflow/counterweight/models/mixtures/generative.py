@@ -53,6 +53,18 @@ OPTIONS = {
         "default": 1.0e-6,
         "description": "Least eigenvalue of a covariance of standardised features.",
     },
+    "covariance": {
+        "enum": ["full", "diagonal", "tied"],
+        "default": "full",
+        "description": "One matrix for each component; variances only; or one matrix for all "
+        "components of a class.",
+    },
+    "categories": {
+        "enum": ["auto", "none"],
+        "default": "auto",
+        "description": "auto: features that the recipe declares categories are categories; "
+        "none: they are numbers like all others.",
+    },
 }
 LABEL = "Class mixtures"
 
@@ -62,7 +74,7 @@ class MixtureClassifier(BinaryClassifier):
 
     def _take(self, mixtures):
         self.mixtures_ = mixtures
-        self.prior_, self.weights_, self.means_, self.covariances_ = mixtures
+        self.prior_, self.weights_, self.means_, self.covariances_ = mixtures[:4]
 
 
 @dataclass(eq=False, repr=False)
@@ -76,7 +88,7 @@ class GenerativeClassifier(MixtureClassifier):
 
     Parameters
     ----------
-    components, restarts, tolerance, max_iter, start, draw, covariance_floor
+    components, restarts, tolerance, max_iter, start, draw, covariance_floor, covariance, categories
         See `OPTIONS`. `draw` does nothing here: the caller seeds `rng` by it.
 
     Attributes
@@ -85,8 +97,9 @@ class GenerativeClassifier(MixtureClassifier):
     weights_ : ndarray (2, K)
     means_ : ndarray (2, K, d)
     covariances_ : ndarray (2, K, d, d)
+        Of the numbers.
     mixtures_ : ClassMixtures
-        The four of them.
+        The four of them, and the shares of levels where there are categories.
     log_likelihood_ : float
         Sum over rows of row weight times log p(x, y).
     restart_log_likelihood_ : ndarray
@@ -104,11 +117,15 @@ class GenerativeClassifier(MixtureClassifier):
     start: str = "shared"
     draw: int = 0
     covariance_floor: float = 1e-6
+    covariance: str = "full"
+    categories: str = "auto"
 
+    #: `fit` is told which features are categories.
+    CATEGORIES = True
     #: Fitted attribute that a later fit to the same rows and weights may be given.
     REUSED = "base"
 
-    def fit(self, X, y, sample_weight=None, *, rng, base=None):
+    def fit(self, X, y, sample_weight=None, *, rng, base=None, categories=None):
         """Fit both class mixtures.
 
         Parameters
@@ -120,6 +137,8 @@ class GenerativeClassifier(MixtureClassifier):
         base : Mixture, optional
             ``base_`` of a model fitted to the same rows and weights with other labels;
             saves fitting it again. Shared start only.
+        categories : Layout, optional
+            Which features are categories; none if not given, or if the option says so.
 
         Raises
         ------
@@ -139,6 +158,8 @@ class GenerativeClassifier(MixtureClassifier):
             tolerance=self.tolerance,
             max_iter=self.max_iter,
             covariance_floor=self.covariance_floor,
+            covariance=self.covariance,
+            layout=categories if self.categories == "auto" else None,
         )
         self._take(mixtures)
         self.base_ = fitted[0] if self.start == "shared" else None

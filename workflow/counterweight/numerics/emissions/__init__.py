@@ -1,0 +1,1 @@
+"""Densities of mixed features within a component of a mixture."""

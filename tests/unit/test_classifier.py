@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 FITTED = [
     LogisticModel(ridge=1e-3),
+    BoostedClassifier(trees=10),
     GenerativeClassifier(components=2, restarts=2),
     SubsampledClassifier(keep_rate=0.5, correction="prior"),
     BudgetedClassifier(budget=200, min_leaf=5),

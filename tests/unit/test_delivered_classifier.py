@@ -50,10 +50,11 @@ STUDY = {
         {"model": "group_thresholds", "name": "thresholds", "groups": ["men", "women"]},
         {"model": "shifted_threshold", "name": "shifted", "constraint": "coverage(men) <= 0.3"},
         {"model": "exponentiated_gradient", "name": "gradient", "groups": ["men", "women"]},
+        {"model": "gradient_boosting", "name": "boosted", "trees": 10},
     ],
 }
 WAYS = [("unconstrained", ""), ("promised", ""), ("swept", "kappa=0.8"), ("thresholds", "")]
-WAYS += [("shifted", ""), ("gradient", "")]
+WAYS += [("shifted", ""), ("gradient", ""), ("boosted", "")]
 
 
 def people(n=ROWS, seed=0):

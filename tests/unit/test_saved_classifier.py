@@ -13,6 +13,7 @@ ROWS = 400
 #: Options of each classifier, several where they change what is fitted.
 CASES = {
     "logistic": [{}],
+    "gradient_boosting": [{"trees": 20}, {"leaves": 2, "trees": 3}],
     "generative": [{"components": 2, "restarts": 2}],
     "shifted_mixture": [{"iterations": 2}],
     "subsampled": [

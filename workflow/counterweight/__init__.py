@@ -36,6 +36,7 @@ PUBLIC = {
     "Sample": "weighting.sample",
     # Classifiers.
     "LogisticModel": "models.logistic",
+    "BoostedClassifier": "models.boosting",
     "GenerativeClassifier": "models.mixtures.generative",
     "ShiftedMixtureClassifier": "models.mixtures.shifted_mixture",
     # Rows that lost zeros: rejection, calibration, metrics, values of policies.

@@ -2,6 +2,7 @@
 
 MODELS = {
     "logistic": "counterweight.models.logistic:LogisticModel",
+    "gradient_boosting": "counterweight.models.boosting:BoostedClassifier",
     "generative": "counterweight.models.mixtures.generative:GenerativeClassifier",
     "shifted_mixture": "counterweight.models.mixtures.shifted_mixture:ShiftedMixtureClassifier",
     "subsampled": "counterweight.models.subsampling.subsampled:SubsampledClassifier",

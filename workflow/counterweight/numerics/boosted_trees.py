@@ -16,8 +16,68 @@ from counterweight.numerics.checks import number_table
 #: Columns of the array ``tree_nodes``. ``set`` is the line of ``tree_sets`` of a split by category,
 #: -1 elsewhere; ``left`` and ``right`` are places in the tree, 0 for a leaf.
 NODE = ("tree", "feature", "threshold", "missing_left", "left", "right", "set", "value")
+#: Options of the models that `fit_trees` fits.
+TREES = {
+    "trees": {"type": "integer", "minimum": 1, "default": 100, "description": "Number of trees."},
+    "learning_rate": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": 1,
+        "default": 0.1,
+        "description": "Shrinkage of each tree.",
+    },
+    "leaves": {
+        "type": "integer",
+        "minimum": 2,
+        "default": 15,
+        "description": "Largest number of leaves.",
+    },
+    "least_rows": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 20,
+        "description": "Least rows in a leaf.",
+    },
+}
 #: Rows handled at once, and leaves that one word of bits holds.
 BATCH, WORD = 1 << 13, 64
+
+
+def fit_trees(X, y, weight=None, *, options, binary=True, categorical=None, bins=255):
+    """Fit histogram gradient boosting (scikit-learn); nothing in it is drawn.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        NaN where a value is missing, which goes to the side that fits better.
+    y : array (n,)
+        0 and 1 where `binary`, else numbers.
+    weight : array (n,), optional
+    options : mapping
+        `TREES`.
+    binary : bool
+    categorical : array (d,) of bool, optional
+        Features whose numbers are codes of categories; these are split by sets.
+    bins : int
+        Most places where a feature may be split; with weights the time goes into finding them.
+
+    Returns
+    -------
+    HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    """
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    component = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
+    return component(
+        max_iter=options["trees"],
+        learning_rate=options["learning_rate"],
+        max_leaf_nodes=options["leaves"],
+        min_samples_leaf=options["least_rows"],
+        max_bins=bins,
+        early_stopping=False,
+        categorical_features=categorical,
+        random_state=0,
+    ).fit(X, y.astype(int) if binary else y, sample_weight=weight)
 
 
 def trees_to_arrays(model):

@@ -128,6 +128,42 @@ def checked_weights(sample_weight, rows):
     return weights
 
 
+def two_class_rows(X, y, sample_weight=None, what="A classifier"):
+    """Rows that a classifier can learn from: those with weight, weights of mean 1, both classes.
+
+    Parameters
+    ----------
+    X : array (n, d)
+    y : array (n,) of 0 and 1
+    sample_weight : array (n,), optional
+    what : str
+        Begins the message.
+
+    Returns
+    -------
+    X : numpy.ndarray (m, d)
+    y : numpy.ndarray (m,)
+    weights : numpy.ndarray (m,)
+
+    Raises
+    ------
+    CounterweightError
+        For rows, labels or weights that cannot be used, and for one class only.
+    """
+    X = checked_rows(X)
+    y = checked_labels(y, len(X))
+    weights = checked_weights(sample_weight, len(X))
+    used = weights > 0
+    X, y, weights = X[used], y[used], weights[used] / weights[used].mean()
+    present = np.unique(y)
+    if len(present) < 2:
+        raise CounterweightError(
+            f"{what} needs both classes; the {len(y)} rows with weight have only "
+            f"class {present[0]}."
+        )
+    return X, y, weights
+
+
 def checked_new_rows(X, d):
     """Rows to predict, as floats.
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.checks import checked_labels, checked_rows, checked_weights, named
+from counterweight.numerics.checks import checked_rows, named, two_class_rows
 
 log = logging.getLogger("counterweight")
 
@@ -46,19 +46,9 @@ def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    X = checked_rows(X)
-    y = checked_labels(y, len(X))
-    weights = checked_weights(sample_weight, len(X))
     if not (np.isfinite(ridge) and ridge >= 0):
         raise CounterweightError(f"ridge is {ridge}; it must be a number from 0 up.")
-    used = weights > 0
-    X, y, weights = X[used], y[used], weights[used] / weights[used].mean()
-    present = np.unique(y)
-    if len(present) < 2:
-        raise CounterweightError(
-            f"Logistic regression needs both classes; the {len(y)} rows with weight have only "
-            f"class {present[0]}."
-        )
+    X, y, weights = two_class_rows(X, y, sample_weight, "Logistic regression")
     center = np.average(X, axis=0, weights=weights)
     scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=weights))
     constant = (np.ptp(X, axis=0) == 0) | (scale <= 1e-12 * np.abs(center))

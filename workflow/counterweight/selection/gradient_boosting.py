@@ -2,21 +2,15 @@
 
 from sklearn.base import BaseEstimator
 
-OPTIONS = {
-    "trees": {"type": "integer", "minimum": 1, "default": 100, "description": "Number of trees."},
-    "learning_rate": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": 1,
-        "default": 0.1,
-        "description": "Shrinkage of each tree.",
-    },
+from counterweight.numerics.boosted_trees import TREES, fit_trees
+
+OPTIONS = TREES | {
     "leaves": {
         "type": "integer",
         "minimum": 2,
         "default": 31,
         "description": "Largest number of leaves.",
-    },
+    }
 }
 LABEL = "gradient boosting"
 
@@ -29,12 +23,14 @@ class GradientBoostingSelector(BaseEstimator):
     trees : int
     learning_rate : float
     leaves : int
+    least_rows : int
     """
 
-    def __init__(self, trees=100, learning_rate=0.1, leaves=31):
+    def __init__(self, trees=100, learning_rate=0.1, leaves=31, least_rows=20):
         self.trees = trees
         self.learning_rate = learning_rate
         self.leaves = leaves
+        self.least_rows = least_rows
 
     def prepare(self, X, rng):
         """Nothing is shared between the folds."""
@@ -42,16 +38,8 @@ class GradientBoostingSelector(BaseEstimator):
 
     def fit(self, X, s, *, rng=None, shared=None):
         """Fit on rows X, shape (n, d), with labeled or not s, shape (n,)."""
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
         self.converged_ = True
-        self.model_ = HistGradientBoostingClassifier(
-            max_iter=self.trees,
-            learning_rate=self.learning_rate,
-            max_leaf_nodes=self.leaves,
-            early_stopping=False,
-            random_state=0,
-        ).fit(X, s)
+        self.model_ = fit_trees(X, s, options=self.get_params())
         return self
 
     def predict(self, X):

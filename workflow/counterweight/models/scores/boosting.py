@@ -2,31 +2,16 @@
 
 import numpy as np
 
-from counterweight.numerics.boosted_trees import raw_and_parts, raw_predict, trees_to_arrays
+from counterweight.numerics.boosted_trees import (
+    TREES,
+    fit_trees,
+    raw_and_parts,
+    raw_predict,
+    trees_to_arrays,
+)
 
 KIND = "blanks"
-OPTIONS = {
-    "trees": {"type": "integer", "minimum": 1, "default": 100, "description": "Number of trees."},
-    "learning_rate": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": 1,
-        "default": 0.1,
-        "description": "Shrinkage of each tree.",
-    },
-    "leaves": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 15,
-        "description": "Largest number of leaves.",
-    },
-    "least_rows": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 20,
-        "description": "Least rows in a leaf.",
-    },
-}
+OPTIONS = TREES
 LABEL = "Gradient boosting"
 
 
@@ -57,18 +42,9 @@ class BoostedScore:
 
     def fit(self, rows, y, weight=None, *, binary, rng=None):
         """Fit; parameters as `counterweight.models.scores.linear.LinearScore.fit`."""
-        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-        component = HistGradientBoostingClassifier if binary else HistGradientBoostingRegressor
-        model = component(
-            max_iter=self.trees,
-            learning_rate=self.learning_rate,
-            max_leaf_nodes=self.leaves,
-            min_samples_leaf=self.least_rows,
-            early_stopping=False,
-            categorical_features=rows.is_category,
-            random_state=0,
-        ).fit(rows.typed(), y.astype(int) if binary else y, sample_weight=weight)
+        model = fit_trees(
+            rows.typed(), y, weight, options=vars(self), binary=binary, categorical=rows.is_category
+        )
         self.binary_, self.arrays_ = bool(binary), trees_to_arrays(model)
         return self
 

@@ -193,7 +193,7 @@ def test_blank_outcomes_and_old_decisions(tmp_path):
     records = pd.DataFrame(made.run("evaluate", "promised"))
     records = records[records["target"] == "general"]
     test, told = frame[~train], pd.read_parquet(made.at.predictions("promised"))
-    decided = told["p"].to_numpy() > 0.5
+    decided = told["decision"].to_numpy() > 0
     seen = test["hired"].notna().to_numpy()
     values = records[records["metric"] == "deterministic"].set_index("measure")["value"]
     wrong = decided[seen] != (test["hired"][seen] == "yes")

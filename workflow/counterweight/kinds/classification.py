@@ -259,6 +259,7 @@ def plan_train(plan, study, method, at):
         "repeats": spec["repeats"],
         "targets": study["targets"],
         "measures": study["evaluation"]["options"].get("measures"),
+        "promises": _promises(study, method),
     }
     return Job(f"{_HERE}:train", inputs, given | draws(plan, study), (("model", spec["model"]),))
 
@@ -288,10 +289,20 @@ def train(job):
             study=given["stream"],
             starts=starts,
             measures=given["measures"],
+            promises=given["promises"],
         )
         return [model_table(arrays, repeat, target) for target, arrays in fitted], predictions
 
     train_repeats(job, one)
+
+
+def _promises(study, method):
+    """What a method is held to, where the study's protocol looks at that."""
+    from counterweight.plan.rates import promises_asked
+
+    protocol = study["evaluation"]["protocol"]
+    looks = components.declared("protocol", protocol, "PROMISES", False)
+    return promises_asked(study, method) if looks else None
 
 
 def plan_evaluate(plan, study, method, at):
@@ -306,6 +317,7 @@ def plan_evaluate(plan, study, method, at):
     given = {
         "metrics": plan["metrics"],
         "informed": components.declared("protocol", protocol, "INFORMED", False),
+        "promises": _promises(study, method),
     }
     uses += tuple(("metric", metric) for metric in plan["metrics"])
     return Job(f"{_HERE}:evaluate", inputs, parts | given | draws(plan, study), uses)
@@ -323,6 +335,8 @@ def evaluate(job):
         options["rates"] = read_columns(job.input.rates, ["repeat", "row", "keep_rate"])
     if given["informed"]:
         options["models"] = models
+    if given["promises"]:
+        options["promises"] = given["promises"]
     records = components.configured("protocol", given["protocol"])(
         read_columns(job.input.predictions, categories=["target", "setting"]),
         read_columns(job.input.truth),
@@ -433,8 +447,8 @@ def apply(job):
     tables, sums, first = [], 0.0, 0
     for part in saved.new_rows(str(job.input.score), job.given["reading"]):
         X = saved.encode(part, first)
-        estimate = saved.estimates(part, X, first)
-        decided = {"estimate": estimate, "decision": saved.decided(estimate)}
+        estimate, decision = saved.answers(part, X, first)
+        decided = {"estimate": estimate, "decision": decision}
         tables.append(saved.named(part, first) | decided)
         sums, first = sums + saved.sums(X), first + len(part)
     scores = joined(tables)

@@ -8,9 +8,10 @@ import pyarrow as pa
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
-from counterweight.files.settings import setting_name
+from counterweight.files.settings import numbers_of, setting_name
 from counterweight.files.tables import by_setting, constant
 from counterweight.models.classifier import positive
+from counterweight.numerics.rates.promises import promise_values
 from counterweight.plan.components import declared, load
 
 #: Begins the names of the arrays of a feature map.
@@ -23,7 +24,9 @@ def settings(sweep):
     return [dict(zip(names, values, strict=True)) for values in itertools.product(*sweep.values())]
 
 
-def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, measures=None):
+def train_repeat(
+    data, method, repeat, targets, *, seed, study, starts=None, measures=None, promises=None
+):
     """Fit and predict one repeat of one method.
 
     Parameters
@@ -40,6 +43,8 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, mea
         Fitted models that this one begins from.
     measures : dict of str to str, optional
         Rates that a model of named data sets is measured by on its training rows.
+    promises : dict, optional
+        ``texts`` and ``numbers`` of the constraints that such a model is held to.
 
     Returns
     -------
@@ -53,7 +58,7 @@ def train_repeat(data, method, repeat, targets, *, seed, study, starts=None, mea
     if hasattr(component, "SAMPLED"):
         for target in targets:
             arrays, tables = train_sampled(
-                component, method, data, repeat, target, seed, study, measures or {}
+                component, method, data, repeat, target, seed, study, measures or {}, promises
             )
             fitted.append((target, arrays))
             predictions += tables
@@ -153,7 +158,8 @@ def stored_model(method, arrays, setting=""):
     return component.from_arrays(own).set_params(**method["options"] | points[setting])
 
 
-def _predicted(repeat, target, setting, rows, p):
+def _predicted(repeat, target, setting, rows, p, decided=None):
+    told = {} if decided is None else {"decision": np.asarray(decided, "int8")}
     return pa.table(
         {
             "repeat": np.full(len(rows), repeat, "int16"),
@@ -162,10 +168,11 @@ def _predicted(repeat, target, setting, rows, p):
             "row": rows.astype("int32"),
             "p": p,
         }
+        | told
     )
 
 
-def train_sampled(component, method, data, repeat, target, seed, study, measures):
+def train_sampled(component, method, data, repeat, target, seed, study, measures, promises=None):
     """Fit and predict a model that goes by named data sets, unlabeled ones included.
 
     Its class names in ``SAMPLED`` the class of data sets that it takes, in ``KEPT`` what is
@@ -182,7 +189,6 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
         )
     weight = weight if data.weights is not None else None
     purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
-    grouped = getattr(component, "GROUPED", False)
     arrays, predictions, first = {}, [], {}
     for setting in settings(method["sweep"] or {}):
         name, options = setting_name(setting), method["options"] | setting
@@ -194,18 +200,23 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
             for part, values in model.to_arrays().items()
             if not name or part in component.KEPT or part.startswith(MAP)
         }
-        seen = model.predict_proba(samples.X, **({"samples": samples} if grouped else {}))[:, 1]
+        seen, decided = model.training_answers(samples)
         if measures:
-            measured = samples.measure(seen, measures, options)
+            measured = samples.measure(seen, measures, options, decided=decided)
             numbers["train_measures"] = np.array([measured[part][:2] for part in measures], float)
+        if promises:
+            told = promises["numbers"] | numbers_of(name)
+            numbers["train_promises"] = promise_values(
+                seen, decided, samples, promises["texts"], told
+            )
         for part, values in numbers.items():
             # A map that the settings of a sweep share is kept once.
             shared = not name or (
                 part.startswith(MAP) and np.array_equal(first.setdefault(part, values), values)
             )
             arrays[part if shared else (part, name)] = values
-        p = model.predict_proba(tested.X, **({"samples": tested} if grouped else {}))[:, 1]
-        predictions.append(_predicted(repeat, target, name, data.rows[test], p))
+        p, decided = model.answers(tested.X, tested)
+        predictions.append(_predicted(repeat, target, name, data.rows[test], p, decided))
     return arrays, predictions
 
 

@@ -90,6 +90,27 @@ def check_rates(name, study):
                 )
 
 
+def promises_asked(study, method):
+    """What a method is held to: its own constraints, else those of the main method.
+
+    Those of the main method only where no number in them is swept.
+
+    Returns
+    -------
+    dict or None
+        ``texts``, and ``numbers`` that stand in them.
+    """
+    for name in filter(None, dict.fromkeys([method, study.get("main")])):
+        options, sweep = (study["methods"][name][key] or {} for key in ("options", "sweep"))
+        texts = [*(options.get("constraints") or ())]
+        texts += [options["constraint"]] if options.get("constraint") else []
+        if texts and (name == method or not PARAMETERS & {*sweep}):
+            known = {key: options.get(key) for key in sorted(PARAMETERS)}
+            numbers = {key: value for key, value in known.items() if value is not None}
+            return {"texts": texts, "numbers": numbers}
+    return None
+
+
 def _told(where, check, *given, **asked):
     try:
         check(*given, **asked)

@@ -20,9 +20,12 @@ from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_rows
 from counterweight.files.settings import numbers_of
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting
+from counterweight.numerics.rates.promises import TOLD, promise_values
 
 #: The fitted models are handed over beside the predictions.
 INFORMED = True
+#: It is told what a method promises, too.
+PROMISES = True
 #: Plain metrics that a probability of exactly 0 or 1 leaves meaningful.
 _PLAIN = ("accuracy", "balanced_accuracy", "auc", "brier")
 _DECIDED = ("accuracy", "balanced_accuracy")
@@ -90,6 +93,7 @@ def evaluate_rates(
     asked=None,
     sign_test=False,
     rates=None,
+    promises=None,
     seed=None,
     stream=None,
 ):
@@ -99,7 +103,8 @@ def evaluate_rates(
     ----------
     predictions : dict of str to array
         repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat,
-        target and setting stand together. p is the chance of the positive answer.
+        target and setting stand together. p is the chance of the positive answer; ``decision``,
+        where there is such a column, the deterministic answer (else p > 1/2).
     truth : dict of str to array
         repeat, row (ascending within a repeat), y_general, in_{sample} and deployed.
     metrics : dict of str to callable
@@ -112,6 +117,8 @@ def evaluate_rates(
         See `OPTIONS`.
     rates : None
         Test rows may not be subsampled.
+    promises : dict, optional
+        ``texts`` (constraints) and ``numbers`` in them: what the method is held to.
     seed, stream
         Not used: nothing is drawn.
 
@@ -123,8 +130,10 @@ def evaluate_rates(
         randomised test value minus the training one; ``deployed``, of the deployed model if
         there is one; ``deterministic_at_equal`` and ``randomised_at_equal``, interpolated at
         the value of another measure that the setting names (``ratio=1.5``). ``asked_excess_*``
-        is by how much what a setting asks for is broken, relative to it. A value that is not
-        defined (a ratio to nothing) is NaN. Of the fit: see `fit_records`.
+        is by how much what a setting asks for is broken, relative to it. Of each promise, by its
+        number as part: ``promise_left_*``, ``promise_right_*`` (its sides) and
+        ``promise_excess_*`` (by how much it is broken), by rule, on test and training rows. A value
+        that is not defined (a ratio to nothing) is NaN. Of the fit: see `fit_records`.
 
     Raises
     ------
@@ -155,7 +164,8 @@ def evaluate_rates(
             tested[repeat] = rows, _test_data(known[repeat], rows, repeat)
         data = tested[repeat][1]
         place = {"repeat": repeat, "target": target, "setting": setting, "rows": len(p)}
-        measured = _measured(data, p, measures, setting)
+        decided = predictions["decision"][part] if "decision" in predictions else None
+        measured = _measured(data, p, decided, measures, setting)
         for name, (values, errors) in measured.items():
             of = place | {"measure": name}
             for rule, value, error in zip(RULES, values, errors, strict=True):
@@ -167,7 +177,9 @@ def evaluate_rates(
                     place
                     | {"metric": f"asked_excess_{rule}", "value": excess_over(asked, value, wanted)}
                 )
-        decided, seen = (p > 0.5).astype(float), data.y >= 0
+        if promises:
+            records += _promise_records(data, p, decided, promises, place)
+        decided, seen = (p > 0.5 if decided is None else decided).astype(float), data.y >= 0
         for name in _PLAIN:
             if name in metrics and seen.any():
                 shown = decided if name in _DECIDED else p
@@ -177,7 +189,7 @@ def evaluate_rates(
             deployed_done.add(repeat)
             records += _deployed_records(data, place, measures)
         if sign_test and data.deployed is not None:
-            records += _labels_needed(data, p, place)
+            records += _labels_needed(data, decided, place)
         if equal:
             points.setdefault((repeat, target), []).append(
                 (measured[equal["measure"]][0], measured[equal["of"]][0])
@@ -219,11 +231,12 @@ def _test_data(known, rows, repeat):
     )
 
 
-def _measured(data, p, measures, setting):
+def _measured(data, p, decided, measures, setting):
     """``{name: (values, standard errors)}`` for both rules."""
     from counterweight.numerics.rates import measure
 
-    values = measure(p, data, measures, numbers_of(setting), errors=True, undefined="nan")
+    told = {"errors": True, "undefined": "nan", "decided": decided}
+    values = measure(p, data, measures, numbers_of(setting), **told)
     measured = {}
     for name, four in values.items():
         finite = [value if np.isfinite(value) else np.nan for value in four]
@@ -234,7 +247,7 @@ def _measured(data, p, measures, setting):
 def _deployed_records(data, place, measures):
     """What the deployed model itself comes to; where it has no score it says no."""
     answers = (np.nan_to_num(data.deployed, nan=-1.0) > 0).astype(float)
-    measured = _measured(data, answers, measures, place["setting"])
+    measured = _measured(data, answers, None, measures, place["setting"])
     for name, ((value, _), (error, _)) in measured.items():
         yield place | {
             "metric": "deployed",
@@ -245,10 +258,28 @@ def _deployed_records(data, place, measures):
         }
 
 
-def _labels_needed(data, p, place):
+def _promise_records(data, p, decided, promises, place):
+    """What test rows make of each promise."""
+    numbers = promises["numbers"] | numbers_of(place["setting"])
+    yield from _told_promises(
+        promise_values(p, decided, data, promises["texts"], numbers), place, place["rows"]
+    )
+
+
+def _told_promises(values, place, rows):
+    for j, both in enumerate(values):
+        for rule, told in zip(RULES, both, strict=True):
+            told = [float(value) if np.isfinite(value) else np.nan for value in told]
+            for name, value in zip(TOLD[:3], told[:3], strict=True):
+                record = {"metric": f"promise_{name}_{rule}", "part": str(j), "value": value}
+                more = {"standard_error": told[3]} if name == "excess" else {}
+                yield place | record | more | {"rows": rows}
+
+
+def _labels_needed(data, decided, place):
     """Share of disagreements with the deployed model, who is right there, labels to show it."""
     has = np.isfinite(data.deployed) & (data.y >= 0)
-    old, new = data.deployed[has] > 0, p[has] > 0.5
+    old, new = data.deployed[has] > 0, decided[has] > 0.5
     differ = old != new
     yield place | {"metric": "disagreement", "value": float(differ.mean())}
     if differ.any():
@@ -259,7 +290,10 @@ def _labels_needed(data, p, place):
 
 
 def _train_records(arrays, measures, measured, place):
-    """Measures on training rows, and how far test values are from them."""
+    """Measures and promises on training rows, and how far test values are from them."""
+    if "train_promises" in arrays:
+        values = np.reshape(arrays["train_promises"], (-1, len(RULES), len(TOLD)))
+        yield from _told_promises(values, place | {"target": "train"}, 0)
     if "train_measures" not in arrays:
         return
     values = np.reshape(arrays["train_measures"], (len(measures), 2))

@@ -34,6 +34,36 @@ MEASURES = {
         "meaning": "By how much the rule that tosses a coin near the boundary breaks what was "
         "asked; below 0 it is kept.",
     },
+    "promise_left_deterministic": {
+        "label": "left side of a promise, by decisions",
+        "unit": "share",
+        "meaning": "What stands before the sign of a promise, as it came about.",
+    },
+    "promise_right_deterministic": {
+        "label": "right side of a promise, by decisions",
+        "unit": "share",
+        "meaning": "What stands behind the sign of a promise, as it came about.",
+    },
+    "promise_excess_deterministic": {
+        "label": "excess over a promise, by decisions",
+        "better": "less",
+        "meaning": "By how much a promise is broken; at most 0 it is kept.",
+    },
+    "promise_left_randomised": {
+        "label": "left side of a promise, by chances",
+        "unit": "share",
+        "meaning": "What stands before the sign of a promise, as it came about.",
+    },
+    "promise_right_randomised": {
+        "label": "right side of a promise, by chances",
+        "unit": "share",
+        "meaning": "What stands behind the sign of a promise, as it came about.",
+    },
+    "promise_excess_randomised": {
+        "label": "excess over a promise, by chances",
+        "better": "less",
+        "meaning": "By how much a promise is broken; at most 0 it is kept.",
+    },
     "steps_rising": {
         "label": "number of convex steps in which the objective rose",
         "unit": "steps",

@@ -8,10 +8,11 @@ from counterweight.files.settings import setting_name
 from counterweight.files.study_data import StudyData
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.classification.saved import SavedClassifier
+from counterweight.models.constraints.promising import named_groups, numbers_among, texts_of
 from counterweight.models.filters.candidates import learned_encoder
 from counterweight.models.training import seen_rows, settings
-from counterweight.numerics.rates.coefficients import compile as compile_rates
 from counterweight.numerics.rates.datasets import DataSets
+from counterweight.numerics.rates.promises import promise_values, promises_of
 from counterweight.plan.components import load
 from counterweight.selection.crossfit import selection_probabilities
 from counterweight.weighting.rows import Rows, made_weights
@@ -237,15 +238,19 @@ def groups_of(model, options, samples, frame):
     """
     import pandas as pd
 
-    if not getattr(model, "GROUPED", False):
+    if getattr(model, "GROUPED", False):
+        names = options["groups"]
+    else:
+        names = named_groups(options) if options.get("repair") == "by_group" else ()
+    if not names:
         return {}, {}
-    unknown = [name for name in options["groups"] if name not in samples]
+    unknown = [name for name in names if name not in samples]
     if unknown:
         raise CounterweightError(
             f"The method needs to know who of new people is in {listed(unknown)}, and no condition "
             "under samples tells it: choose a method that does not go by groups."
         )
-    groups = {name: dict(samples[name]) for name in options["groups"]}
+    groups = {name: dict(samples[name]) for name in names}
     for condition in groups.values():
         condition.pop("most", None)
     typed = {
@@ -280,29 +285,20 @@ def measured_promises(data, target, p, decided, options, measures=None):
 
     Returns
     -------
-    promises : list of dict
-        ``promise``, ``excess``, ``excess_decided``; see `SavedClassifier.promises`.
+    promises : list of list
+        Fields of `Promise`, by constraint and rule; see `SavedClassifier.promises_`.
     measured : dict of str to list
         By name: randomised value, and that of the decisions; None where it is not defined.
     """
     samples = DataSets(**data.sampled(0, target))
-    texts = list(options.get("constraints") or ())
-    texts += [options["constraint"]] if options.get("constraint") else []
+    texts, decided = texts_of(options), np.asarray(decided, float)
     promises = []
     if texts:
-        numbers = {name: options.get(name) for name in ("kappa", "target")}
-        problem = compile_rates("coverage(everyone)", texts, samples, numbers)
-        excess = [
-            problem.positive @ q + problem.negative @ (1 - q) + problem.constants
-            for q in (p, decided.astype(float))
-        ]
-        for j, (name, bound) in enumerate(zip(problem.names, problem.bounds, strict=True), 1):
-            values = [float(value[j] - bound) for value in excess]
-            promises.append({"promise": name, "excess": values[0], "excess_decided": values[1]})
-    found = samples.measure(p, measures or {}, options)
-    measured = {}
-    for name, values in found.items():
-        by_decision = samples.measure(decided.astype(float), {name: measures[name]}, options)[name]
-        pair = (values[1], by_decision[1])
-        measured[name] = [float(value) if np.isfinite(value) else None for value in pair]
+        values = promise_values(p, decided, samples, texts, numbers_among(options))
+        promises = [list(one) for one in promises_of(values, texts, "training")]
+    found = samples.measure(p, measures or {}, options, decided=decided)
+    measured = {
+        name: [float(value) if np.isfinite(value) else None for value in values[::-1]]
+        for name, values in found.items()
+    }
     return promises, measured

@@ -10,6 +10,7 @@ from counterweight.labeling.samples import condition_mask
 from counterweight.models.classifier import positive
 from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets
+from counterweight.numerics.rates.promises import Promise
 from counterweight.plan.components import load
 
 KIND = "classifier"
@@ -36,8 +37,8 @@ class SavedClassifier:
         ``model``, ``options``, ``target``, ``threshold``, ``id`` (column or None), ``features``,
         ``groups`` (conditions of the groups that the model goes by), ``typed`` (their columns:
         number or text), ``types`` and ``forms`` of the columns of a table of one's own,
-        ``promises``, ``measures``, ``rows``, ``labeled``; perhaps ``study``, ``title``,
-        ``method``, ``setting``, ``outcome``.
+        ``promises``, ``certificate``, ``measures``, ``rows``, ``labeled``; perhaps ``study``,
+        ``title``, ``method``, ``setting``, ``outcome``.
     arrays : dict of str to array
         Of the model (``model.*``), and ``feature.fill, low, high, mean, sd``.
 
@@ -93,13 +94,27 @@ class SavedClassifier:
         return cls(gift.facts, gift.arrays)
 
     @property
+    def promises_(self):
+        """Each promise on the rows of the fit, by chances and by decisions; a list of `Promise`."""
+        return [Promise(*told) for told in self.facts["promises"]]
+
+    @property
     def promises(self):
         """What was promised, and what the rows of the fit show of it: a list of dicts.
 
         ``promise`` is a plain constraint, ``excess`` its left side minus its right side for the
         randomised classifier (at most 0 where it is kept), ``excess_decided`` for the decisions.
         """
-        return self.facts["promises"]
+        told = self.promises_
+        return [
+            {"promise": one.promise, "excess": other.excess, "excess_decided": one.excess}
+            for one, other in zip(told[::2], told[1::2], strict=True)
+        ]
+
+    @property
+    def certificate(self):
+        """What held-out rows show of new ones: a sentence, or why they show nothing."""
+        return self.facts.get("certificate", "")
 
     def kept(self):
         """A sentence on each promise: whether the rows of the fit show it kept."""
@@ -129,25 +144,32 @@ class SavedClassifier:
             When there is nobody, a column is missing, or holds text instead of numbers; for
             models that go by groups also when a row is in none or in two of them.
         """
-        positive = [
-            self.estimates(part, self.encode(part, first), first) for part, first in in_parts(frame)
-        ]
-        positive = np.concatenate(positive)
+        positive, _ = self._answered(frame)
         return np.column_stack([1 - positive, positive])
 
+    def _answered(self, frame):
+        """Estimates and decisions (n,) of new rows, part by part."""
+        parts = [
+            self.answers(part, self.encode(part, first), first) for part, first in in_parts(frame)
+        ]
+        return tuple(np.concatenate(both) for both in zip(*parts, strict=True))
+
     def predict(self, frame):
-        """1 where the estimate is above the threshold, else 0, (n,); see `decide`."""
+        """1 where it is decided yes, else 0, (n,); see `decide`."""
         return self.decide(frame).astype(int)
 
     def decide(self, frame):
-        """Decisions on new rows, bool (n,); errors as `predict_proba`."""
-        return self.decided(self.predict_proba(frame)[:, 1])
+        """Decisions on new rows, bool (n,); errors as `predict_proba`.
+
+        Yes where the estimate is above the threshold, or where the score is above the thresholds
+        that were repaired so that decisions keep the promises.
+        """
+        return self._answered(frame)[1]
 
     def scores(self, frame):
         """Columns of the released table: the id (else ``row``), ``estimate`` and ``decision``."""
-        estimate = self.predict_proba(frame)[:, 1]
-        told = {"estimate": estimate, "decision": self.decided(estimate)}
-        return self.named(frame) | told
+        estimate, decision = self._answered(frame)
+        return self.named(frame) | {"estimate": estimate, "decision": decision}
 
     @property
     def columns(self):
@@ -193,14 +215,18 @@ class SavedClassifier:
         """
         return named_people(frame, self.facts["id"], first)
 
-    def estimates(self, frame, X, first=0):
-        """Estimates (n,) of people with these features; the table says their groups."""
-        if getattr(self.model, "GROUPED", False):
-            return self.model.predict_proba(X, samples=self._groups(frame, first))[:, 1]
-        return positive(self.model, X, self.facts["target"])
+    def answers(self, frame, X, first=0):
+        """Estimates and decisions (n,) of people with these features; the table says groups."""
+        decision = None
+        if hasattr(type(self.model), "SAMPLED"):
+            groups = self._groups(frame, first) if self.facts["groups"] else None
+            estimate, decision = self.model.answers(X, groups)
+        else:
+            estimate = positive(self.model, X, self.facts["target"])
+        return estimate, self.decided(estimate) if decision is None else decision
 
     def decided(self, estimate):
-        """Decisions (n,) by estimates (n,)."""
+        """Decisions (n,) by estimates (n,) alone."""
         threshold, estimate = self.facts["threshold"], np.round(estimate, DECIMALS)
         # Where both classes are as likely, probabilities say yes, and scores of 0 say no.
         if hasattr(type(self.model), "SAMPLED"):
@@ -216,7 +242,7 @@ class SavedClassifier:
         }
         counts = np.sum([members[name] for name in groups], axis=0)
         several = np.flatnonzero(counts > 1)
-        if len(several):
+        if len(several) and getattr(self.model, "GROUPED", False):
             raise CounterweightError(
                 f"{len(several)} people (first: row {first + several[0]}, counted from 0) are in "
                 f"more than one of the groups {listed(groups)}: correct these rows."

@@ -8,6 +8,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
+from counterweight.models.constraints.promising import REPAIR_OPTIONS, RepairedDecisions
 from counterweight.models.constraints.solver.convex import ramp
 from counterweight.models.constraints.start import imitation_costs, nearest_feasible
 from counterweight.numerics.rates.coefficients import compile as compile_rates
@@ -95,6 +96,7 @@ OPTIONS = {
         "description": "Share of the rows of each data set on which the constraints are held, "
         "and the objective is not; 0: both on all rows.",
     },
+    **REPAIR_OPTIONS,
     "on_infeasible": {
         "enum": ["raise", "keep"],
         "default": "raise",
@@ -111,13 +113,14 @@ VALUE_LABELS = {
 
 
 @dataclass(eq=False, repr=False)
-class ConstrainedClassifier(LinearScore):
+class ConstrainedClassifier(RepairedDecisions, LinearScore):
     """Minimise rates on data sets, subject to bounds on rates on data sets.
 
     Problem 2 of Goh, Cotter, Gupta & Friedlander (2016): f(x) = <w, x> + intercept; the
     randomised classifier predicts positive with probability max(0, min(1, 1/2 + f)), the
-    deterministic one iff f > 0. Constraints are met by the randomised classifier on the rows
-    it is trained on; how far test rows and the deterministic one follow is to be measured.
+    deterministic one iff f > 0, or above the threshold that `repair` found. Constraints are met by
+    the randomised classifier on the rows it is trained on, and by the deterministic one where its
+    repair can; `promises_` tells of each, `test_promises` how far other rows follow.
 
     The problem is not convex: what is found is the best of a sequence of feasible points,
     no minimum over all classifiers. `counterweight.numerics.rates.language` tells the language.
@@ -126,7 +129,7 @@ class ConstrainedClassifier(LinearScore):
     ----------
     objective, constraints, kappa, target, penalty, loss, steps, bias, method, chooser,
     tolerance, start, elastic, features, linear_part, feature_count, feature_scale, standardise,
-    held_out, on_infeasible
+    held_out, repair, groups, on_infeasible
         See `OPTIONS`.
 
     Attributes
@@ -146,6 +149,8 @@ class ConstrainedClassifier(LinearScore):
     feasible_ : bool
     constraints_ : list of str
         The plain constraints.
+    promises_, thresholds_, threshold_groups_, repair_
+        See `counterweight.models.constraints.promising`.
     penalty_ : float
     norm_ : float
         Length of w, the bias included where it is penalised, in the solver's units.
@@ -176,6 +181,8 @@ class ConstrainedClassifier(LinearScore):
     feature_scale: float | None = None
     standardise: bool = False
     held_out: float = 0.0
+    repair: str = "everyone"
+    groups: tuple = ()
     on_infeasible: str = "raise"
 
     FITTED = {
@@ -192,6 +199,8 @@ class ConstrainedClassifier(LinearScore):
         "evaluations": "evaluations_",
         "coefficient_norm": "norm_",
         "features": "n_features_in_",
+        "thresholds": "thresholds_",
+        "threshold_groups": "threshold_groups_",
         "map": "map_",
     }
     NUMBERS = {
@@ -344,7 +353,3 @@ class ConstrainedClassifier(LinearScore):
             f"No classifier that meets {several} was found. {reached} Loosen "
             f"one of them, or try another start, a smaller penalty{scaled} or a feature map."
         )
-
-    def predict(self, X):
-        """The deterministic classifier: 1 where f > 0, else 0."""
-        return (self.decision_function(X) > 0).astype(int)

@@ -7,11 +7,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.feature_maps import FeatureMap, dense, standardised, thinned
+from counterweight.models.constraints.promising import Promises
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.datasets import DataSets, checked_features
 
 
-class RateEstimator(ClassifierMixin, BaseEstimator):
+class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
     """scikit-learn's habits, for classifiers that go by named data sets.
 
     Subclasses have `_fit`, which sets `coef_`, and ``predict_proba``; `_options`, the `OPTIONS`
@@ -83,6 +84,7 @@ class RateEstimator(ClassifierMixin, BaseEstimator):
             samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
         self.n_features_in_ = samples.X.shape[1]
         self._fit(samples, np.random.default_rng(0) if rng is None else rng)
+        self._settle(samples)
         return self
 
     def predict(self, X, **sets):

@@ -233,7 +233,7 @@ class DataSets:
         held[order] = np.floor((rank + 1) * share + 0.5) > np.floor(rank * share + 0.5)
         return held
 
-    def measure(self, p, expressions, options=None, *, errors=False):
+    def measure(self, p, expressions, options=None, *, errors=False, decided=None):
         """Expressions of rates for predictions `p`: `counterweight.numerics.rates.measure`.
 
         Of `options`, the numbers are parameters. What cannot be known here, such as the error
@@ -244,7 +244,8 @@ class DataSets:
             for name, value in (options or {}).items()
             if isinstance(value, (int, float)) and not isinstance(value, bool)
         }
-        return measure(p, self, expressions, numbers, errors=errors, undefined="nan")
+        shared = {"errors": errors, "undefined": "nan", "decided": decided}
+        return measure(p, self, expressions, numbers, **shared)
 
     @classmethod
     def stack(cls, X, y, weight=None, datasets=None, deployed=None):

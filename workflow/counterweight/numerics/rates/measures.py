@@ -18,7 +18,9 @@ from counterweight.numerics.rates.language import (
 )
 
 
-def measure(p, data, expressions, parameters=None, *, errors=False, undefined="raise"):
+def measure(
+    p, data, expressions, parameters=None, *, errors=False, undefined="raise", decided=None
+):
     """Measure expressions of rates, deterministic (p > 1/2) and randomised (p).
 
     Ratios and products of rates may be measured; a ratio with denominator 0 is NaN or
@@ -37,6 +39,8 @@ def measure(p, data, expressions, parameters=None, *, errors=False, undefined="r
         drawn independently, the model given; of the randomised rule's expected rate.
     undefined : {"raise", "nan"}
         What a data set without the rows, labels or scores that a rate needs gives.
+    decided : array (n,), optional
+        Deterministic predictions, 0 or 1, where they are not p > 1/2.
 
     Returns
     -------
@@ -49,6 +53,25 @@ def measure(p, data, expressions, parameters=None, *, errors=False, undefined="r
     CounterweightError
         For texts that cannot be read, probabilities outside [0, 1], and as `undefined` says.
     """
+    meter = meter_of(p, data, parameters, decided=decided, errors=errors, undefined=undefined)
+    values = {}
+    for name, text in expressions.items():
+        tree = parse_expression(text)
+        try:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                both, change = meter.value(tree)
+                spread = np.sqrt((np.broadcast_to(change, (2, len(data))) ** 2).sum(1))
+        except CounterweightError as error:
+            raise CounterweightError(f"Measure {name} ({text}): {error}") from error
+        values[name] = (float(both[0]), float(both[1]))
+        if errors:
+            meter.known.clear()  # influences are 2n numbers for each rate
+            values[name] += (float(spread[0]), float(spread[1]))
+    return values
+
+
+def meter_of(p, data, parameters=None, *, decided=None, errors=False, undefined="raise"):
+    """What gives values of parsed expressions by both rules; arguments as of `measure`."""
     p = np.asarray(p, dtype=float)
     if p.shape != (len(data),):
         raise CounterweightError(f"There are {len(data)} rows but predictions of shape {p.shape}.")
@@ -58,21 +81,8 @@ def measure(p, data, expressions, parameters=None, *, errors=False, undefined="r
             f"{int(bad.sum())} of {len(p)} predictions are no probability (first: row "
             f"{int(np.argmax(bad))}): they must be between 0 and 1."
         )
-    meter = _Meter(np.array([p > 0.5, p]), data, checked_parameters(parameters), errors, undefined)
-    values = {}
-    for name, text in expressions.items():
-        tree = parse_expression(text)
-        try:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                both, change = meter.value(tree)
-                spread = np.sqrt((np.broadcast_to(change, (2, len(p))) ** 2).sum(1))
-        except CounterweightError as error:
-            raise CounterweightError(f"Measure {name} ({text}): {error}") from error
-        values[name] = (float(both[0]), float(both[1]))
-        if errors:
-            meter.known.clear()  # influences are 2n numbers for each rate
-            values[name] += (float(spread[0]), float(spread[1]))
-    return values
+    signs = p > 0.5 if decided is None else np.asarray(decided, dtype=float)
+    return _Meter(np.array([signs, p]), data, checked_parameters(parameters), errors, undefined)
 
 
 class _Meter:

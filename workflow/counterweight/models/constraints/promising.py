@@ -1,0 +1,238 @@
+"""Decisions of classifiers under constraints, and what they make of each promise."""
+
+import warnings
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.models.constraints.repair import repaired
+from counterweight.numerics.rates.coefficients import compile as compile_rates
+from counterweight.numerics.rates.datasets import DataSets
+from counterweight.numerics.rates.language import BUILTIN_SETS, rates
+from counterweight.numerics.rates.promises import plain_promises, promise_values, promises_of
+
+REPAIR_OPTIONS = {
+    "repair": {
+        "enum": ["everyone", "by_group", "none"],
+        "default": "everyone",
+        "description": "How deterministic decisions are brought to keep the constraints on the "
+        "training rows: one shift of the threshold for everybody, one for each group (which then "
+        "must be known of those to decide on), or not at all.",
+    },
+    "groups": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "Data sets whose members may have thresholds of their own (by_group); "
+        "where none is named, those that the constraints name.",
+    },
+}
+#: Scores are compared with thresholds after rounding to so many decimals.
+DECIMALS = 12
+
+
+def texts_of(options):
+    """Constraints among the options of a model, as a list of texts."""
+    one = options.get("constraint")
+    return [*(options.get("constraints") or ()), *([one] if one else [])]
+
+
+def numbers_among(options):
+    """Parameters of texts among the options of a model."""
+    return {name: options.get(name) for name in ("kappa", "target")}
+
+
+def named_groups(options):
+    """Data sets that thresholds of groups go by: named ones, else those of the constraints."""
+    if options.get("groups"):
+        return list(options["groups"])
+    found = []
+    for plain in plain_promises(texts_of(options)):
+        for rate in [*rates(plain.left), *rates(plain.right)]:
+            found += [name for part in rate.sets for name in part if name not in BUILTIN_SETS]
+    return list(dict.fromkeys(found))
+
+
+class Promises:
+    """What a fit makes of the promises that it was asked for; for every `RateEstimator`.
+
+    Attributes
+    ----------
+    promises_ : list of Promise
+        Each plain constraint on the training rows, deterministic and randomised: value, bound,
+        interval and verdict. Empty where nothing is asked.
+    """
+
+    promises_ = ()
+    _seen = None
+
+    def _settle(self, samples):
+        """After a fit: decisions on the training rows, and what they make of each promise."""
+        options = vars(self)
+        texts = texts_of(options)
+        self.promises_ = []
+        if texts:
+            p, decided = self._seen = self.answers(samples.X, samples)
+            values = promise_values(p, decided, samples, texts, numbers_among(options))
+            self.promises_ = promises_of(values, texts, "training")
+
+    def answers(self, X, samples=None):
+        """Chances of a yes (n,), and decisions (n,) or None for chances above 1/2."""
+        grouped = {"samples": samples} if getattr(self, "GROUPED", False) else {}
+        return self.predict_proba(X, **grouped)[:, 1], None
+
+    def training_answers(self, samples):
+        """`answers` for the rows of the fit; those of the fit itself are given once."""
+        seen, self._seen = self._seen, None
+        return self.answers(samples.X, samples) if seen is None else seen
+
+    def test_promises(self, X, y, sample_weight=None, *, datasets=None, deployed=None, level=0.95):
+        """Each promise on rows that the fit did not see: value, bound, interval and verdict.
+
+        Arguments are those of ``fit``; a promise is kept or broken where the whole interval of
+        its excess says so, else undecided.
+
+        Returns
+        -------
+        list of Promise
+        """
+        samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
+        texts = texts_of(options := vars(self))
+        p, decided = self.answers(samples.X, samples)
+        values = promise_values(p, decided, samples, texts, numbers_among(options), level)
+        return promises_of(values, texts, "test", level)
+
+
+class RepairedDecisions(Promises):
+    """Decisions by thresholds that keep constraints where the scores alone do not.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray (A,)
+        A positive decision is a score above it; 0 where nothing had to be repaired.
+    threshold_groups_ : ndarray (A, G)
+        Who has which threshold: 1 for members of each of `named_groups`; no columns for one
+        threshold for everybody.
+    repair_ : dict or None
+        ``excess_before``, ``excess`` by constraint, ``cost_before`` and ``cost`` (the objective,
+        deterministic, on the training rows), and ``missed``: constraints that no threshold of the
+        family keeps.
+    """
+
+    repair_ = None
+
+    def _settle(self, samples):
+        self._repair(samples)
+        super()._settle(samples)
+
+    @property
+    def repairs_(self):
+        """Whether decisions may differ from the sign of the score."""
+        return self.repair != "none" and bool(texts_of(vars(self)))
+
+    def _repair(self, samples, scores=None, problem=None):
+        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+        self.repair_ = None
+        if not self.repairs_:
+            return
+        options, parts = vars(self), None
+        scores = self.decision_function(samples.X) if scores is None else scores
+        if problem is None:
+            problem = self.repair_problem(samples)
+        if self.repair == "by_group":
+            held = [samples.mask(((name,),)) for name in named_groups(options)]
+            if held:
+                members = np.column_stack(held)
+                self.threshold_groups_, parts = np.unique(members, axis=0, return_inverse=True)
+                parts = parts.ravel()
+                self.threshold_groups_ = self.threshold_groups_.astype(float)
+        found = repaired(scores, problem, parts)
+        self.thresholds_ = found.thresholds
+        names = problem.names
+        self.repair_ = {
+            "excess_before": dict(zip(names, found.before.tolist(), strict=False)),
+            "excess": dict(zip(names, found.excess.tolist(), strict=False)),
+            "cost_before": found.cost_before,
+            "cost": found.cost,
+            "missed": [names[j] for j in found.missed],
+        }
+        if len(found.missed):
+            warnings.warn(self.repairs_told_, UserWarning, stacklevel=4)
+
+    def repair_problem(self, samples):
+        """Objective and constraints as coefficients on some rows."""
+        options = vars(self)
+        return compile_rates(self.objective, texts_of(options), samples, numbers_among(options))
+
+    @property
+    def repairs_told_(self):
+        """What the repair of decisions did, in a sentence; nothing where there was none."""
+        done = self.repair_
+        if not done or not any(over > 0 for over in done["excess_before"].values()):
+            return ""
+        family = {"everyone": "One threshold for everybody", "by_group": "Thresholds of groups"}
+        cost = (
+            f"the objective by decisions on the training rows goes from {done['cost_before']:.4g} "
+            f"to {done['cost']:.4g}"
+        )
+        if not done["missed"]:
+            return f"{family[self.repair]} keeps all constraints by decisions; {cost}."
+        over = [f"{name} by {done['excess'][name]:.4g}" for name in done["missed"]]
+        return (
+            f"{family[self.repair]} cannot keep all constraints by decisions: what is missed "
+            f"least is {listed(over, 20)}; {cost}."
+        )
+
+    def _thresholds_for(self, rows, samples):
+        """The threshold of each row: a number, or (n,) where groups have their own."""
+        names = named_groups(vars(self)) if self.repair == "by_group" else []
+        thresholds = np.ravel(getattr(self, "thresholds_", np.zeros(1)))
+        if not thresholds.size:
+            return 0.0
+        if not names or not thresholds.any():
+            return float(thresholds[0]) if not names else 0.0
+        if samples is None or len(samples) != rows:
+            raise CounterweightError(
+                "Thresholds of groups need the groups of each row to decide: give datasets, with a "
+                f"mask over these {rows} rows for each of {listed(names)}."
+            )
+        missing = [name for name in names if name not in samples.members]
+        if missing:
+            raise CounterweightError(
+                f"The rows to decide on have no data set {listed(missing)}; they have "
+                f"{listed(samples.members) or 'none'}."
+            )
+        members = np.column_stack([samples.members[name] for name in names])
+        # Combinations of groups that no training row was in keep the score's own sign.
+        of_row = np.zeros(rows)
+        known = np.reshape(self.threshold_groups_, (len(thresholds), len(names))) > 0.5
+        for own, threshold in zip(known, thresholds, strict=True):
+            of_row[(members == own).all(axis=1)] = threshold
+        return of_row
+
+    def answers(self, X, samples=None):
+        """Chances of a yes (n,), and decisions (n,) or None where they go by the score's sign."""
+        scores = self.decision_function(X)
+        p = self._randomised(scores)[:, 1]
+        if not self.repairs_:
+            return p, None
+        return p, self._above(scores, samples)
+
+    def _above(self, scores, samples):
+        # Rounded, so that no decision hangs on the order in which a score was added up.
+        return np.round(scores - self._thresholds_for(len(scores), samples), DECIMALS) > 0
+
+    def predict(self, X, samples=None, datasets=None):
+        """The deterministic classifier: 1 where f is above the threshold, else 0.
+
+        Parameters
+        ----------
+        X : array or scipy.sparse matrix (n, d)
+        samples : DataSets, optional
+        datasets : dict of str to bool array (n,), optional
+            Members of the groups, for ``repair: by_group``; in place of `samples`.
+        """
+        scores = self.decision_function(X)
+        if datasets is not None:
+            samples = DataSets(None, np.full(len(scores), -1), None, datasets)
+        return self._above(scores, samples).astype(int)

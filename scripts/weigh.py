@@ -3,6 +3,5 @@ from counterweight.files.tables import METRICS, metrics_table, write_table
 
 if __name__ == "__main__":
     with running(snakemake) as job:
-        study = snakemake.wildcards.study
-        source = f"{snakemake.wildcards.weighting}-{snakemake.wildcards.selector}"
+        study, source = snakemake.wildcards.study, snakemake.wildcards.weighting
         write_table(job.output.metrics, metrics_table(study, source, job.run()), METRICS)

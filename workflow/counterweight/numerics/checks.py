@@ -128,6 +128,21 @@ def checked_weights(sample_weight, rows):
     return weights
 
 
+def mean_one_weights(sample_weight, rows):
+    """Row weights of mean 1 over the rows that have one, and their mean before.
+
+    For fits that depend on the scale of weights: by floors, priors, penalties or counts of rows.
+
+    Raises
+    ------
+    CounterweightError
+        As `checked_weights`.
+    """
+    weights = checked_weights(sample_weight, rows)
+    unit = float(weights[weights > 0].mean())
+    return weights / unit, unit
+
+
 def two_class_rows(X, y, sample_weight=None, what="A classifier"):
     """Rows that a classifier can learn from: those with weight, weights of mean 1, both classes.
 
@@ -152,9 +167,9 @@ def two_class_rows(X, y, sample_weight=None, what="A classifier"):
     """
     X = checked_rows(X)
     y = checked_labels(y, len(X))
-    weights = checked_weights(sample_weight, len(X))
+    weights, _ = mean_one_weights(sample_weight, len(X))
     used = weights > 0
-    X, y, weights = X[used], y[used], weights[used] / weights[used].mean()
+    X, y, weights = X[used], y[used], weights[used]
     present = np.unique(y)
     if len(present) < 2:
         raise CounterweightError(

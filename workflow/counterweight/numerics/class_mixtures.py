@@ -9,7 +9,7 @@ from counterweight.numerics.checks import (
     checked_labels,
     checked_new_rows,
     checked_rows,
-    checked_weights,
+    mean_one_weights,
 )
 from counterweight.numerics.emissions.densities import (
     gaussian_log_density,
@@ -114,6 +114,7 @@ def fit_class_mixtures(
     components : int
         Of each class.
     sample_weight : array (n,), optional
+        On any scale: their mean is made 1.
     rng : numpy.random.Generator
         Needed unless `base` is given.
     base : Mixture, optional
@@ -143,7 +144,7 @@ def fit_class_mixtures(
     if layout is None and covariance != "full":
         layout = Layout.of(np.shape(X)[1])
     X = checked_rows(X) if layout is None else np.asarray(X, dtype=float)
-    row_weights = checked_weights(sample_weight, len(X))
+    row_weights, unit = mean_one_weights(sample_weight, len(X))
     y = checked_labels(y, len(X))
     members = [np.flatnonzero((y == label) & (row_weights > 0)) for label in (0, 1)]
     for label in (0, 1):
@@ -188,7 +189,7 @@ def fit_class_mixtures(
         shares = np.array([mixture.shares for mixture in classes])
         mixtures = mixtures._replace(shares=shares, layout=layout)
     value = sum(mixture.log_likelihood for mixture in classes) + mass @ np.log(prior)
-    return mixtures, ([] if base is None else [base]) + classes, float(value)
+    return mixtures, ([] if base is None else [base]) + classes, float(value * unit)
 
 
 def _scale(X, row_weights):

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from counterweight.errors import CounterweightError
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.subsampling.calibration import SplineCalibrator
-from counterweight.numerics.checks import checked_weights
+from counterweight.numerics.checks import mean_one_weights
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import checked_rates, drawing_order, kept_rows, key_order
 
@@ -80,7 +80,7 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
             )
         if sample_weight is not None and not np.asarray(sample_weight, dtype=float).any():
             raise CounterweightError("All sample weights are zero, so nothing can be learned.")
-        weight = checked_weights(sample_weight, rows)
+        weight, _ = mean_one_weights(sample_weight, rows)
         keys = np.arange(rows) if keys is None else np.asarray(keys)
         order = key_order(keys, rows)
         y, reward, keys, weight = (part[order] for part in (y, reward, keys, weight))

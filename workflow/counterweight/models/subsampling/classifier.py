@@ -5,7 +5,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.subsampling.learners import ConstantModel, new_learner, stored_learner
-from counterweight.numerics.checks import checked_labels, checked_rows, checked_weights
+from counterweight.numerics.checks import checked_labels, checked_rows, mean_one_weights
 from counterweight.numerics.zero_rejection import key_order
 
 
@@ -27,7 +27,7 @@ class KeyedClassifier(BinaryClassifier):
         """Checked rows, labels, weights and keys, in the order of the keys."""
         X = checked_rows(X)
         y = checked_labels(y, len(X))
-        weight = checked_weights(sample_weight, len(X))
+        weight, _ = mean_one_weights(sample_weight, len(X))
         keys = np.arange(len(X)) if keys is None else np.asarray(keys)
         order = key_order(keys, len(X))
         if y.min() == y.max():

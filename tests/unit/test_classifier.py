@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from counterweight.models.adapted import AdaptedLogistic
+from counterweight.models.bickel_joint import JointClassifier
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.mixtures.generative import GenerativeClassifier
@@ -15,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 FITTED = [
     LogisticModel(ridge=1e-3),
+    AdaptedLogistic(penalty=0.01),
     BoostedClassifier(trees=10),
     GenerativeClassifier(components=2, restarts=2),
     SubsampledClassifier(keep_rate=0.5, correction="prior"),
@@ -41,6 +44,7 @@ def test_the_class_predicted_is_the_more_probable_one(model):
     "model",
     [
         *FITTED,
+        JointClassifier(loss="exponential"),
         ShiftedMixtureClassifier(inertia=0.5, shifts=["means"]),
         UniformPolicy(actions=3),
         ImitatedPolicy(by=["x"]),

@@ -13,6 +13,8 @@ ROWS = 400
 #: Options of each classifier, several where they change what is fitted.
 CASES = {
     "logistic": [{}],
+    "map_adapted": [{}, {"penalty": 0.01}],
+    "bickel_joint": [{"loss": "logistic"}, {"loss": "exponential"}],
     "gradient_boosting": [{"trees": 20}, {"leaves": 2, "trees": 3}],
     "generative": [{"components": 2, "restarts": 2}],
     "shifted_mixture": [{"iterations": 2}],

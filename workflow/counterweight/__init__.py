@@ -37,6 +37,8 @@ PUBLIC = {
     # Classifiers.
     "LogisticModel": "models.logistic",
     "BoostedClassifier": "models.boosting",
+    "AdaptedLogistic": "models.adapted",
+    "JointClassifier": "models.bickel_joint",
     "GenerativeClassifier": "models.mixtures.generative",
     "ShiftedMixtureClassifier": "models.mixtures.shifted_mixture",
     # Rows that lost zeros: rejection, calibration, metrics, values of policies.

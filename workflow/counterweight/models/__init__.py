@@ -2,6 +2,8 @@
 
 MODELS = {
     "logistic": "counterweight.models.logistic:LogisticModel",
+    "map_adapted": "counterweight.models.adapted:AdaptedLogistic",
+    "bickel_joint": "counterweight.models.bickel_joint:JointClassifier",
     "gradient_boosting": "counterweight.models.boosting:BoostedClassifier",
     "generative": "counterweight.models.mixtures.generative:GenerativeClassifier",
     "shifted_mixture": "counterweight.models.mixtures.shifted_mixture:ShiftedMixtureClassifier",

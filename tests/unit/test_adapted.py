@@ -1,0 +1,102 @@
+"""MAP adaptation lies between the background and the weighted fit, as the penalty says."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.adapted import PENALTIES, AdaptedLogistic, adapted
+from counterweight.models.logistic import LogisticModel
+from scipy.optimize import minimize
+
+
+def sample(n=600, seed=0):
+    """A curve that no line follows, and weights that ask for its right end."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2)) * [1, 50] + [0, 300]
+    y = (rng.random(n) < 1 / (1 + np.exp(1 - X[:, 0] ** 2 - (X[:, 1] - 300) / 50))).astype(int)
+    return X, y, np.exp(X[:, 0])
+
+
+def test_without_a_penalty_it_is_the_weighted_fit():
+    X, y, weights = sample()
+    found = AdaptedLogistic(ridge=0, penalty=0).fit(X, y, weights)
+    expected = LogisticModel(ridge=0).fit(X, y, weights)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6)
+    assert found.intercept_ == pytest.approx(expected.intercept_, rel=1e-6)
+    assert found.converged_
+
+
+def test_with_a_large_penalty_it_is_the_background():
+    X, y, weights = sample()
+    found = AdaptedLogistic(penalty=1e6).fit(X, y, weights)
+    expected = LogisticModel().fit(X, y)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-4)
+    np.testing.assert_array_equal(found.background_[0], expected.coef_)
+
+
+def test_equal_weights_change_nothing_at_any_penalty():
+    X, y, _ = sample()
+    expected = LogisticModel(ridge=0).fit(X, y)
+    for penalty in (1e-4, 1.0):
+        found = AdaptedLogistic(ridge=0, penalty=penalty).fit(X, y, np.full(600, 3.0))
+        np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-5)
+
+
+def test_the_optimum_is_that_of_a_general_search():
+    X, y, weights = sample()
+    Z = np.column_stack([np.ones(600), (X - X.mean(axis=0)) / X.std(axis=0)])
+    weights, prior, penalty = weights / weights.mean(), np.array([0.3, -0.2, 1.0]), 0.05
+
+    def loss(beta):
+        told = weights @ np.logaddexp(0, -(2 * y - 1) * (Z @ beta)) / 600
+        return told + penalty / 2 * np.sum((beta - prior) ** 2)
+
+    beta, _, converged = adapted(Z, y, weights, prior, penalty)
+    assert converged
+    np.testing.assert_allclose(beta, minimize(loss, prior, tol=1e-12).x, atol=1e-5)
+
+
+def test_units_and_the_scale_of_weights_do_not_matter():
+    X, y, weights = sample()
+    one = AdaptedLogistic(penalty=0.01).fit(X, y, weights)
+    other = AdaptedLogistic(penalty=0.01).fit(X * [10, 0.1] + 4, y, weights * 300)
+    np.testing.assert_allclose(other.coef_ * [10, 0.1], one.coef_, rtol=1e-5)
+
+
+def test_the_penalty_is_chosen_by_held_out_rows():
+    X, y, weights = sample(4000)
+    rng = np.random.default_rng
+    useful = AdaptedLogistic().fit(X, y, weights, rng=rng(1))
+    assert len(useful.losses_) == len(PENALTIES)
+    assert useful.penalty_ == PENALTIES[np.argmin(useful.losses_)]
+    # A few rows with all the weight say nothing that is worth leaving the background for.
+    useless = np.where(np.arange(4000) % 400 == 0, 1e4, 1.0)
+    kept = AdaptedLogistic().fit(X, y, useless, rng=rng(1))
+    assert useful.penalty_ < 1e-2 < kept.penalty_
+
+
+def test_any_classifier_with_coefficients_may_be_the_background():
+    X, y, weights = sample()
+    other = LogisticModel().fit(X[:200], y[:200])
+    found = AdaptedLogistic(penalty=1e6).fit(X, y, weights, background=other)
+    np.testing.assert_allclose(found.coef_, other.coef_, rtol=1e-4)
+
+
+def test_separable_labels_are_no_trouble_with_a_penalty():
+    X = np.linspace(-1, 1, 50)[:, None]
+    y = (X[:, 0] > 0).astype(int)
+    found = AdaptedLogistic(ridge=1e-2, penalty=0.1).fit(X, y, np.linspace(1, 2, 50))
+    assert found.converged_ and np.isfinite(found.coef_).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "weights", "message"),
+    [
+        ({"penalty": -1.0}, None, "penalty must be"),
+        ({}, np.zeros(600), "All 600 weights are 0"),
+        ({}, (sample()[1] == 1) * 1.0, "The adaptation needs both classes"),
+    ],
+)
+def test_what_cannot_be_fitted_is_told(options, weights, message):
+    X, y, _ = sample()
+    with pytest.raises(CounterweightError, match=message):
+        AdaptedLogistic(**options).fit(X, y, weights)

@@ -1,0 +1,261 @@
+"""Bickel, Brueckner & Scheffer (2007): the weights and the classifier fitted as one."""
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from counterweight.errors import CounterweightError
+from counterweight.models.classifier import BinaryClassifier
+from counterweight.numerics.checks import (
+    checked_labels,
+    checked_new_rows,
+    checked_rows,
+    two_class_rows,
+)
+from counterweight.numerics.linear import RIDGE, fit_logistic
+from counterweight.numerics.options import check_options
+
+OPTIONS = RIDGE | {
+    "loss": {
+        "enum": ["logistic", "exponential"],
+        "default": "logistic",
+        "description": "Of label and selection alike. The objective is convex for the exponential "
+        "loss only; for the logistic one it is left where two stages lead to.",
+    }
+}
+LABEL = "Bickel et al., joint, {loss} loss"
+VALUE_LABELS = {"loss": {"logistic": "logistic", "exponential": "exponential"}}
+#: Populations that are fitted to, in the order of the arrays.
+TARGETS = ("general", "unlabeled")
+#: The search ends when no mean score is larger than this, and at the latest after so many steps.
+TOLERANCE, STEPS = 1e-8, 500
+
+
+class JointClassifier(BinaryClassifier):
+    """A linear classifier and the selection model of its weights, fitted together.
+
+    Over v (selection, a = v'x) and w (label, f = w'x), both with a constant, it minimises
+
+        sum_{s=1} omega(a_i) l(y_i f_i) + sum_all l(s_i a_i) + n ridge/2 (|v|^2 + |w|^2),
+
+    y and s in -1 and 1, where omega is the weight of a labeled row by the selection model itself:
+    share / (1 - share) p(s=-1|x) / p(s=1|x) towards unlabeled rows, share / p(s=1|x) towards all.
+    It assumes that labels are missing at random, and that the log odds of s are linear in x. Where
+    the second fails, the weights are wrong as those of two stages are; where the first fails, no
+    weights by features are right. As the label's loss pulls at v, too, rows that no line fits lose
+    weight, right or not.
+
+    With the exponential loss l(z) = exp(-z), whose minimiser is half the log odds, omega is
+    exp(-2a) times a constant: sums of exponentials of linear functions, so the objective is convex
+    and the optimum unique. With the logistic loss it is not: the search begins at the two stages,
+    and ends in the local optimum that it comes to; `converged_` says whether it is one.
+
+    Parameters
+    ----------
+    ridge : float
+        Penalty on the coefficients of standardised features, for each row.
+    loss : {"logistic", "exponential"}
+
+    Attributes
+    ----------
+    coef_, selection_coef_ : numpy.ndarray (2, d)
+        w and v towards all rows, and towards the unlabeled ones, in units of 1/feature.
+    intercept_, selection_intercept_ : numpy.ndarray (2,)
+    n_iter_ : int
+        The larger number of steps.
+    converged_ : bool
+
+    References
+    ----------
+    Bickel, Brueckner & Scheffer (2007), "Discriminative learning for differing training and test
+    distributions", the integrated model.
+    """
+
+    UNLABELED = TARGETED = True
+
+    def __init__(self, ridge=1e-6, loss="logistic"):
+        self.ridge = ridge
+        self.loss = loss
+
+    def fit(self, X, y, sample_weight=None, *, X_unlabeled, rng=None):
+        """Fit towards both populations.
+
+        Parameters
+        ----------
+        X : array (M, d)
+            Labeled rows.
+        y : array (M,) of 0 and 1
+        sample_weight : array (M,), optional
+            How many rows each stands for, in both sums: by design, not by selection.
+        X_unlabeled : array (N, d)
+        rng
+            Not needed: nothing is drawn.
+
+        Raises
+        ------
+        CounterweightError
+            For options, rows, labels or weights that cannot be used, one class only, or no
+            unlabeled rows.
+        """
+        check_options(vars(self), OPTIONS)
+        X, y, design = two_class_rows(X, y, sample_weight, "The joint fit")
+        if not np.size(X_unlabeled):
+            raise CounterweightError(
+                "The joint fit learns who is labeled, and no row is unlabeled: use logistic."
+            )
+        hidden = checked_new_rows(X_unlabeled, X.shape[1])
+        both = np.concatenate([X, hidden])
+        centre, scale = both.mean(axis=0), both.std(axis=0)
+        scale[scale <= 1e-12 * np.abs(centre)] = 1.0
+        Z = np.column_stack([np.ones(len(both)), (both - centre) / scale])
+        fits = []
+        for target in TARGETS:
+            objective = Objective(Z, y, design, self.loss, target, self.ridge)
+            fits.append(objective.minimised())
+        ends, steps, converged = zip(*fits, strict=True)
+        beta = np.array(ends).reshape(2, 2, -1)
+        coef = beta[:, :, 1:] / scale
+        constant = beta[:, :, 0] - coef @ centre
+        self.selection_coef_, self.coef_ = coef[:, 0], coef[:, 1]
+        self.selection_intercept_, self.intercept_ = constant[:, 0], constant[:, 1]
+        self.n_iter_, self.converged_ = max(steps), all(converged)
+        return self
+
+    def predict_proba(self, X, target="general"):
+        """Class probabilities, (n, 2), of the fit towards a target.
+
+        Parameters
+        ----------
+        X : array (n, d)
+        target : {"general", "unlabeled"}
+        """
+        if target not in TARGETS:
+            raise CounterweightError(f"target must be general or unlabeled, not {target!r}.")
+        at = TARGETS.index(target)
+        X = checked_rows(X, empty=True)
+        score = X @ self.coef_[at] + self.intercept_[at]
+        positive = expit(2 * score if self.loss == "exponential" else score)
+        return np.column_stack([1 - positive, positive])
+
+    def to_arrays(self):
+        """Fitted numbers by name."""
+        return {
+            "coef": self.coef_,
+            "intercept": self.intercept_,
+            "selection_coef": self.selection_coef_,
+            "selection_intercept": self.selection_intercept_,
+            "exponential": float(self.loss == "exponential"),
+            "iterations": self.n_iter_,
+            "converged": float(self.converged_),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """Fitted model from `to_arrays`."""
+        model = cls(loss="exponential" if arrays["exponential"] else "logistic")
+        for name in ("coef", "intercept", "selection_coef", "selection_intercept"):
+            setattr(model, f"{name}_", np.asarray(arrays[name], dtype=float))
+        model.n_iter_ = int(arrays["iterations"])
+        model.converged_ = bool(arrays["converged"])
+        return model
+
+
+class Objective:
+    """The joint objective over theta = (v, w), each with its constant first; see the class above.
+
+    Parameters
+    ----------
+    Z : array (n, k)
+        Labeled rows first; a column of ones first.
+    y : array (M,) of 0 and 1
+    design : array (M,)
+    loss : {"logistic", "exponential"}
+    target : {"general", "unlabeled"}
+    ridge : float
+    """
+
+    def __init__(self, Z, y, design, loss, target, ridge):
+        self.Z, self.y = Z, checked_labels(y, len(y))
+        self.labeled = Z[: len(y)]
+        self.sign_y, self.sign_s = 2.0 * y - 1, np.where(np.arange(len(Z)) < len(y), 1.0, -1.0)
+        self.design = np.r_[design, np.ones(len(Z) - len(y))]
+        self.loss, self.target = loss, target
+        # Of log odds of s that omega goes by: the score, or twice it.
+        self.per_score = 2.0 if loss == "exponential" else 1.0
+        share = len(y) / len(Z)
+        self.factor = share if target == "general" else share / (1 - share)
+        self.ridge = ridge * np.tile(np.r_[0.0, np.ones(Z.shape[1] - 1)], 2)
+
+    def _losses(self, z):
+        """Loss of margins (n,), with its first and second derivative."""
+        if self.loss == "exponential":
+            held = np.exp(-z)
+            return held, -held, held
+        p = expit(-z)
+        return np.logaddexp(0, -z), -p, p * (1 - p)
+
+    def omega(self, v):
+        """Weights of the labeled rows (M,) by a selection model (k,), with both derivatives."""
+        odds = self.factor * np.exp(-self.per_score * (self.labeled @ v))
+        first, second = -self.per_score * odds, self.per_score**2 * odds
+        return odds + (self.factor if self.target == "general" else 0.0), first, second
+
+    def parts(self, theta):
+        """Derivatives by the scores: value, those by a (n,), by f (M,), and the second ones."""
+        v, w = np.split(theta, 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            chosen, chosen1, chosen2 = self._losses(self.sign_s * (self.Z @ v))
+            told, told1, told2 = self._losses(self.sign_y * (self.labeled @ w))
+            weight, weight1, weight2 = self.omega(v)
+            design, m = self.design, len(self.y)
+            value = design @ chosen + design[:m] @ (weight * told)
+            by_a, by_aa = design * self.sign_s * chosen1, design * chosen2
+            by_a[:m] += design[:m] * weight1 * told
+            by_aa[:m] += design[:m] * weight2 * told
+            by_f = design[:m] * weight * told1 * self.sign_y
+            by_af = design[:m] * weight1 * told1 * self.sign_y
+            by_ff = design[:m] * weight * told2
+        return value, by_a, by_f, by_aa, by_af, by_ff
+
+    def value(self, theta):
+        """Objective and gradient (2k,), as means over the n rows."""
+        n = len(self.Z)
+        value, by_a, by_f, *_ = self.parts(theta)
+        gradient = np.r_[by_a @ self.Z, by_f @ self.labeled] / n + self.ridge * theta
+        return value / n + self.ridge @ theta**2 / 2, gradient
+
+    def hessian(self, theta):
+        """Second derivatives (2k, 2k), as means over the n rows."""
+        _, _, _, by_aa, by_af, by_ff = self.parts(theta)
+        chosen = (self.Z * by_aa[:, None]).T @ self.Z
+        crossed = (self.labeled * by_af[:, None]).T @ self.labeled
+        told = (self.labeled * by_ff[:, None]).T @ self.labeled
+        whole = np.block([[chosen, crossed], [crossed.T, told]]) / len(self.Z)
+        return whole + np.diag(self.ridge)
+
+    def two_stages(self):
+        """Theta (2k,) of the selection model alone, and of the classifier with its weights."""
+        n, m, X = len(self.Z), len(self.y), self.Z[:, 1:]
+        s = np.arange(n) < m
+        coef, intercept, *_ = fit_logistic(X, s.astype(int), self.design, self.ridge[-1])
+        v = np.r_[intercept, coef] / self.per_score
+        weight = self.design[:m] * self.omega(v)[0]
+        coef, intercept, *_ = fit_logistic(X[:m], self.y, weight, self.ridge[-1])
+        return np.r_[v, np.r_[intercept, coef] / self.per_score]
+
+    def minimised(self):
+        """Theta (2k,), steps, and whether it is a minimum: no slope, and no way down by curvature.
+
+        From the two stages, by a trust region with exact second derivatives.
+        """
+        found = minimize(
+            self.value,
+            self.two_stages(),
+            jac=True,
+            hess=self.hessian,
+            method="trust-exact",
+            options={"gtol": TOLERANCE, "maxiter": STEPS},
+        )
+        flat = np.abs(found.jac).max() <= 10 * TOLERANCE
+        least = np.linalg.eigvalsh(self.hessian(found.x))[0]
+        return found.x, int(found.nit), bool(flat and least > -TOLERANCE)

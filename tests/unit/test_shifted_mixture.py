@@ -10,6 +10,7 @@ from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.mixtures import shifted_mixture
 from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
+from counterweight.numerics.emissions.layout import Layout
 from scipy.stats import multivariate_normal
 
 SHARE = 0.4
@@ -76,8 +77,10 @@ def test_starts_can_be_read_without_importing():
         for node in tree.body
         if isinstance(node, ast.Assign) and node.targets[0].id in ("STARTS", "OPTIONS")
     }
-    assert constants["STARTS"]["unlabeled"] == {"model": "generative", "weights": "lemma2"}
-    assert set(constants["OPTIONS"]) == {"inertia", "iterations", "shifts", "reading"}
+    told = {"model": "generative", "weights": "lemma2", "unless": {"start": "labeled"}}
+    assert constants["STARTS"]["unlabeled"] == told
+    options = {"inertia", "iterations", "shifts", "reading", "start", "prior_rows"}
+    assert set(constants["OPTIONS"]) == options
 
 
 @pytest.mark.parametrize(
@@ -228,3 +231,109 @@ def test_bad_input_is_explained(case):
         model.fit(X, **(given | {"X_unlabeled": np.full_like(hidden, np.nan)}))
     with pytest.raises(CounterweightError, match="target must be"):
         _fit(case).predict_proba(X, "labeled")
+
+
+def _divergence(start, model):
+    """Kullback-Leibler divergence of a model from a start, class and component included."""
+    total = 0.0
+    for y in range(2):
+        for c in range(2):
+            old = start.prior_[y] * start.weights_[y, c]
+            new = model.prior_[y] * model.weights_[y, c]
+            precision = np.linalg.inv(model.covariances_[y, c])
+            apart = model.means_[y, c] - start.means_[y, c]
+            ratio = precision @ start.covariances_[y, c]
+            gaussian = np.trace(ratio) + apart @ precision @ apart
+            gaussian -= np.linalg.slogdet(ratio)[1] + len(apart)
+            total += old * (np.log(old / new) + gaussian / 2)
+    return total
+
+
+def test_a_start_with_many_rows_stays_and_with_none_is_em(case):
+    hidden, start = case[1], case[4]
+    options = {"inertia": 0.0, "iterations": 10}
+    held = _fit(case, prior_rows=1e12, **options)
+    np.testing.assert_allclose(held.predict_proba(hidden), start.predict_proba(hidden), atol=1e-8)
+    free, plain = _fit(case, prior_rows=0, **options), _fit(case, **options)
+    np.testing.assert_array_equal(free.means_, plain.means_)
+    between = _fit(case, prior_rows=float(len(hidden)), **options)
+    gaps = [_divergence(start, model) for model in (held, between, plain)]
+    assert gaps[0] < 1e-9 < gaps[1] < gaps[2]
+
+
+@pytest.mark.parametrize("shifts", ["all", "priors", ["means", "covariances"]])
+def test_adaptation_never_lowers_the_penalised_likelihood(case, shifts):
+    n, start, rows = len(case[1]), case[4], 150.0
+    values = []
+    for count in range(15):
+        options = {"inertia": 0.0, "iterations": count, "shifts": shifts}
+        model = _fit(case, prior_rows=rows, **options)
+        penalty = rows * _divergence(start, model)
+        values.append(n * model.unlabeled_log_likelihood_[-1] - penalty)
+    assert np.diff(values).min() >= -1e-9
+    assert values[-1] > values[0]
+
+
+def test_from_the_labeled_fit_the_priors_follow_prior_shift(case):
+    """Saerens et al.'s EM on the labeled classifier's own posteriors, iteration by iteration."""
+    X, hidden, starts, labeled, _ = case
+    ratio = labeled.predict_proba(hidden) / labeled.prior_
+    prior = labeled.prior_
+    for _ in range(6):
+        z = ratio * prior
+        prior = (z / z.sum(axis=1, keepdims=True)).mean(axis=0)
+    options = {"start": "labeled", "inertia": 0.0, "iterations": 6, "shifts": "priors"}
+    only = {"labeled": starts["labeled"]}
+    model = ShiftedMixtureClassifier(**options).fit(
+        X, X_unlabeled=hidden, starts=only, selected_share=SHARE
+    )
+    np.testing.assert_allclose(model.prior_, prior, rtol=1e-9)
+    np.testing.assert_allclose(model.means_, labeled.means_, rtol=1e-12)
+
+
+def test_prior_shift_is_recovered_where_it_holds():
+    rng = np.random.default_rng(1)
+    y, hidden_y = rng.random(3000) < 0.6, rng.random(6000) < 0.2
+    X, hidden = (rng.normal(size=(len(v), 2)) + 1.5 * v[:, None] for v in (y, hidden_y))
+    labeled = GenerativeClassifier(components=1, restarts=1).fit(X, y.astype(int), rng=rng)
+    model = ShiftedMixtureClassifier(
+        start="labeled", inertia=0.0, iterations=200, shifts="priors"
+    ).fit(X, X_unlabeled=hidden, starts={"labeled": labeled.to_arrays()}, selected_share=1 / 3)
+    assert model.prior_[1] == pytest.approx(0.2, abs=0.03)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "tied"])
+def test_categories_shift_with_the_means(covariance):
+    rng = np.random.default_rng(3)
+    y, hidden_y = (rng.random(n) < 0.5 for n in (1500, 3000))
+    layout = Layout.of(5, [(2, 3, 4)])
+
+    def rows(label, chance):
+        code = np.where(rng.random(len(label)) < chance[label.astype(int)], 2, 0)
+        code = np.where(rng.random(len(label)) < 0.2, 1, code)
+        numbers = rng.normal(size=(len(label), 2)) + 2.0 * label[:, None]
+        return np.hstack([numbers, np.eye(3)[code]])
+
+    X = rows(y, np.array([0.1, 0.6]))
+    hidden = rows(hidden_y, np.array([0.3, 0.9]))
+    fitted = GenerativeClassifier(components=1, restarts=1, covariance=covariance)
+    fitted.fit(X, y.astype(int), rng=rng, categories=layout)
+    starts = {"labeled": fitted.to_arrays()}
+    options = {"start": "labeled", "inertia": 0.0, "iterations": 100}
+    given = {"X_unlabeled": hidden, "starts": starts, "selected_share": 1 / 3}
+    model = ShiftedMixtureClassifier(**options).fit(X, **given)
+    expected = [[0.7 * 0.8, 0.2, 0.3 * 0.8], [0.1 * 0.8, 0.2, 0.9 * 0.8]]
+    np.testing.assert_allclose(model.mixtures_.shares[:, 0], expected, atol=0.05)
+    assert np.mean(model.predict(hidden) == hidden_y) > 0.9
+    if covariance == "diagonal":
+        assert not np.triu(model.covariances_[:, 0], 1).any()
+    arrays = model_arrays(model_table(model.to_arrays(), 0, "general").to_pandas())
+    again = ShiftedMixtureClassifier.from_arrays(arrays)
+    for target in ("unlabeled", "general"):
+        np.testing.assert_array_equal(
+            again.predict_proba(X, target), model.predict_proba(X, target)
+        )
+    with pytest.raises(CounterweightError, match="or other categories"):
+        plain = GenerativeClassifier(components=1, restarts=1).fit(X[:, :2], y.astype(int), rng=rng)
+        both = starts | {"unlabeled": plain.to_arrays()}
+        ShiftedMixtureClassifier().fit(X, **(given | {"starts": both}))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import blocks, read_columns
+from counterweight.files.tables import blocks, read_columns, read_facts
 
 
 def by_repeat(columns):
@@ -69,16 +69,21 @@ class StudyData:
         ``repeat, row, weight`` of the labeled rows.
     truth : dict of str to numpy.ndarray, optional
         What is hidden: only for evaluation and for an oracle.
+    categories : dict, optional
+        Which features the recipe declares categories: ``blocks``, lists of names that make up one
+        each (one name: a feature of 0 and 1), and ``flags``, by the name of a number that of the
+        feature that says where it is missing.
     """
 
     #: Begins the names of columns that hold a sensitive group.
     GROUP = "group_"
 
-    def __init__(self, features, labels, weights=None, truth=None):
+    def __init__(self, features, labels, weights=None, truth=None, categories=None):
         self.rows = features["row"]
         check_row_ids(self.rows)
         self.names = [name for name in features if name != "row"]
         self.X = np.column_stack([features[name] for name in self.names]).astype(float, copy=False)
+        self.categories = categories or {}
         self.labels = by_repeat(labels)
         self.weights = None if weights is None else by_repeat(weights)
         self.truth = None if truth is None else by_repeat(truth)
@@ -90,7 +95,8 @@ class StudyData:
     def read(cls, features, labels, *, weights=None, truth=None):
         """The same from Parquet files; those that are not needed may be left out or empty."""
         weights, truth = (read_columns(path) if path else None for path in (weights, truth))
-        return cls(read_columns(features), read_columns(labels), weights, truth)
+        known = read_facts(features).get("categories")
+        return cls(read_columns(features), read_columns(labels), weights, truth, known)
 
     def rows_of(self, repeat):
         """Positions in `X` of all rows of a repeat, in the order of its labels.

@@ -41,6 +41,7 @@ of an array, ``i, j, k`` the indices in it (-1 beyond its dimensions), ``value``
 
 import contextlib
 import errno
+import json
 import os
 import tempfile
 from pathlib import Path
@@ -126,7 +127,7 @@ def replacing(path):
                 os.unlink(temporary)
 
 
-def write_table(path, columns, layout=None):
+def write_table(path, columns, layout=None, facts=None):
     """Write one Parquet file, whole or not at all.
 
     Parameters
@@ -137,6 +138,8 @@ def write_table(path, columns, layout=None):
     layout : sequence of (str, str), optional
         Column names and Arrow types that the file must have. Without it the types
         are those of the columns.
+    facts : dict, optional
+        Kept beside the columns, as JSON; `read_facts` reads it.
 
     Raises
     ------
@@ -161,12 +164,13 @@ def write_table(path, columns, layout=None):
         table = table.select([name for name, _ in layout]).cast(_arrow_schema(layout))
     with replacing(path) as temporary:
         pq.write_table(
-            table.replace_schema_metadata(None),
+            table.replace_schema_metadata({"facts": json.dumps(facts)} if facts else None),
             temporary,
             row_group_size=ROW_GROUP,
             compression="zstd",
             compression_level=1,
-            store_schema=False,
+            # Arrow writes metadata only with its own form of the schema.
+            store_schema=bool(facts),
         )
 
 
@@ -192,6 +196,12 @@ def _opened(path, columns, **options):
             f"{listed(file.schema_arrow.names)}: delete it and run again to make it anew."
         )
     return file
+
+
+def read_facts(path):
+    """What `write_table` kept beside the columns of a file; an empty dict where it kept nothing."""
+    with _opened(path, None) as file:
+        return json.loads((file.metadata.metadata or {}).get(b"facts", b"{}"))
 
 
 def read_table(path, columns=None):

@@ -403,7 +403,7 @@ def _id_of(plan, study):
 def deliver(job):
     from counterweight.files.answers import write_answers
     from counterweight.files.gifts import write_gift
-    from counterweight.files.tables import read_columns, read_table
+    from counterweight.files.tables import read_columns, read_facts, read_table
     from counterweight.models.classification.final import final_classifier
 
     _, outcome, _ = components.labeling_rules(job.given)
@@ -414,6 +414,7 @@ def deliver(job):
         read_columns(job.input.labels),
         outcome,
         job.given,
+        read_facts(job.input.features).get("categories"),
     )
     write_gift(job.output.model, *saved.to_gift())
     write_answers(job.output.table, job.output.csv, scores)

@@ -103,6 +103,28 @@ def add_noise(features, width, columns, rng):
     return features
 
 
+def declare_categories(features, blocks, flags=None):
+    """Say which features are categories, for models that treat them as such.
+
+    Parameters
+    ----------
+    features : pandas.DataFrame
+    blocks : sequence of sequences of str
+        Names that make up a category each: one feature of 0 and 1, or one for each level.
+    flags : dict of str to str, optional
+        By the name of a number, that of the feature of 0 and 1 that says where it is missing.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same frame.
+    """
+    blocks = [list(block) for block in blocks if block]
+    if blocks:
+        features.attrs["categories"] = {"blocks": blocks, "flags": dict(flags or {})}
+    return features
+
+
 def free_name(name, taken):
     """A name with as many ``_`` behind it as make it none of those taken."""
     while name in taken:

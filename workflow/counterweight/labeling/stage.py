@@ -67,7 +67,11 @@ def feature_frame(frame, columns):
 
 
 def write_rows(job, features, labels, truth, layout=None):
-    """Write what a labeling job leaves: features, labels (in a layout, if any) and the truth."""
-    write_table(job.output.features, features)
+    """Write what a labeling job leaves: features, labels (in a layout, if any) and the truth.
+
+    Categories that a recipe declares (`declare_categories`) are kept beside the features.
+    """
+    declared = {name: features.attrs[name] for name in ("categories",) if name in features.attrs}
+    write_table(job.output.features, features, facts=declared)
     write_table(job.output.labels, labels, layout)
     write_table(job.output.truth, truth)

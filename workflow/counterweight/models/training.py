@@ -11,6 +11,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.settings import numbers_of, setting_name
 from counterweight.files.tables import by_setting, constant
 from counterweight.models.classifier import positive
+from counterweight.numerics.emissions.layout import Layout
 from counterweight.numerics.rates.promises import promise_values
 from counterweight.plan.components import declared, load
 
@@ -93,6 +94,8 @@ def seen_rows(component, data, repeat, target):
     component : type
         ``UNLABELED``: it sees the features of unlabeled rows, too; as an oracle it then gets the
         hidden labels of these beside the labeled rows. ``KEYED``: it gets the ids of its rows.
+        ``CATEGORIES``: it gets the layout of features of which the recipe declares some to be
+        categories.
     data : StudyData
     repeat : int
     target : str
@@ -103,7 +106,8 @@ def seen_rows(component, data, repeat, target):
     y : array (M,)
     weight : array (M,) or None
     told : dict of str to array
-        Further arguments of ``fit``: ``X_unlabeled`` (N, d), ``y_unlabeled`` (N,), ``keys``.
+        Further arguments of ``fit``: ``X_unlabeled`` (N, d), ``y_unlabeled`` (N,), ``keys``,
+        ``categories``.
 
     Raises
     ------
@@ -113,6 +117,8 @@ def seen_rows(component, data, repeat, target):
     two = getattr(component, "UNLABELED", False)
     X, y, weight, keys = data.training(repeat, target, seen=two)
     told = {"keys": keys} if getattr(component, "KEYED", False) else {}
+    if getattr(component, "CATEGORIES", False) and data.categories:
+        told["categories"] = Layout.named(data.names, **data.categories)
     if two:
         told["X_unlabeled"], hidden = data.unlabeled(repeat, target)
         if hidden is not None:

@@ -11,6 +11,7 @@ from counterweight.numerics.checks import (
     checked_rows,
     mean_one_weights,
 )
+from counterweight.numerics.emissions.components import COVARIANCES
 from counterweight.numerics.emissions.densities import (
     gaussian_log_density,
     log_sum_exp,
@@ -33,6 +34,8 @@ class ClassMixtures(NamedTuple):
         Of the levels of categories; then d counts the numbers alone.
     layout : Layout, optional
         Which columns are numbers and which are categories; None where all are numbers.
+    covariance : {"full", "diagonal", "tied"}
+        What the covariances of a class were fitted as.
     """
 
     prior: np.ndarray
@@ -41,6 +44,7 @@ class ClassMixtures(NamedTuple):
     covariances: np.ndarray
     shares: np.ndarray = None
     layout: Layout = None
+    covariance: str = "full"
 
     @property
     def width(self):
@@ -65,10 +69,11 @@ class ClassMixtures(NamedTuple):
         d = self.means.shape[-1]
         arrays = self._asdict() | {"covariances": self.covariances.reshape(-1, d, d)}
         layout, shares = arrays.pop("layout"), arrays.pop("shares")
+        kind = np.array([COVARIANCES.index(arrays.pop("covariance"))])
         if layout is None:
             return arrays
         told = {f"layout_{name}": values for name, values in layout.to_arrays().items()}
-        return arrays | {"shares": shares} | told
+        return arrays | {"shares": shares, "layout_covariance": kind} | told
 
     @classmethod
     def from_arrays(cls, arrays):
@@ -82,7 +87,11 @@ class ClassMixtures(NamedTuple):
         told = {n.removeprefix(prefix): v for n, v in arrays.items() if n.startswith(prefix)}
         # Arrays of no element, those of rows without any category, need not have been kept.
         shares = np.asarray(arrays.get("shares", np.empty((2, k, 0))), dtype=float)
-        return mixtures._replace(shares=shares.reshape(2, k, -1), layout=Layout.from_arrays(told))
+        return mixtures._replace(
+            shares=shares.reshape(2, k, -1),
+            layout=Layout.from_arrays(told),
+            covariance=COVARIANCES[int(np.ravel(told["covariance"])[0])],
+        )
 
 
 def posterior(joint):
@@ -187,7 +196,7 @@ def fit_class_mixtures(
     )
     if layout is not None:
         shares = np.array([mixture.shares for mixture in classes])
-        mixtures = mixtures._replace(shares=shares, layout=layout)
+        mixtures = mixtures._replace(shares=shares, layout=layout, covariance=covariance)
     value = sum(mixture.log_likelihood for mixture in classes) + mass @ np.log(prior)
     return mixtures, ([] if base is None else [base]) + classes, float(value * unit)
 

@@ -13,7 +13,13 @@ from counterweight.numerics.emissions.densities import (
 )
 from counterweight.numerics.emissions.layout import Layout
 from counterweight.numerics.emissions.rows import MixedRows
-from counterweight.numerics.mixture_steps import Parameters, QuadraticRows, floored, maximisation
+from counterweight.numerics.mixture_steps import (
+    Parameters,
+    QuadraticRows,
+    floored,
+    maximisation,
+    split_moments,
+)
 from counterweight.numerics.options import check_options
 
 LIMITS = {
@@ -147,6 +153,18 @@ class Standardised:
             "means": self.mean + self.scale * parameters.means[:, 0],
             "covariances": np.outer(self.scale, self.scale) * parameters.covariances[:, 0],
         }
+
+    def batch(self, weights, means, covariances, shares):
+        """Parameters of standardised rows, each with the axes (K, R); there are no shares."""
+        return Parameters(weights, means, covariances)
+
+    def moments(self, moments):
+        """Totals (...), first (..., d) and second (..., d, d) moments, and counts of levels."""
+        return *split_moments(moments, len(self.mean)), moments[..., :0]
+
+    def shares(self, counts):
+        """Shares of levels from their counts: there are none."""
+        return counts
 
     def log_prior(self, parameters):
         """Nothing is added to the log-likelihood."""

@@ -162,6 +162,13 @@ def add_starts(where, identity, item, study, plan):
     method = methods[identity]
     starts = components.declared("model", method["model"], "STARTS") or {}
     for role, start in starts.items():
+        unless = start.get("unless", {})
+        start = {key: value for key, value in start.items() if key != "unless"}
+        if any(
+            method["options"][option] == value and option not in (method["sweep"] or {})
+            for option, value in unless.items()
+        ):
+            continue
         if start.get("weights") and item.get("selector"):
             start = start | {"selector": item["selector"]}
         try:

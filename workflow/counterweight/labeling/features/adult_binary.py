@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from counterweight.labeling.columns import add_noise, require
+from counterweight.labeling.columns import add_noise, declare_categories, require
 
 OPTIONS = {
     "noise": {
@@ -11,6 +11,11 @@ OPTIONS = {
         "minimum": 0,
         "default": 0.25,
         "description": "Half-width of the uniform noise on discrete features; 0 for none.",
+    },
+    "noise_on": {
+        "enum": ["all", "numbers"],
+        "default": "all",
+        "description": "numbers: the binary features stay 0 and 1, and are declared categories.",
     },
     "binaries": {
         "type": "boolean",
@@ -36,7 +41,7 @@ INTEGER = {
 LOGGED = {"capital-gain": "log_capital_gain", "capital-loss": "log_capital_loss"}
 
 
-def adult_binary(frame, rng, *, outcome=None, noise=0.25, binaries=True):
+def adult_binary(frame, rng, *, outcome=None, noise=0.25, noise_on="all", binaries=True):
     """Features of Adult: integers, logged capital, one binary for each categorical.
 
     Rows with unknown workclass or native country are left out, which gives the
@@ -55,6 +60,9 @@ def adult_binary(frame, rng, *, outcome=None, noise=0.25, binaries=True):
         Not used: no outcome column is among the features.
     noise : float
         Half-width, in units of the feature.
+    noise_on : {"all", "numbers"}
+        numbers: binary features stay as they are; the noise of the others is the same. Binary
+        features without noise are declared categories.
     binaries : bool
         False leaves the six binary features out: a diagnostic, not the paper's setting.
 
@@ -77,4 +85,10 @@ def adult_binary(frame, rng, *, outcome=None, noise=0.25, binaries=True):
     for name, (feature, ones) in BINARY.items() if binaries else ():
         columns[feature] = frame[name].isin(ones).to_numpy(dtype=float)
     features = pd.DataFrame(columns)
-    return add_noise(features, noise, list(features.columns[1:]), rng)
+    exact = [feature for feature, _ in BINARY.values()] if binaries else []
+    kept = features[exact].copy()
+    features = add_noise(features, noise, list(features.columns[1:]), rng)
+    if noise and noise_on == "all":
+        return features
+    features[exact] = kept
+    return declare_categories(features, [[name] for name in exact])

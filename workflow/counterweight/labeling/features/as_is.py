@@ -1,7 +1,7 @@
 """The numeric columns of a table, unchanged."""
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import NOISE, add_noise, require
+from counterweight.labeling.columns import NOISE, add_noise, declare_categories, require
 
 OPTIONS = {
     "columns": {
@@ -31,14 +31,15 @@ def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):
     Returns
     -------
     pandas.DataFrame
-        ``row`` and the features as float.
+        ``row`` and the features as float. Columns of true and false are declared categories,
+        unless noise is added to them.
 
     Raises
     ------
     CounterweightError
         When a column is missing, is not numeric, or holds missing values.
     """
-    from pandas.api.types import is_numeric_dtype
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     require(frame, columns, "features recipe as_is")
     names = list(columns) or [
@@ -69,5 +70,7 @@ def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):
             f"Feature {listed(holes)} has missing values, and the recipe as_is takes none: fill "
             "them first, or leave the column out of features.columns."
         )
+    truths = [name for name in names if is_bool_dtype(features[name])]
     features[names] = features[names].astype(float)
-    return add_noise(features, noise, names, rng)
+    features = add_noise(features, noise, names, rng)
+    return features if noise else declare_categories(features, [[name] for name in truths])

@@ -5,7 +5,7 @@ import logging
 import pandas as pd
 
 from counterweight.errors import CounterweightError
-from counterweight.labeling.columns import NOISE, add_noise, require
+from counterweight.labeling.columns import NOISE, add_noise, declare_categories, require
 from counterweight.labeling.features.encoder import Encoder
 
 log = logging.getLogger("counterweight")
@@ -50,7 +50,9 @@ def one_hot(frame, rng, *, outcome=None, drop=(), max_categories=50, noise=0.0):
     Returns
     -------
     pandas.DataFrame
-        ``row`` and the features as float64, in the order of `Encoder.features_`.
+        ``row`` and the features as float64, in the order of `Encoder.features_`. The features
+        of a text column are declared one category, as are truth values and marks of missing
+        numbers, unless noise is added to them.
 
     Raises
     ------
@@ -76,7 +78,25 @@ def one_hot(frame, rng, *, outcome=None, drop=(), max_categories=50, noise=0.0):
         )
     features = dict(zip(names, encoder.transform(frame).T, strict=True))
     made = pd.DataFrame({"row": frame["row"].to_numpy(), **features})
-    return add_noise(made, noise, names, rng)
+    made = add_noise(made, noise, names, rng)
+    return made if noise else declare_categories(made, *_categories(encoder.features_, frame))
+
+
+def _categories(features, frame):
+    """Features that make up a category each, and the flags of numbers with missing values."""
+    blocks, flags = {}, {}
+    numbers = {feature.column: feature.name for feature in features if feature.kind == "number"}
+    for feature in features:
+        if feature.column not in numbers:
+            blocks.setdefault(feature.column, []).append(feature.name)
+        elif feature.kind == "blank":
+            blocks[feature.name] = [feature.name]
+            flags[numbers[feature.column]] = feature.name
+        elif pd.api.types.is_bool_dtype(frame[feature.column]):
+            blocks[feature.name] = [feature.name]
+    # A truth value that is sometimes missing is no number, so no flag marks it.
+    told = {name: flag for name, flag in flags.items() if name not in blocks}
+    return list(blocks.values()), told
 
 
 #: Categories and medians are those of all rows, so rows cannot be encoded batch by batch.

@@ -21,7 +21,7 @@ from counterweight.weighting.rows import Rows, made_weights
 TOLD = ("study", "title", "method", "setting", "target", "id", "outcome")
 
 
-def final_classifier(frame, columns, features, labels, outcome, given):
+def final_classifier(frame, columns, features, labels, outcome, given, categories=None):
     """Fit the method that a study gives away, and score every row of its table.
 
     Parameters
@@ -37,6 +37,8 @@ def final_classifier(frame, columns, features, labels, outcome, given):
     given : dict
         `TOLD`; ``methods``, ``weightings``, ``selectors`` by id; ``features`` (the recipe),
         ``samples``, ``measures``, ``seed`` and ``stream``.
+    categories : dict, optional
+        Of `StudyData`.
 
     Returns
     -------
@@ -45,7 +47,7 @@ def final_classifier(frame, columns, features, labels, outcome, given):
         See `SavedClassifier.scores`.
     """
     target, streams = given["target"], {"seed": given["seed"], "study": given["stream"]}
-    data = seen_data(features, labels, frame, outcome, target)
+    data = seen_data(features, labels, frame, outcome, target, categories)
     seen = frame
     if columns is not None:
         seen = frame[["row", *columns["column"][columns["use"] == "feature"]]]
@@ -79,7 +81,7 @@ def final_classifier(frame, columns, features, labels, outcome, given):
     return saved, scores
 
 
-def seen_data(features, labels, frame, outcome, target):
+def seen_data(features, labels, frame, outcome, target, categories=None):
     """A study's rows without any test: who is labeled anywhere, with the label.
 
     Parameters
@@ -92,6 +94,7 @@ def seen_data(features, labels, frame, outcome, target):
         ``outcome(frame, population)``, the study's rule; what it says of rows that are not
         labeled is not looked at.
     target : {"general", "unlabeled"}
+    categories : dict, optional
 
     Returns
     -------
@@ -107,7 +110,7 @@ def seen_data(features, labels, frame, outcome, target):
     kept = {name: values for name, values in own.items() if name[:3] == "in_" or name == "deployed"}
     role = np.where(selected, "labeled", "unlabeled").astype(object)
     told = {"repeat": own["repeat"], "row": own["row"], "role": role, "selected": own["selected"]}
-    return StudyData(features, told | {f"y_{target}": y} | kept)
+    return StudyData(features, told | {f"y_{target}": y} | kept, categories=categories)
 
 
 def seen_weights(data, weighting, selector, *, seed, study):
@@ -192,7 +195,7 @@ def fit_method(data, methods, name, setting, target, weights_of, *, seed, study)
 
 def _with_weights(data, weights):
     features = {"row": data.rows} | dict(zip(data.names, data.X.T, strict=True))
-    return StudyData(features, data.labels[0], weights)
+    return StudyData(features, data.labels[0], weights, categories=data.categories)
 
 
 def traced_encoder(data, frame, recipe, outcome=None):

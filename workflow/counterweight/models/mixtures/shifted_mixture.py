@@ -1,6 +1,7 @@
 """Shifted mixture model: a labeled and an unlabeled generative classifier.
 
-The unlabeled one starts from the Lemma 2 fit and is moved by EM on the unlabeled rows.
+The unlabeled one starts from the Lemma 2 fit, or from the labeled one, and is moved by EM on the
+unlabeled rows.
 """
 
 import logging
@@ -12,8 +13,9 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.models.mixtures.generative import GenerativeClassifier, MixtureClassifier
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.class_mixtures import ClassMixtures, posterior
+from counterweight.numerics.emissions.rows import MixedRows
 from counterweight.numerics.gaussian_mixture import Standardised
-from counterweight.numerics.mixture_steps import Parameters, floored, split_moments
+from counterweight.numerics.mixture_steps import floored
 from counterweight.numerics.options import check_options
 
 log = logging.getLogger(__name__)
@@ -21,7 +23,7 @@ log = logging.getLogger(__name__)
 #: Models that are trained first; their arrays are passed to `fit` under these names.
 STARTS = {
     "labeled": {"model": "generative"},
-    "unlabeled": {"model": "generative", "weights": "lemma2"},
+    "unlabeled": {"model": "generative", "weights": "lemma2", "unless": {"start": "labeled"}},
 }
 
 OPTIONS = {
@@ -58,6 +60,19 @@ OPTIONS = {
         "description": "keep: new = lambda * old + (1 - lambda) * EM; "
         "step: new = (1 - lambda) * old + lambda * EM.",
     },
+    "start": {
+        "enum": ["lemma2", "labeled"],
+        "default": "lemma2",
+        "description": "What the unlabeled classifier begins from: the fit with Lemma 2 weights, "
+        "or the unweighted fit to the labeled rows.",
+    },
+    "prior_rows": {
+        "type": "number",
+        "minimum": 0,
+        "default": 0,
+        "description": "MAP adaptation: the start counts as this many rows beside the unlabeled "
+        "ones; 0 for none.",
+    },
 }
 LABEL = "Shifted mixture"
 
@@ -92,17 +107,24 @@ class ShiftedMixtureClassifier(MixtureClassifier):
     Two generative classifiers: one of the labeled rows, fitted plainly, and one of the
     unlabeled rows. The second starts from the fit with Lemma 2 weights, then follows EM
     on the unlabeled rows, where both class and component are hidden. Inertia keeps it
-    near its start. Each iteration computes, with z the responsibilities of class y and
-    component c at the current parameters,
+    near its start. With ``start="labeled"`` it starts from the unweighted fit to the labeled
+    rows; with the priors alone shifting, that is prior shift by EM, right where features given
+    the class are distributed alike in both populations. Each iteration computes, with z the
+    responsibilities of class y and component c at the current parameters,
 
     - the prior ``sum z_y / N`` and the weights ``sum z_yc / sum z_y``;
-    - the means weighted by ``z_yc``;
+    - the means weighted by ``z_yc``, and with them the shares of the levels of categories;
     - the covariances weighted by ``z_yc``, around the new means if means shift, around
       the current ones if they do not,
 
     and moves each shifting parameter theta towards its value theta':
     ``theta <- lambda theta + (1 - lambda) theta'`` (reading "keep") or
     ``theta <- (1 - lambda) theta + lambda theta'`` (reading "step").
+
+    With `prior_rows` tau, the start counts as tau rows distributed as it says, class and component
+    included: theta' then maximises the log-likelihood less tau times the Kullback-Leibler
+    divergence of the model from its start (conjugate MAP adaptation). Near the start this is the
+    quadratic penalty of Chelba & Acero (2006), each parameter in units of its own information.
 
     For each set of shifting parameters theta' is the exact conditional maximiser, so with a
     full step the likelihood of the unlabeled rows cannot fall. With a partial step it may;
@@ -115,7 +137,7 @@ class ShiftedMixtureClassifier(MixtureClassifier):
 
     Parameters
     ----------
-    inertia, iterations, shifts, reading
+    inertia, iterations, shifts, reading, start, prior_rows
         See `OPTIONS`.
 
     Attributes
@@ -137,6 +159,8 @@ class ShiftedMixtureClassifier(MixtureClassifier):
     iterations: int = 5
     shifts: str | list = "all"
     reading: str = "keep"
+    start: str = "lemma2"
+    prior_rows: float = 0
 
     #: Its predictions are of the population that is asked for.
     TARGETED = True
@@ -181,6 +205,8 @@ class ShiftedMixtureClassifier(MixtureClassifier):
             inertia=self.inertia,
             shifts=self.shifts,
             reading=self.reading,
+            start=self.start,
+            prior_rows=self.prior_rows,
         )
         vars(self).update(vars(model))
         return self
@@ -196,6 +222,8 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         inertia=0.99,
         shifts="all",
         reading="keep",
+        start="lemma2",
+        prior_rows=0,
     ):
         """Fitted models at several iteration counts of one run.
 
@@ -204,7 +232,7 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         X_unlabeled, starts, selected_share
             See `fit`.
         iterations : sequence of int
-        inertia, shifts, reading
+        inertia, shifts, reading, start, prior_rows
             See `OPTIONS`.
 
         Yields
@@ -215,6 +243,7 @@ class ShiftedMixtureClassifier(MixtureClassifier):
             The same as a separate fit with that many iterations.
         """
         options = {"inertia": inertia, "shifts": shifts, "reading": reading}
+        options |= {"start": start, "prior_rows": prior_rows}
         models = [cls(iterations=count, **options) for count in sorted(set(iterations))]
         if not models:
             raise CounterweightError("iterations must be one whole number from 0, or more.")
@@ -226,19 +255,23 @@ class ShiftedMixtureClassifier(MixtureClassifier):
             )
         shifting = _shifting(shifts)
         labeled = _starting(starts, "labeled")
-        start = _starting(starts, "unlabeled")
-        d = start.means_.shape[-1]
-        if labeled.means_.shape[-1] != d:
+        begun = labeled if start == "labeled" else _starting(starts, "unlabeled")
+        begun = begun.mixtures_
+        if (labeled.mixtures_.width, labeled.mixtures_.layout) != (begun.width, begun.layout):
             raise CounterweightError(
-                f"The labeled start model has {labeled.means_.shape[-1]} features, the "
-                f"unlabeled one {d}."
+                f"The labeled start model has {labeled.mixtures_.width} features, the unlabeled "
+                f"one {begun.width}, or other categories: fit both to the same features."
             )
-        X = checked_new_rows(X_unlabeled, d)
-        data = Standardised(X, np.ones(len(X)))
+        if begun.layout is None:
+            X = checked_new_rows(X_unlabeled, begun.width)
+            data = Standardised(X, np.ones(len(X)))
+        else:
+            X = np.asarray(X_unlabeled, dtype=float)
+            data = MixedRows(X, np.ones(len(X)), begun.layout, begun.covariance)
         step = 1 - inertia if reading == "keep" else inertia
-        first_decisions = _decisions(X, start.mixtures_)
+        first_decisions = _decisions(X, begun)
         values = []
-        states = _states(data, start.mixtures_, shifting, step)
+        states = _states(data, begun, shifting, step, prior_rows)
         for model in models:
             while len(values) <= model.iterations:
                 mixtures, value = next(states)
@@ -324,24 +357,33 @@ def _decisions(X, mixtures):
     return np.concatenate([joint[:, 1] > joint[:, 0] for joint in joints])
 
 
-def _states(data, start, shifting, step):
+def _states(data, start, shifting, step, prior_rows=0):
     """Yield (mixtures in the units of the rows, log-likelihood per row) of each iteration."""
-    n = len(data.features.rows)
+    n = data.total
     _, k, d = start.means.shape
     scale = np.outer(data.scale, data.scale)
     prior, weights = start.prior, start.weights
     means = (start.means - data.mean) / data.scale
     covariances = start.covariances / scale
+    shares = np.empty((2, k, 0)) if start.layout is None else start.shares
+    at_start = _start_moments(prior[:, None] * weights, means, covariances, shares, prior_rows)
     outward = start
     while True:
-        mixture = Parameters(
-            (prior[:, None] * weights).reshape(2 * k, 1),
-            means.reshape(2 * k, 1, d),
-            covariances.reshape(2 * k, 1, d, d),
+        statistics = data.features.expectation(
+            data.batch(
+                (prior[:, None] * weights).reshape(2 * k, 1),
+                means.reshape(2 * k, 1, d),
+                covariances.reshape(2 * k, 1, d, d),
+                shares.reshape(2 * k, 1, -1),
+            ),
+            count=False,
         )
-        statistics = data.features.expectation(mixture, count=False)
         yield outward, float((statistics.log_likelihood[0] - data.log_jacobian) / n)
-        total, first, second = split_moments(statistics.moments[:, 0].reshape(2, k, -1), d)
+        moments = data.moments(statistics.moments[:, 0].reshape(2, k, -1))
+        total, first, second, counts = (
+            part + more if prior_rows else part
+            for part, more in zip(moments, at_start, strict=True)
+        )
         # A component without any mass has no new mean: it stays where it is.
         empty = total <= 1e-10 * n
         safe = np.where(empty, 1.0, total)
@@ -355,6 +397,11 @@ def _states(data, start, shifting, step):
         spread = second / safe[..., None, None]
         spread = spread - mean[..., :, None] * centre[..., None, :]
         spread = spread - centre[..., :, None] * (mean - centre)[..., None, :]
+        if start.covariance == "diagonal":
+            spread = spread * np.eye(d)
+        elif start.covariance == "tied":
+            pooled = (safe[..., None, None] * spread).sum(axis=1) / safe.sum(axis=1)[:, None, None]
+            spread = np.broadcast_to(pooled[:, None], spread.shape)
         new_covariances = np.where(
             empty[..., None, None], covariances, floored(spread, COVARIANCE_FLOOR)
         )
@@ -364,6 +411,21 @@ def _states(data, start, shifting, step):
             weights = weights + step * (new_weights - weights)
         if "means" in shifting:
             means = means + step * (new_means - means)
+            new_shares = data.shares(counts)
+            shares = shares + step * (np.where(empty[..., None], shares, new_shares) - shares)
         if "covariances" in shifting:
             covariances = covariances + step * (new_covariances - covariances)
-        outward = ClassMixtures(prior, weights, data.mean + data.scale * means, covariances * scale)
+        outward = start._replace(
+            prior=prior,
+            weights=weights,
+            means=data.mean + data.scale * means,
+            covariances=covariances * scale,
+            shares=None if start.layout is None else shares,
+        )
+
+
+def _start_moments(mass, means, covariances, shares, rows):
+    """Expected totals, first and second moments and counts of levels of rows like the start."""
+    mass = rows * mass
+    second = covariances + means[..., :, None] * means[..., None, :]
+    return (mass, mass[..., None] * means, mass[..., None, None] * second, mass[..., None] * shares)

@@ -140,12 +140,26 @@ class Emission:
             [_completed(gaussian, parameters, observed, missing), counts], axis=-1
         )
 
+    def split(self, moments):
+        """Totals (...), first (..., a) and second (..., a, a) moments, and counts of levels."""
+        levels = int(self.offsets[-1])
+        gaussian, counts = np.split(moments, [moments.shape[-1] - levels], axis=-1)
+        if self.covariance == "diagonal":
+            gaussian = _with_products(gaussian, self.numbers)
+        return *split_moments(gaussian, self.numbers), counts
+
+    def smoothed(self, counts):
+        """Shares of levels (..., L) from their counts."""
+        shares = np.empty(counts.shape)
+        for start, end in zip(self.offsets[:-1], self.offsets[1:], strict=True):
+            part = counts[..., start:end] + SMOOTHING
+            shares[..., start:end] = part / part.sum(axis=-1, keepdims=True)
+        return shares
+
     def maximisation(self, moments, previous, held, floor):
         """M-step, exact for the log-likelihood plus `log_prior`; see `mixture_steps`."""
         a, levels = self.numbers, int(self.offsets[-1])
-        gaussian, counts = moments[..., : moments.shape[-1] - levels], moments[..., -levels:]
-        if not levels:
-            counts = moments[..., :0]
+        gaussian, counts = np.split(moments, [moments.shape[-1] - levels], axis=-1)
         if self.covariance == "diagonal":
             gaussian = _with_products(gaussian, a)
         weights, means, covariances = maximisation(gaussian, previous, held, floor)
@@ -158,10 +172,7 @@ class Emission:
             scatter += total[..., None, None] * means[..., :, None] * means[..., None, :]
             pooled = scatter.sum(axis=0) / total.sum(axis=0)[..., None, None]
             covariances = np.broadcast_to(floored(pooled, floor), covariances.shape).copy()
-        shares = np.empty(counts.shape)
-        for start, end in zip(self.offsets[:-1], self.offsets[1:], strict=True):
-            part = counts[..., start:end] + SMOOTHING
-            shares[..., start:end] = part / part.sum(axis=-1, keepdims=True)
+        shares = self.smoothed(counts)
         if previous is not None and levels:
             shares = np.where(held[..., None], previous.shares, shares)
         return MixedParameters(weights, means, covariances, shares)

@@ -44,6 +44,13 @@ class Layout:
         flags = tuple((int(number), int(flag)) for number, flag in flags)
         return cls(numbers, blocks, levels, flags)
 
+    @classmethod
+    def named(cls, names, blocks, flags=None):
+        """The layout of columns with these names; blocks and flags are told by name."""
+        at = {name: number for number, name in enumerate(names)}
+        told = [(at[number], at[flag]) for number, flag in (flags or {}).items()]
+        return cls.of(len(names), [[at[name] for name in block] for block in blocks], told)
+
     @property
     def features(self):
         """Numbers and categories, counted."""

@@ -194,6 +194,18 @@ class MixedRows:
             "layout": self.layout,
         }
 
+    def batch(self, weights, means, covariances, shares):
+        """Parameters of standardised rows, each with the axes (K, R)."""
+        return MixedParameters(weights, means, covariances, shares)
+
+    def moments(self, moments):
+        """Totals (...), first (..., a) and second (..., a, a) moments, and counts of levels."""
+        return self.emission.split(moments)
+
+    def shares(self, counts):
+        """Smoothed shares of levels from their counts."""
+        return self.emission.smoothed(counts)
+
     def log_prior(self, parameters):
         """What smoothing adds to the log-likelihood, (R,)."""
         return self.emission.log_prior(parameters.shares)

@@ -123,6 +123,7 @@ def plan(source="download"):
     )
     for one in (adult, coast):
         one["methods"].append(swept())
+        one["draws"] = {"generative": ["generative", "generative-redrawn"]}
     return {
         "title": "Counterweight",
         "data_source": source,
@@ -134,6 +135,7 @@ def plan(source="download"):
             "ca_coastal": coast,
             "ca_coastal_derived": study(source, names[:3], dataset="ca_housing"),
             "adult_married_exact": study(source, ["logistic", "logistic-oracle"]),
+            "adult_married_numeric": study(source, names),
             "curved": study(
                 "simulated", mar, dataset="curved", title="Curved boundary", figures=["boundary"]
             ),
@@ -180,6 +182,9 @@ def _accuracy(one, target, rng, name):
     return level - 0.02 * (target == "unlabeled") + rng.normal(0, 0.002)
 
 
+_FITS = (("converged", 1.0), ("components_held", 0.0), ("components_small", 0.0))
+
+
 def _method_records(one, rng, name):
     for repeat in range(one["repeats"]):
         for target in TARGETS:
@@ -196,7 +201,7 @@ def _method_records(one, rng, name):
                 ("brier", 0.5 * (1.05 - accuracy)),
             ):
                 yield {**common, "metric": metric, "value": value}
-            for metric, value in (("converged", 1.0), ("components_held", 0.0)):
+            for metric, value in _FITS:
                 for step in range(3) if one["model"] == "generative" else (None,):
                     yield {**common, "metric": metric, "step": step, "value": value}
             if one["model"] == "shifted_mixture":
@@ -209,7 +214,8 @@ def _method_records(one, rng, name):
                         "step": step,
                         "value": -12.3 + (1 - np.exp(-speed * step)),
                     }
-                yield {**common, "metric": "decisions_moved", "value": 0.03 + rng.normal(0, 0.002)}
+                for metric, value in (("decisions_moved", 0.03), ("moved_right", 0.2)):
+                    yield {**common, "metric": metric, "value": value + rng.normal(0, 0.002)}
 
 
 def _sweep_records(sweep, common, rng):

@@ -14,6 +14,7 @@ from counterweight.errors import CounterweightError
 from counterweight.plan import config
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.reading import with_listed_studies
+from counterweight.reporting.page.plan import study_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -160,6 +161,65 @@ def test_models_may_be_listed_in_any_order(order):
     assert list(methods) == ["logistic", *order]
     assert all(method["reported"] for method in methods.values())
     assert set(methods["shifted_mixture"]["starts"].values()) == {"generative", "generative-lemma2"}
+
+
+def test_draws_are_further_fits_that_stand_in_no_table():
+    made = changed(
+        "studies",
+        "one",
+        "models",
+        value=[
+            {"model": "shifted_mixture", "draws": 3},
+            {"model": "generative", "draws": 3},
+            {"model": "generative", "weights": "lemma2", "draws": 2},
+            {"model": "generative", "draw": 1, "name": "redrawn"},
+        ],
+    )
+    study = config.resolve(made)["studies"]["one"]
+    methods = study["methods"]
+    # The second draw is listed by itself, and not fitted again.
+    assert methods["generative"]["draws"] == ["generative", "redrawn", "generative-draw-2"]
+    assert [methods[name]["options"]["draw"] for name in methods["generative"]["draws"]] == [
+        0,
+        1,
+        2,
+    ]
+    one, two = (methods[name] for name in methods["shifted_mixture"]["draws"][1:])
+    assert one["starts"] == {"labeled": "redrawn", "unlabeled": "generative-lemma2-draw-1"}
+    assert two["starts"]["labeled"] == "generative-draw-2"
+    third = methods[two["starts"]["unlabeled"]]
+    assert (third["weights"], third["options"]["draw"]) == ("lemma2-logistic", 2)
+    assert not third["reported"], "it is a start and nothing else"
+    assert two["reported"] and two["draw_of"] == "shifted_mixture"
+    shown = study_plan(study)
+    assert [method["id"] for method in shown["methods"]] == [
+        *("shifted_mixture", "generative", "generative-lemma2", "redrawn")
+    ]
+    assert shown["draws"]["generative-lemma2"] == ["generative-lemma2", "generative-lemma2-draw-1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"models": [{"model": "logistic", "draws": 2}]}, "nothing in the model logistic begins"),
+        (
+            {
+                "labeling": {"rule": "offered"},
+                "selection": [],
+                "weighting": [],
+                "outcome": {"rule": "accepts", "column": "label"},
+                "evaluation": {"protocol": "offers"},
+                "models": [{"model": "logitboost", "draws": 2}],
+            },
+            "draws has no meaning",
+        ),
+    ],
+)
+def test_what_has_no_draws_is_told(changes, message):
+    made = copy.deepcopy(SMALL)
+    made["studies"]["one"] |= changes
+    with pytest.raises(CounterweightError, match=message):
+        config.resolve(made)
 
 
 def test_a_start_with_too_few_repeats_is_not_used():

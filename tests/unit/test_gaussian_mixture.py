@@ -117,6 +117,7 @@ def test_log_likelihood_never_falls_when_components_are_held():
         X, 4, restarts=1, rng=np.random.default_rng(1), minimum_rows=90, tolerance=1e-9
     )
     assert mixture.updates_held > 0
+    assert 1 <= mixture.components_small <= min(mixture.updates_held, len(mixture.weights))
     assert np.diff(mixture.history).min() >= -1e-10 * abs(mixture.log_likelihood)
     assert mixture.weights.sum() == pytest.approx(1, abs=1e-12)
 
@@ -256,6 +257,7 @@ def test_component_with_few_rows_is_kept_and_the_others_share_the_rest():
     start = type(first)(far, first.means + [[1e3], [0], [0]], first.covariances)
     mixture = fit_mixture(X, 3, start=start, max_iter=5, tolerance=0.0)
     assert mixture.updates_held == 5
+    assert mixture.components_small == 1
     assert mixture.weights[0] == pytest.approx(0.1, abs=1e-14)
     np.testing.assert_allclose(mixture.means[0], start.means[0], rtol=1e-12)
     np.testing.assert_allclose(mixture.covariances[0], start.covariances[0], rtol=1e-12)

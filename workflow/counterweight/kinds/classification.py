@@ -19,6 +19,7 @@ KEYS = frozenset(
 ITEM_KEYS = {
     "selection": {"calibration": "isotonic", "folds": 5},
     "weighting": {"max_weight": 50.0},
+    "models": {"draws": 1},
 }
 #: Metrics that a results table shows unless told otherwise.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
@@ -313,9 +314,14 @@ def plan_evaluate(plan, study, method, at):
         "truth": at.truth,
         "rates": at.labels if study["keep_rate"] < 1 else [],
     }
+    starts, begun = study["methods"][method]["starts"], []
+    if study["keep_rate"] == 1:
+        begun = [target for target in study["targets"] if target in starts]
+    inputs["before"] = [at.predictions(starts[target]) for target in begun]
     protocol = study["evaluation"]["protocol"]
     given = {
         "metrics": plan["metrics"],
+        "begun": begun,
         "informed": components.declared("protocol", protocol, "INFORMED", False),
         "promises": _promises(study, method),
     }
@@ -325,6 +331,7 @@ def plan_evaluate(plan, study, method, at):
 
 def evaluate(job):
     from counterweight.evaluation.metrics.evaluate import describe_fits
+    from counterweight.evaluation.metrics.moved import describe_moves
     from counterweight.files.tables import read_columns, read_models
 
     given = job.given
@@ -337,14 +344,15 @@ def evaluate(job):
         options["models"] = models
     if given["promises"]:
         options["promises"] = given["promises"]
+    texts = ["target", "setting"]
+    predictions = read_columns(job.input.predictions, categories=texts)
+    truth = read_columns(job.input.truth)
     records = components.configured("protocol", given["protocol"])(
-        read_columns(job.input.predictions, categories=["target", "setting"]),
-        read_columns(job.input.truth),
-        metrics,
-        seed=given["seed"],
-        stream=given["stream"],
-        **options,
+        predictions, truth, metrics, seed=given["seed"], stream=given["stream"], **options
     )
+    for target, path in zip(given["begun"], job.input.before, strict=True):
+        before = read_columns(path, categories=texts)
+        records += describe_moves(predictions, before, truth, target)
     return records + describe_fits(models)
 
 

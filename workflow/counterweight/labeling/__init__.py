@@ -24,6 +24,8 @@ LABELINGS = {
     "married": "counterweight.labeling.rules.married:married",
     "coastal": "counterweight.labeling.rules.coastal:coastal",
     "known_propensity": "counterweight.labeling.rules.known_propensity:known_propensity",
+    "dialled": "counterweight.labeling.rules.dialled:dialled",
+    "earlier": "counterweight.labeling.rules.earlier:earlier",
     "everyone": "counterweight.labeling.rules.everyone:everyone",
     "answered": "counterweight.labeling.rules.answered:answered",
     "logged": "counterweight.labeling.logs:logged",

@@ -46,7 +46,8 @@ def label_rows(
     rule : callable
         ``rule(frame, truth, rng) -> selected``; an informed one also gets ``features`` (an
         array) and ``outcome``, and gives a dict: ``selected``, ``left_out``, ``samples``
-        (named data sets) and ``deployed`` (scores of a deployed model).
+        (named data sets), ``deployed`` (scores of a deployed model) and ``p_selected`` (the
+        chances that it drew by, which are hidden).
     outcome : callable
         ``outcome(frame, population) -> 0/1``, NaN where nobody knows it.
     seed : int
@@ -142,6 +143,8 @@ def label_rows(
             "keep_rate": rates,
         } | {name: values.where(seen, pd.NA) for name, values in outcomes.items()}
         facts = {} if truth is None else {name: truth[name].to_numpy() for name in truth.columns}
+        if "p_selected" in answer:
+            facts["p_selected"] = np.asarray(answer["p_selected"], float)
         named = _named_sets(frame, samples, answer, draws("samples"))
         labels.append(pd.DataFrame(ids | visible | named)[kept])
         hidden.append(pd.DataFrame(ids | outcomes | facts | named)[kept])

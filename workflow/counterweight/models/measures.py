@@ -33,11 +33,25 @@ MEASURES = {
         "meaning": "Updates of a mixture component that were left out since too few rows belonged "
         "to it.",
     },
+    "components_small": {
+        "label": "components held back",
+        "unit": "components",
+        "better": "less",
+        "meaning": "Components of a mixture of which an update was left out, since too few rows "
+        "belonged to them.",
+    },
     "decisions_moved": {
         "label": "decisions that moved",
         "unit": "share",
         "meaning": "Share of test rows whose yes or no changed when the model was moved to the "
         "target population.",
+    },
+    "moved_right": {
+        "label": "net gain among moved decisions",
+        "unit": "share",
+        "better": "more",
+        "meaning": "Of the test decisions that shifting moved: the share that is right after it "
+        "minus the share that was right before.",
     },
     "log_likelihood_falls": {
         "label": "falls of the log-likelihood",

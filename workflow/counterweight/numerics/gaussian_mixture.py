@@ -65,6 +65,8 @@ class Mixture:
     layout : Layout, optional
         Which columns are numbers (those of means and covariances) and which are categories;
         None where all are numbers.
+    components_small : int
+        Components of the winner of which an update was held back.
     """
 
     weights: np.ndarray
@@ -79,6 +81,7 @@ class Mixture:
     updates_held: int = 0
     shares: np.ndarray = None
     layout: Layout = None
+    components_small: int = 0
 
     def component_log_density(self, X):
         """Log density of each row under each component, (n, K); the weights are not in it."""
@@ -339,6 +342,7 @@ class _Climb:
     iterations: np.ndarray
     converged: np.ndarray
     updates_held: np.ndarray
+    ever_held: np.ndarray
     history: list
 
 
@@ -378,6 +382,7 @@ def _mixture(data, winner, restarts, index):
         converged=bool(winner.converged[index]),
         n_iter=int(winner.iterations[index]),
         updates_held=int(winner.updates_held[index]),
+        components_small=int(winner.ever_held[:, index].sum()),
     )
 
 
@@ -395,6 +400,7 @@ def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows,
         iterations=np.zeros(restarts, dtype=int) + iterations,
         converged=np.zeros(restarts, dtype=bool),
         updates_held=np.zeros(restarts, dtype=int),
+        ever_held=np.zeros(parameters.weights.shape, dtype=bool),
         history=[],
     )
     while True:
@@ -426,5 +432,6 @@ def _climb(data, parameters, dtype, *, tolerance, max_iter, floor, minimum_rows,
         hard, moments = statistics.hard[:, keep], statistics.moments[:, keep]
         held = (hard < minimum_rows) | (moments[..., 0] <= 1e-10 * data.total)
         climb.updates_held[live] += held.sum(axis=0)
+        climb.ever_held[:, live] |= held
         parameters = data.maximisation(moments, parameters, held, floor)
         climb.iterations[live] += 1

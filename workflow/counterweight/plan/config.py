@@ -15,6 +15,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components, kinds
 from counterweight.plan.labels import add_labels
 from counterweight.plan.methods import (
+    add_draws,
     add_starts,
     method_id,
     options_of,
@@ -368,4 +369,5 @@ def _resolved_study(name, study, plan):
             "one method to be compared with."
         )
     add_labels(name, study, given_labels)
+    add_draws(f"studies.{name}", listed_methods, study, plan)
     return study

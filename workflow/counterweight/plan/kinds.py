@@ -98,10 +98,11 @@ def _refuse_meaningless(name, study, kind):
         if key not in kind.KEYS and study.get(key, absent) != absent
     ]
     items = {"selection": ("calibration", "folds"), "weighting": ("max_weight",)}
+    items["models"] = ("draws",)
     keys += [
         f"{part}[{index}].{key}"
         for part in items
-        if part in kind.KEYS
+        if part in (*kind.KEYS, "models")
         for index, item in enumerate(study[part])
         for key in items[part]
         if key in item and key not in kind.ITEM_KEYS.get(part, ())

@@ -76,6 +76,7 @@ def resolved_method(where, item, study, plan):
         "reported": True,
         "starts": {},
         "role": item.get("role"),
+        "draws": [],
     }
     starts = components.declared("model", item["model"], "STARTS")
     if starts and (item.get("weights") or item.get("oracle")):
@@ -156,8 +157,49 @@ def method_id(item, study):
     return "-".join(parts)
 
 
-def add_starts(where, identity, item, study, plan):
-    """Find or add the fitted models that a method begins from."""
+def add_draws(where, items, study, plan):
+    """Find or add the further draws of the methods that ask for several.
+
+    Another draw has other random starts, of its own or of what it begins from. It is measured,
+    but stands in no table: ``draws`` of the method names all of them, its own first.
+
+    Parameters
+    ----------
+    where : str
+        Place of the study, for messages.
+    items : list of dict
+        As listed in the config, in the order of the study's methods.
+    """
+    methods, added = study["methods"], []
+    for index, (identity, item) in enumerate(zip(list(methods), items, strict=False)):
+        place, method = f"{where}.models[{index}]", methods[identity]
+        for draw in range(1, item.get("draws", 1)):
+            other, begins = item, components.declared("model", item["model"], "STARTS") or {}
+            if "draw" in method["options"]:
+                other = item | {"draw": method["options"]["draw"] + draw}
+            elif not any(
+                "draw" in components.options("model", one["model"]) for one in begins.values()
+            ):
+                raise CounterweightError(
+                    f"{place}.draws is {item['draws']}, but nothing in the model {item['model']} "
+                    "begins at random: leave the key out."
+                )
+            drawn = resolved_method(place, other, study, plan)
+            drawn |= {key: method[key] for key in ("label", "role") if key in method}
+            found = next(
+                (o for o, m in methods.items() if not begins and _same_fit(m, drawn)), None
+            )
+            if found is None:
+                found = f"{identity}-draw-{draw}"
+                methods[found] = drawn | {"draw_of": identity}
+                added.append((place, found, other, draw))
+            method["draws"] = [*(method["draws"] or [identity]), found]
+    for place, identity, item, draw in added:
+        add_starts(place, identity, item, study, plan, draw)
+
+
+def add_starts(where, identity, item, study, plan, draw=0):
+    """Find or add the fitted models that a method begins from, in one of their draws."""
     methods = study["methods"]
     method = methods[identity]
     starts = components.declared("model", method["model"], "STARTS") or {}
@@ -169,6 +211,8 @@ def add_starts(where, identity, item, study, plan):
             for option, value in unless.items()
         ):
             continue
+        if draw and "draw" in components.options("model", start["model"]):
+            start = start | {"draw": draw}
         if start.get("weights") and item.get("selector"):
             start = start | {"selector": item["selector"]}
         try:
@@ -183,6 +227,8 @@ def add_starts(where, identity, item, study, plan):
             found = method_id(start, study)
             if found in methods:
                 found = f"{found}-start-of-{identity}"
+            if draw:
+                found += f"-{draw}"
             methods[found] = begun | {"reported": False}
         method["starts"][role] = found
 

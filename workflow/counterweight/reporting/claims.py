@@ -52,12 +52,13 @@ LAYOUT = (
     ("low", "float64"),
     ("high", "float64"),
     ("unit", "string"),
-    ("splits_for", "Int64"),
-    ("splits_against", "Int64"),
+    ("splits_for", "int32"),
+    ("splits_against", "int32"),
     ("data", "string"),
     ("rules", "string"),
 )
-_SIDE = ("study", "source", "metric", "target", *PLACE, "aggregate", "distance_to", "within")
+_SIDE = ("study", "source", "metric", "target", "draws", *PLACE)
+_SIDE += ("aggregate", "distance_to", "within")
 
 
 def _sides(rule):
@@ -65,7 +66,7 @@ def _sides(rule):
     defaults = {key: rule[key] for key in _SIDE if key in rule}
     for name in ("left", "right"):
         side = rule[name]
-        if isinstance(side, str | list):
+        if isinstance(side, str):
             side = {"source": side}
         yield {**defaults, **side} if isinstance(side, dict) else float(side)
 
@@ -127,10 +128,9 @@ def _name(side, plan, rule_each=None):
     if "option" in side:
         return wording.option_name(side["option"])
     study = plan["studies"][side["study"]]
-    first, *others = draws_of(side)
-    source = label_of(study, first)
-    if others:
-        source += f" (mean of {1 + len(others)} draws)"
+    source = label_of(study, side["source"])
+    if "draws" in side:
+        source += f" ({side['draws']} of {len(draws_of(side, plan))} draws)"
     kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
     parts = [f"{kind.get(side.get('aggregate'), '')}{measure_in(plan, side).label}"]
     if side["source"] != "labels":

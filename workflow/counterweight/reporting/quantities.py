@@ -125,10 +125,14 @@ def sources_of(study):
     return names
 
 
-def draws_of(side):
-    """Sources of a side: several where draws of one method are averaged."""
-    source = side.get("source")
-    return source if isinstance(source, list) else [source]
+def draws_of(side, plan):
+    """Methods whose measurements a side takes together: draws of one where it asks for them.
+
+    Its source alone where that is no method of several draws, such as the labels.
+    """
+    if "draws" not in side:
+        return [side["source"]]
+    return plan["studies"][side["study"]].get("draws", {}).get(side["source"], [side["source"]])
 
 
 def _near(word, known):
@@ -137,17 +141,18 @@ def _near(word, known):
 
 
 def unknown(side, plan):
-    study = side["study"]
+    study, source = side["study"], side.get("source")
     if "option" in side:
         return None
     if study not in plan["studies"]:
         return f"the study {study!r} is not part of this run{_near(study, plan['studies'])}"
+    if source is None:
+        return "no source is given"
     known = sources_of(plan["studies"][study])
-    for source in draws_of(side):
-        if source is None:
-            return "no source is given"
-        if source not in known:
-            return f"{source!r} is not part of the study {study!r}{_near(source, sorted(known))}"
+    if source not in known:
+        return f"{source!r} is not part of the study {study!r}{_near(source, sorted(known))}"
+    if side.get("draws") == "spread" and len(draws_of(side, plan)) < 2:
+        return f"{source!r} in {study!r} was fitted with one draw only"
     return None
 
 
@@ -158,8 +163,8 @@ def places_of(metrics, side, plan, failures, every=False):
     ----------
     metrics : Measurements
     side : dict
-        The side with the rule's defaults. Where its ``source`` is a list, of draws of one
-        method, each value is the mean over them. Its ``setting``, ``part`` ... name one place,
+        The side with the rule's defaults. With ``draws`` each value is the mean over the draws
+        of its ``source``, or their spread. Its ``setting``, ``part`` ... name one place,
         the columns that it leaves out being empty there; with ``aggregate`` or `every` they may
         be patterns such as ``alpha=*``, and what is left out is not asked for. With ``within``
         the columns are budgets: the least value among the places whose other metric is at most
@@ -176,12 +181,18 @@ def places_of(metrics, side, plan, failures, every=False):
     problem = unknown(side, plan)
     if problem:
         raise Missing(problem)
-    draws = draws_of(side)
-    if len(draws) > 1:
-        return _mean_of_draws(
-            places_of(metrics, {**side, "source": draw}, plan, failures, every) for draw in draws
-        )
-    side = {**side, "source": draws[0]}
+    if "draws" in side:
+        alone = {key: value for key, value in side.items() if key != "draws"}
+        frames = [
+            _places_of(metrics, {**alone, "source": draw}, plan, failures, every)
+            for draw in draws_of(side, plan)
+        ]
+        return DRAWS[side["draws"]](frames)
+    return _places_of(metrics, side, plan, failures, every)
+
+
+def _places_of(metrics, side, plan, failures, every):
+    """Values of one side that names one method."""
     frame = _frame(metrics, side, every or "within" in side)
     if frame is not None and "within" in side:
         other = _frame(metrics, {**side, "metric": side["within"]["metric"]}, True)
@@ -200,13 +211,26 @@ def places_of(metrics, side, plan, failures, every=False):
     return (frame - side["distance_to"]).abs() if "distance_to" in side and every else frame
 
 
-def _mean_of_draws(frames):
-    """Mean over frames, place by place, where all of them have a value."""
-    first, *others = frames
-    total = first
-    for frame in others:
-        total = total + frame  # what one of them lacks is missing
-    return (total / (1 + len(others))).dropna(axis=0, how="all").dropna(axis=1, how="all")
+def _over(take):
+    """A function of frames: `take` of each value, where all of them have it."""
+
+    def together(frames):
+        repeats, places = frames[0].index, frames[0].columns
+        for frame in frames[1:]:
+            repeats, places = repeats.intersection(frame.index), places.intersection(frame.columns)
+        if not (len(repeats) and len(places)):
+            raise Missing("the draws have no repeat in common")
+        values = np.stack([frame.loc[repeats, places].to_numpy() for frame in frames])
+        return pd.DataFrame(take(values), repeats, places)
+
+    return together
+
+
+#: One value from those of several draws.
+DRAWS = {
+    "mean": _over(lambda values: values.mean(axis=0)),
+    "spread": _over(lambda values: values.max(axis=0) - values.min(axis=0)),
+}
 
 
 def _frame(metrics, side, every):

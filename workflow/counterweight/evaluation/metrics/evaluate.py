@@ -15,6 +15,7 @@ FITTED = {
     "iterations": "iterations",
     "converged": "converged",
     "components_held": "components_held",
+    "components_small": "components_small",
     "decisions_moved": "decisions_moved",
     "log_likelihood_falls": "log_likelihood_falls",
     "rows_trained": "rows_trained",

@@ -104,7 +104,7 @@ class GenerativeClassifier(MixtureClassifier):
         Sum over rows of row weight times log p(x, y).
     restart_log_likelihood_ : ndarray
         Of the mixture of all rows; with separate starts, of class 0 and then of class 1.
-    iterations_, converged_, components_held_ : ndarray
+    iterations_, converged_, components_held_, components_small_ : ndarray
         One entry for each mixture: all rows (shared start only), class 0, class 1.
     base_ : Mixture or None
         The mixture of all rows.
@@ -170,6 +170,7 @@ class GenerativeClassifier(MixtureClassifier):
         self.iterations_ = np.array([mixture.n_iter for mixture in fitted])
         self.converged_ = np.array([mixture.converged for mixture in fitted])
         self.components_held_ = np.array([mixture.updates_held for mixture in fitted])
+        self.components_small_ = np.array([mixture.components_small for mixture in fitted])
         return self
 
     def joint_log_density(self, X):
@@ -188,6 +189,7 @@ class GenerativeClassifier(MixtureClassifier):
             "iterations": self.iterations_,
             "converged": self.converged_,
             "components_held": self.components_held_,
+            "components_small": self.components_small_,
         }
 
     @classmethod
@@ -202,4 +204,5 @@ class GenerativeClassifier(MixtureClassifier):
         model.iterations_ = np.asarray(arrays["iterations"], dtype=int)
         model.converged_ = np.asarray(arrays["converged"], dtype=bool)
         model.components_held_ = np.asarray(arrays["components_held"], dtype=int)
+        model.components_small_ = np.asarray(arrays["components_small"], dtype=int)
         return model

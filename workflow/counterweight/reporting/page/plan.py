@@ -126,8 +126,9 @@ def study_plan(study, metrics=()):
     shown["methods"] = [
         _method_plan(name, method, study)
         for name, method in study["methods"].items()
-        if method["reported"]
+        if method["reported"] and not method.get("draw_of")
     ]
+    shown["draws"] = {name: one["draws"] for name, one in study["methods"].items() if one["draws"]}
     shown["tables"] = [
         {"target": target, "title": study["tables"].get(target, "")} for target in study["targets"]
     ]

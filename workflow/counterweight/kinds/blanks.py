@@ -15,7 +15,7 @@ ASKS = "what the outcome would be where it is blank"
 ROLES = ("outcome",)
 KEYS = frozenset({"selection", "weighting", "deliver", "score"})
 #: Components of another kind that fit as well.
-TAKES = {"selector": "classification", "weighting": "classification"}
+TAKES = {"selector": "classification", "weighting": "classification", "model": "classification"}
 ITEM_KEYS = {
     "selection": {"calibration": "isotonic", "folds": 5},
     "weighting": {"max_weight": 50.0},
@@ -124,6 +124,12 @@ def _population(plan, study, at, weighting):
 def _target_weights(study, at):
     """Weights to the target population, or [] where the study has none."""
     return next((at.weights(name) for name in study["weightings"]), [])
+
+
+def _models(study):
+    """Look-ups of all models of a study, one of which is given away."""
+    named = [("model", spec["model"]) for spec in study["methods"].values()]
+    return tuple(dict.fromkeys(named))
 
 
 def plan_label(plan, study, at):
@@ -275,7 +281,8 @@ def plan_train(plan, study, method, at):
     inputs, told = _rows(study, at)
     inputs["weights"] = at.weights(spec["weights"]) if spec["weights"] else []
     given = told | {"method": {key: spec[key] for key in ("model", "options")}}
-    return Job(f"{_HERE}:train", inputs, given | draws(plan, study), (("model", spec["model"]),))
+    given |= {"target": study["targets"][0]} | draws(plan, study)
+    return Job(f"{_HERE}:train", inputs, given, (("model", spec["model"]),))
 
 
 def train(job):
@@ -284,18 +291,22 @@ def train(job):
 
     from counterweight.files.seeds import generator
     from counterweight.files.tables import MODEL, model_table, read_columns, write_table
+    from counterweight.models.scores.classifiers import score_model
 
     given, method = job.given, job.given["method"]
     data = _data(job)
     weight = data.weight.copy()
     if job.input.weights:
         weight[data.labeled] = read_columns(job.input.weights)["weight"]
-    component = components.load("model", method["model"])
 
     def fitted(where, purpose):
+        model = score_model(method["model"], method["options"], given["target"])
         rng = generator(given["seed"], given["stream"], 0, purpose)
-        return component(**method["options"]).fit(
-            data.rows.take(where), data.y[where], weight[where], binary=data.binary, rng=rng
+        told = {}
+        if getattr(model, "UNLABELED", False):
+            told["unlabeled"] = data.rows.take(~data.labeled)
+        return model.fit(
+            data.rows.take(where), data.y[where], weight[where], binary=data.binary, rng=rng, **told
         )
 
     rows, predictions, fold = [], [], []
@@ -353,7 +364,8 @@ def evaluate(job):
 
 def plan_deliver(plan, study, at):
     methods = {
-        name: {"model": spec["model"], "weights": bool(spec["weights"]), "label": spec["label"]}
+        name: {key: spec[key] for key in ("model", "options", "label")}
+        | {"weights": bool(spec["weights"])}
         for name, spec in study["methods"].items()
         if spec["reported"]
     }
@@ -387,7 +399,7 @@ def plan_deliver(plan, study, at):
         "csv": f"{at.folder}/scores.csv",
         "metrics": at.metrics("delivered"),
     }
-    uses = tuple(pair for pair in uses if pair[0] == "outcome")
+    uses = tuple(pair for pair in uses if pair[0] == "outcome") + _models(study)
     return Job(f"{_HERE}:deliver", inputs, given | draws(plan, study), uses, outputs)
 
 
@@ -410,7 +422,7 @@ def plan_apply(plan, study, at):
     outputs = {"scores": f"{at.folder}/new_scores.parquet", "csv": f"{at.folder}/new_scores.csv"}
     dataset = plan["datasets"][study["dataset"]]
     given = {"study": study["id"], "reading": dataset.get("reading", {})}
-    return Job(f"{_HERE}:apply", inputs, given, (), outputs)
+    return Job(f"{_HERE}:apply", inputs, given, _models(study), outputs)
 
 
 def apply(job):

@@ -9,8 +9,9 @@ from counterweight.evaluation.unseen.tried import Tried
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_columns, read_models, read_table
 from counterweight.labeling.own.blanks import BlankData
+from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import digits_for
-from counterweight.models.scores.saved import MODELS, SavedScores
+from counterweight.models.scores.saved import SavedScores
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
 from counterweight.weighting.diagnostics import effective_sample_size
@@ -113,7 +114,7 @@ def final_scores(job):
         job.log.info(sentence)
     at, method = names.index(name), methods[name]
     arrays = read_models(paths.models[at])[0, "general"]
-    model = MODELS[method["model"]].from_arrays(arrays)
+    model = stored_score(method["model"], method["options"], given["target"], arrays)
     kind = "binary" if data.binary else "number"
     band = CalibrationBand(kind).fit(tried.y, tried.predictions[at], tried.weight)
     weight = read_columns(paths.weights)["weight"] if paths.weights else data.weight[data.labeled]
@@ -135,6 +136,8 @@ def final_scores(job):
         "types": dict(data.encoder.types_),
         "forms": {name: data.forms[name] for name in data.encoder.types_ if name in data.forms},
         "model": method["model"],
+        "options": method["options"],
+        "answers for": given["target"],
         "method": method["label"],
         "weighted": method["weights"],
         "why": why,

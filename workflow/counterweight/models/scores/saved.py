@@ -9,14 +9,11 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.features.drift import describe_new, drift_sentences
 from counterweight.labeling.features.mixed import MixedEncoder
-from counterweight.models.scores.boosting import BoostedScore
+from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import column_names, most_moved
-from counterweight.models.scores.linear import LinearScore
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.weighting.support import Support
 
-#: Classes of models by the name that a saved file has.
-MODELS = {"linear": LinearScore, "boosting": BoostedScore}
 #: Rows that are scored at a time.
 BATCH = 100_000
 
@@ -29,8 +26,9 @@ class SavedScores:
     ----------
     facts : dict
         ``study``, ``outcome`` (column), ``names`` (what 0 and 1 stand for; empty of a number),
-        ``id`` (column or None), ``types`` of the columns that a row must have, ``model``,
-        ``method``, ``weighted``, ``why`` (why this method), ``threshold``.
+        ``id`` (column or None), ``types`` of the columns that a row must have, ``model`` and its
+        ``options``, ``answers for`` (general or unlabeled), ``method``, ``weighted``, ``why``
+        (why this method), ``threshold``.
     encoder : MixedEncoder
     model : object
         With ``predict(rows)``.
@@ -224,7 +222,12 @@ class SavedScores:
         return cls(
             facts,
             MixedEncoder.from_table(parts["encoder"]),
-            MODELS[facts["model"]].from_arrays(parts["model"]),
+            stored_score(
+                facts["model"],
+                facts.get("options", {}),
+                facts.get("answers for", "general"),
+                parts["model"],
+            ),
             CalibrationBand.from_arrays(parts["band"]),
             Support.from_arrays(parts["support"]),
             gift.versions,

@@ -50,6 +50,19 @@ MEASURES = {
         "unit": "standard errors",
         "meaning": "Imbalance after weighting over its standard error.",
     },
+    "moment_distance_before": {
+        "label": "squared moment distance before weighting",
+        "better": "less",
+        "digits": 4,
+        "meaning": "Squared distance of the labeled rows' mean from the target's, in the feature "
+        "space of a Gaussian kernel.",
+    },
+    "moment_distance": {
+        "label": "squared moment distance",
+        "better": "less",
+        "digits": 5,
+        "meaning": "The same of the weighted rows; what is left is where nobody labeled is.",
+    },
     "acceptance_rate": {
         "label": "acceptance rate",
         "better": "more",

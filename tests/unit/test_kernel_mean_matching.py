@@ -1,0 +1,155 @@
+"""Kernel mean matching against an exact quadratic program, and where supports overlap."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.weighting.kernel_mean_matching import (
+    OPTIONS,
+    kernel_mean_matching,
+    median_distance,
+    projected,
+)
+from counterweight.weighting.rows import Rows
+
+
+def shifted(m, n, d, shift, seed=0):
+    """Rows of two normal populations `shift` apart in the first feature, some of them skew."""
+    rng = np.random.default_rng(seed)
+    X, U = rng.normal(size=(m, d)), rng.normal(size=(n, d))
+    U[:, 0] += shift
+    return np.where(np.arange(d) % 3 == 2, np.exp(X / 2), X), np.where(
+        np.arange(d) % 3 == 2, np.exp(U / 2), U
+    )
+
+
+def kernel(A, B, width):
+    squared = (A * A).sum(axis=1)[:, None] + (B * B).sum(axis=1) - 2 * A @ B.T
+    return np.exp(-np.maximum(squared, 0) / (2 * width**2))
+
+
+def exact_problem(X, U, width):
+    """Kernel matrix, its means over the target, and what no weight changes."""
+    K, across = kernel(X, X, width), kernel(X, U, width).mean(axis=1)
+    return K, across, kernel(U, U, width).mean()
+
+
+def distance(problem, b):
+    K, across, constant = problem
+    return b @ K @ b / len(b) ** 2 - 2 * across @ b / len(b) + constant
+
+
+def least(problem, bound=1000.0):
+    """The exact optimum, by an interior-point solver."""
+    clarabel = pytest.importorskip("clarabel")
+    from scipy import sparse
+
+    K, across, _ = problem
+    m = len(K)
+    slack = (np.sqrt(m) - 1) / np.sqrt(m)
+    rows = [-sparse.eye(m), sparse.eye(m), np.full((1, m), 1 / m), np.full((1, m), -1 / m)]
+    limits = np.r_[np.zeros(m), np.full(m, bound), 1 + slack, slack - 1]
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    solved = clarabel.DefaultSolver(
+        sparse.csc_matrix(np.triu(K / m)),
+        -across,
+        sparse.vstack(rows).tocsc(),
+        limits,
+        [clarabel.NonnegativeConeT(2 * m + 2)],
+        settings,
+    ).solve()
+    assert str(solved.status) == "Solved"
+    return np.clip(np.array(solved.x), 0, bound)
+
+
+def scaled(X, U):
+    both = np.concatenate([X, U])
+    center, scale = both.mean(axis=0), both.std(axis=0)
+    return (X - center) / scale, (U - center) / scale
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "d", "shift", "options"),
+    [
+        (2000, 2000, 5, 1.0, {}),
+        (400, 900, 30, 0.7, {}),
+        (400, 600, 3, 2.5, {}),
+        (500, 700, 4, 1.0, {"bandwidth": 0.5}),
+        (500, 700, 4, 1.5, {"bound": 3.0}),
+    ],
+)
+def test_the_moment_distance_is_that_of_the_exact_program(m, n, d, shift, options):
+    """Its excess is at most 1 % of what unit weights have."""
+    X, U = shifted(m, n, d, shift)
+    rows = Rows(X, None, U, "unlabeled", np.random.default_rng(3))
+    weights = kernel_mean_matching(rows, target="unlabeled", **options)
+    X, U = scaled(X, U)
+    both = np.concatenate([X, U])
+    width = median_distance(both, np.random.default_rng(3)) * options.get("bandwidth", 1)
+    problem = exact_problem(X, U, width)
+    unit, best = distance(problem, np.ones(m)), least(problem, options.get("bound", 1000.0))
+    excess = distance(problem, weights) - distance(problem, best)
+    assert -1e-6 * unit < excess < 0.01 * unit
+    assert weights.min() >= 0 and weights.max() <= options.get("bound", 1000.0)
+
+
+@pytest.mark.parametrize("target", ["general", "unlabeled"])
+def test_moments_match_where_supports_overlap(target):
+    X, U = shifted(3000, 4000, 3, 0.8)
+    rows = Rows(X, None, U, target, np.random.default_rng(0))
+    weights = kernel_mean_matching(rows, target=target)
+    goal = rows.X_target
+    Z, goal = scaled(X, goal)
+    width = median_distance(np.concatenate([Z, goal]), np.random.default_rng(1))
+    some = goal[:300]
+    gap = weights @ kernel(Z, some, width) / len(Z) - kernel(goal, some, width).mean(axis=0)
+    assert np.abs(gap).max() < 1e-3
+    assert rows.facts["moment_distance"] < 1e-4 < rows.facts["moment_distance_before"]
+
+
+def test_only_what_is_missing_is_made_up_for():
+    """The same rows on both sides need no weights."""
+    X, _ = shifted(400, 10, 3, 0.0)
+    rows = Rows(X, None, X, "unlabeled", np.random.default_rng(0))
+    weights = kernel_mean_matching(rows, target="unlabeled")
+    assert rows.facts["moment_distance_before"] < 1e-6
+    np.testing.assert_allclose(weights, 1, atol=1e-3)
+
+
+def test_units_and_constant_features_do_not_matter():
+    X, U = shifted(400, 500, 3, 1.0)
+    factor, add = np.array([1e3, 1e-4, 1.0]), np.array([5.0, 0, -2])
+
+    def weights(X, U):
+        rows = Rows(X, None, U, "general", np.random.default_rng(0))
+        return kernel_mean_matching(rows)
+
+    plain = weights(X, U)
+    np.testing.assert_allclose(weights(X * factor + add, U * factor + add), plain, atol=1e-3)
+    more = np.full((400, 1), 7.0), np.full((500, 1), 7.0)
+    np.testing.assert_allclose(
+        weights(np.hstack([X, more[0]]), np.hstack([U, more[1]])), plain, atol=1e-9
+    )
+
+
+def test_the_projection_is_the_nearest_feasible_point():
+    rng = np.random.default_rng(0)
+    for low, high in ((0.9, 1.1), (0.1, 0.2), (2.0, 2.5)):
+        b = rng.normal(1, 2, 40)
+        near = projected(b, 3.0, low, high)
+        assert near.min() >= 0 and near.max() <= 3
+        assert low - 1e-9 <= near.mean() <= high + 1e-9
+        for _ in range(50):
+            other = projected(rng.normal(1, 2, 40), 3.0, low, high)
+            # The angle at a projection onto a convex set is never acute.
+            assert (b - near) @ (other - near) <= 1e-7
+
+
+def test_rows_that_are_all_alike_are_told():
+    rows = Rows(np.ones((30, 2)), None, np.ones((30, 2)), "general", np.random.default_rng(0))
+    with pytest.raises(CounterweightError, match="no feature varies"):
+        kernel_mean_matching(rows)
+
+
+def test_the_bound_is_the_papers():
+    assert OPTIONS["bound"]["default"] == 1000

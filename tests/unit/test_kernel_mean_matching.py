@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.weighting.kernel_mean_matching import (
+from counterweight.weighting.ratios.kernel_mean_matching import (
     OPTIONS,
     kernel_mean_matching,
     median_distance,

@@ -6,7 +6,7 @@ from counterweight.numerics.linear import fit_logistic
 from counterweight.plan import components
 from counterweight.selection.crossfit import selection_probabilities
 from counterweight.selection.logistic import LogisticSelector
-from counterweight.weighting.bickel import discriminator_weights
+from counterweight.weighting.ratios.bickel import discriminator_weights
 from counterweight.weighting.rows import Rows, made_weights
 
 #: Labeled rows are normal at -shift/2, unlabeled ones at +shift/2, all of unit variance.

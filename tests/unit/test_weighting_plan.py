@@ -97,7 +97,7 @@ def test_the_given_away_classifier_is_fitted_with_weights_of_rows():
     """On all labeled rows, by the same component: the weights of the final fit are its own."""
     from counterweight.files.study_data import StudyData
     from counterweight.models.classification.final import seen_weights
-    from counterweight.weighting.bickel import discriminator_weights
+    from counterweight.weighting.ratios.bickel import discriminator_weights
     from counterweight.weighting.rows import Rows
 
     rng = np.random.default_rng(0)

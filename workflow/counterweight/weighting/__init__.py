@@ -3,8 +3,8 @@
 WEIGHTINGS = {
     "lemma1": "counterweight.weighting.lemmas:general_weights",
     "lemma2": "counterweight.weighting.lemmas:unlabeled_weights",
-    "bickel": "counterweight.weighting.bickel:discriminator_weights",
-    "kernel_mean_matching": "counterweight.weighting.kernel_mean_matching:kernel_mean_matching",
+    "bickel": "counterweight.weighting.ratios.bickel:discriminator_weights",
+    "kernel_mean_matching": "counterweight.weighting.ratios.kernel_mean_matching:kernel_mean_matching",
     "to_target": "counterweight.weighting.to_target:to_target",
     "equal": "counterweight.weighting.acceptance:equal_acceptance",
     "quadratic": "counterweight.weighting.acceptance:quadratic_acceptance",

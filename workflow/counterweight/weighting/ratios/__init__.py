@@ -1,0 +1,1 @@
+"""Weights that make labeled rows stand for others, from the rows themselves."""

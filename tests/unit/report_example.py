@@ -22,6 +22,10 @@ ACCURACY = {
     "shifted_mixture-converged": 0.70,
     "generative-separate": 0.737,
     "generative-redrawn": 0.7381,
+    "trees_of_x": 0.80,
+    "trees_of_x_and_s": 0.83,
+    "bickel_joint": 0.74,
+    "bickel_joint-exponential": 0.742,
 }
 MEASURED = (
     *("accuracy", "balanced_accuracy", "auc", "log_loss", "brier", "converged", "components_held"),
@@ -97,6 +101,8 @@ def plan(source="download"):
         "generative",
         "generative-lemma1",
         "generative-oracle",
+        "trees_of_x",
+        "trees_of_x_and_s",
     ]
     sweep = {
         "inertia": [0.99, 0.9, 0.5, 0.0],
@@ -177,6 +183,8 @@ def _accuracy(one, target, rng, name):
     level = ACCURACY.get(one["id"], 0.76)
     if name == "straight" and one["model"] == "logistic":
         level = 0.806
+    if name in ("curved", "straight") and "trees" in one["id"]:
+        return 0.82
     if name == "curved" and "lemma1" in one["id"]:
         level = 0.806
     return level - 0.02 * (target == "unlabeled") + rng.normal(0, 0.002)
@@ -204,6 +212,9 @@ def _method_records(one, rng, name):
             for metric, value in _FITS:
                 for step in range(3) if one["model"] == "generative" else (None,):
                     yield {**common, "metric": metric, "step": step, "value": value}
+            if one["model"] == "bickel_joint":
+                curvature = 1e-4 if "exponential" in one["id"] else -0.01
+                yield {**common, "metric": "least_curvature", "value": curvature}
             if one["model"] == "shifted_mixture":
                 last = 40 if "converged" in one["id"] else 5
                 speed = 0.2 if "converged" in one["id"] else 0.01

@@ -65,6 +65,16 @@ def test_the_exponential_objective_is_convex_and_the_logistic_one_is_not(target)
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_its_least_curvature_tells_the_convex_loss_from_the_other(target):
+    least = {}
+    for loss in LOSSES:
+        made = objective(loss, target)
+        least[loss] = made.least_curvature(made.minimised()[0])
+    assert 0 < least["exponential"] <= 1
+    assert -1 <= least["logistic"] < -1e-6
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_the_convex_optimum_is_that_of_another_search_from_another_start(target):
     made = objective("exponential", target)
     theta, _, converged = made.minimised()

@@ -193,7 +193,9 @@ class StudyData:
 
     def test(self, repeat, target):
         """Positions in `X` of the test rows that stand for the target population."""
+        return self.positions(repeat, self.tested(repeat, target))
+
+    def tested(self, repeat, target):
+        """Mask over the rows of a repeat: the test rows that stand for the target population."""
         mask = self.role(repeat, "test")
-        if target == "unlabeled":
-            mask = mask & (self.labels[repeat]["selected"] == 0)
-        return self.positions(repeat, mask)
+        return mask & (self.labels[repeat]["selected"] == 0) if target == "unlabeled" else mask

@@ -5,6 +5,7 @@ MODELS = {
     "map_adapted": "counterweight.models.adapted:AdaptedLogistic",
     "bickel_joint": "counterweight.models.bickel_joint:JointClassifier",
     "gradient_boosting": "counterweight.models.boosting:BoostedClassifier",
+    "selection_aware": "counterweight.models.selection_aware:SelectionAwareClassifier",
     "generative": "counterweight.models.mixtures.generative:GenerativeClassifier",
     "shifted_mixture": "counterweight.models.mixtures.shifted_mixture:ShiftedMixtureClassifier",
     "subsampled": "counterweight.models.subsampling.subsampled:SubsampledClassifier",

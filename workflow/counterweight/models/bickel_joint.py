@@ -64,6 +64,10 @@ class JointClassifier(BinaryClassifier):
     n_iter_ : int
         The larger number of steps.
     converged_ : bool
+    least_curvature_ : float
+        Least second derivative of the objective over some points, as a share of the largest at
+        the same point; below 0 it is not convex. The points are those on the line through 0 and
+        the optimum, and others whose labels are turned.
 
     References
     ----------
@@ -111,8 +115,10 @@ class JointClassifier(BinaryClassifier):
         fits = []
         for target in TARGETS:
             objective = Objective(Z, y, design, self.loss, target, self.ridge)
-            fits.append(objective.minimised())
-        ends, steps, converged = zip(*fits, strict=True)
+            found = objective.minimised()
+            fits.append((*found, objective.least_curvature(found[0])))
+        ends, steps, converged, curvatures = zip(*fits, strict=True)
+        self.least_curvature_ = min(curvatures)
         beta = np.array(ends).reshape(2, 2, -1)
         coef = beta[:, :, 1:] / scale
         constant = beta[:, :, 0] - coef @ centre
@@ -147,6 +153,7 @@ class JointClassifier(BinaryClassifier):
             "exponential": float(self.loss == "exponential"),
             "iterations": self.n_iter_,
             "converged": float(self.converged_),
+            "least_curvature": self.least_curvature_,
         }
 
     @classmethod
@@ -157,6 +164,7 @@ class JointClassifier(BinaryClassifier):
             setattr(model, f"{name}_", np.asarray(arrays[name], dtype=float))
         model.n_iter_ = int(arrays["iterations"])
         model.converged_ = bool(arrays["converged"])
+        model.least_curvature_ = float(arrays["least_curvature"])
         return model
 
 
@@ -232,6 +240,19 @@ class Objective:
         told = (self.labeled * by_ff[:, None]).T @ self.labeled
         whole = np.block([[chosen, crossed], [crossed.T, told]]) / len(self.Z)
         return whole + np.diag(self.ridge)
+
+    def least_curvature(self, theta):
+        """Least eigenvalue of the second derivatives over its largest, least over some points.
+
+        The points are t (v, w) and t (v, -w), whose labels are turned, for some t.
+        """
+        turned = np.r_[theta[: len(theta) // 2], -theta[len(theta) // 2 :]]
+        least = np.inf
+        for t in (0.0, 0.5, 1.0, 2.0):
+            for point in (theta, turned):
+                values = np.linalg.eigvalsh(self.hessian(t * point))
+                least = min(least, values[0] / np.abs(values).max())
+        return float(least)
 
     def two_stages(self):
         """Theta (2k,) of the selection model alone, and of the classifier with its weights."""

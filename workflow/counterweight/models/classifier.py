@@ -28,10 +28,13 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def positive(model, X, target):
+def positive(model, X, target, selected=None):
     """p(y = 1 | x) of rows (n, d) in a target population, (n,).
 
-    Only models whose predictions depend on the population, ``TARGETED``, are told which.
+    Only models whose predictions depend on the population, ``TARGETED``, are told which, and only
+    those that go by who is labeled, ``SELECTED``, get `selected` (n,).
     """
     asked = {"target": target} if getattr(model, "TARGETED", False) else {}
+    if getattr(model, "SELECTED", False):
+        asked["selected"] = selected
     return model.predict_proba(X, **asked)[:, 1]

@@ -46,6 +46,14 @@ MEASURES = {
         "meaning": "Share of test rows whose yes or no changed when the model was moved to the "
         "target population.",
     },
+    "least_curvature": {
+        "label": "least curvature",
+        "better": "more",
+        "digits": 4,
+        "meaning": "Least second derivative of what a fit minimises, over some points and all "
+        "directions, as a share of the largest at the same point: below 0 it is not convex, and a "
+        "search may end in a local optimum.",
+    },
     "moved_right": {
         "label": "net gain among moved decisions",
         "unit": "share",

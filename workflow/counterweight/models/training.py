@@ -71,6 +71,7 @@ def train_repeat(
         else:
             variants = _trained(component, method, data, repeat, target, seed, study, earlier)
         test = data.test(repeat, target)
+        selected = data.labels[repeat]["selected"][data.tested(repeat, target)]
         arrays = {}
         for setting, model in variants:
             numbers = model.to_arrays()
@@ -80,7 +81,7 @@ def train_repeat(
                 arrays["settings"] = len(variants)
             else:
                 arrays = numbers
-            p = positive(model, data.X[test], target)
+            p = positive(model, data.X[test], target, selected)
             predictions.append(_predicted(repeat, target, setting, data.rows[test], p))
         fitted.append((target, arrays))
     return fitted, predictions

@@ -16,6 +16,7 @@ FITTED = {
     "converged": "converged",
     "components_held": "components_held",
     "components_small": "components_small",
+    "least_curvature": "least_curvature",
     "decisions_moved": "decisions_moved",
     "log_likelihood_falls": "log_likelihood_falls",
     "rows_trained": "rows_trained",

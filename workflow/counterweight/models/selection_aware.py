@@ -51,8 +51,10 @@ class SelectionAwareClassifier(BinaryClassifier):
         self.least_rows = least_rows
         self.selection = selection
 
-    def fit(self, X, y, sample_weight=None, *, X_unlabeled, y_unlabeled=None, rng=None):
+    def fit(self, X, y, unweighted=None, *, X_unlabeled, y_unlabeled=None, rng=None):
         """Fit on labeled rows (M, d) and unlabeled ones (N, d) with all their labels.
+
+        `unweighted` is None always, since an oracle takes no weights; nothing is drawn by `rng`.
 
         Raises
         ------
@@ -68,14 +70,8 @@ class SelectionAwareClassifier(BinaryClassifier):
         options = {key: value for key, value in self.get_params().items() if key != "selection"}
         both, labels = np.concatenate([X, X_unlabeled]), np.r_[y, y_unlabeled]
         s = np.arange(len(both)) < len(X)
-        weight = None
-        if sample_weight is not None:
-            weight = np.r_[sample_weight, np.ones(len(X_unlabeled))]
         seen = np.column_stack([both, s]) if self.selection else both
-        self.outcome_ = BoostedClassifier(**options).fit(seen, labels, weight)
-        self.labeled_ = (
-            BoostedClassifier(**options).fit(both, s, weight) if self.selection else None
-        )
+        self.outcome_ = BoostedClassifier(**options).fit(seen, labels)
         return self
 
     def predict_proba(self, X, selected):

@@ -129,8 +129,8 @@ def _name(side, plan, rule_each=None):
         return wording.option_name(side["option"])
     study = plan["studies"][side["study"]]
     source = label_of(study, side["source"])
-    if "draws" in side:
-        source += f" ({side['draws']} of {len(draws_of(side, plan))} draws)"
+    if (draws := len(draws_of(side, plan))) > 1:
+        source += f" ({side['draws']} of {draws} draws)"
     kind = {"max_abs": "largest ", "max": "largest ", "min": "smallest "}
     parts = [f"{kind.get(side.get('aggregate'), '')}{measure_in(plan, side).label}"]
     if side["source"] != "labels":

@@ -1,5 +1,7 @@
 """Labels drawn with a chance that is dialled: completely at random, by features, by the outcome."""
 
+from types import MappingProxyType
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
@@ -35,7 +37,9 @@ LABEL = "rows are labeled with a dialled chance"
 _FAR = 700.0
 
 
-def dialled(frame, truth, rng, *, features, outcome, share=0.4, columns=None, positive=0.0):
+def dialled(
+    frame, truth, rng, *, features, outcome, share=0.4, columns=MappingProxyType({}), positive=0.0
+):
     """Draw s with p(s = 1 | x, y) = sigma(a + b'x + c y), where a gives the share asked for.
 
     With c = 0 and b = 0 labels are missing completely at random, with c = 0 at random given
@@ -78,7 +82,7 @@ def dialled(frame, truth, rng, *, features, outcome, share=0.4, columns=None, po
             "none is known: choose a data set with all of them."
         )
     odds = positive * y
-    for column, slope in (columns or {}).items():
+    for column, slope in columns.items():
         values = numbers(frame, column, "labeling rule dialled")
         if not values.std() > 0:
             raise CounterweightError(

@@ -8,6 +8,7 @@ MODELS = {
     "selection_aware": "counterweight.models.selection_aware:SelectionAwareClassifier",
     "generative": "counterweight.models.mixtures.generative:GenerativeClassifier",
     "shifted_mixture": "counterweight.models.mixtures.shifted_mixture:ShiftedMixtureClassifier",
+    "two_sources": "counterweight.models.mixtures.two_sources:TwoSourceClassifier",
     "subsampled": "counterweight.models.subsampling.subsampled:SubsampledClassifier",
     "budgeted": "counterweight.models.subsampling.budgeted:BudgetedClassifier",
     "uniform_policy": "counterweight.models.policies.policies:UniformPolicy",

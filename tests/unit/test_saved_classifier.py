@@ -17,7 +17,8 @@ CASES = {
     "bickel_joint": [{"loss": "logistic"}, {"loss": "exponential"}],
     "gradient_boosting": [{"trees": 20}, {"leaves": 2, "trees": 3}],
     "generative": [{"components": 2, "restarts": 2}],
-    "shifted_mixture": [{"iterations": 2}],
+    "shifted_mixture": [{"iterations": 2}, {"iterations": 2, "start": "labeled", "prior_rows": 50}],
+    "two_sources": [{"components": 1, "restarts": 1, "max_iter": 5}],
     "subsampled": [
         {"learner": learner, "correction": correction, "keep_rate": 0.5}
         for learner in ("sgd", "logistic", "boosting", "tree")

@@ -432,7 +432,7 @@ def deliver(job):
         scores["decision"].mean(),
         len(scores["decision"]),
     )
-    for sentence in saved.kept():
+    for sentence in filter(None, [*saved.kept(), saved.certificate]):
         job.log.info("%s", sentence)
 
 

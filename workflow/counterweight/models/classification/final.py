@@ -78,6 +78,8 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     saved.facts["promises"], saved.facts["measures"] = measured_promises(
         data, target, scores["estimate"][own], scores["decision"][own], options, given["measures"]
     )
+    saved.facts["certificate"] = getattr(model, "certificate_", "") if texts_of(options) else ""
+    saved.facts["judged"] = [list(one) for one in getattr(model, "held_out_promises_", ())]
     return saved, scores
 
 

@@ -112,6 +112,11 @@ class SavedClassifier:
         ]
 
     @property
+    def held_out_promises_(self):
+        """The same on rows that had no say in the weights, where the fit held some out."""
+        return [Promise(*told) for told in self.facts.get("judged", ())]
+
+    @property
     def certificate(self):
         """What held-out rows show of new ones: a sentence, or why they show nothing."""
         return self.facts.get("certificate", "")

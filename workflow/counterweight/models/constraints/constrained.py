@@ -7,6 +7,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore
+from counterweight.models.constraints.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.promising import REPAIR_OPTIONS, RepairedDecisions
 from counterweight.models.constraints.solver.convex import ramp
@@ -88,14 +89,7 @@ OPTIONS = {
         "default": False,
         "description": "Whether the features themselves stand beside those of the map.",
     },
-    "held_out": {
-        "type": "number",
-        "minimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.0,
-        "description": "Share of the rows of each data set on which the constraints are held, "
-        "and the objective is not; 0: both on all rows.",
-    },
+    **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
     "on_infeasible": {
         "enum": ["raise", "keep"],
@@ -113,7 +107,7 @@ VALUE_LABELS = {
 
 
 @dataclass(eq=False, repr=False)
-class ConstrainedClassifier(RepairedDecisions, LinearScore):
+class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     """Minimise rates on data sets, subject to bounds on rates on data sets.
 
     Problem 2 of Goh, Cotter, Gupta & Friedlander (2016): f(x) = <w, x> + intercept; the
@@ -129,7 +123,7 @@ class ConstrainedClassifier(RepairedDecisions, LinearScore):
     ----------
     objective, constraints, kappa, target, penalty, loss, steps, bias, method, chooser,
     tolerance, start, elastic, features, linear_part, feature_count, feature_scale, standardise,
-    held_out, repair, groups, on_infeasible
+    confidence, held_out, repair, groups, on_infeasible
         See `OPTIONS`.
 
     Attributes
@@ -151,6 +145,8 @@ class ConstrainedClassifier(RepairedDecisions, LinearScore):
         The plain constraints.
     promises_, thresholds_, threshold_groups_, repair_
         See `counterweight.models.constraints.promising`.
+    margins_, held_out_promises_, certified_, certificate_
+        See `counterweight.models.constraints.margins`.
     penalty_ : float
     norm_ : float
         Length of w, the bias included where it is penalised, in the solver's units.
@@ -180,6 +176,7 @@ class ConstrainedClassifier(RepairedDecisions, LinearScore):
     feature_count: int = 300
     feature_scale: float | None = None
     standardise: bool = False
+    confidence: float | None = None
     held_out: float = 0.0
     repair: str = "everyone"
     groups: tuple = ()
@@ -199,6 +196,8 @@ class ConstrainedClassifier(RepairedDecisions, LinearScore):
         "evaluations": "evaluations_",
         "coefficient_norm": "norm_",
         "features": "n_features_in_",
+        "margins": "margins_",
+        "certified": "certified_",
         "thresholds": "thresholds_",
         "threshold_groups": "threshold_groups_",
         "map": "map_",
@@ -207,6 +206,7 @@ class ConstrainedClassifier(RepairedDecisions, LinearScore):
         "intercept": float,
         "least_violation": float,
         "feasible": bool,
+        "certified": bool,
         "penalty": float,
         "evaluations": int,
         "coefficient_norm": float,
@@ -222,7 +222,7 @@ class ConstrainedClassifier(RepairedDecisions, LinearScore):
         if self.start == "best":
             self._fit_best(data, rng)
             return
-        problem = self._problem(data, rng)
+        problem = self._problem(data)
         self.constraints_ = problem.names
         self._draw_map(data.X, rng)
         cost = problem.positive[0] + problem.negative[0]
@@ -292,7 +292,7 @@ class ConstrainedClassifier(RepairedDecisions, LinearScore):
         tried = []
         for start in ("zero", "svm"):
             one = replace(self, start=start, on_infeasible="keep")
-            one.n_features_in_ = self.n_features_in_
+            one.n_features_in_, one._margins = self.n_features_in_, self._margins
             one._fit(data, copy.deepcopy(rng))
             tried.append(one)
         missed = [np.maximum(one.excess_, 0).sum() for one in tried]
@@ -307,25 +307,13 @@ class ConstrainedClassifier(RepairedDecisions, LinearScore):
         if not self.feasible_ and self.on_infeasible == "raise":
             raise CounterweightError(self.infeasibility_)
 
-    def _problem(self, data, rng):
-        """Coefficients; with held-out rows the constraints' come from these rows."""
+    def _problem(self, data):
+        """Coefficients; bounds less the margins of a fit for new rows."""
         parameters = {"kappa": self.kappa, "target": self.target}
-        if not self.held_out or not len(self.constraints):
-            return compile_rates(self.objective, self.constraints, data, parameters)
-        held = data.held_out(self.held_out, rng)
-        try:
-            free = compile_rates(self.objective, [], data.only(~held), parameters)
-            # The objective of the second is not used: any that the rows allow will do.
-            tied = compile_rates(
-                "coverage(everyone)", self.constraints, data.only(held), parameters
-            )
-        except CounterweightError as error:
-            raise CounterweightError(f"With held_out {self.held_out:g}: {error}") from error
-        return tied._replace(
-            positive=np.concatenate([free.positive, tied.positive[1:]]),
-            negative=np.concatenate([free.negative, tied.negative[1:]]),
-            constants=np.concatenate([free.constants, tied.constants[1:]]),
-        )
+        problem = compile_rates(self.objective, self.constraints, data, parameters)
+        if self._margins is None:
+            return problem
+        return problem._replace(bounds=problem.bounds - self._margins)
 
     @property
     def infeasibility_(self):

@@ -83,9 +83,13 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
                 raise CounterweightError("fit needs X and y, or samples.")
             samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
         self.n_features_in_ = samples.X.shape[1]
-        self._fit(samples, np.random.default_rng(0) if rng is None else rng)
-        self._settle(samples)
+        self._learn_all(samples, np.random.default_rng(0) if rng is None else rng)
         return self
+
+    def _learn_all(self, samples, rng):
+        """The fit, and what comes of it on its own rows."""
+        self._fit(samples, rng)
+        self._settle(samples)
 
     def predict(self, X, **sets):
         """1 where the probability of the positive prediction is above 1/2, else 0.

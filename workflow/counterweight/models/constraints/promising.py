@@ -68,6 +68,9 @@ class Promises:
 
     def _settle(self, samples):
         """After a fit: decisions on the training rows, and what they make of each promise."""
+        self._tell_promises(samples)
+
+    def _tell_promises(self, samples):
         options = vars(self)
         texts = texts_of(options)
         self.promises_ = []
@@ -130,15 +133,15 @@ class RepairedDecisions(Promises):
         """Whether decisions may differ from the sign of the score."""
         return self.repair != "none" and bool(texts_of(vars(self)))
 
-    def _repair(self, samples, scores=None, problem=None):
+    def _repair(self, samples, problem=None):
+        """Find thresholds for the training rows, or for coefficients that are given."""
         self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
         self.repair_ = None
         if not self.repairs_:
             return
         options, parts = vars(self), None
-        scores = self.decision_function(samples.X) if scores is None else scores
-        if problem is None:
-            problem = self.repair_problem(samples)
+        scores = self.decision_function(samples.X)
+        problem = self._repair_problem(samples) if problem is None else problem
         if self.repair == "by_group":
             held = [samples.mask(((name,),)) for name in named_groups(options)]
             if held:
@@ -159,7 +162,7 @@ class RepairedDecisions(Promises):
         if len(found.missed):
             warnings.warn(self.repairs_told_, UserWarning, stacklevel=4)
 
-    def repair_problem(self, samples):
+    def _repair_problem(self, samples):
         """Objective and constraints as coefficients on some rows."""
         options = vars(self)
         return compile_rates(self.objective, texts_of(options), samples, numbers_among(options))

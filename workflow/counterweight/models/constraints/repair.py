@@ -122,14 +122,16 @@ def repaired(scores, problem, parts=None, rows=None):
         groups = [used & (parts == k) for k in range(parts.max(initial=-1) + 1)]
         others = used & (parts < 0)
         fixed = fixed + change[:, others & (scores > 0)].sum(axis=1)
-    made = [_Part(scores[own], change[:, own]) for own in groups]
+    some = [own.any() for own in groups]
+    made = [_Part(scores[own], change[:, own]) for own in groups if own.any()]
     now = [part.now for part in made]
     before = _values(made, now, fixed)
     chosen = now
-    if (before[1:] > 0).any() and made:
+    if made and (before[1:] > 0).any():
         chosen = _least(made[0], fixed) if len(made) == 1 else _least_of_many(made, fixed)
     after = _values(made, chosen, fixed)
-    thresholds = np.array([part.threshold(cut) for part, cut in zip(made, chosen, strict=True)])
+    thresholds = np.zeros(len(groups))
+    thresholds[some] = [part.threshold(cut) for part, cut in zip(made, chosen, strict=True)]
     return Repair(thresholds, after[1:], before[1:], float(after[0]), float(before[0]))
 
 

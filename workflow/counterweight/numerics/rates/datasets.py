@@ -223,15 +223,26 @@ class DataSets:
 
     def held_out(self, share, rng):
         """A random share of the rows of every combination of data sets and label; bool (n,)."""
+        rank, order = self._ranks(rng)
+        held = np.zeros(len(self), bool)
+        held[order] = np.floor((rank + 1) * share + 0.5) > np.floor(rank * share + 0.5)
+        return held
+
+    def folds(self, count, rng):
+        """Parts 0 to count - 1, alike in every combination of data sets and label; int (n,)."""
+        rank, order = self._ranks(rng)
+        part = np.zeros(len(self), dtype=np.int64)
+        part[order] = rank % count
+        return part
+
+    def _ranks(self, rng):
+        """Rows by their combination, in random order within; the rank of each there."""
         kinds = np.column_stack([self.y, self.main, *self.members.values()]).astype(np.int8)
         _, kind = np.unique(kinds, axis=0, return_inverse=True)
         order = rng.permutation(len(self))
         order = order[np.argsort(kind.ravel()[order], kind="stable")]
         in_order = kind.ravel()[order]
-        rank = np.arange(len(order)) - np.searchsorted(in_order, in_order)
-        held = np.zeros(len(self), bool)
-        held[order] = np.floor((rank + 1) * share + 0.5) > np.floor(rank * share + 0.5)
-        return held
+        return np.arange(len(order)) - np.searchsorted(in_order, in_order), order
 
     def measure(self, p, expressions, options=None, *, errors=False, decided=None):
         """Expressions of rates for predictions `p`: `counterweight.numerics.rates.measure`.

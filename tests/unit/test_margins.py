@@ -1,0 +1,104 @@
+"""Constraints for new rows: margins, held-out rows, certificates."""
+
+import warnings
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.numerics.rates import DataSets
+from counterweight.numerics.rates.promises import promise_values
+from scipy.stats import norm
+
+ASKED = ["coverage(men) <= coverage(women) / 0.6"]
+CROSSED, HELD = {"confidence": 0.95}, {"confidence": 0.95, "held_out": 0.4}
+
+
+def world(rows, rng):
+    men = rng.random(rows) < 0.6
+    X = rng.normal(size=(rows, 3)) + np.outer(men, [0.8, 0.3, 0.0])
+    y = (X @ [1.0, 0.7, -0.5] + rng.logistic(size=rows) * 0.7 > 0.7).astype(int)
+    return X, y, {"men": men, "women": ~men}
+
+
+def fitted(rows=800, seed=0, asked=ASKED, **options):
+    X, y, members = world(rows, np.random.default_rng(seed))
+    model = ConstrainedClassifier(constraints=asked, start="zero", steps=3, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y, datasets=members), X, y, members
+
+
+@pytest.mark.parametrize("way", [CROSSED, HELD, {}], ids=["crossed", "held-out", "none"])
+def test_constraints_at_a_confidence_hold_on_new_rows_as_often(way):
+    # The bench does the same with 400 fits and 10^6 fresh rows: tests/benchmarks/bench_margins.py.
+    fits = 40
+    X_new, y_new, members = world(100_000, np.random.default_rng(99))
+    new, broken = DataSets(None, y_new, None, members), np.zeros(2)
+    for seed in range(fits):
+        model, *_ = fitted(600, seed, on_infeasible="keep", **way)
+        values = promise_values(*model.answers(X_new, new), new, ASKED)
+        broken += (values[:, :, 2] > 0).any(axis=0)
+    if way:
+        assert (broken / fits <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / fits)).all(), broken
+    else:
+        assert (broken / fits > 0.3).all(), broken
+
+
+def test_a_certificate_is_what_the_held_out_rows_show():
+    model, X, y, members = fitted(2000, **HELD)
+    held = DataSets(X, y, None, members).held_out(0.4, np.random.default_rng(0))
+    p, decided = model.answers(X)
+    z = norm.ppf(0.95)
+    for predicted, margin in ((decided * 1.0, 0), (p, 1)):
+        men, women = (predicted[held & members[name]] for name in ("men", "women"))
+        error = np.sqrt(men.var() / len(men) + women.var() / len(women) / 0.36)
+        upper = men.mean() - women.mean() / 0.6 + z * error
+        assert upper < 1e-3
+        assert model.margins_[margin] >= 0
+    assert model.certified_ and model.certificate_.startswith("Certified at 95%")
+    assert {one.rows for one in model.held_out_promises_} == {"held-out"}
+    # Decisions keep what was promised on all rows of the fit, too.
+    assert all(one.verdict == "kept" for one in model.promises_ if one.rule == "deterministic")
+
+
+def test_held_out_rows_have_no_say_in_the_weights_but_by_margins():
+    model, X, y, members = fitted(1500, held_out=0.4, confidence=None)
+    held = DataSets(X, y, None, members).held_out(0.4, np.random.default_rng(0))
+    told = {one.rule: one for one in model.held_out_promises_}
+    assert max(one.excess for one in told.values()) <= 1e-9
+    assert not model.certified_ and model.certificate_.startswith("No certificate")
+    # Without the held-out rows, and with the bound that the margin gives, the fit is the same.
+    wide = f"coverage(men) <= coverage(women) / 0.6 - {model.margins_[1, 0]:.12f}"
+    alone = ConstrainedClassifier(constraints=[wide], start="zero", steps=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own = {name: mask[~held] for name, mask in members.items()}
+        alone.fit(X[~held], y[~held], datasets=own)
+    np.testing.assert_allclose(alone.coef_, model.coef_, atol=2e-3)
+
+
+def test_more_constraints_and_more_confidence_need_more_room():
+    margins = []
+    several = ["recall(women) >= 0.55", *ASKED]
+    for confidence, asked in ((0.8, ASKED), (0.95, ASKED), (0.95, several)):
+        model, *_ = fitted(1500, asked=asked, confidence=confidence, on_infeasible="keep")
+        margins.append(model.margins_[1, -1])
+    assert 0 < margins[0] < margins[1] < margins[2]
+    assert not model.certified_ and "cross-fitting" in model.certificate_
+    plain, *_ = fitted(1500)
+    assert not plain.margins_.any() and plain.certificate_.startswith("No certificate")
+
+
+def test_margins_of_precision_are_in_its_own_units():
+    model, X, y, members = fitted(2000, asked=["precision(everyone) >= 0.8"], **HELD)
+    p = model.predict_proba(X)[:, 1]
+    assert (p @ y) / p.sum() >= 0.8
+    (promise,) = [one for one in model.held_out_promises_ if one.rule == "randomised"]
+    assert promise.right == 0.8 and promise.left >= 0.8
+    assert model.certified_
+
+
+def test_room_that_cannot_be_had_is_told():
+    with pytest.raises(CounterweightError, match="With the margins for new rows.*lower confidence"):
+        fitted(200, asked=["recall(women) >= 0.97", "coverage(women) <= 0.45"], confidence=0.99)

@@ -182,7 +182,8 @@ class MarginFit:
             over = excess[0] + z * error[0]
             if not (over > 0).any():
                 break
-            margins = margins + np.where(over > 0, BEYOND * over + 1e-6, 0.0)
+            # Beyond what these thresholds have, since there may be no others within a little more.
+            margins = np.where(over > 0, BEYOND * over + 1e-6 - excess[0], margins)
         return margins
 
     # Cross-fitting.

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.covariance_constraint import CovarianceConstraint
-from counterweight.models.constraints.cuts import cuts, shift_of, threshold_within
 from counterweight.models.constraints.fairlearn_models import (
     ExponentiatedGradientModel,
     ThresholdOptimizerModel,
 )
 from counterweight.models.constraints.group_thresholds import GroupThresholds, _interval_minima
 from counterweight.models.constraints.linear_svm import HingeRows
+from counterweight.models.constraints.promises.cuts import cuts, shift_of, threshold_within
 from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
 from counterweight.numerics.rates import DataSets, measure, parse_constraint
 from counterweight.plan.components import declared, options

@@ -8,7 +8,11 @@ from counterweight.files.settings import setting_name
 from counterweight.files.study_data import StudyData
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.classification.saved import SavedClassifier
-from counterweight.models.constraints.promising import named_groups, numbers_among, texts_of
+from counterweight.models.constraints.promises.promising import (
+    named_groups,
+    numbers_among,
+    texts_of,
+)
 from counterweight.models.filters.candidates import learned_encoder
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets

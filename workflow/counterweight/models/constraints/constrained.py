@@ -7,9 +7,9 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore
-from counterweight.models.constraints.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
-from counterweight.models.constraints.promising import REPAIR_OPTIONS, RepairedDecisions
+from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
+from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
 from counterweight.models.constraints.solver.convex import ramp
 from counterweight.models.constraints.start import imitation_costs, nearest_feasible
 from counterweight.numerics.rates.coefficients import compile as compile_rates
@@ -144,9 +144,9 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     constraints_ : list of str
         The plain constraints.
     promises_, thresholds_, threshold_groups_, repair_
-        See `counterweight.models.constraints.promising`.
+        See `counterweight.models.constraints.promises.promising`.
     margins_, held_out_promises_, certified_, certificate_
-        See `counterweight.models.constraints.margins`.
+        See `counterweight.models.constraints.promises.margins`.
     penalty_ : float
     norm_ : float
         Length of w, the bias included where it is penalised, in the solver's units.

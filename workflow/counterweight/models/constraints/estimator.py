@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.feature_maps import FeatureMap, dense, standardised, thinned
-from counterweight.models.constraints.promising import Promises
+from counterweight.models.constraints.promises.promising import Promises
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.datasets import DataSets, checked_features
 

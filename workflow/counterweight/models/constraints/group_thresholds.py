@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.cuts import cuts, shift_of, threshold_within
 from counterweight.models.constraints.options import GROUP_OPTIONS, MAP_OPTIONS, SVM_OPTIONS
+from counterweight.models.constraints.promises.cuts import cuts, shift_of, threshold_within
 from counterweight.models.constraints.svm_baseline import (
     GroupedRule,
     MappedSvm,

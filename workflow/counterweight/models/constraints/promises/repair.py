@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.cuts import cuts, shift_of, threshold_within
+from counterweight.models.constraints.promises.cuts import cuts, shift_of, threshold_within
 
 #: Rounding that a sum of shares may have.
 ROUNDING = 1e-12

@@ -5,7 +5,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.weighting.ratios.kernel_mean_matching import (
     OPTIONS,
-    kernel_mean_matching,
+    matching_weights,
     median_distance,
     projected,
 )
@@ -81,8 +81,8 @@ def scaled(X, U):
 def test_the_moment_distance_is_that_of_the_exact_program(m, n, d, shift, options):
     """Its excess is at most 1 % of what unit weights have."""
     X, U = shifted(m, n, d, shift)
-    rows = Rows(X, None, U, "unlabeled", np.random.default_rng(3))
-    weights = kernel_mean_matching(rows, target="unlabeled", **options)
+    rows = Rows(X, None, U, np.random.default_rng(3))
+    weights = matching_weights(rows, target="unlabeled", **options)
     X, U = scaled(X, U)
     both = np.concatenate([X, U])
     width = median_distance(both, np.random.default_rng(3)) * options.get("bandwidth", 1)
@@ -96,9 +96,9 @@ def test_the_moment_distance_is_that_of_the_exact_program(m, n, d, shift, option
 @pytest.mark.parametrize("target", ["general", "unlabeled"])
 def test_moments_match_where_supports_overlap(target):
     X, U = shifted(3000, 4000, 3, 0.8)
-    rows = Rows(X, None, U, target, np.random.default_rng(0))
-    weights = kernel_mean_matching(rows, target=target)
-    goal = rows.X_target
+    rows = Rows(X, None, U, np.random.default_rng(0))
+    weights = matching_weights(rows, target=target)
+    goal = rows.population(target)
     Z, goal = scaled(X, goal)
     width = median_distance(np.concatenate([Z, goal]), np.random.default_rng(1))
     some = goal[:300]
@@ -110,8 +110,8 @@ def test_moments_match_where_supports_overlap(target):
 def test_only_what_is_missing_is_made_up_for():
     """The same rows on both sides need no weights."""
     X, _ = shifted(400, 10, 3, 0.0)
-    rows = Rows(X, None, X, "unlabeled", np.random.default_rng(0))
-    weights = kernel_mean_matching(rows, target="unlabeled")
+    rows = Rows(X, None, X, np.random.default_rng(0))
+    weights = matching_weights(rows, target="unlabeled")
     assert rows.facts["moment_distance_before"] < 1e-6
     np.testing.assert_allclose(weights, 1, atol=1e-3)
 
@@ -121,8 +121,8 @@ def test_units_and_constant_features_do_not_matter():
     factor, add = np.array([1e3, 1e-4, 1.0]), np.array([5.0, 0, -2])
 
     def weights(X, U):
-        rows = Rows(X, None, U, "general", np.random.default_rng(0))
-        return kernel_mean_matching(rows)
+        rows = Rows(X, None, U, np.random.default_rng(0))
+        return matching_weights(rows)
 
     plain = weights(X, U)
     np.testing.assert_allclose(weights(X * factor + add, U * factor + add), plain, atol=1e-3)
@@ -146,9 +146,9 @@ def test_the_projection_is_the_nearest_feasible_point():
 
 
 def test_rows_that_are_all_alike_are_told():
-    rows = Rows(np.ones((30, 2)), None, np.ones((30, 2)), "general", np.random.default_rng(0))
+    rows = Rows(np.ones((30, 2)), None, np.ones((30, 2)), np.random.default_rng(0))
     with pytest.raises(CounterweightError, match="no feature varies"):
-        kernel_mean_matching(rows)
+        matching_weights(rows)
 
 
 def test_the_bound_is_the_papers():

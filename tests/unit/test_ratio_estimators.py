@@ -37,10 +37,11 @@ def weights_of(name, gaussian, population="unlabeled", **options):
     labeled, y, unlabeled, p, _ = gaussian
     known = components.options("weighting", name)
     made = {option: node.get("default") for option, node in known.items()} | options
-    if "target" in known:
-        made["target"] = population
+    # The whole ratio, where a weighting may choose a power of it.
+    made |= {"target": population, "exponent": 1.0}
+    made = {option: value for option, value in made.items() if option in known}
     target = made.get("target") or components.declared("weighting", name, "TARGET", "")
-    rows = Rows(labeled, y, unlabeled, target, np.random.default_rng(1), p)
+    rows = Rows(labeled, y, unlabeled, np.random.default_rng(1), p)
     spec = {
         "sees": components.declared("weighting", name, "SEES", "p"),
         "options": made,
@@ -79,7 +80,7 @@ def test_two_stage_weights_are_the_odds_of_a_logistic_discriminator(gaussian):
     labeled, _, unlabeled, _, _ = gaussian
     X, s = np.concatenate([labeled, unlabeled]), np.r_[np.ones(M, int), np.zeros(N, int)]
     coef, intercept, *_ = fit_logistic(X, s)
-    rows = Rows(labeled, None, unlabeled, "unlabeled")
+    rows = Rows(labeled, None, unlabeled)
     weights = discriminator_weights(rows, target="unlabeled")
     p = 1 / (1 + np.exp(-(labeled @ coef + intercept)))
     np.testing.assert_allclose(weights, M / N * (1 - p) / p, rtol=1e-9)

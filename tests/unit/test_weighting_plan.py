@@ -115,6 +115,6 @@ def test_the_given_away_classifier_is_fitted_with_weights_of_rows():
     spec = study(selection=[], weighting=[{"weighting": "bickel", "target": "unlabeled"}])
     made = seen_weights(data, spec["weightings"]["bickel"], None, seed=1, study="one")
     seen = selected == 1
-    rows = Rows(X[seen], None, X[~seen], "unlabeled")
+    rows = Rows(X[seen], None, X[~seen])
     np.testing.assert_array_equal(made["weight"], discriminator_weights(rows, target="unlabeled"))
     np.testing.assert_array_equal(made["row"], row[seen])

@@ -241,7 +241,8 @@ def weigh(job):
     capped, facts = 0, []
     if (~labeled).sum() >= FEW:
         rng = generator(given["seed"], given["stream"], 0, f"weigh {spec['weighting']}")
-        rows = Rows(X[labeled], data.y[labeled], X[~labeled], spec["target"], rng)
+        names = tuple(data.rows.dense_names)
+        rows = Rows(X[labeled], data.y[labeled], X[~labeled], rng, names=names)
         if job.input.selection:
             # Where isotonic steps reach 0, the weight is at the cap.
             rows.p = np.clip(read_columns(job.input.selection)["p"][labeled], 1e-9, 1.0)

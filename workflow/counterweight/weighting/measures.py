@@ -63,6 +63,22 @@ MEASURES = {
         "digits": 5,
         "meaning": "The same of the weighted rows; what is left is where nobody labeled is.",
     },
+    "label_effect": {
+        "label": "effect of the label on selection",
+        "unit": "log odds",
+        "meaning": "Log of how much the odds of being labeled are multiplied by for y = 1, as "
+        "Rosset's moments find it.",
+    },
+    "moments_left": {
+        "label": "moments left",
+        "better": "less",
+        "digits": 4,
+        "meaning": "Size of the standardised moments that no weights of the asked form could meet.",
+    },
+    "exponent": {
+        "label": "exponent on the ratio",
+        "meaning": "Power of the density ratio that Shimodaira's criterion chose; 0 is no weights.",
+    },
     "acceptance_rate": {
         "label": "acceptance rate",
         "better": "more",

@@ -28,22 +28,23 @@ class Rows:
     y_labeled : array (M,)
         Labels of the labeled rows; numbers where the outcome is one.
     X_unlabeled : array (N, d)
-    target : str
-        ``general`` or ``unlabeled``: whom the weights are to stand for.
     rng : numpy.random.Generator or None
     p : array (M,) or None
         Calibrated p(s=1|x) of the labeled rows; None where the weighting declares
         ``NEEDS_P = False``.
-    facts : dict of str to float
-        What the weighting found out, for the tables of measurements: it may add to it.
+    names : sequence of str
+        Of the d features.
+    facts : dict of str to float or (float, float)
+        What the weighting found out, for the tables of measurements: it may add to it, numbers
+        alone or with their standard errors.
     """
 
     X_labeled: np.ndarray
     y_labeled: np.ndarray
     X_unlabeled: np.ndarray
-    target: str
     rng: np.random.Generator | None = None
     p: np.ndarray | None = None
+    names: tuple = ()
     facts: dict = field(default_factory=dict)
 
     @classmethod
@@ -55,17 +56,17 @@ class Rows:
         # A study of one target has the labels of that one, which are those of its labeled rows.
         told = f"y_{target}" if f"y_{target}" in labels else None
         told = told or next(name for name in labels if name.startswith("y_"))
-        return cls(X_labeled, labels[told][masks[0]], X_unlabeled, target, rng, p)
+        y = labels[told][masks[0]]
+        return cls(X_labeled, y, X_unlabeled, rng, p, tuple(data.names))
 
     @property
     def share(self):
         """Labeled rows as a share of all training rows."""
         return len(self.X_labeled) / (len(self.X_labeled) + len(self.X_unlabeled))
 
-    @property
-    def X_target(self):
-        """Rows of the target population, (T, d)."""
-        if self.target == "unlabeled":
+    def population(self, target):
+        """Rows of ``general`` (everybody) or ``unlabeled``, (T, d)."""
+        if target == "unlabeled":
             return self.X_unlabeled
         return np.concatenate([self.X_labeled, self.X_unlabeled])
 
@@ -95,9 +96,30 @@ def made_weights(component, spec, rows):
     return np.asarray(raw, float), *cap_weights(raw, spec["max_weight"])
 
 
+def from_odds(odds, share, target):
+    """Weights from odds p(s=0|.) / p(s=1|.) of the labeled rows, by the two lemmas.
+
+    Lemma 2 towards the unlabeled; towards everybody Lemma 1, which is share + (1 - share) times it.
+
+    Parameters
+    ----------
+    odds : array (M,)
+    share : float
+        Labeled rows as a share of all.
+    target : {"general", "unlabeled"}
+
+    Returns
+    -------
+    numpy.ndarray, shape (M,)
+    """
+    return share / (1 - share) * odds if target == "unlabeled" else share * (1 + odds)
+
+
 def fact_records(rows):
     """What a weighting found out, as metric records."""
-    return [
-        {"metric": metric, "value": float(value), "rows": len(rows.X_labeled)}
-        for metric, value in rows.facts.items()
-    ]
+    records = []
+    for metric, told in rows.facts.items():
+        value, *error = np.atleast_1d(told)
+        record = {"metric": metric, "value": float(value), "rows": len(rows.X_labeled)}
+        records.append(record | ({"standard_error": float(error[0])} if error else {}))
+    return records

@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.numerics.linear import RIDGE, fit_logistic
-from counterweight.weighting.rows import TARGET_LABELS, TARGET_OPTION
+from counterweight.weighting.rows import TARGET_LABELS, TARGET_OPTION, from_odds
 
 SEES = "rows"
 NEEDS_P = False
@@ -18,7 +18,7 @@ def discriminator_weights(rows, *, target="general", ridge=1e-6):
     First stage of Bickel et al.: v is fitted to who is labeled alone; the second stage is any
     weighted fit. No cross-fitting and no calibration: where log p(x|s=0)/p(x|s=1) is linear in x
     these are the weights of least variance, and where it is not they are off by as much as the
-    logistic form is. Towards everybody the weight of the mixture of both, share + (1 - share) w.
+    logistic form is.
 
     Parameters
     ----------
@@ -39,8 +39,5 @@ def discriminator_weights(rows, *, target="general", ridge=1e-6):
     X = np.concatenate([rows.X_labeled, rows.X_unlabeled])
     s = np.arange(len(X)) < len(rows.X_labeled)
     coef, intercept, *_ = fit_logistic(X, s.astype(int), ridge=ridge)
-    share = rows.share
     with np.errstate(over="ignore"):
-        odds = np.exp(-(rows.X_labeled @ coef + intercept))
-    weights = share / (1 - share) * odds
-    return weights if target == "unlabeled" else share + (1 - share) * weights
+        return from_odds(np.exp(-(rows.X_labeled @ coef + intercept)), rows.share, target)

@@ -53,7 +53,7 @@ SAMPLED, BLOCK, STEPS = 1000, 1000, 2000
 NUMBERS, LANDMARKS = 4_000_000, (300, 1000)
 
 
-def kernel_mean_matching(
+def matching_weights(
     rows,
     *,
     target="general",
@@ -96,7 +96,7 @@ def kernel_mean_matching(
     ----------
     Huang, Smola, Gretton, Borgwardt & Schoelkopf (2007), equations 10 to 13.
     """
-    X, goal = checked_rows(rows.X_labeled), checked_rows(rows.X_target)
+    X, goal = checked_rows(rows.X_labeled), checked_rows(rows.population(target))
     both = np.concatenate([X, checked_rows(rows.X_unlabeled)])
     center, scale = both.mean(axis=0), both.std(axis=0)
     scale = np.where(scale > 1e-12 * (1 + np.abs(center)), scale, np.inf)

@@ -1,0 +1,105 @@
+"""Rosset's moments: b recovered where its model holds, weights the right way up."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.weighting.ratios.rosset import label_only_weights, moment_weights
+from counterweight.weighting.rows import Rows
+from scipy.special import expit
+
+NAMES = ("chosen", "first", "second")
+
+
+def world(n, b, c, seed, shift=True):
+    """Rows with p(s=1|x,y) = sigma(0.2 + b y + c chosen); other features tell y, not s."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = (rng.random(n) < expit(X @ [0.5, 1.5, -1.0] - 0.3)).astype(float)
+    p = expit(0.2 + b * y + c * X[:, 0])
+    s = rng.random(n) < p
+    return X, y, s, p
+
+
+def rows_of(X, y, s):
+    return Rows(X[s], y[s], X[~s], names=NAMES)
+
+
+@pytest.mark.parametrize("b", [-1.5, 0.0, 1.0])
+@pytest.mark.parametrize("c", [0.0, 0.8])
+def test_b_is_recovered_within_three_standard_errors(b, c):
+    X, y, s, _ = world(20_000, b, c, 0)
+    rows = rows_of(X, y, s)
+    moment_weights(rows, features=["chosen"], moments="squares")
+    found, error = rows.facts["label_effect"]
+    assert 0 < error < 0.3
+    assert abs(found - b) < 3 * error
+
+
+def test_standard_errors_are_those_of_repeated_worlds():
+    found = []
+    for seed in range(60):
+        X, y, s, _ = world(3000, -1.0, 0.5, seed)
+        rows = rows_of(X, y, s)
+        moment_weights(rows, features=["chosen"], moments="squares")
+        found.append(rows.facts["label_effect"])
+    value, error = np.array(found).T
+    assert abs(value.mean() + 1) < 3 * value.std() / np.sqrt(60) + 0.02
+    assert 0.7 < np.median(error) / value.std() < 1.4
+
+
+@pytest.mark.parametrize("target", ["general", "unlabeled"])
+def test_weights_are_the_inverse_probabilities(target):
+    X, y, s, p = world(20_000, -1.2, 0.6, 1)
+    rows = rows_of(X, y, s)
+    weights = moment_weights(rows, target=target, features=["chosen"])
+    odds = 1 / p[s] - 1
+    truth = odds if target == "unlabeled" else 1 + odds
+    assert np.corrcoef(np.log(weights), np.log(truth))[0, 1] > 0.95
+    assert weights.mean() == pytest.approx(1, abs=0.03)
+    whom = ~s if target == "unlabeled" else slice(None)
+    assert np.average(y[s], weights=weights) == pytest.approx(y[whom].mean(), abs=0.04)
+
+
+@pytest.mark.parametrize("weigh", [label_only_weights, moment_weights])
+@pytest.mark.parametrize("target", ["general", "unlabeled"])
+def test_by_the_label_alone(weigh, target):
+    """Label shift holds: selection by y only. The rate and b are the true ones."""
+    X, y, s, _ = world(20_000, -1.5, 0.0, 2)
+    rows = rows_of(X, y, s)
+    weights = weigh(rows, target=target)
+    assert len(np.unique(weights.round(9))) == 2
+    b = np.atleast_1d(rows.facts["label_effect"])[0]
+    assert b == pytest.approx(-1.5, abs=0.15)
+    whom = ~s if target == "unlabeled" else slice(None)
+    assert np.average(y[s], weights=weights) == pytest.approx(y[whom].mean(), abs=0.03)
+    assert weights.mean() == pytest.approx(1, abs=0.03)
+
+
+def test_the_papers_equation_for_one_feature():
+    """sum over s=1 of exp(-b y_i) (mean x0 - x_i) = 0, and e^a = sum exp(-b y) / #{s=0}."""
+    X, y, s, _ = world(4000, -1.0, 0.0, 3)
+    X = X[:, 1:2]
+    rows = Rows(X[s], y[s], X[~s], names=("only",))
+    weights = label_only_weights(rows, target="unlabeled")
+    b = rows.facts["label_effect"]
+    tilt = np.exp(-b * y[s])
+    assert abs(tilt @ (X[~s].mean() - X[s, 0])) < 1e-8 * tilt.sum()
+    np.testing.assert_allclose(weights, tilt / tilt.mean(), rtol=1e-9)
+    general = moment_weights(rows, target="unlabeled")
+    np.testing.assert_allclose(general, weights, rtol=1e-5)
+
+
+def test_a_rate_beyond_the_ends_stays_positive():
+    X, y, s, _ = world(500, 0.0, 0.0, 4)
+    far = Rows(X[s], y[s], X[~s] + [0, -5, 5], names=NAMES)
+    weights = label_only_weights(far, target="unlabeled")
+    assert (weights > 0).all() and np.average(y[s], weights=weights) < 0.01
+
+
+def test_what_cannot_be_is_told():
+    X, y, s, _ = world(300, 0.0, 0.0, 5)
+    rows = rows_of(X, y, s)
+    with pytest.raises(CounterweightError, match="by age, which is no feature; features are cho"):
+        moment_weights(rows, features=["age"])
+    with pytest.raises(CounterweightError, match="4 equations for 5 unknowns"):
+        moment_weights(rows, features=list(NAMES))

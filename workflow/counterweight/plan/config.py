@@ -215,8 +215,9 @@ def resolve(config):
     for name, study in studies.items():
         study["source"] = plan["datasets"][study["dataset"]]["source"]
         rule = study["labeling"]["rule"]
-        needs_truth = components.declared("labeling", rule, "NEEDS_TRUTH", False) or any(
-            selector["oracle"] for selector in study["selectors"].values()
+        needs_truth = components.declared("labeling", rule, "NEEDS_TRUTH", False) or (
+            any(selector["oracle"] for selector in study["selectors"].values())
+            and not components.declared("labeling", rule, "CHANCES", False)
         )
         plane = [
             figure

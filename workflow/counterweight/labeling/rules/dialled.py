@@ -10,6 +10,8 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import numbers
 
 FEATURES = True
+#: The chances that it draws by are known, for real data too.
+CHANCES = True
 OPTIONS = {
     "share": {
         "type": "number",

@@ -61,6 +61,14 @@ def test_the_dial_is_the_distance_of_the_log_odds_of_the_two_populations(positiv
     assert coefficients[1] == pytest.approx(positive, abs=4 * 2.5 / np.sqrt(ROWS) * 2)
 
 
+def test_a_column_may_be_gone_by_in_logarithms():
+    frame = world(500).assign(price=np.exp(world(500)["x"]))
+    by_log = labels(frame, columns={"price": 1.5}, logged=["price"])["p_selected"]
+    np.testing.assert_allclose(by_log, labels(frame, columns={"x": 1.5})["p_selected"], rtol=1e-9)
+    with pytest.raises(CounterweightError, match="above 0"):
+        labels(frame, columns={"x": 1.5}, logged=["x"])
+
+
 def test_the_true_chances_are_hidden_and_kept():
     frame = world(500)
     features = frame[["row", "x"]]

@@ -1,5 +1,6 @@
 """The report: complete, self-contained, escaped, and honest about its data."""
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -297,3 +298,39 @@ def test_numbers_are_written_one_way():
     assert number(float("nan")) == "–" and number(float("inf")) == "infinite"
     assert percent(0.742) == "74.2 %"
     assert interval(-1, 2, 1) == "[\N{MINUS SIGN}1.0, 2.0]" and interval(float("nan"), 1) == ""
+
+
+def told_of_hidden_labels(plan, metrics, gain):
+    """What is said of hidden labels where they are worth `gain` in every split, near enough."""
+    own = metrics[metrics["study"] == "adult_married"].copy()
+    wanted = (own["source"] == "logistic-oracle") & (own["metric"] == "accuracy")
+    main = own[(own["source"] == "logistic-lemma1") & (own["metric"] == "accuracy")]
+    base = main.set_index(["repeat", "target"])["value"]
+    places = list(zip(own.loc[wanted, "repeat"], own.loc[wanted, "target"], strict=True))
+    noise = [0.002 if repeat % 2 else -0.002 for repeat, _ in places]
+    own.loc[wanted, "value"] = base[places].to_numpy() + gain + noise
+    return list(selection.missing_at_random(numbers_of(plan, own, "adult_married")))
+
+
+@pytest.mark.parametrize(("gain", "helps"), [(0.05, True), (0.0, False), (-0.05, False)])
+def test_what_weights_leave_open_is_never_called_missing_at_random(plan, metrics, gain, helps):
+    (sentence,) = told_of_hidden_labels(plan, metrics, gain)
+    assert sentence.startswith("Seeing the hidden labels helps beyond") == helps
+    assert ("does not show that labels are missing at random" in sentence) != helps
+    assert f"{100 * abs(gain):.1f} points" in sentence
+
+
+def test_what_hidden_labels_are_worth_is_never_told_of_known_chances(plan, metrics):
+    # Weights by known chances see no hidden label, and come before the labels here.
+    study = copy.deepcopy(plan["studies"]["curved"])
+    study["methods"][3] |= {"role": "bound"}
+    assert study["methods"][3]["id"] == "logistic-lemma1-known"
+    own = metrics[metrics["study"] == "curved"].copy()
+    same = (own["source"] == "logistic-oracle") & (own["metric"] == "accuracy")
+    plain = (own["source"] == "logistic") & (own["metric"] == "accuracy")
+    for target in ("general", "unlabeled"):
+        at = own["target"] == target
+        own.loc[same & at, "value"] = own.loc[plain & at, "value"].to_numpy()
+    changed = {"studies": {"curved": study}}
+    text = " ".join(selection.answer(numbers_of(changed, own, "curved")).more)
+    assert "hidden labels" not in text

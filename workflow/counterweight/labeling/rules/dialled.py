@@ -27,6 +27,12 @@ OPTIONS = {
         "description": "Columns of the table that labeling goes by, each with the log odds of a "
         "label that one standard deviation more adds.",
     },
+    "logged": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "Those of the columns whose logarithm is gone by.",
+    },
     "positive": {
         "type": "number",
         "default": 0.0,
@@ -40,7 +46,16 @@ _FAR = 700.0
 
 
 def dialled(
-    frame, truth, rng, *, features, outcome, share=0.4, columns=MappingProxyType({}), positive=0.0
+    frame,
+    truth,
+    rng,
+    *,
+    features,
+    outcome,
+    share=0.4,
+    columns=MappingProxyType({}),
+    logged=(),
+    positive=0.0,
 ):
     """Draw s with p(s = 1 | x, y) = sigma(a + b'x + c y), where a gives the share asked for.
 
@@ -62,7 +77,11 @@ def dialled(
     outcome : array of 0 and 1, shape (n,)
     share : float
     columns : dict of str to float
-        b, for standardised columns.
+        b, for standardised columns. One of them may be what the outcome was made of: then chances
+        go by the outcome and by more than it tells (Rosset, Zhu, Zou & Hastie 2005 draw labels of
+        California Housing by the logarithm of the price).
+    logged : sequence of str
+        Columns of numbers above 0.
     positive : float
         c.
 
@@ -86,6 +105,13 @@ def dialled(
     odds = positive * y
     for column, slope in columns.items():
         values = numbers(frame, column, "labeling rule dialled")
+        if column in logged:
+            if values.min() <= 0:
+                raise CounterweightError(
+                    f"labeling.logged has {column!r}, which is {values.min():g} in some row: only "
+                    "numbers above 0 have a logarithm; leave it out of the list."
+                )
+            values = np.log(values)
         if not values.std() > 0:
             raise CounterweightError(
                 f"The labeling rule dialled goes by the column {column!r}, which has one value in "

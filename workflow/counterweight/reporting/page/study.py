@@ -130,10 +130,15 @@ def recovered(numbers, metric, target="general"):
 
 
 def _bounds(numbers):
-    """Methods that see what is hidden, those of the main method's model first."""
+    """Methods that see what is hidden: those of the main method's model, else all of them.
+
+    None with weights, where there are others: that a weighting sees what is hidden does not mean
+    that the method sees hidden labels.
+    """
     known = [one for one in numbers.methods(swept=False) if numbers.role(one["id"]) == "bound"]
     model = numbers.method(numbers.main)["model"] if numbers.main else None
-    return [one["id"] for one in sorted(known, key=lambda one: one["model"] != model)]
+    known = [one for one in known if one["model"] == model] or known
+    return [one["id"] for one in [one for one in known if not one.get("weights")] or known]
 
 
 def plain_answer(numbers):

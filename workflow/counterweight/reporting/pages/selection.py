@@ -273,7 +273,12 @@ SELECTORS = Sheet(
 
 
 def missing_at_random(numbers):
-    """Whether labels look missing at random: a bound of the main method's model against it."""
+    """What hidden labels say of weights: a bound of the main method's model against it.
+
+    That hidden labels help no more than weights does not show that labels are missing at random:
+    where they are not, decisions may stay what they are, and chances be wrong. So nothing is said
+    of it then.
+    """
     metric = headline(numbers)
     main = numbers.main
     if metric is None or main is None or not numbers.method(main)["weights"]:
@@ -288,16 +293,21 @@ def missing_at_random(numbers):
         gap = numbers.against(main, bound, metric)
         if not gap.bounded:
             continue
-        better = (gap.low > 0) if numbers.measure(metric).better != "less" else (gap.high < 0)
+        measure = numbers.measure(metric)
+        unit = measure.told[0]
+        text, bracket = told(gap, measure, sign=True)
+        size = f"{measure.label}: {text} {unit}".strip() + f" {bracket}"
+        better = (gap.low > 0) if measure.better != "less" else (gap.high < 0)
         if better:
             yield (
-                "Seeing the hidden labels helps beyond what weights repair: the labels look "
-                "missing not at random, or the selection model is wrong."
+                f"Seeing the hidden labels helps beyond what weights repair ({size}). Labels that "
+                "are missing not at random do that, and so do a wrong selection model and, to a "
+                "lesser extent, the fewer rows that weights leave."
             )
         else:
             yield (
-                "No sign that labels are missing not at random: hidden labels help no more than "
-                "weights."
+                f"Seeing the hidden labels does not help beyond what weights repair, as far as "
+                f"these splits tell ({size}). That does not show that labels are missing at random."
             )
 
 

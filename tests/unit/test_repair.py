@@ -117,7 +117,7 @@ def test_promises_are_told_one_by_one_and_decisions_keep_them():
     X, y, members = world()
     fitted = {}
     for repair in ("none", "everyone", "by_group"):
-        model = ConstrainedClassifier(constraints=RECALLS, repair=repair)
+        model = ConstrainedClassifier(constraints=RECALLS, repair=repair, start="zero")
         fitted[repair] = model.fit(X, y, datasets=members)
         assert [one.promise for one in model.promises_[::2]] == RECALLS
         decided = model.predict(X, datasets=members)
@@ -148,7 +148,9 @@ def test_promises_are_told_one_by_one_and_decisions_keep_them():
 @pytest.mark.parametrize("repair", ["everyone", "by_group"])
 def test_saved_thresholds_decide_as_before(repair):
     X, y, members = world()
-    model = ConstrainedClassifier(constraints=RECALLS, repair=repair).fit(X, y, datasets=members)
+    model = ConstrainedClassifier(constraints=RECALLS, repair=repair, start="zero").fit(
+        X, y, datasets=members
+    )
     flat = {name: np.ravel(values) for name, values in model.to_arrays().items()}
     again = ConstrainedClassifier.from_arrays(flat).set_params(**model.get_params())
     assert np.array_equal(again.predict(X, datasets=members), model.predict(X, datasets=members))
@@ -157,7 +159,7 @@ def test_saved_thresholds_decide_as_before(repair):
 
 def test_groups_must_be_known_to_decide_by_them():
     X, y, members = world()
-    model = ConstrainedClassifier(constraints=RECALLS, repair="by_group")
+    model = ConstrainedClassifier(constraints=RECALLS, repair="by_group", start="zero")
     model.fit(X, y, datasets=members)
     with pytest.raises(CounterweightError, match="give datasets, with a mask over these 900 rows"):
         model.predict(X)

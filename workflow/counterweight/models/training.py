@@ -197,11 +197,22 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
     weight = weight if data.weights is not None else None
     purpose = f"train {method['model']} {method['options'].get('draw', 0)}"
     arrays, predictions, first = {}, [], {}
-    for setting in settings(method["sweep"] or {}):
-        name, options = setting_name(setting), method["options"] | setting
-        model = component(**options).fit(
-            X, y, weight, rng=generator(seed, study, repeat, purpose), samples=samples
+    swept = settings(method["sweep"] or {})
+    together = None
+    if len(swept) > 1 and hasattr(component, "fit_sweep"):
+        together = component.fit_sweep(
+            [method["options"] | setting for setting in swept],
+            samples,
+            generator(seed, study, repeat, purpose),
         )
+    for place, setting in enumerate(swept):
+        name, options = setting_name(setting), method["options"] | setting
+        if together:
+            model = together[place]
+        else:
+            model = component(**options).fit(
+                X, y, weight, rng=generator(seed, study, repeat, purpose), samples=samples
+            )
         numbers = {
             part: values
             for part, values in model.to_arrays().items()

@@ -1,7 +1,7 @@
 """Linear classifier trained under constraints on the rates of named data sets."""
 
-import copy
-from dataclasses import dataclass, replace
+import logging
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTI
 from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
 from counterweight.models.constraints.solver.convex import ramp
-from counterweight.models.constraints.start import imitation_costs, nearest_feasible
+from counterweight.models.constraints.starts.imitation import imitation_costs
+from counterweight.models.constraints.starts.search import NOBODY, Found, pair, repaired, vector
+from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 
 OPTIONS = {
@@ -33,8 +35,9 @@ OPTIONS = {
         "type": ["number", "null"],
         "exclusiveMinimum": 0,
         "default": None,
-        "description": "lambda of the penalty lambda/2 |w|^2. null: twice the mean coefficient "
-        "of the objective's rows, which is 2/n for an error rate of n rows (LIBLINEAR's C = 1).",
+        "description": "lambda of the penalty lambda/2 |w|^2. null: twice the objective's "
+        "total cost by the summed weight of its rows (weights are taken at mean 1), which is 2/n "
+        "for an error rate of n rows (LIBLINEAR's C = 1).",
     },
     "loss": {
         "enum": ["ramp", "hinge"],
@@ -71,10 +74,20 @@ OPTIONS = {
     },
     "start": {
         "enum": ["zero", "svm", "deployed", "best"],
-        "default": "zero",
-        "description": "zero: w = 0; svm: the unconstrained fit; deployed: an imitation of the "
-        "deployed model. The last two are scaled and shifted to meet the constraints. best: what "
-        "comes of zero or of svm, the one that meets the constraints at less cost.",
+        "default": "best",
+        "description": "zero: w = 0; svm: the unconstrained fit, scaled and shifted to meet the "
+        "constraints. best: from these, from the unconstrained fit with the threshold, or the "
+        "thresholds by group, of least cost, and from an imitation of the deployed model where the "
+        "constraints speak of it; the best goes on, and no known rule that meets the constraints "
+        "is better. deployed: the same, and the imitation is needed.",
+    },
+    "path_steps": {
+        "type": ["integer", "null"],
+        "minimum": 1,
+        "default": 3,
+        "description": "Steps of each setting of a sweep over numbers of the constraints, begun at "
+        "the solution of the next tighter one; null: each setting by itself. Not for the starts "
+        "zero and svm.",
     },
     "elastic": {
         "type": ["number", "null"],
@@ -98,6 +111,9 @@ OPTIONS = {
         "least violation reached, or keep the classifier that has it.",
     },
 }
+log = logging.getLogger("counterweight")
+#: Share of the objective's total cost that a known rule may be better by without a warning.
+WARNED = 1e-3
 LABEL = "Constrained SVM"
 VALUE_LABELS = {
     "loss": {"ramp": "ramp", "hinge": "hinge"},
@@ -122,8 +138,8 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     Parameters
     ----------
     objective, constraints, kappa, target, penalty, loss, steps, bias, method, chooser,
-    tolerance, start, elastic, features, linear_part, feature_count, feature_scale, standardise,
-    confidence, held_out, repair, groups, on_infeasible
+    tolerance, start, path_steps, elastic, features, linear_part, feature_count, feature_scale,
+    standardise, confidence, held_out, repair, groups, on_infeasible
         See `OPTIONS`.
 
     Attributes
@@ -153,6 +169,16 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     evaluations_ : int
     status_ : str
         feasible, not_reached, or proved_infeasible.
+    accepted_ : int
+        Convex steps that led to it; 0: it is the start, or a known rule.
+    behind_ : float
+        By how much the objective (of the coin or of the sign, the worse) is above that of the
+        unconstrained fit with the threshold or the thresholds by group of least cost, as a share
+        of its total cost; NaN where none of these meets the constraints.
+    collapsed_ : bool
+        Whether nobody or everybody is positive on the training rows.
+    warnings_ : list of str
+        What is wrong with the result, in sentences; also logged.
     least_violation_ : float
         What the violations of any classifier, linear or not, sum to at least; 0 unless that
         is a proof that the constraints contradict each other.
@@ -169,7 +195,8 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     method: str = "newton"
     chooser: str = "centre"
     tolerance: float = 1e-5
-    start: str = "zero"
+    start: str = "best"
+    path_steps: int | None = 3
     elastic: float | None = None
     features: str = "none"
     linear_part: bool = False
@@ -194,6 +221,9 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         "feasible": "feasible_",
         "penalty": "penalty_",
         "evaluations": "evaluations_",
+        "accepted": "accepted_",
+        "behind": "behind_",
+        "collapsed": "collapsed_",
         "coefficient_norm": "norm_",
         "features": "n_features_in_",
         "margins": "margins_",
@@ -209,6 +239,9 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         "certified": bool,
         "penalty": float,
         "evaluations": int,
+        "accepted": int,
+        "behind": float,
+        "collapsed": bool,
         "coefficient_norm": float,
         "features": int,
     }
@@ -217,95 +250,122 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 
     def _fit(self, data, rng):
         """Refuses constraints that no classifier is found to meet, unless told to keep it."""
-        from counterweight.models.constraints.solver.solver import minimise_rates
+        from counterweight.models.constraints.starts.sweep import fit_settings
 
-        if self.start == "best":
-            self._fit_best(data, rng)
-            return
-        problem = self._problem(data)
-        self.constraints_ = problem.names
-        self._draw_map(data.X, rng)
+        fit_settings([self], data, rng)
+
+    @classmethod
+    def fit_sweep(cls, settings, data, rng):
+        """Fit the settings of a sweep together, each from its neighbour (see `path_steps`).
+
+        Parameters
+        ----------
+        settings : sequence of dict
+            All options of each setting.
+        data : DataSets
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        list of ConstrainedClassifier, or None
+            In the order of the settings; None where they differ in more than numbers of the
+            constraints, or have margins of their own.
+        """
+        from counterweight.models.constraints.starts.sweep import fit_settings
+
+        models = [cls(**options) for options in settings]
+        same = [
+            {name: value for name, value in vars(model).items() if name not in PARAMETER_OPTIONS}
+            for model in models
+        ]
+        alone = models[0].confidence is not None or models[0].held_out
+        if alone or any(options != same[0] for options in same):
+            return None
+        for model in models:
+            check_options(vars(model), cls._options)
+        fit_settings(models, data, rng)
+        for model in models:
+            model._settle(data)
+        return models
+
+    def _checked_start(self, data):
+        """Costs of errors against the deployed model, where the fit may begin from it."""
+        told = " ".join([self.objective, *self.constraints])
+        asked = any(word in told for word in ("deployed_", "churn", "change", "win", "loss"))
+        if self.start == "deployed" or (
+            self.start == "best" and asked and data.deployed is not None
+        ):
+            return imitation_costs(data)
+        return None
+
+    def _penalty(self, problem, data):
+        """lambda; by default twice the objective's cost for a unit of weight, the mean one."""
         cost = problem.positive[0] + problem.negative[0]
-        self.penalty_ = self.penalty
-        if self.penalty is None:
-            if not cost.any():
-                raise CounterweightError(
-                    f"The objective {self.objective} is the same for all classifiers."
-                )
-            self.penalty_ = 2 * float(cost[cost > 0].mean())
-        used = (problem.positive + problem.negative).any(axis=0)
-        imitated = imitation_costs(data) if self.start == "deployed" else None
-        if imitated is not None:
-            used |= imitated.any(axis=0)
-        rows, scale, centre = self._solver_rows(data.X, used)
-        positive, negative = problem.positive[:, used], problem.negative[:, used]
-        shared = {"bias": self.bias, "tolerance": self.tolerance}
-        start = None
-        if self.start == "svm":
-            start = (positive[:1], negative[:1], self.penalty_)
-        elif self.start == "deployed":
-            asked = imitated[:, used]
-            start = (asked[:1], asked[1:], min(self.penalty_, 2 * float(asked.sum(0).max())))
-        if start is not None:
-            first = minimise_rates(
-                rows,
-                *start[:2],
-                np.empty(0),
-                **shared,
-                penalty=start[2],
-                loss="hinge",
-                steps=1,
-                svm_gap=None,
+        if not cost.any():
+            raise CounterweightError(
+                f"The objective {self.objective} is the same for all classifiers."
             )
-            start = nearest_feasible(
-                rows, first, positive, negative, problem, self.penalty_, self.bias
-            )
-        fit = minimise_rates(
-            rows,
-            positive,
-            negative,
-            problem.bounds,
-            constants=problem.constants,
-            **shared,
-            penalty=self.penalty_,
-            start=start,
-            steps=self.steps if self.loss == "ramp" else 1,
-            loss=self.loss,
-            method=self.method,
-            chooser=self.chooser,
-            elastic=self.elastic,
-        )
-        p = ramp(rows @ fit.coefficient + fit.intercept)
-        self.excess_ = positive[1:] @ p + negative[1:] @ (1 - p) + problem.constants[1:]
-        self.excess_ -= problem.bounds
+        if self.penalty is not None:
+            return self.penalty
+        seen = (data.y >= 0) & (data.weight > 0)
+        scale = data.weight[seen].mean() if seen.any() else 1.0
+        weight = np.where(data.y >= 0, data.weight / scale, 1.0)[cost > 0]
+        return 2 * float(cost.sum() / weight.sum())
+
+    def _solved(self, search, near):
+        """The fit from the start that is asked for; see `fit_settings`."""
+        steps, rows = self.steps if self.loss == "ramp" else 1, search.rows
+        fit = None
+        if self.loss == "hinge" and self.start in ("zero", "best"):
+            fit = search.run(None, 1, warm=near and near.solution)
+        elif self.start == "zero":
+            fit = search.run(None, steps)
+        elif self.start == "svm" or self.loss == "hinge":
+            first = search.begun.bases[0] if self.start == "svm" else search.begun.others[0]
+            first = repaired(rows, first, search.costs, search.penalty)[0]
+            fit = search.run(pair(rows, first), steps)
+        if fit is not None:
+            return Found(fit, fit)
+        near = near.solution if near and near.solution.feasible else None
+        on = None if near is None else vector(rows, near)
+        return search.best(steps, on, self.path_steps, swap=self.penalty is None)
+
+    def _keep(self, found, search, scale, centre):
+        """Keep what was found, and warn of what is no good result."""
+        fit, rows, costs = found.fit, search.rows, search.costs
+        w = vector(rows, fit)
+        f = rows.scores(w)
+        by_hinge = self.loss == "hinge"
+        self.excess_ = fit.violations[fit.accepted] if by_hinge else costs.values(ramp(f))[1:]
         self._keep_score(fit.coefficient, fit.intercept, scale, centre)
         self.objective_, self.multipliers_ = fit.objective, fit.multipliers
         self.violations_, self.gap_ = fit.violations, fit.gap
         self.feasible_, self.evaluations_ = fit.feasible, int(np.sum(fit.evaluations))
         self.status_, self.proof_ = fit.status, fit.proof
         self.least_violation_ = float(fit.least_violation)
-        if not self.feasible_ and self.on_infeasible == "raise":
-            raise CounterweightError(self.infeasibility_)
-
-    def _fit_best(self, data, rng):
-        """Fit from both starts, with equal draws, and take the better one."""
-        tried = []
-        for start in ("zero", "svm"):
-            one = replace(self, start=start, on_infeasible="keep")
-            one.n_features_in_, one._margins = self.n_features_in_, self._margins
-            one._fit(data, copy.deepcopy(rng))
-            tried.append(one)
-        missed = [np.maximum(one.excess_, 0).sum() for one in tried]
-        keys = [
-            (not one.feasible_, gap if not one.feasible_ else 0.0, one.objective_[-1])
-            for one, gap in zip(tried, missed, strict=True)
-        ]
-        chosen = tried[keys.index(min(keys))]
-        options = self.get_params()
-        vars(self).update(vars(chosen) | options)
-        self.evaluations_ = sum(one.evaluations_ for one in tried)
-        if not self.feasible_ and self.on_infeasible == "raise":
-            raise CounterweightError(self.infeasibility_)
+        self.accepted_ = int(fit.accepted)
+        self.behind_, self.collapsed_ = np.nan, False
+        self.warnings_ = []
+        if not self.constraints_:
+            return
+        self.behind_ = search.behind(w)
+        share = np.bincount(rows.group, minlength=rows.shape[0]) / len(rows.group)
+        covered = np.array([share @ ramp(f), share @ (f > 0)])
+        self.collapsed_ = bool((np.minimum(covered, 1 - covered) <= NOBODY).any())
+        if self.collapsed_:
+            who = "nobody" if covered.min() <= NOBODY else "everybody"
+            self.warnings_.append(f"On the training rows {who} is positive.")
+        if self.behind_ > WARNED:
+            self.warnings_.append(
+                f"The unconstrained fit ({search.known[-1].name}) meets the constraints, too, and "
+                f"its objective is lower by {self.behind_:.4g} of its total cost."
+            )
+        if not self.accepted_ and not found.taken and self.start != "best":
+            self.warnings_.append("No step was accepted: the classifier is the start.")
+        asked = {name: getattr(self, name) for name in PARAMETER_OPTIONS}
+        where = ", ".join(f"{name} {value:g}" for name, value in asked.items() if value is not None)
+        for text in self.warnings_:
+            log.warning("%s%s", f"At {where}: " if where else "", text)
 
     def _problem(self, data):
         """Coefficients; bounds less the margins of a fit for new rows."""

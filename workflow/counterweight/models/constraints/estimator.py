@@ -6,10 +6,18 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.constraints.feature_maps import FeatureMap, dense, standardised, thinned
+from counterweight.models.constraints.feature_maps import (
+    FeatureMap,
+    dense,
+    deviations,
+    means,
+    standardised,
+    thinned,
+)
 from counterweight.models.constraints.promises.promising import Promises
+from counterweight.models.constraints.solver.rows import DistinctRows
 from counterweight.numerics.options import check_options
-from counterweight.numerics.rates.datasets import DataSets, checked_features
+from counterweight.numerics.rates.datasets import DataSets, checked_features, is_sparse
 
 
 class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
@@ -198,10 +206,30 @@ class LinearScore(RateEstimator):
         """Rows `used` for the solver, and the scale and centre that they were given, or None."""
         rows, scale, centre = X if used is None or used.all() else X[used], None, None
         if self.map_ is not None:
-            rows = self._mapped(rows)
-        elif self.standardise:
+            mapped = self.map_.transform(rows)
+            if not self.linear_part:
+                return mapped, None, None
+            plain = dense(rows)
+            if self.standardise:
+                _, scale, centre = standardised(plain[:0], dense(X))
+                plain = (plain - centre) / scale
+                scale = np.append(scale, np.ones(mapped.shape[1]))
+                centre = np.append(centre, np.zeros(mapped.shape[1]))
+            return np.hstack([plain, mapped]), scale, centre
+        if self.standardise:
             rows, scale, centre = standardised(rows, X)
         return thinned(rows), scale, centre
+
+    def _distinct_rows(self, X, used):
+        """The same as `DistinctRows`; mostly empty rows stay so when they are standardised."""
+        if self.map_ is None and self.standardise and not is_sparse(X):
+            rows = thinned(X if used.all() else X[used])
+            if is_sparse(rows):
+                scale, centre = deviations(X), means(X)
+                rows.data = rows.data / scale[rows.indices]
+                return DistinctRows(rows, self.bias, centre=centre / scale), scale, centre
+        rows, scale, centre = self._solver_rows(X, used)
+        return DistinctRows(rows, self.bias), scale, centre
 
     def _keep_score(self, coefficient, intercept, scale, centre):
         """Keep the solver's classifier, for features in their own units."""

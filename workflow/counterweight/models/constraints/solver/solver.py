@@ -44,15 +44,17 @@ class RateFit:
     multipliers : array of shape (T, m)
         Lagrange multipliers of each convex step.
     objective : array of shape (T + 1,)
-        Value of Problem 2 (ramp rates and penalty) at the start and after each step.
+        Value of Problem 2 (rates of the loss, ramp or hinge, and penalty) at the start and after
+        each step.
     violations : array of shape (T + 1, m)
-        Ramp rates less their bounds; negative where a constraint has room.
+        Rates of the loss less their bounds; negative where a constraint has room.
     gap : array of shape (T,)
         Certified distance of each step's solution to that convex problem's optimum.
     evaluations : int array of shape (T,)
         Newton steps, or weighted SVMs solved, in each step.
     feasible : bool
-        Whether the returned classifier keeps all bounds in its randomised rates.
+        Whether the returned classifier keeps all bounds in the rates of the loss: its randomised
+        rates (ramp), or their convex bounds (hinge).
     status : str
         "feasible", "not_reached" (no feasible classifier found, none excluded) or
         "proved_infeasible" (no classifier of any form keeps all bounds).
@@ -63,6 +65,8 @@ class RateFit:
         Factors with which the constraints add up to a contradiction; else zeros.
     states : list of ConvexState
         Solutions of the steps, for `warm`.
+    accepted : int
+        Steps that led to the returned classifier; 0: it is the start.
     """
 
     coefficient: np.ndarray
@@ -78,6 +82,7 @@ class RateFit:
     least_violation: float = 0.0
     proof: np.ndarray = None
     states: list = field(default_factory=list, repr=False)
+    accepted: int = 0
 
 
 class _Problem:
@@ -91,6 +96,10 @@ class _Problem:
         self.negative = negative / self.scale[:, None]
         self.constant = constant / self.scale
         self.regularisation = rows.regularisation(penalty / self.scale[0])
+
+    def hinge_values(self, f, w):
+        """The same of all hinges, the convex bounds at w = 0."""
+        return self.step(np.zeros_like(f)).value(f, w)
 
     def ramp_values(self, f, w):
         """Scaled value of Problem 2 and of its constraints."""
@@ -234,7 +243,8 @@ def minimise_rates(
     steps : int
         Convex steps T.
     loss : {"ramp", "hinge"}
-        "hinge" keeps all hinges, so that one convex problem is solved once.
+        "hinge" keeps all hinges and judges by them: one convex problem, solved once, or at
+        three prices of its bounds where no point is known that keeps them.
     bias : {"regularised", "free", "none"}
     method : {"newton", "cutting_plane", "bisection"}
         How a convex step is solved: whole; by cuts over the multipliers (Algorithm 2); or,
@@ -291,12 +301,15 @@ def minimise_rates(
 
     w = _first_w(rows, start)
     f = rows.scores(w)
-    values, excess = problem.ramp_values(f, w)
+    judged = problem.ramp_values if loss == "ramp" else problem.hinge_values
+    values, excess = judged(f, w)
     path, gone = [values], [excess]
     multipliers, gaps, evaluations, states = [], [], [], []
     iterates = [w]
     state, settled, proof = None, False, None
-    for t in range(1 if loss == "hinge" else steps):
+    if loss == "hinge":
+        steps = 1 if excess.max(initial=0.0) <= ROUNDING else 3
+    for t in range(steps):
         if settled:
             multipliers.append(multipliers[-1])
             gaps.append(gaps[-1])
@@ -329,7 +342,7 @@ def minimise_rates(
         settled = within and np.array_equal(state.w, w)
         w = state.w
         f = rows.scores(w)
-        values, excess = problem.ramp_values(f, w)
+        values, excess = judged(f, w)
         states.append(state)
         iterates.append(w)
         multipliers.append(state.multipliers * unit)
@@ -337,6 +350,8 @@ def minimise_rates(
         evaluations.append(state.evaluations)
         path.append(values)
         gone.append(excess)
+        if loss == "hinge" and excess.max(initial=0.0) <= ROUNDING:
+            break
         if not within and excess.max(initial=0.0) > ROUNDING:
             price = np.minimum(price * 10.0, highest)
             if proof is None:
@@ -362,10 +377,18 @@ def minimise_rates(
         states=states,
     )
     if fit.feasible:
-        w = iterates[np.argmin(np.where(worst <= ROUNDING, objective[: len(iterates)], np.inf))]
+        fit.accepted = int(
+            np.argmin(np.where(worst <= ROUNDING, objective[: len(iterates)], np.inf))
+        )
+        w = iterates[fit.accepted]
     else:
         total = np.maximum(over[: len(iterates)], 0.0).sum(axis=1)
-        w = iterates[np.argmin(total)]
+        fit.accepted = int(np.argmin(total))
+        w = iterates[fit.accepted]
+        if loss == "hinge":
+            proof = proof or _proof(problem)
+            _explain(fit, proof, over[fit.accepted] * problem.scale[1:])
+    if not fit.feasible and loss == "ramp":
         searched = _search(problem, w, 5, tolerance)
         left = problem.ramp_values(rows.scores(searched), searched)[1]
         if left.max() <= ROUNDING:
@@ -394,6 +417,8 @@ def minimise_rates(
             return again
         w = searched
         _explain(fit, proof or _proof(problem), left * problem.scale[1:])
+    if m and not fit.accepted:
+        fit.messages.append("No step was accepted: the classifier is the start.")
     fit.coefficient = w[: rows.features]
     fit.intercept = float(w[rows.features :].sum())
     return fit

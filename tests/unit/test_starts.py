@@ -1,0 +1,219 @@
+"""Several starts, the way along a sweep, and rules that need no training."""
+
+import itertools
+import logging
+
+import numpy as np
+import pytest
+from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.solver.rows import DistinctRows
+from counterweight.models.constraints.solver.solver import minimise_rates
+from counterweight.models.constraints.starts.known import Rates, known_rules, named_groups
+from counterweight.numerics.rates import DataSets
+from counterweight.numerics.rates import compile as compile_rates
+from scipy import sparse
+
+RATIO = ["coverage(men) <= coverage(women) / kappa"]
+
+
+def credit(n=4000, seed=0):
+    """Scaled features, 22 % positives, men a little more often positive by the features."""
+    rng = np.random.default_rng(seed)
+    men = rng.random(n) < 0.4
+    F = rng.normal(size=(n, 8))
+    F[:, 4:] = np.exp(F[:, 4:])
+    F[:, 0] += 0.2 * men
+    score = F[:, :4].sum(axis=1) * 0.7 + 0.2 * F[:, 4] + 0.1 * men + 1.6 * rng.logistic(size=n)
+    X = np.column_stack([F, men])
+    y = (score > np.quantile(score, 0.78)).astype(int)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y, men
+
+
+def brute(f, masks, costs):
+    """Least objective over all pairs of thresholds."""
+    best = np.inf
+    edges = [np.append(np.sort(f[mask]) - 1e-9, np.inf) for mask in masks]
+    for pair in itertools.product(*edges):
+        p = np.zeros(len(f))
+        for mask, threshold in zip(masks, pair, strict=True):
+            p[mask] = f[mask] > threshold
+        values = costs.values(p)
+        if (values[1:] <= 1e-12).all():
+            best = min(best, values[0])
+    return best
+
+
+@pytest.mark.parametrize("kappa", [0.7, 1.0, 2.0])
+def test_known_rules_are_the_best_thresholds_of_all(kappa):
+    rng = np.random.default_rng(3)
+    n = 60
+    men = rng.random(n) < 0.5
+    X = np.column_stack([rng.normal(size=(n, 2)), men])
+    y = (X[:, 0] + 0.5 * men + rng.normal(size=n) > 0.3).astype(int)
+    data = DataSets(X, y, members={"men": men, "women": ~men})
+    made = compile_rates("error(labeled)", RATIO, data, {"kappa": kappa})
+    rows = DistinctRows(X, merge=False)
+    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
+    groups, tilts = named_groups(rows, data.members, RATIO)
+    assert len(groups) == 2 and not tilts
+    w = np.array([1.0, 0.3, 0.2, -0.4])
+    found = {rule.name: rule for rule in known_rules(rows, w, costs, groups)}
+    f = rows.scores(w)
+    assert found["by group"].value == pytest.approx(brute(f, [men, ~men], costs), abs=1e-12)
+    if "shifted" in found:
+        assert found["shifted"].value == pytest.approx(brute(f, [men | ~men], costs), abs=1e-12)
+    for rule in found.values():
+        values = costs.values(rows.scores(rule.w) > 0)
+        assert values[0] == pytest.approx(rule.value) and (values[1:] <= 1e-12).all()
+
+
+def test_a_group_that_no_feature_tells_is_come_near_to():
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=500)
+    X = np.column_stack([rng.normal(size=500), age])
+    groups, tilts = named_groups(DistinctRows(X), {"old": age > 0}, ["coverage(old) <= 0.5"])
+    assert not groups and len(tilts) == 1
+    assert abs(tilts[0][1]) > 10 * abs(tilts[0][0])
+
+
+@pytest.mark.parametrize("kappa", [0.5, 0.8, 1.0])
+def test_no_result_is_behind_thresholds_of_the_unconstrained_fit(kappa):
+    X, y, men = credit()
+    sets = {"men": men, "women": ~men}
+    model = ConstrainedClassifier(constraints=RATIO, kappa=kappa, repair="none")
+    model.fit(X, y, datasets=sets)
+    assert model.feasible_ and model.behind_ <= 1e-3
+    assert not model.collapsed_ and not model.warnings_
+    p = model.predict_proba(X)[:, 1]
+    assert p[men].mean() <= p[~men].mean() / kappa + 1e-9
+
+
+def test_a_collapse_is_told(caplog):
+    X, y, men = credit(600)
+    with caplog.at_level(logging.WARNING, "counterweight"):
+        model = ConstrainedClassifier(
+            constraints=["coverage(everyone) <= 0"], on_infeasible="keep", repair="none"
+        ).fit(X, y)
+    assert model.collapsed_
+    assert "nobody is positive" in " ".join(model.warnings_)
+    assert "nobody is positive" in caplog.text
+
+
+def test_being_behind_is_told():
+    X, y, men = credit(1500)
+    asked = {"constraints": RATIO, "kappa": 0.8, "repair": "none"}
+    model = ConstrainedClassifier(**asked, start="zero", penalty=5.0)
+    model.fit(X, y, datasets={"men": men, "women": ~men})
+    assert model.behind_ > 1e-3
+    assert "objective is lower by" in " ".join(model.warnings_)
+
+
+def test_a_sweep_keeps_its_constraints_and_ends_no_worse_than_a_start_of_its_own():
+    X, y, men = credit(2000)
+    data = DataSets(X, y, members={"men": men, "women": ~men})
+    kappas = (0.6, 1.0, 0.8)
+    asked = {"constraints": RATIO, "repair": "none", "standardise": True}
+    together = ConstrainedClassifier.fit_sweep(
+        [asked | {"kappa": kappa} for kappa in kappas], data, np.random.default_rng(0)
+    )
+    for kappa, model in zip(kappas, together, strict=True):
+        p = model.predict_proba(X)[:, 1]
+        assert model.kappa == kappa and model.feasible_
+        assert p[men].mean() <= p[~men].mean() / kappa + 1e-9
+        alone = ConstrainedClassifier(**asked, kappa=kappa).fit(samples=data)
+        assert model.objective_[-1] <= alone.objective_[-1] + 2e-3
+
+
+def test_settings_that_differ_in_more_than_numbers_are_fitted_apart():
+    X, y, _ = credit(100)
+    settings = [{"steps": 1}, {"steps": 2}]
+    assert ConstrainedClassifier.fit_sweep(settings, DataSets(X, y), None) is None
+
+
+def test_centred_rows_are_dense_rows_less_their_means():
+    rng = np.random.default_rng(1)
+    X = (rng.random((200, 6)) < 0.2) * rng.random((200, 6))
+    centre = X.mean(axis=0)
+    for bias in ("regularised", "none"):
+        held = DistinctRows(sparse.csr_matrix(X), bias, merge=False, centre=centre)
+        plain = DistinctRows(X - centre, bias, merge=False)
+        w, r, weight = rng.normal(size=plain.shape[1]), rng.normal(size=200), rng.random(200)
+        np.testing.assert_allclose(held.scores(w), plain.scores(w), atol=1e-12)
+        np.testing.assert_allclose(held.combine(r), plain.combine(r), atol=1e-12)
+        np.testing.assert_allclose(held.gram(weight), plain.gram(weight), atol=1e-12)
+        assert held.square == pytest.approx(plain.square)
+
+
+def test_mostly_empty_features_are_standardised_as_dense_ones_are():
+    rng = np.random.default_rng(2)
+    X = (rng.random((500, 6)) < 0.15) * (1.0 + 0.0 * rng.random((500, 6)))
+    X[:, 0] += 3.0 * (rng.random(500) < 0.2)
+    y = (X @ [1, -1, 0.5, 0.2, 0, 0] + rng.normal(size=500) > 0.2).astype(int)
+    asked = {"constraints": ["coverage(everyone) <= 0.3"], "steps": 1, "tolerance": 1e-9}
+    one = ConstrainedClassifier(**asked, standardise=True).fit(X, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    two = ConstrainedClassifier(**asked).fit(Z, y)
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(Z), atol=1e-3)
+
+
+def test_features_beside_a_map_are_standardised():
+    X, y, men = credit(400)
+    asked = {"features": "fourier", "feature_count": 10, "linear_part": True, "loss": "hinge"}
+    asked |= {"standardise": True, "tolerance": 1e-9}
+    unit = np.array([1e3, 1e-2, 1, 1, 10, 1, 1, 1, 1])
+    one = ConstrainedClassifier(**asked).fit(X, y)
+    two = ConstrainedClassifier(**asked).fit(X * unit, y)
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X * unit), atol=1e-4)
+    again = ConstrainedClassifier.from_arrays(one.to_arrays())
+    np.testing.assert_array_equal(again.decision_function(X), one.decision_function(X))
+
+
+def test_hinge_constraints_are_judged_by_hinges():
+    X, y, men = credit(800)
+    model = ConstrainedClassifier(
+        constraints=["false_positive_rate(labeled) <= 0.1"], loss="hinge", repair="none"
+    ).fit(X, y)
+    f = model.decision_function(X)[y == 0]
+    assert model.feasible_
+    assert np.maximum(0, 0.5 + f).mean() <= 0.1 + 1e-9
+    assert model.excess_[0] == pytest.approx(np.maximum(0, 0.5 + f).mean() - 0.1, abs=1e-9)
+
+
+def test_hinge_constraints_that_no_line_keeps_are_missed_whatever_their_ramps():
+    # Churn of at most .02 against a noisy model: coins may keep it, their bounds cannot.
+    X, y, men = credit(800)
+    rng = np.random.default_rng(0)
+    deployed = X[:, 0] + 0.2 * rng.normal(size=len(y))
+    model = ConstrainedClassifier(
+        constraints=["churn(everyone) <= 0.02"],
+        loss="hinge",
+        start="deployed",
+        on_infeasible="keep",
+        repair="none",
+    ).fit(X, y, deployed=deployed)
+    f = model.decision_function(X)
+    yes = deployed > 0
+    bound = np.where(yes, np.maximum(0, 0.5 - f), np.maximum(0, 0.5 + f)).mean()
+    assert not model.feasible_ and bound > 0.02
+    assert model.excess_[0] == pytest.approx(bound - 0.02, abs=1e-6)
+
+
+def test_a_start_that_no_step_improved_is_told():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    cost = np.array([(y == 0) / 200, np.ones(200) / 200]), np.array([(y == 1) / 200, np.zeros(200)])
+    fit = minimise_rates(X, *cost, [0.6], penalty=0.1, steps=8)
+    again = minimise_rates(X, *cost, [0.6], penalty=0.1, steps=1, start=fit, tolerance=1e-2)
+    assert fit.accepted > 0
+    assert again.accepted == 0 and "No step was accepted" in again.messages[0]
+
+
+def test_the_default_penalty_goes_by_the_weight_of_the_rows():
+    X, y, men = credit(300)
+    weight = np.where(men, 3.0, 1.0)
+    model = ConstrainedClassifier(steps=1).fit(X, y, weight)
+    assert model.penalty_ == pytest.approx(2 / 300)
+    part = ConstrainedClassifier(objective="errors(men)", steps=1)
+    part.fit(X, y, weight, datasets={"men": men})
+    assert part.penalty_ == pytest.approx(2 * weight.mean())

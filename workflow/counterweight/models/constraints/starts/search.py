@@ -1,0 +1,301 @@
+"""The best of several starts of a constrained classifier, and the way along a sweep.
+
+Problem 2 has many local optima, and w = 0 can be a bad place to begin: so it is begun in several,
+the unconstrained fit and its shifted and scaled versions always among them, and what is found is
+compared with rules that need no training under constraints (`known`).
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from counterweight.models.constraints.solver.convex import ROUNDING, ramp
+from counterweight.models.constraints.solver.solver import RateFit, minimise_rates
+from counterweight.models.constraints.starts.known import Rates, known_rules
+
+#: Convex steps from each start, before the best one goes on.
+FIRST_STEPS = 3
+#: Of the objective's total cost: what a known rule may be better by.
+BEHIND = 5e-4
+#: Scales of the score that are tried: the larger, the more the coin follows the sign.
+SCALES = 2.0 ** np.arange(0, 15)
+#: Fewer rows than this share with another answer are no answer at all.
+NOBODY = 1e-6
+
+
+@dataclass
+class Begun:
+    """What the settings of a sweep share.
+
+    Attributes
+    ----------
+    rows : DistinctRows
+    bases : list of array (coordinates,)
+        Fits without constraints, the objective's own first.
+    groups, tilts : list
+        See `known.named_groups`.
+    others : list of array (coordinates,)
+        More fits to begin from, such as an imitation of the deployed model.
+    """
+
+    rows: object
+    bases: list = field(default_factory=list)
+    groups: list = field(default_factory=list)
+    tilts: list = field(default_factory=list)
+    others: list = field(default_factory=list)
+
+
+@dataclass
+class Found:
+    """What is returned, and the solution that the convex steps came to.
+
+    They differ where a known rule, its score scaled, is better.
+    """
+
+    fit: RateFit
+    solution: RateFit
+
+    @property
+    def taken(self):
+        """Whether the result is a known rule."""
+        return self.fit is not self.solution
+
+
+def vector(rows, fit):
+    """All coordinates of a fit, the bias last."""
+    return fit.coefficient if rows.bias == "none" else np.append(fit.coefficient, fit.intercept)
+
+
+def pair(rows, w):
+    """Coefficients and intercept."""
+    return w[: rows.features], float(w[rows.features :].sum())
+
+
+def _unit(f):
+    """The scale that spreads scores which hardly differ; 1 where they do."""
+    return 1.0 / min(1.0, max(4.0 * float(np.std(f)), 1e-6))
+
+
+def repaired(rows, w, costs, penalty):
+    """A score, scaled and shifted so that its coin meets the constraints, or misses them least.
+
+    Of all scales and shifts that meet them the one with the least value of Problem 2.
+
+    Returns
+    -------
+    w : array (coordinates,)
+    missed : float
+        Largest violation, 0 where there is none.
+    value : float
+        Objective with penalty.
+    """
+    f = rows.scores(w)
+    ridge = rows.regularisation(penalty)
+    kept = w if rows.bias == "none" else np.append(w[:-1], 0.0)
+    weight = ridge @ (kept * kept)
+    bias = 0.0 if rows.bias == "none" else w[-1]
+    shifts = np.zeros(1)
+    if rows.bias != "none":
+        shifts = np.append(0.0, np.quantile(f, np.linspace(0, 1, 33)[1:-1]))
+    best = None
+    for scale in SCALES[:9:2] * _unit(f):
+        offsets = np.zeros(1) if rows.bias == "none" else np.array([0.0, 0.25, -0.25])
+        for place in np.unique((-scale * shifts[:, None] + offsets).ravel()):
+            values = costs.values(ramp(scale * f + place))
+            missed = values[1:].max(initial=0.0)
+            cost = values[0] + scale**2 * weight / 2
+            if rows.bias == "regularised":
+                cost += ridge[-1] / 2 * (scale * bias + place) ** 2
+            key = (max(missed, 1e-12), cost)
+            if best is None or key < best[0]:
+                best = key, scale, place
+    (missed, value), scale, place = best
+    scaled = scale * w
+    if rows.bias != "none":
+        scaled[-1] += place
+    return scaled, max(missed - 1e-12, 0.0), value
+
+
+def sharpened(rows, rule, costs, most):
+    """A deterministic rule as a coin that is nearly as good, or None.
+
+    The least scale at which both the coin and the sign have at most the objective `most`, and the
+    coin meets the constraints.
+    """
+    f = rows.scores(rule.w)
+    sign = costs.values(f > 0)[0]
+    for scale in SCALES * _unit(f):
+        for offset in (0.0, 0.1, -0.1, 0.25, -0.25, 0.45, -0.45):
+            values = costs.values(ramp(scale * f + offset))
+            if max(values[0], sign) <= most and (values[1:] <= 0).all():
+                w = scale * rule.w
+                if offset and rows.bias == "none":
+                    continue
+                if offset:
+                    w[-1] += offset
+                return w
+    return None
+
+
+def _joined(first, more):
+    """Two runs, the second of which began where the first ended."""
+    accepted = len(first.gap) + more.accepted if more.accepted else first.accepted
+    return replace(
+        more,
+        multipliers=np.vstack([first.multipliers, more.multipliers]),
+        objective=np.append(first.objective, more.objective[1:]),
+        violations=np.vstack([first.violations, more.violations[1:]]),
+        gap=np.append(first.gap, more.gap),
+        evaluations=np.append(first.evaluations, more.evaluations),
+        states=first.states + more.states,
+        messages=[*first.messages, *more.messages],
+        accepted=accepted,
+    )
+
+
+def _order(fit):
+    """Feasible fits by their objective, others by what they miss in sum."""
+    if fit.feasible:
+        return 0.0, fit.objective.min()
+    return float(np.maximum(fit.violations, 0).sum(axis=1).min()), fit.objective.min()
+
+
+class Search:
+    """Problem 2 at one setting.
+
+    Parameters
+    ----------
+    begun : Begun
+    positive, negative, bounds, constants
+        See `compile`; of all rows.
+    penalty : float
+    options
+        Of `minimise_rates`.
+    """
+
+    def __init__(self, begun, positive, negative, bounds, constants, penalty, **options):
+        self.begun, self.rows = begun, begun.rows
+        self.problem = (positive, negative, bounds)
+        self.options = options | {"constants": constants, "penalty": penalty}
+        self.penalty = penalty
+        self.costs = Rates.of(
+            self.rows.merge(positive), self.rows.merge(negative), constants, bounds
+        )
+
+    def run(self, start, steps, **options):
+        """Majorisation-minimisation from one start."""
+        return minimise_rates(
+            self.rows, *self.problem, start=start, steps=steps, **self.options | options
+        )
+
+    @cached_property
+    def known(self):
+        """Rules by the unconstrained fits that meet the constraints, the best last."""
+        found = []
+        for base in self.begun.bases:
+            found += self.rules(base)
+        return sorted(found, key=lambda rule: -rule.value)
+
+    def rules(self, w):
+        """Rules by the thresholds of one score that meet the constraints, the best last."""
+        return known_rules(self.rows, w, self.costs, self.begun.groups, self.begun.tilts)
+
+    def best(self, steps, near=None, near_steps=None, swap=True):
+        """The best of several starts, or of the way on from a neighbour's solution.
+
+        Parameters
+        ----------
+        steps : int
+        near : array (coordinates,), optional
+            Solution of a neighbouring setting.
+        near_steps : int, optional
+            Steps from there.
+        swap : bool
+            Whether a known rule that is better may be the result.
+
+        Returns
+        -------
+        Found
+        """
+        if not self.begun.bases:
+            return Found(fit := self.run(None, steps), fit)
+        places = [*self.begun.bases, *(rule.w for rule in self.known[-1:]), *self.begun.others]
+        starts = [repaired(self.rows, w, self.costs, self.penalty) for w in places]
+        fit = None
+        if near is not None:
+            values = self.costs.values(ramp(self.rows.scores(near)))
+            if (values[1:] <= ROUNDING * np.maximum(self.costs.size[1:], 1.0)).all():
+                fit = self.run(pair(self.rows, near), near_steps)
+        if fit is None:
+            fit = self._screened(starts, steps)
+        else:
+            late = self.known and self.behind(vector(self.rows, fit)) > BEHIND
+            better = [one for one in starts if not one[1] and one[2] < fit.objective[-1]]
+            if late or better:
+                others = self._screened(starts if late else better, steps, zero=bool(late))
+                fit = min(fit, others, key=_order)
+        return self._compared(fit) if swap else Found(fit, fit)
+
+    def _screened(self, starts, steps, zero=True):
+        """A few steps from each start; the rest from the best of these."""
+        few = min(FIRST_STEPS, steps)
+        good = [pair(self.rows, w) for w, missed, _ in starts if not missed]
+        at_zero = self.costs.values(np.full(self.rows.shape[0], 0.5))[1:]
+        fits = [self.run(start, few) for start in good]
+        if zero and (not fits or at_zero.max(initial=-1.0) <= ROUNDING):
+            # Where zero is the only start it may take all steps to meet the constraints.
+            fits.append(self.run(None, few if fits else steps))
+        if not any(fit.feasible for fit in fits):
+            ordered = sorted(starts, key=lambda start: start[1])
+            fits += [self.run(pair(self.rows, w), steps) for w, _, _ in ordered[:1]]
+        fit = min(fits, key=_order)
+        if fit.feasible and len(fit.gap) < steps:
+            more = self.run((fit.coefficient, fit.intercept), steps - len(fit.gap))
+            more.evaluations[0] += sum(one.evaluations.sum() for one in fits if one is not fit)
+            fit = _joined(fit, more)
+        return fit
+
+    def behind(self, w):
+        """By how much the best known rule is better than a score, by coin or by sign.
+
+        As a share of the objective's total cost; NaN where no rule is known.
+        """
+        if not self.known:
+            return np.nan
+        f = self.rows.scores(w)
+        worst = max(self.costs.values(ramp(f))[0], self.costs.values(f > 0)[0])
+        return float((worst - self.known[-1].value) / max(self.costs.size[0], 1e-300))
+
+    def _compared(self, fit):
+        """The fit, or a known rule where that is clearly better."""
+        w = vector(self.rows, fit)
+        if not self.known or (self.behind(w) <= BEHIND and fit.feasible):
+            return Found(fit, fit)
+        most = self.known[-1].value + 0.5 * BEHIND * self.costs.size[0]
+        for rule in reversed(self.known[-1:] + self.rules(w)):
+            sharp = sharpened(self.rows, rule, self.costs, most)
+            if sharp is not None:
+                return Found(self.as_fit(sharp, fit), fit)
+        return Found(fit, fit)
+
+    def as_fit(self, w, before):
+        """A score that no convex step gave, as a fit."""
+        coefficient, intercept = pair(self.rows, w)
+        values = self.costs.values(ramp(self.rows.scores(w)))
+        value = values[0] + self.rows.regularisation(self.penalty) @ (w * w) / 2
+        return replace(
+            before,
+            coefficient=coefficient,
+            intercept=intercept,
+            multipliers=np.empty((0, len(values) - 1)),
+            objective=np.array([value]),
+            violations=values[None, 1:],
+            gap=np.empty(0),
+            evaluations=np.array([before.evaluations.sum()]),
+            feasible=True,
+            status="feasible",
+            least_violation=0.0,
+            states=[],
+            accepted=0,
+        )

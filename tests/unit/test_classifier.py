@@ -11,6 +11,7 @@ from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifi
 from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 from counterweight.models.subsampling.budgeted import BudgetedClassifier
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
+from counterweight.models.tilt.tilted import TiltedClassifier
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -46,6 +47,7 @@ def test_the_class_predicted_is_the_more_probable_one(model):
         *FITTED,
         JointClassifier(loss="exponential"),
         ShiftedMixtureClassifier(inertia=0.5, shifts=["means"]),
+        TiltedClassifier(delta={"by": "times", "times": 2.0}),
         UniformPolicy(actions=3),
         ImitatedPolicy(by=["x"]),
         ColumnPolicy(probability="p", shrinkage=1.0),

@@ -19,6 +19,14 @@ CASES = {
     "generative": [{"components": 2, "restarts": 2}],
     "shifted_mixture": [{"iterations": 2}, {"iterations": 2, "start": "labeled", "prior_rows": 50}],
     "two_sources": [{"components": 1, "restarts": 1, "max_iter": 5}],
+    "tilted": [
+        {},
+        {
+            "classifier": {"model": "generative", "components": 2, "restarts": 2},
+            "delta": {"by": "fixed", "value": 0.5, "slopes": {"b": -0.2}},
+            "folds": 3,
+        },
+    ],
     "subsampled": [
         {"learner": learner, "correction": correction, "keep_rate": 0.5}
         for learner in ("sgd", "logistic", "boosting", "tree")

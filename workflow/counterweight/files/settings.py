@@ -11,7 +11,8 @@ def setting_name(options):
 
 
 def _text(value):
-    return "+".join(map(str, value)) if isinstance(value, list) else str(value)
+    parts = list(value.values()) if isinstance(value, dict) else value
+    return "+".join(map(_text, parts)) if isinstance(parts, list) else str(value)
 
 
 def setting_options(setting):

@@ -7,6 +7,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.kinds.own_studies import promised as own_study
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, weighing_of
+from counterweight.plan.methods import looked_up
 from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of classifiers"
@@ -262,7 +263,7 @@ def plan_train(plan, study, method, at):
         "measures": study["evaluation"]["options"].get("measures"),
         "promises": _promises(study, method),
     }
-    return Job(f"{_HERE}:train", inputs, given | draws(plan, study), (("model", spec["model"]),))
+    return Job(f"{_HERE}:train", inputs, given | draws(plan, study), looked_up(spec))
 
 
 def train(job):
@@ -375,7 +376,7 @@ def plan_deliver(plan, study, at):
         for spec in weightings.values()
         if spec["selector"]
     }
-    uses += tuple(("model", spec["model"]) for spec in methods.values())
+    uses += tuple(use for spec in methods.values() for use in looked_up(spec))
     uses += tuple(("weighting", spec["weighting"]) for spec in weightings.values())
     uses += tuple(("selector", spec["selector"]) for spec in selectors.values())
     targets = study["targets"]
@@ -441,7 +442,7 @@ def plan_apply(plan, study, at):
         return None
     inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
     outputs = {"table": f"{at.folder}/new_scores.parquet", "csv": f"{at.folder}/new_scores.csv"}
-    uses = (("model", study["methods"][study["deliver"]["method"]]["model"]),)
+    uses = looked_up(study["methods"][study["deliver"]["method"]])
     given = {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
     return Job(f"{_HERE}:apply", inputs, given, uses, outputs)
 

@@ -9,6 +9,7 @@ MODELS = {
     "generative": "counterweight.models.mixtures.generative:GenerativeClassifier",
     "shifted_mixture": "counterweight.models.mixtures.shifted_mixture:ShiftedMixtureClassifier",
     "two_sources": "counterweight.models.mixtures.two_sources:TwoSourceClassifier",
+    "tilted": "counterweight.models.tilt.tilted:TiltedClassifier",
     "subsampled": "counterweight.models.subsampling.subsampled:SubsampledClassifier",
     "budgeted": "counterweight.models.subsampling.budgeted:BudgetedClassifier",
     "uniform_policy": "counterweight.models.policies.policies:UniformPolicy",

@@ -67,6 +67,39 @@ MEASURES = {
         "counted": True,
         "meaning": "Iterations in which the log-likelihood fell.",
     },
+    "delta": {
+        "label": "shift of the log odds",
+        "digits": 2,
+        "meaning": "What is added to the log odds of labeled rows for unlabeled rows with the same "
+        "features.",
+    },
+    "rate_unlabeled": {
+        "label": "estimated rate of the unlabeled",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Share of positives among the unlabeled rows, as a tilt has it.",
+    },
+    "rate_at_end": {
+        "label": "share of tilts at an end",
+        "better": "less",
+        "counted": True,
+        "meaning": "Whether the estimated rate of the unlabeled rows came out as 0 or 1.",
+    },
+    "label_shift_assumed": {
+        "label": "delta is estimated",
+        "digits": 0,
+        "meaning": "Whether delta is estimated, which assumes that features given the label are "
+        "distributed alike in labeled and unlabeled rows.",
+    },
+    "gap_left": {
+        "label": "gap of features that is left",
+        "unit": "share",
+        "better": "less",
+        "percent": True,
+        "meaning": "Mean gap of the features between labeled and unlabeled rows once labeled rows "
+        "are weighted, by label, to the estimated rate, as a share of the gap without weights; 0 "
+        "but for noise where features given the label are alike.",
+    },
     "rows_trained": {
         "label": "rows trained on",
         "digits": 0,

@@ -97,6 +97,7 @@ def seen_rows(component, data, repeat, target):
         hidden labels of these beside the labeled rows. ``KEYED``: it gets the ids of its rows.
         ``CATEGORIES``: it gets the layout of features of which the recipe declares some to be
         categories.
+        ``NAMED``: it gets the names of its features.
     data : StudyData
     repeat : int
     target : str
@@ -106,9 +107,9 @@ def seen_rows(component, data, repeat, target):
     X : array (M, d)
     y : array (M,)
     weight : array (M,) or None
-    told : dict of str to array
+    told : dict of str to object
         Further arguments of ``fit``: ``X_unlabeled`` (N, d), ``y_unlabeled`` (N,), ``keys``,
-        ``categories``.
+        ``categories``, ``names``.
 
     Raises
     ------
@@ -120,6 +121,8 @@ def seen_rows(component, data, repeat, target):
     told = {"keys": keys} if getattr(component, "KEYED", False) else {}
     if getattr(component, "CATEGORIES", False) and data.categories:
         told["categories"] = Layout.named(data.names, **data.categories)
+    if getattr(component, "NAMED", False):
+        told["names"] = data.names
     if two:
         told["X_unlabeled"], hidden = data.unlabeled(repeat, target)
         if hidden is not None:

@@ -84,6 +84,7 @@ def check(config, full=None):
                 "required": [key, *needed],
             }
             mistakes += told(Draft202012Validator(allowed), value, path)
+            mistakes += _within(value, options, path)
         for model, options in (config.get("model_defaults") or {}).items():
             allowed = {
                 "type": "object",
@@ -91,8 +92,30 @@ def check(config, full=None):
                 "additionalProperties": False,
             }
             mistakes += told(Draft202012Validator(allowed), options, ("model_defaults", model))
+            mistakes += _within(options, allowed["properties"], ("model_defaults", model))
     if mistakes:
         raise CounterweightError("\n".join(mistakes))
+
+
+def _within(value, options, path):
+    """Mistakes in components that the options of a component name, with options of their own."""
+    from jsonschema import Draft202012Validator
+
+    mistakes = []
+    for option, node in options.items():
+        part = value.get(option)
+        if "x-component-with-options" not in node or not isinstance(part, dict):
+            continue
+        kind, name = node["x-component-with-options"]
+        chosen = {name: {"enum": list(components.registry(kind)), "description": f"Which {kind}."}}
+        allowed = {"type": "object", "required": [name], "properties": chosen}
+        found = told(Draft202012Validator(allowed), part, (*path, option))
+        if not found:
+            allowed["properties"] = chosen | components.options(kind, part[name])
+            allowed["additionalProperties"] = False
+            found = told(Draft202012Validator(allowed), part, (*path, option))
+        mistakes += found
+    return mistakes
 
 
 def _with_options(config, full):

@@ -139,6 +139,9 @@ def told(option, value, labels):
         return name if value else f"without {name}"
     if isinstance(value, int | float):
         return f"{name} = {value:g}"
+    if isinstance(value, dict):
+        # A component within, or a way of doing something: the first key says which.
+        return told(option, next(iter(value.values()), ""), labels)
     texts = [value] if isinstance(value, str) else value
     if texts in (None, []):
         return f"without {name}"

@@ -11,6 +11,52 @@ def options_of(kind, name, given):
     return {option: given.get(option, node.get("default")) for option, node in declared.items()}
 
 
+def spelled_out(model, options, plan):
+    """Options of a model in which each component, such as a classifier within, has its options too.
+
+    Parameters
+    ----------
+    model : str
+    options : dict
+    plan : dict
+        With ``model_defaults``.
+    """
+    return options | {
+        option: {key: options[option][key]}
+        | options_of(kind, options[option][key], _given(kind, options[option], key, plan))
+        for option, (kind, key) in within(model).items()
+        if option in options
+    }
+
+
+def _given(kind, part, key, plan):
+    return (plan["model_defaults"].get(part[key], {}) if kind == "model" else {}) | part
+
+
+def within(model):
+    """Options of a model that name a component of their own: kind and key, by option."""
+    return {
+        option: tuple(node["x-component-with-options"])
+        for option, node in components.options("model", model).items()
+        if "x-component-with-options" in node
+    }
+
+
+def looked_up(method):
+    """The components that a method looks up: its model, and those that its options name."""
+    points = [method["options"]]
+    points += [
+        {option: value} for option in method["sweep"] or {} for value in method["sweep"][option]
+    ]
+    named = [
+        (kind, point[option][key])
+        for option, (kind, key) in within(method["model"]).items()
+        for point in points
+        if option in point
+    ]
+    return tuple(dict.fromkeys([("model", method["model"]), *named]))
+
+
 def resolved_weightings(where, items, study):
     """Weightings of a study by id: with each selection model, or once where none is needed.
 
@@ -72,7 +118,7 @@ def resolved_method(where, item, study, plan):
         "oracle": item.get("oracle", False),
         "repeats": min(item.get("repeats", study["repeats"]), study["repeats"]),
         "sweep": item.get("sweep"),
-        "options": options_of("model", item["model"], given),
+        "options": spelled_out(item["model"], options_of("model", item["model"], given), plan),
         "reported": True,
         "starts": {},
         "role": item.get("role"),
@@ -97,6 +143,11 @@ def resolved_method(where, item, study, plan):
                 f"{nearest(option, allowed) or '.'} Options: {', '.join(allowed)}."
             )
         _check_sweep(where, option, allowed[option], method["sweep"][option])
+    if method["sweep"]:
+        method["sweep"] = {
+            option: [spelled_out(item["model"], {option: value}, plan)[option] for value in values]
+            for option, values in method["sweep"].items()
+        }
     if item.get("selector") and not (item.get("weights") or starts):
         raise CounterweightError(
             f"{where} names a selector but no weights: add weights, or drop it."

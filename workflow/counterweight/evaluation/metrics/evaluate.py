@@ -28,7 +28,14 @@ FITTED = {
     "constant_model": "constant_model",
     "rows_without_policy": "rows_without_policy",
     "actions_unseen": "actions_unseen",
+    "delta": "delta",
+    "rate_unlabeled": "rate_unlabeled",
+    "rate_at_end": "rate_at_end",
+    "label_shift_assumed": "label_shift_assumed",
+    "gap_left": "gap_left",
 }
+#: Ends the name of an array that holds the standard error of the number with the rest as name.
+ERROR = "_standard_error"
 OPTIONS = {
     "reliability": {
         "type": "boolean",
@@ -134,7 +141,8 @@ def describe_fits(models):
     Returns
     -------
     list of dict
-        Of an array of several numbers, ``step`` is the place in it.
+        Of an array of several numbers, ``step`` is the place in it. What is not finite has no
+        value; a number has a standard error where the model gives one under its name with `ERROR`.
     """
     records = []
     for (repeat, target), arrays in models.items():
@@ -145,12 +153,14 @@ def describe_fits(models):
                     continue
                 values = np.ravel(values)
                 series = not setting and len(values) > 1
+                error = np.nan if series else np.ravel(own.get(name + ERROR, np.nan))[-1]
                 records += [
                     place
                     | {
                         "metric": name if setting else FITTED[name],
                         "step": k if series else None,
-                        "value": float(value),
+                        "value": float(value) if np.isfinite(value) else np.nan,
+                        "standard_error": float(error),
                     }
                     for k, value in enumerate(values)
                 ]

@@ -110,8 +110,8 @@ def difference_in_words(gap, measure):
     return f"{size}, {'better' if good else 'worse'} than"
 
 
-def recovered(numbers, metric, target="general"):
-    """Share of what a bound gains over the baseline that the main method gains too.
+def recovered(numbers, metric, target="general", source=None):
+    """Share of what a bound gains over the baseline that a method, the main one, gains too.
 
     Returns
     -------
@@ -120,11 +120,12 @@ def recovered(numbers, metric, target="general"):
     gap : Estimate
         What the bound gains.
     """
-    if numbers.baseline is not None and numbers.main is not None:
+    source = source or numbers.main
+    if numbers.baseline is not None and source is not None:
         for name in _bounds(numbers):
             gap = numbers.against(numbers.baseline, name, metric, target)
             if gap.bounded and not gap.low <= 0 <= gap.high:
-                mine = numbers.against(numbers.baseline, numbers.main, metric, target)
+                mine = numbers.against(numbers.baseline, source, metric, target)
                 return mine.mean / gap.mean, gap
     return math.nan, Estimate()
 

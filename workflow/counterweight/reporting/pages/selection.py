@@ -15,6 +15,7 @@ from counterweight.reporting.page.study import (
     plain_answer,
     recovered,
 )
+from counterweight.reporting.pages.tilts import TILTS, assumptions
 from counterweight.reporting.sheets import Bound, Column, Sheet, each_method, each_of, told
 from counterweight.reporting.wording import capital, count, listing, number, percent, setting_label
 
@@ -111,6 +112,9 @@ def answer(numbers):
     return Answer(made.sentence, tuple(filter(None, more)), made.cards, made.points)
 
 
+_SHARE = Measure("share", "share", "more", percent=True)
+
+
 def _of_bound(numbers, metric, target):
     """What the hidden labels would have been worth, and how much of it the main method has."""
     share, gap = recovered(numbers, metric, target)
@@ -134,6 +138,17 @@ def _floor(numbers, target):
     )
 
 
+def _recovered(metric, target):
+    """Share of what hidden labels would gain that a method gains, of those that do not see them."""
+
+    def value(numbers, line):
+        if line.place or numbers.role(line.source) == "bound" or line.source == numbers.baseline:
+            return Estimate()
+        return Estimate(mean=recovered(numbers, metric, target, line.source)[0])
+
+    return value
+
+
 def results_sheet(target):
     """Every method on one target, by the study's columns, with differences from the baseline."""
 
@@ -143,6 +158,16 @@ def results_sheet(target):
         made = [
             Column(first, target=target, show="sd"),
             Column(first, target=target, show="difference"),
+            Column(
+                first,
+                "Recovered",
+                target=target,
+                show="mean",
+                value=_recovered(first, target),
+                measure=_SHARE,
+                term="Share of what the hidden labels would gain over the baseline that the "
+                "method gains without them.",
+            ),
         ]
         made.append(Column(first, "In print", target=target, show="printed"))
         return (*made, *(Column(metric, target=target, show="sd") for metric in others))
@@ -184,7 +209,6 @@ def _worst(metric):
     return value
 
 
-_SHARE = Measure("share", "share", "more", percent=True)
 _SD = Measure("difference", "", "less", 2)
 
 #: What weights rest on: one line a weighting.
@@ -355,7 +379,7 @@ def kept(numbers):
     )
 
 
-TRUST = (missing_at_random, WEIGHTS, SELECTORS, fits, sizes)
+TRUST = (missing_at_random, TILTS, assumptions, WEIGHTS, SELECTORS, fits, sizes)
 
 PAGE = StudyPage(
     answer=answer, sheets=(results_sheet("general"), results_sheet("unlabeled")), trust=TRUST

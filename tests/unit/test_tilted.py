@@ -1,0 +1,232 @@
+"""A classifier of labeled rows, moved to the unlabeled: in worlds where that is right or wrong."""
+
+import copy
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.logistic import LogisticModel
+from counterweight.models.tilt.calibrated import Calibrated
+from counterweight.models.tilt.tilted import OPTIONS, TiltedClassifier
+from counterweight.numerics.tilt import tilted
+from counterweight.plan import components, config
+from counterweight.plan.methods import looked_up
+from scipy.special import expit, logit
+from sklearn.naive_bayes import GaussianNB
+from test_config import SMALL
+
+WAY = np.array([1.0, 0.7, 0.0])
+EM, LABEL_ONLY, RATE = {"by": "em"}, {"by": "label_only"}, {"by": "rate", "rate": 0.2}
+
+
+def label_shift(seed, labeled=1500, target=2000, prior=0.4, rate=0.2):
+    """Features given the label are alike; the true delta is the difference of the log odds."""
+    rng = np.random.default_rng(seed)
+
+    def drawn(n, share):
+        y = (rng.random(n) < share).astype(int)
+        return rng.normal(size=(n, 3)) + y[:, None] * WAY, y
+
+    return *drawn(labeled, prior), *drawn(target, rate)
+
+
+def other_features(seed, delta=-1.0, n=4000):
+    """The tilt is right, and features differ whatever the label: no label shift."""
+    rng = np.random.default_rng(seed)
+    X, U = rng.normal(size=(n, 2)), rng.normal(size=(n, 2)) + [0.0, 1.5]
+    p, q = expit(X @ [1.0, 0.8] - 0.5), expit(U @ [1.0, 0.8] - 0.5 + delta)
+    return X, (rng.random(n) < p).astype(int), U, (rng.random(n) < q).astype(int)
+
+
+def fitted(X, y, U, **options):
+    return TiltedClassifier(**options).fit(X, y, X_unlabeled=U, rng=np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("delta", [EM, LABEL_ONLY, {"by": "moments"}, RATE], ids=lambda d: d["by"])
+def test_delta_is_found_where_its_model_holds(delta):
+    true = logit(0.2) - logit(0.4)
+    models = [fitted(*label_shift(seed)[:3], delta=delta).delta_ for seed in range(12)]
+    z = np.array([(found.value - true) / found.standard_error for found in models])
+    assert np.abs(z).max() < 3 and abs(z.mean()) < 3 / np.sqrt(len(z))
+
+
+def test_answers_are_of_the_population_that_is_asked_for():
+    X, y, U, hidden = label_shift(3, 20000, 20000)
+    model = fitted(X, y, U)
+    new = np.random.default_rng(9).normal(size=(4000, 3)) + 0.3
+    seen, unseen, all_ = (
+        model.predict_proba(new, target)[:, 1] for target in ("labeled", "unlabeled", "general")
+    )
+    # p(y|x, s) of this world in closed form; the general one mixes both by p(s|x).
+    score = new @ WAY - WAY @ WAY / 2
+    true = {rate: expit(logit(rate) + score) for rate in (0.4, 0.2)}
+    dense = {rate: 1 - rate + rate * np.exp(score) for rate in (0.4, 0.2)}
+    chosen = dense[0.4] / (dense[0.4] + dense[0.2])
+    assert np.abs(seen - true[0.4]).mean() < 0.02
+    assert np.abs(unseen - true[0.2]).mean() < 0.02
+    assert np.abs(all_ - chosen * true[0.4] - (1 - chosen) * true[0.2]).mean() < 0.02
+    np.testing.assert_allclose(unseen, tilted(seen, model.delta_.value))
+    assert model.delta_.rate == pytest.approx(hidden.mean(), abs=0.02)
+    assert model.gap_left_ < 0.15
+
+
+def test_without_label_shift_a_known_rate_finds_delta_and_estimates_do_not():
+    X, y, U, hidden = other_features(0)
+    known = fitted(X, y, U, delta={"by": "rate", "rate": float(hidden.mean())})
+    assert abs(known.delta_.value + 1) < 3 * known.delta_.standard_error < 0.5
+    odds = fitted(X, y, U, delta={"by": "times", "times": np.exp(-1.0)})
+    p = odds.predict_proba(U, "unlabeled")[:, 1]
+    assert np.abs(p - expit(U @ [1.0, 0.8] - 1.5)).mean() < 0.03
+    for delta in (EM, LABEL_ONLY, {"by": "moments"}):
+        wrong = fitted(X, y, U, delta=delta)
+        assert wrong.delta_.value > 0 and wrong.gap_left_ > 0.3
+
+
+def test_swapped_labels_give_the_other_class():
+    X, y, U, _ = label_shift(4)
+    for delta in (LABEL_ONLY, EM):
+        one, other = fitted(X, y, U, delta=delta), fitted(X, 1 - y, U, delta=delta)
+        assert other.delta_.value == pytest.approx(-one.delta_.value, abs=0.01)
+        assert other.delta_.rate == pytest.approx(1 - one.delta_.rate, abs=0.003)
+
+
+def test_units_of_features_change_nothing():
+    X, y, U, _ = label_shift(5)
+    scale = np.array([1e3, 1e-3, 7.0])
+    for delta in (LABEL_ONLY, EM):
+        one, other = fitted(X, y, U, delta=delta), fitted(X * scale, y, U * scale, delta=delta)
+        assert other.delta_.value == pytest.approx(one.delta_.value, abs=1e-4)
+        np.testing.assert_allclose(other.predict_proba(U * scale), one.predict_proba(U), atol=1e-4)
+
+
+def test_any_classifier_is_calibrated_before_it_is_tilted():
+    """Naive Bayes on a doubled feature is far too sure of itself."""
+    X, y, U, _ = label_shift(6, 4000, 4000)
+    X, U = np.column_stack([X, X[:, :2]]), np.column_stack([U, U[:, :2]])
+    model = fitted(X, y, U, classifier=GaussianNB(), delta=EM)
+    assert model.base_.calibration_.slope == pytest.approx(0.5, abs=0.1)
+    true = logit(0.2) - logit(0.4)
+    assert abs(model.delta_.value - true) < 3 * model.delta_.standard_error
+    X, y, U, _ = label_shift(6, 4000, 4000)
+    mixtures = {"model": "generative", "components": 1, "start": "separate"}
+    p = fitted(X, y, U, classifier=mixtures).predict_proba(U, "unlabeled")[:, 1]
+    assert np.abs(p - expit(logit(0.2) + U @ WAY - WAY @ WAY / 2)).mean() < 0.03
+
+
+def test_no_row_is_calibrated_by_its_own_label():
+    """Held-out probabilities are those of a fit to the other folds."""
+    X, y, _, _ = label_shift(7, 300)
+    base = Calibrated({"model": "logistic"}).fit(X, y, rng=np.random.default_rng(0), count=5)
+    for fold in range(5):
+        held = base.fold_ == fold
+        alone = LogisticModel().fit(X[~held], y[~held])
+        np.testing.assert_array_equal(
+            base.held_[held], base.calibration_(alone.predict_proba(X[held])[:, 1])
+        )
+
+
+def test_slopes_of_named_features_add_to_what_is_given():
+    X, y, U, _ = other_features(1)
+    model = TiltedClassifier(delta={"by": "fixed", "value": 0.5, "slopes": {"b": -0.3}})
+    model.fit(X, y, X_unlabeled=U, names=["a", "b"])
+    p = model.base_.positive(U)
+    np.testing.assert_allclose(
+        model.predict_proba(U, "unlabeled")[:, 1], expit(logit(p) + 0.5 - 0.3 * U[:, 1])
+    )
+    met = TiltedClassifier(delta={"by": "rate", "rate": 0.25, "slopes": {"b": -0.3}})
+    met.fit(X, y, X_unlabeled=U, names=["a", "b"])
+    assert met.predict_proba(U, "unlabeled")[:, 1].mean() == pytest.approx(0.25)
+    with pytest.raises(CounterweightError, match="names c, which is no feature; features: a, b"):
+        TiltedClassifier(delta={"by": "fixed", "value": 0.5, "slopes": {"c": 1.0}}).fit(
+            X, y, X_unlabeled=U, names=["a", "b"]
+        )
+    with pytest.raises(CounterweightError, match="delta by em is estimated"):
+        TiltedClassifier(delta={"by": "em", "slopes": {"b": 1.0}}).fit(
+            X, y, X_unlabeled=U, names=["a", "b"]
+        )
+
+
+def test_an_oracle_is_told_the_hidden_rate_and_nothing_else():
+    X, y, U, hidden = other_features(2)
+    seen = TiltedClassifier(delta={"by": "rate"}).fit(X, y, X_unlabeled=U, y_unlabeled=hidden)
+    told = TiltedClassifier(delta={"by": "rate", "rate": hidden.mean()}).fit(X, y, X_unlabeled=U)
+    np.testing.assert_array_equal(seen.predict_proba(U), told.predict_proba(U))
+    with pytest.raises(CounterweightError, match="or leave out oracle"):
+        TiltedClassifier().fit(X, y, X_unlabeled=U, y_unlabeled=hidden)
+
+
+def test_an_end_of_the_rate_is_reported_and_predictions_stay_finite(caplog):
+    X, y, U, _ = label_shift(8)
+    model = fitted(X, y, U - 8, delta=EM)
+    assert model.delta_.rate == 0 and model.to_arrays()["rate_at_end"] == 1
+    assert "ends at a rate of 0" in caplog.text
+    np.testing.assert_array_equal(model.predict_proba(U, "unlabeled")[:, 1], 0)
+    assert np.isfinite(model.predict_proba(U)).all()
+
+
+def test_what_cannot_be_fitted_is_refused_in_a_sentence():
+    X, y, U, _ = label_shift(9, 60, 60)
+    with pytest.raises(CounterweightError, match="there are none: use the classifier itself"):
+        fitted(X, y, U[:0])
+    with pytest.raises(CounterweightError, match="set fewer folds"):
+        fitted(X, np.r_[1, np.zeros(59, int)], U)
+    with pytest.raises(CounterweightError, match="shifted_mixture cannot be tilted"):
+        fitted(X, y, U, classifier={"model": "shifted_mixture"})
+    with pytest.raises(CounterweightError, match="target must be general, unlabeled or labeled"):
+        fitted(X, y, U).predict_proba(U, "test")
+    with pytest.raises(CounterweightError, match="folds must be a whole number at least 2"):
+        fitted(X, y, U, folds=1)
+
+
+def planned(**item):
+    made = copy.deepcopy(SMALL)
+    made["studies"]["one"]["models"] = [{"model": "logistic"}, {"model": "tilted", **item}]
+    made["model_defaults"] = {"generative": {"restarts": 3}}
+    return config.resolve(made)["studies"]["one"]["methods"]
+
+
+def test_the_config_spells_out_the_classifier_within_and_declares_it():
+    method = planned(classifier={"model": "generative", "components": 2}, delta=EM)["tilted"]
+    known = components.options("model", "generative")
+    assert method["options"]["classifier"] == {
+        "model": "generative",
+        **{name: node["default"] for name, node in known.items()},
+        "components": 2,
+        "restarts": 3,
+    }
+    assert method["options"]["selection"] == {"model": "logistic", "ridge": 1e-6}
+    assert looked_up(method) == (
+        ("model", "tilted"),
+        ("model", "generative"),
+        ("model", "logistic"),
+    )
+    assert method["label"] == "Tilted class mixtures, EM"
+    swept = planned(sweep={"classifier": [{"model": "logistic"}, {"model": "generative"}]})[
+        "tilted"
+    ]
+    assert swept["sweep"]["classifier"][1]["restarts"] == 3
+    assert ("model", "generative") in looked_up(swept)
+
+
+@pytest.mark.parametrize(
+    ("item", "match"),
+    [
+        ({"classifier": {"model": "logistics"}}, r"did you mean 'logistic'"),
+        ({"classifier": {"model": "logistic", "rigde": 1}}, r"classifier\.rigde; did you mean"),
+        ({"classifier": {"ridge": 1.0}}, r"classifier lacks the key 'model'"),
+        ({"classifier": "logistic"}, r"classifier must be of type mapping, not text"),
+        ({"delta": {"by": "times"}}, r"delta lacks the key 'times'"),
+        ({"delta": {"by": "fixed"}}, r"delta lacks the key 'value'"),
+        ({"delta": {"by": "rate", "rate": 1.5}}, r"delta\.rate is 1\.5"),
+        ({"delta": {"by": "guess"}}, r"Choose one of: label_only, em, moments"),
+    ],
+)
+def test_mistakes_in_the_config_are_told_before_anything_runs(item, match):
+    with pytest.raises(CounterweightError, match=match):
+        planned(**item)
+
+
+def test_defaults_are_not_changed_by_a_fit():
+    X, y, U, hidden = other_features(3, n=300)
+    TiltedClassifier(delta={"by": "rate"}).fit(X, y, X_unlabeled=U, y_unlabeled=hidden)
+    assert TiltedClassifier().delta == OPTIONS["delta"]["default"] == LABEL_ONLY

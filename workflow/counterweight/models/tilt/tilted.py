@@ -1,0 +1,325 @@
+"""A classifier of labeled rows whose log odds are moved by delta for unlabeled ones."""
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.models.classifier import BinaryClassifier
+from counterweight.models.tilt.calibrated import Calibrated
+from counterweight.numerics.checks import checked_labels, checked_new_rows
+from counterweight.numerics.options import check_options
+from counterweight.numerics.tilt import ESTIMATED, GIVEN, Delta, estimate_delta, gap_left, tilted
+
+log = logging.getLogger(__name__)
+
+#: Defaults of the options that are mappings.
+CLASSIFIER = {"model": "logistic"}
+DELTA = {"by": "label_only"}
+
+OPTIONS = {
+    "classifier": {
+        "type": "object",
+        "x-component-with-options": ["model", "model"],
+        "default": {"model": "logistic"},
+        "description": "Classifier of the labeled rows: model, and its options.",
+    },
+    "selection": {
+        "type": "object",
+        "x-component-with-options": ["model", "model"],
+        "default": {"model": "logistic"},
+        "description": "Classifier of labeled or not, for answers on the general population.",
+    },
+    "delta": {
+        "type": "object",
+        "required": ["by"],
+        "additionalProperties": False,
+        "properties": {
+            "by": {
+                "enum": ["label_only", "em", "moments", "rate", "times", "fixed"],
+                "description": "How delta is come by. Estimated, where the features given the "
+                "label are alike in both populations, by label_only (means of features), em "
+                "(likelihood of the prior) or moments (shares of predictions); rate: so that the "
+                "unlabeled rows have this rate; times: odds of unlabeled rows over those of "
+                "labeled ones at equal features; fixed: value.",
+            },
+            "rate": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "exclusiveMaximum": 1,
+                "description": "Rate of the unlabeled rows; an oracle takes the hidden one.",
+            },
+            "times": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "description": "How many times as large the odds of unlabeled rows are.",
+            },
+            "value": {"type": "number", "description": "Delta itself, in log odds."},
+            "hard": {
+                "type": "boolean",
+                "description": "Of moments: whether predictions are yes or no (BBSE), or p.",
+            },
+            "slopes": {
+                "type": "object",
+                "additionalProperties": {"type": "number"},
+                "description": "Added to delta for each unit of a feature, by its name; where "
+                "delta is given.",
+            },
+        },
+        "allOf": [
+            {"if": {"properties": {"by": {"const": "times"}}}, "then": {"required": ["times"]}},
+            {"if": {"properties": {"by": {"const": "fixed"}}}, "then": {"required": ["value"]}},
+        ],
+        "default": {"by": "label_only"},
+        "description": "How delta is come by, and what is given.",
+    },
+    "folds": {
+        "type": "integer",
+        "minimum": 2,
+        "default": 10,
+        "description": "Parts of the rows that calibration and standard errors go by.",
+    },
+}
+LABEL = "Tilted {classifier}, {delta}"
+VALUE_LABELS = {
+    "classifier": {
+        "logistic": "logistic regression",
+        "generative": "class mixtures",
+        "gradient_boosting": "boosting",
+    },
+    "delta": {
+        "em": "EM",
+        "moments": "BBSE",
+        "label_only": "label-only moments",
+        "rate": "given rate",
+        "times": "given odds",
+        "fixed": "given delta",
+    },
+}
+
+
+class TiltedClassifier(BinaryClassifier):
+    """Outcome-dependent selection by one number: p of unlabeled rows is p of labeled ones, tilted.
+
+    With p1(x) = p(y=1|x, s=1) of a calibrated classifier of the labeled rows,
+
+        logit p(y=1|x, s=0) = logit p1(x) + delta (+ slopes'x),
+
+    which holds where selection depends on y through a factor of its odds that is the same at
+    every x. That is an assumption, and so is, wherever delta is estimated, that features given
+    the label are distributed alike in labeled and unlabeled rows: no data tell delta without it.
+    Labels missing at random have delta = 0, and an estimate that takes the difference of features
+    for one of labels is then wrong. `gap_left_` shows what contradicts the second assumption; the
+    first one cannot be checked.
+
+    The default goes by label-only moments: they solve, as well as least squares can, the very
+    equations whose remainder is `gap_left_`, and need no classifier to be right.
+
+    Parameters
+    ----------
+    classifier, selection : dict or estimator
+        Of y on labeled rows, and of s on all; see `counterweight.models.tilt.calibrated`.
+    delta : dict
+        ``by`` and what goes with it; see `OPTIONS` and `counterweight.numerics.tilt`.
+    folds : int
+
+    Attributes
+    ----------
+    delta_ : Delta
+        With standard error, estimated rate of the unlabeled rows, and what went wrong. The
+        error from the labels is the larger of that which takes the classifier as given, and of
+        the jackknife over the folds, which fits it anew (Quenouille; delete-a-group).
+    gap_left_ : float
+        Gap of the feature means that remains after weighting labeled rows, by label, to the
+        estimated rate, as a share of that without weights.
+    slopes_ : array (d,) or None
+    base_, chooser_ : Calibrated
+        Of y and of s.
+
+    References
+    ----------
+    Saerens, Latinne & Decaestecker (2002); Rosset, Zhu, Zou & Hastie (2005); Lipton, Wang & Smola
+    (2018); Alexandari, Kundaje & Shrikumar (2020).
+    """
+
+    UNLABELED = TARGETED = NAMED = True
+    #: Kept of each setting of a sweep.
+    SWEPT = ("delta", "rate_unlabeled", "gap_left")
+
+    def __init__(self, classifier=CLASSIFIER, selection=CLASSIFIER, delta=DELTA, folds=10):
+        self.classifier = classifier
+        self.selection = selection
+        self.delta = delta
+        self.folds = folds
+
+    def fit(self, X, y, sample_weight=None, *, X_unlabeled, y_unlabeled=None, rng=None, names=None):
+        """Fit classifier, calibration, delta and selection.
+
+        Parameters
+        ----------
+        X : array (M, d)
+            Labeled rows.
+        y : array (M,) of 0 and 1
+        sample_weight : array (M,), optional
+            For the classifier only.
+        X_unlabeled : array (N, d)
+        y_unlabeled : array (N,), optional
+            Hidden labels, of which an oracle takes the rate.
+        rng : numpy.random.Generator, optional
+        names : sequence of str, optional
+            Of the features, for slopes; else "0", "1" ...
+
+        Raises
+        ------
+        CounterweightError
+        """
+        check_options({"folds": self.folds}, {"folds": OPTIONS["folds"]})
+        rng = np.random.default_rng(0) if rng is None else rng
+        X, U = checked_new_rows(X, np.shape(X)[-1]), np.asarray(X_unlabeled, dtype=float)
+        if not len(U):
+            raise CounterweightError(
+                "The tilt moves a classifier to unlabeled rows, and there are none: use the "
+                "classifier itself."
+            )
+        U, y = checked_new_rows(U, X.shape[1]), checked_labels(y, len(X))
+        asked = self._asked(y_unlabeled)
+        names = [str(j) for j in range(X.shape[1])] if names is None else list(names)
+        self.slopes_ = _slopes(asked.pop("slopes", None), names)
+        self.base_ = Calibrated(self.classifier).fit(X, y, sample_weight, rng=rng, count=self.folds)
+        self.delta_ = self._delta(X, y, U, asked)
+        for sentence in self.delta_.told:
+            log.warning("%s", sentence)
+        self.gap_left_ = gap_left(X, y, U, self.delta_.rate)[0]
+        both, s = np.vstack([X, U]), np.repeat([1, 0], [len(X), len(U)])
+        self.chooser_ = Calibrated(self.selection).fit(both, s, rng=rng, count=self.folds)
+        self.converged_ = self.base_.converged_ and self.chooser_.converged_
+        return self
+
+    def predict_proba(self, X, target="general"):
+        """Class probabilities, (n, 2).
+
+        Parameters
+        ----------
+        X : array (n, d)
+        target : {"general", "unlabeled", "labeled"}
+            unlabeled: p0(x), tilted. labeled: p1(x). general: p(s=1|x) p1(x) + p(s=0|x) p0(x).
+        """
+        if target not in ("general", "unlabeled", "labeled"):
+            raise CounterweightError(
+                f"target must be general, unlabeled or labeled, not {target!r}."
+            )
+        positive = self.base_.positive(X)
+        if target != "labeled":
+            moved = tilted(positive, self.delta_.value + self._more(X))
+            if target == "unlabeled":
+                positive = moved
+            else:
+                seen = self.chooser_.positive(X)
+                positive = seen * positive + (1 - seen) * moved
+        return np.column_stack([1 - positive, positive])
+
+    def to_arrays(self):
+        """Fitted numbers by name."""
+        found = self.delta_
+        arrays = {f"base_{name}": values for name, values in self.base_.to_arrays().items()}
+        arrays |= {f"chooser_{name}": part for name, part in self.chooser_.to_arrays().items()}
+        arrays |= {"slopes": self.slopes_} if self.slopes_ is not None else {}
+        return arrays | {
+            "delta": found.value,
+            "delta_errors": np.array([found.error_labeled, found.error_target]),
+            "delta_standard_error": found.standard_error,
+            "rate_unlabeled": found.rate,
+            "rate_at_end": float(bool(found.end)),
+            "label_weights": np.array(found.weights),
+            "gap_left": self.gap_left_,
+            "label_shift_assumed": float(found.by in ESTIMATED),
+            "converged": float(self.converged_),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """What `to_arrays` told; `set_params` with the options then loads the classifiers."""
+        model = cls()
+        numbers = {name: np.ravel(values).astype(float) for name, values in arrays.items()}
+        model.slopes_ = numbers.get("slopes")
+        rate = float(numbers["rate_unlabeled"][0])
+        model.delta_ = Delta(
+            float(numbers["delta"][0]),
+            "",
+            rate,
+            *(float(error) for error in numbers["delta_errors"]),
+            end=f"{rate:g}" if numbers["rate_at_end"][0] else "",
+            weights=tuple(float(weight) for weight in numbers["label_weights"]),
+        )
+        model.gap_left_ = float(numbers["gap_left"][0])
+        model.converged_ = bool(numbers["converged"][0])
+        model._arrays = dict(arrays)
+        return model
+
+    def set_params(self, **params):
+        """Set options; of a stored model also load the classifiers that they name."""
+        super().set_params(**params)
+        if hasattr(self, "_arrays"):
+            self.delta_ = replace(self.delta_, by=self.delta["by"])
+            for attribute, spec in (("base_", self.classifier), ("chooser_", self.selection)):
+                own = {
+                    name.removeprefix(attribute): values
+                    for name, values in self._arrays.items()
+                    if name.startswith(attribute)
+                }
+                setattr(self, attribute, Calibrated.from_arrays(spec, own))
+        return self
+
+    def _asked(self, y_unlabeled):
+        """What is asked of delta, the hidden rate of an oracle filled in."""
+        asked = dict(self.delta)
+        if y_unlabeled is not None:
+            if asked["by"] != "rate" or asked.get("rate") is not None:
+                raise CounterweightError(
+                    "An oracle of the tilt sees the hidden rate: set delta to {by: rate} without "
+                    "a rate, or leave out oracle."
+                )
+            asked["rate"] = float(np.mean(y_unlabeled))
+        return asked
+
+    def _delta(self, X, y, U, asked):
+        """Delta, its error from the labels by whichever of two ways gives the larger one."""
+        by = asked["by"]
+        if self.slopes_ is not None and by not in GIVEN:
+            raise CounterweightError(
+                f"Slopes go with a delta that is given, and delta by {by} is estimated: set by to "
+                "rate, times or fixed."
+            )
+        more = self._more(U)
+
+        def found(rows, fold=None):
+            p_target = tilted(self.base_.positive(U, fold), more)
+            told = {"X": X[rows], "X_target": U} if by == "label_only" else {}
+            return estimate_delta(
+                self.base_.held_[rows], y[rows], p_target, fitted=fold is None, **asked, **told
+            )
+
+        whole = found(slice(None))
+        if by not in ("em", "rate") or not np.isfinite(whole.value):
+            return whole
+        parts = np.array([found(self.base_.fold_ != k, k).value for k in range(self.folds)])
+        if not np.isfinite(parts).all():
+            return whole
+        error = np.sqrt((self.folds - 1) / self.folds * ((parts - parts.mean()) ** 2).sum())
+        return replace(whole, error_labeled=float(max(error, whole.error_labeled)))
+
+    def _more(self, X):
+        return 0.0 if self.slopes_ is None else np.asarray(X, dtype=float) @ self.slopes_
+
+
+def _slopes(given, names):
+    """Slopes by feature, (d,), or None."""
+    if not given:
+        return None
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise CounterweightError(
+            f"delta.slopes names {listed(unknown)}, which is no feature; features: {listed(names)}."
+        )
+    return np.array([float(given.get(name, 0.0)) for name in names])

@@ -37,7 +37,7 @@ GIVEN_AWAY = {
     "targets": ["general"],
     "selection": [{"selector": "logistic"}],
     "weighting": [{"weighting": "lemma1"}],
-    "models": [{"model": "logistic", "weights": "lemma1"}],
+    "models": [{"model": "logistic", "weights": "lemma1"}, {"model": "tilted"}],
     "deliver": {"method": "logistic-lemma1"},
 }
 

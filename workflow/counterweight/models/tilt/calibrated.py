@@ -41,8 +41,10 @@ class Calibrated:
     def __init__(self, classifier):
         self.classifier = classifier
 
-    def fit(self, X, y, sample_weight=None, *, rng, count=10):
+    def fit(self, X, y, sample_weight=None, *, rng, count=10, categories=None):
         """Fit to rows (M, d), labels (M,) and weights (M,), in `count` folds.
+
+        `categories`, a layout of the features, goes to a classifier that asks for it.
 
         The calibration takes all rows alike: p(y|x) of the rows as they are.
 
@@ -64,12 +66,12 @@ class Calibrated:
         for fold in range(count):
             rest = self.fold_ != fold
             weight = None if sample_weight is None else sample_weight[rest]
-            part = self._fitted(X[rest], y[rest], weight, rng)
+            part = self._fitted(X[rest], y[rest], weight, rng, categories)
             held[~rest] = part.predict_proba(X[~rest])[:, 1]
             self.parts_.append(part)
         self.calibration_ = Calibration.fitted(held, y)
         self.held_ = self.calibration_(held)
-        self.model_ = self._fitted(X, y, sample_weight, rng)
+        self.model_ = self._fitted(X, y, sample_weight, rng, categories)
         fits = [np.min(getattr(model, "converged_", 1.0)) for model in (*self.parts_, self.model_)]
         self.converged_ = bool(min(fits))
         return self
@@ -95,7 +97,7 @@ class Calibrated:
         made.calibration_ = Calibration(*np.ravel(arrays["calibration"]).astype(float))
         return made
 
-    def _fitted(self, X, y, weight, rng):
+    def _fitted(self, X, y, weight, rng, categories):
         if not isinstance(self.classifier, dict):
             from sklearn.base import clone
 
@@ -111,4 +113,7 @@ class Calibrated:
                 "labels and weights alone, such as logistic or generative."
             )
         options = {key: value for key, value in self.classifier.items() if key != "model"}
-        return component(**options).fit(X, y, weight, rng=rng)
+        told = {"rng": rng}
+        if categories is not None and getattr(component, "CATEGORIES", False):
+            told["categories"] = categories
+        return component(**options).fit(X, y, weight, **told)

@@ -143,7 +143,7 @@ class TiltedClassifier(BinaryClassifier):
     (2018); Alexandari, Kundaje & Shrikumar (2020).
     """
 
-    UNLABELED = TARGETED = NAMED = True
+    UNLABELED = TARGETED = NAMED = CATEGORIES = True
     #: Kept of each setting of a sweep.
     SWEPT = ("delta", "rate_unlabeled", "gap_left")
 
@@ -153,7 +153,18 @@ class TiltedClassifier(BinaryClassifier):
         self.delta = delta
         self.folds = folds
 
-    def fit(self, X, y, sample_weight=None, *, X_unlabeled, y_unlabeled=None, rng=None, names=None):
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_unlabeled,
+        y_unlabeled=None,
+        rng=None,
+        names=None,
+        categories=None,
+    ):
         """Fit classifier, calibration, delta and selection.
 
         Parameters
@@ -169,6 +180,8 @@ class TiltedClassifier(BinaryClassifier):
         rng : numpy.random.Generator, optional
         names : sequence of str, optional
             Of the features, for slopes; else "0", "1" ...
+        categories : Layout, optional
+            Features that are categories, for classifiers that take them as such.
 
         Raises
         ------
@@ -186,13 +199,14 @@ class TiltedClassifier(BinaryClassifier):
         asked = self._asked(y_unlabeled)
         names = [str(j) for j in range(X.shape[1])] if names is None else list(names)
         self.slopes_ = _slopes(asked.pop("slopes", None), names)
-        self.base_ = Calibrated(self.classifier).fit(X, y, sample_weight, rng=rng, count=self.folds)
+        told = {"rng": rng, "count": self.folds, "categories": categories}
+        self.base_ = Calibrated(self.classifier).fit(X, y, sample_weight, **told)
         self.delta_ = self._delta(X, y, U, asked)
         for sentence in self.delta_.told:
             log.warning("%s", sentence)
         self.gap_left_ = gap_left(X, y, U, self.delta_.rate)[0]
         both, s = np.vstack([X, U]), np.repeat([1, 0], [len(X), len(U)])
-        self.chooser_ = Calibrated(self.selection).fit(both, s, rng=rng, count=self.folds)
+        self.chooser_ = Calibrated(self.selection).fit(both, s, **told)
         self.converged_ = self.base_.converged_ and self.chooser_.converged_
         return self
 

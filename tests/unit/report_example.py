@@ -2,7 +2,9 @@
 
 import numpy as np
 import pandas as pd
+from counterweight.evaluation.metrics.sensitivity import sweep_records, turn_records
 from counterweight.files.tables import METRICS, metrics_table, model_table, write_table
+from counterweight.numerics.sensitivity import SweptMean, accuracy_parts, brier_parts
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
 
@@ -29,6 +31,7 @@ ACCURACY = {
 }
 MEASURED = (
     *("accuracy", "balanced_accuracy", "auc", "log_loss", "brier", "converged", "components_held"),
+    *("swept_rate", "swept_accuracy", "swept_brier", "swept_gain", "turns_at", "gamma_of_truth"),
     *("effective_sample_size", "largest_weight", "mean_weight", "rows_capped", "share_extreme"),
 )
 MODELS = {name: name.split("-")[0] for name in ACCURACY}
@@ -209,6 +212,8 @@ def _method_records(one, rng, name):
                 ("brier", 0.5 * (1.05 - accuracy)),
             ):
                 yield {**common, "metric": metric, "value": value}
+            if one["id"] in ("logistic", "logistic-lemma1"):
+                yield from ({**common, **record} for record in _swept_records(one["id"], repeat))
             for metric, value in _FITS:
                 for step in range(3) if one["model"] == "generative" else (None,):
                     yield {**common, "metric": metric, "step": step, "value": value}
@@ -227,6 +232,24 @@ def _method_records(one, rng, name):
                     }
                 for metric, value in (("decisions_moved", 0.03), ("moved_right", 0.2)):
                     yield {**common, "metric": metric, "value": value + rng.normal(0, 0.002)}
+
+
+def _swept_records(name, repeat):
+    """By Γ: bounds of accuracy and Brier score, and of the rate, or of the gain over it."""
+    rng = np.random.default_rng(repeat)
+    p, q = rng.random((2, 200))
+    parts = {"swept_accuracy": accuracy_parts(q), "swept_brier": brier_parts(q)}
+    first = (
+        {"swept_rate": (1.0, 0.0)} if name == "logistic" else {"swept_gain": (0.1 * (q - 0.4), 0)}
+    )
+    for metric, (slope, base) in (parts | first).items():
+        mean = SweptMean(p, slope, base)
+        yield from sweep_records(metric, mean.sweep())
+        yield {"metric": "gamma_of_truth", "part": metric, "value": 2.0 + repeat / 10}
+        if metric in first:
+            yield from turn_records("rate" if name == "logistic" else "reference", mean, 0.01)
+    if name == "logistic":
+        yield {"metric": "swept_rate", "variable": "truth", "value": 0.3}
 
 
 def _sweep_records(sweep, common, rng):

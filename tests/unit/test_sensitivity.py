@@ -9,12 +9,12 @@ from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.sensitivity import (
     GAMMAS,
     Repair,
+    SweptMean,
+    SweptNumber,
     accuracy_parts,
-    at_shift,
     brier_parts,
     step_bounds,
     swept,
-    swept_number,
     turn_sentence,
     turns_at,
 )
@@ -74,6 +74,13 @@ def test_of_a_rate_the_worst_shift_is_a_common_one_of_others_it_is_not():
     assert (accuracy.high[1:] > np.maximum(accuracy.fewer, accuracy.more)[1:] + 0.01).all()
 
 
+def test_a_sweep_around_a_tilt_is_a_sweep_of_tilted_chances():
+    around = SweptMean(P, *PARTS["brier"], centre=0.8).sweep()
+    tilt = swept(tilted(P, 0.8), *PARTS["brier"])
+    np.testing.assert_allclose(around.low, tilt.low)
+    np.testing.assert_allclose(around.more, tilt.more)
+
+
 def test_rows_with_a_label_stay_and_count():
     hidden = np.arange(len(P)) % 2 == 0
     whole, part = swept(P, hidden=hidden), swept(P[hidden])
@@ -97,8 +104,8 @@ def test_at_gamma_1_bounds_are_the_doubly_robust_estimate_with_its_error(own):
     for end, width in ((found.low, found.low_error), (found.high, found.high_error)):
         assert end[0] == pytest.approx(value, abs=1e-12)
         assert width[0] == pytest.approx(error, rel=1e-9)
-    assert at_shift(P, 0.0, repair=known) == pytest.approx((value, error))
-    numbers = swept_number(P, known)
+    assert SweptMean(P, repair=known).at(0.0) == pytest.approx((value, error))
+    numbers = SweptNumber(P, known).sweep()
     assert (numbers.low[0], numbers.high_error[0]) == pytest.approx((value, error))
 
 
@@ -176,7 +183,7 @@ def test_estimated_bounds_of_a_number_hold_the_truth_in_95_of_100_worlds():
         y = 2 * x + rng.normal(size=1200)
         slope = (x[s] @ y[s]) / (x[s] @ x[s])
         known = Repair(y[s] - slope * x[s], x[s], np.exp(x[s] - 0.4))
-        low, high = swept_number(slope * x[~s], known, gammas=[2.0]).widened()
+        low, high = SweptNumber(slope * x[~s], known).sweep([2.0]).widened()
         held += low[0] <= 2 * x[~s].mean() + worst <= high[0]
     assert held >= 0.95 * worlds
 

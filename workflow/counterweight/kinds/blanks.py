@@ -13,7 +13,7 @@ from counterweight.plan.mistakes import nearest
 WORDS = "studies of outcomes with blanks"
 ASKS = "what the outcome would be where it is blank"
 ROLES = ("outcome",)
-KEYS = frozenset({"selection", "weighting", "deliver", "score"})
+KEYS = frozenset({"selection", "weighting", "deliver", "score", "tilt"})
 #: Components of another kind that fit as well.
 TAKES = {"selector": "classification", "weighting": "classification", "model": "classification"}
 ITEM_KEYS = {
@@ -44,6 +44,7 @@ def own_study(entry):
         lemma, options = ELSEWHERE, _elsewhere(entry["target"])
     return {
         "roles": {"outcome": outcome, "labeled": labeled},
+        "tilt": _tilt(entry),
         "features": {"recipe": "typed"},
         "outcome": {"rule": "given"} | outcome,
         "labeling": {"rule": "present"} | labeled,
@@ -57,8 +58,30 @@ def own_study(entry):
             {"model": "boosting", "weights": lemma, "label": "Gradient boosting, weighted"},
         ],
         "evaluation": {"protocol": "unseen"},
-        "figures": ["weights", "selection"],
+        "figures": ["gamma", "weights", "selection"],
     }
+
+
+def _tilt(entry):
+    """How much the odds of rows without an outcome differ, as it is asked for; None if not."""
+    asked = entry.get("tilt")
+    if asked is None:
+        return None
+    if len(asked) != 1:
+        raise CounterweightError(
+            "tilt says one thing of the rows without an outcome: rate (their share of 1), times "
+            "(their odds over those of like rows that have one) or by: em."
+        )
+    if isinstance(entry.get("target"), dict):
+        raise CounterweightError(
+            "tilt is for rows of the table without an outcome, and target names others: leave one "
+            "of the two out."
+        )
+    if isinstance(entry["outcome"], dict) and entry["outcome"].get("kind") == "number":
+        raise CounterweightError(
+            "tilt is for an outcome of two classes, and outcome.kind is number: leave tilt out."
+        )
+    return asked
 
 
 def _elsewhere(told):
@@ -386,6 +409,7 @@ def plan_deliver(plan, study, at):
         "target": study["targets"][0],
         "id": plan["datasets"][study["dataset"]].get("roles", {}).get("id"),
         "outcome": parts["outcome"],
+        "tilt": study["tilt"],
     }
     elsewhere = next(
         (spec for spec in study["weightings"].values() if spec["weighting"] == ELSEWHERE), None
@@ -439,4 +463,7 @@ def apply(job):
 
 
 def shown(study):
-    return {"delivered": {"method": (study.get("deliver") or {}).get("method")}}
+    return {
+        "delivered": {"method": (study.get("deliver") or {}).get("method")},
+        "tilt": study["tilt"],
+    }

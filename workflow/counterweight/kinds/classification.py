@@ -54,6 +54,27 @@ def finish(name, study):
     check_rates(name, study)
     if study.get("deliver"):
         _check_given_away(name, study)
+    if _reference(study) and "gamma" not in study["figures"]:
+        study["figures"] = [*study["figures"], "gamma"]
+
+
+def _reference(study):
+    """The method whose chances are swept where labels are missing; None where none are.
+
+    It has learned from labeled rows as they are: the baseline, unless that is weighted or sees
+    what is hidden.
+    """
+    declared = components.declared
+    rule, protocol = study["labeling"]["rule"], study["evaluation"]["protocol"]
+    first = next(iter(one for one, spec in study["methods"].items() if not spec["sweep"]), None)
+    name = study.get("baseline", first)
+    if name not in study["methods"]:
+        return None
+    baseline = study["methods"][name]
+    swept = declared("protocol", protocol, "SWEEPS_GAMMA", False) and study["keep_rate"] == 1
+    swept = swept and not declared("labeling", rule, "COMPLETE", False)
+    plain = not (baseline["weights"] or baseline["oracle"] or baseline["starts"])
+    return name if swept and plain and not baseline["sweep"] else None
 
 
 def _check_given_away(name, study):
@@ -314,6 +335,8 @@ def plan_evaluate(plan, study, method, at):
         "model": at.model(method),
         "truth": at.truth,
         "rates": at.labels if study["keep_rate"] < 1 else [],
+        "reference": [],
+        "labels": [],
     }
     starts, begun = study["methods"][method]["starts"], []
     if study["keep_rate"] == 1:
@@ -326,6 +349,10 @@ def plan_evaluate(plan, study, method, at):
         "informed": components.declared("protocol", protocol, "INFORMED", False),
         "promises": _promises(study, method),
     }
+    reference, spec = _reference(study), study["methods"][method]
+    if reference and not (spec["oracle"] or spec["sweep"]):
+        inputs |= {"reference": at.predictions(reference), "labels": at.labels}
+        given["compared"] = method != reference
     uses += tuple(("metric", metric) for metric in plan["metrics"])
     return Job(f"{_HERE}:evaluate", inputs, parts | given | draws(plan, study), uses)
 
@@ -354,7 +381,15 @@ def evaluate(job):
     for target, path in zip(given["begun"], job.input.before, strict=True):
         before = read_columns(path, categories=texts)
         records += describe_moves(predictions, before, truth, target)
-    return records + describe_fits(models)
+    records += describe_fits(models)
+    if job.input.reference:
+        from counterweight.evaluation.metrics.sensitivity import sweep_predictions
+
+        reference = read_columns(job.input.reference, categories=texts)
+        labels = read_columns(job.input.labels, ["repeat", "row", "selected"])
+        compared = given["compared"]
+        records += sweep_predictions(predictions, reference, labels, truth, compared=compared)
+    return records
 
 
 def plan_deliver(plan, study, at):

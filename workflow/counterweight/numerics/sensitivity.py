@@ -23,6 +23,7 @@ end, where a class has the bounds 0 and 1.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_weights
@@ -93,93 +94,101 @@ class Sweep:
         return self.low - errors * self.low_error, self.high + errors * self.high_error
 
 
-def swept(p, slope=1.0, base=0.0, *, gammas=GAMMAS, weight=None, hidden=None, repair=None):
-    """Bounds of the mean of ``base + slope y`` over a target, y a class.
+@dataclass(frozen=True)
+class SweptMean:
+    """The mean of ``base + slope y`` over a target, y a class of which hidden rows are not sure.
 
     A rate has slope 1 and base 0; any loss has the slope ``loss(1) - loss(0)`` and the base
     ``loss(0)`` (`accuracy_parts`, `brier_parts`), and a difference of two losses the differences.
-    Linear in the rows.
+    Everything is linear in the rows.
 
-    Parameters
+    Attributes
     ----------
     p : array (T,)
         Chance of 1 given the features, as among labeled rows; of the target's rows.
     slope, base : array (T,) or float
-    gammas : sequence of float
-        From 1 up.
     weight : array (T,), optional
         Design weights.
     hidden : bool array (T,), optional
         Rows without a label; all by default. Others keep `p`.
     repair : Repair, optional
         None where `p` is known.
-
-    Returns
-    -------
-    Sweep
+    centre : float
+        Shift of the log odds that Γ is swept around: 0 around missing at random.
 
     Raises
     ------
     CounterweightError
-        For chances outside of [0, 1], Γ below 1, weights that are none.
+        For chances outside of [0, 1], and weights that are none.
     """
-    p, gammas = _chances(p), _checked_gammas(gammas)
-    share = checked_weights(weight, len(p))
-    share = share / share.sum()
-    hidden = np.ones(len(p), bool) if hidden is None else np.asarray(hidden, bool)
-    slope = np.broadcast_to(np.asarray(slope, float), p.shape)
-    rows = _Mean(p, slope, base, share, hidden, repair)
-    made = np.empty((6, len(gammas)))
-    for at, shift in enumerate(np.log(gammas)):
-        low, low_error = rows.at(shift, -1)
-        high, high_error = rows.at(shift, 1)
-        fewer, more = rows.at(-shift)[0], rows.at(shift)[0]
-        made[:, at] = low, high, fewer, more, low_error, high_error
-    return Sweep(gammas, *made)
-
-
-def at_shift(p, delta, *, weight=None, hidden=None, repair=None):
-    """Rate of a target whose hidden rows all have one shift of the log odds.
-
-    Parameters are those of `swept`.
-
-    Returns
-    -------
-    value, standard_error : float
-    """
-    p = _chances(p)
-    share = checked_weights(weight, len(p))
-    hidden = np.ones(len(p), bool) if hidden is None else np.asarray(hidden, bool)
-    return _Mean(p, np.ones(len(p)), 0.0, share / share.sum(), hidden, repair).at(float(delta))
-
-
-@dataclass(frozen=True)
-class _Mean:
-    """Rows of a target, and those that put its mean right."""
 
     p: np.ndarray
-    slope: np.ndarray
-    base: np.ndarray | float
-    share: np.ndarray
-    hidden: np.ndarray
-    repair: Repair | None
+    slope: np.ndarray | float = 1.0
+    base: np.ndarray | float = 0.0
+    weight: np.ndarray | None = None
+    hidden: np.ndarray | None = None
+    repair: Repair | None = None
+    centre: float = 0.0
+
+    def __post_init__(self):
+        p = as_numbers(self.p, "chances")
+        if p.ndim != 1 or not len(p) or not ((p >= 0) & (p <= 1)).all():
+            raise CounterweightError(
+                f"A sweep needs the chances of some rows, each from 0 to 1; got the shape "
+                f"{p.shape}."
+            )
+        share = checked_weights(self.weight, len(p))
+        hidden = np.ones(len(p), bool) if self.hidden is None else np.asarray(self.hidden, bool)
+        made = {"p": p, "weight": share / share.sum(), "hidden": hidden}
+        made["slope"] = np.broadcast_to(np.asarray(self.slope, float), p.shape)
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
 
     def at(self, shift, side=0):
-        """The mean and its standard error: one shift, or (side -1, 1) the worst end of it."""
-        delta = shift * side * np.sign(self.slope) if side else shift
-        chance = np.where(self.hidden, tilted(self.p, delta), self.p)
+        """The mean and its standard error.
+
+        All rows have the `shift` of the log odds; with a side (-1, 1) each takes the end of
+        [-shift, shift] at which the mean is least, or largest.
+        """
+        chance = np.where(self.hidden, tilted(self.p, self._delta(shift, side, self.slope)), self.p)
         value = self.base + self.slope * chance
-        mean = self.share @ value
+        mean = self.weight @ value
         moved, known = 0.0, self.repair
-        variance = np.square(self.share) @ np.square(value - mean)
+        variance = np.square(self.weight) @ np.square(value - mean)
         if known is not None:
             slope = np.broadcast_to(np.asarray(known.slope, float), known.p.shape)
-            delta = shift * side * np.sign(slope) if side else shift
-            rate = known.own + (known.share - known.own) * _steepness(known.p, delta)
+            steepness = _steepness(known.p, self._delta(shift, side, slope))
+            rate = known.own + (known.share - known.own) * steepness
             parts = rate * slope * known.residual
             moved = parts.sum()
             variance += np.square(parts - known.share * moved).sum()
-        return mean + moved, np.sqrt(variance)
+        return float(mean + moved), float(np.sqrt(variance))
+
+    def _delta(self, shift, side, slope):
+        return self.centre + (shift * side * np.sign(slope) if side else shift)
+
+    def low(self, gamma):
+        """The least mean that Γ allows."""
+        return self.at(np.log(gamma), -1)[0]
+
+    def high(self, gamma):
+        """The largest mean that Γ allows."""
+        return self.at(np.log(gamma), 1)[0]
+
+    def sweep(self, gammas=GAMMAS):
+        """A `Sweep` over values of Γ, from 1 up."""
+        gammas = _checked_gammas(gammas)
+        made = np.empty((6, len(gammas)))
+        for at, shift in enumerate(np.log(gammas)):
+            (low, low_error), (high, high_error) = self.at(shift, -1), self.at(shift, 1)
+            fewer, more = self.at(-shift)[0], self.at(shift)[0]
+            made[:, at] = low, high, fewer, more, low_error, high_error
+        return Sweep(gammas, *made)
+
+
+def swept(p, slope=1.0, base=0.0, *, gammas=GAMMAS, **options):
+    """Bounds of a mean at each Γ, as a `Sweep`; parameters are those of `SweptMean`."""
+    return SweptMean(p, slope, base, **options).sweep(gammas)
 
 
 def _steepness(p, delta):
@@ -242,46 +251,58 @@ def step_bounds(values, weight=None, gammas=GAMMAS):
     return low, high, influence_low, influence_high
 
 
-def swept_number(values, repair, *, gammas=GAMMAS, weight=None, hidden=None):
-    """Bounds of the mean of a number over a target.
+@dataclass(frozen=True)
+class SweptNumber:
+    """The mean of a number over a target, some rows of which have none that is seen.
 
     What labeled rows show of the spread around the estimate is taken to hold at any features: the
     residuals are pooled. Where the spread differs much between rows, the bounds are those of rows
     of middling spread.
 
-    Parameters
+    Attributes
     ----------
     values : array (T,)
-        Estimates of the target's rows (or, for a loss, its expectation).
+        Estimates of the target's rows.
     repair : Repair
-        Labeled rows; their residuals are those of `values`.
-    gammas, weight, hidden
-        As in `swept`.
-
-    Returns
-    -------
-    Sweep
+        Labeled rows, whose residuals are the spread; its `p` and `slope` are not used.
+    weight, hidden : array (T,), optional
+        As of `SweptMean`.
     """
-    values = as_numbers(values, "estimates")
-    share = checked_weights(weight, len(values))
-    share = share / share.sum()
-    hidden = np.ones(len(values), bool) if hidden is None else np.asarray(hidden, bool)
-    mean, free = share @ values, share[hidden].sum()
-    to_target = repair.share
-    # What the labeled rows say of themselves does not stand for hidden ones.
-    to_hidden = np.maximum(to_target - repair.own, 0)
-    to_hidden = to_hidden if to_hidden.any() else to_target
-    shift = to_target @ repair.residual
-    bounds = step_bounds(repair.residual, to_hidden, (1.0, *gammas))
-    own = to_target * (repair.residual - shift)
-    rows = np.square(share) @ np.square(values - mean)
-    ends, errors = [], []
-    for bound, influence in zip(bounds[:2], bounds[2:], strict=True):
-        ends.append(mean + shift + free * (bound[1:] - bound[0]))
-        parts = own + free * (influence[1:] - influence[0])
-        errors.append(np.sqrt(rows + np.square(parts).sum(axis=1)))
-    nothing = np.full(len(ends[0]), np.nan)
-    return Sweep(np.asarray(gammas, float), *ends, nothing, nothing, *errors)
+
+    values: np.ndarray
+    repair: Repair
+    weight: np.ndarray | None = None
+    hidden: np.ndarray | None = None
+
+    def low(self, gamma):
+        """The least mean that Γ allows."""
+        return float(self.sweep([gamma]).low[0])
+
+    def high(self, gamma):
+        """The largest mean that Γ allows."""
+        return float(self.sweep([gamma]).high[0])
+
+    def sweep(self, gammas=GAMMAS):
+        """A `Sweep` over values of Γ, from 1 up."""
+        values, known = as_numbers(self.values, "estimates"), self.repair
+        share = checked_weights(self.weight, len(values))
+        share = share / share.sum()
+        free = 1.0 if self.hidden is None else share[self.hidden].sum()
+        mean, to_target = share @ values, known.share
+        # What labeled rows say of themselves does not stand for hidden ones.
+        to_hidden = np.maximum(to_target - known.own, 0)
+        to_hidden = to_hidden if to_hidden.any() else to_target
+        shift = to_target @ known.residual
+        bounds = step_bounds(known.residual, to_hidden, (1.0, *gammas))
+        own = to_target * (known.residual - shift)
+        rows = np.square(share) @ np.square(values - mean)
+        ends, errors = [], []
+        for bound, influence in zip(bounds[:2], bounds[2:], strict=True):
+            ends.append(mean + shift + free * (bound[1:] - bound[0]))
+            parts = own + free * (influence[1:] - influence[0])
+            errors.append(np.sqrt(rows + np.square(parts).sum(axis=1)))
+        nothing = np.full(len(ends[0]), np.nan)
+        return Sweep(np.asarray(gammas, float), *ends, nothing, nothing, *errors)
 
 
 def turns_at(margin, most=MOST):
@@ -290,7 +311,8 @@ def turns_at(margin, most=MOST):
     Parameters
     ----------
     margin : callable
-        ``margin(gamma)``, above 0 where the conclusion holds whatever Γ allows; falls in Γ.
+        ``margin(gamma)``, above 0 where the conclusion holds whatever Γ allows; continuous,
+        falling in Γ.
     most : float
         The largest Γ that is looked at.
 
@@ -303,11 +325,7 @@ def turns_at(margin, most=MOST):
         return 1.0
     if margin(most) > 0:
         return np.inf
-    low, high = 0.0, np.log(most)
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if margin(float(np.exp(middle))) > 0 else (low, middle)
-    return float(np.exp(high))
+    return float(np.exp(brentq(lambda log: margin(float(np.exp(log))), 0, np.log(most), xtol=1e-7)))
 
 
 def turn_sentence(conclusion, gamma, most=MOST):
@@ -317,15 +335,6 @@ def turn_sentence(conclusion, gamma, most=MOST):
     if gamma >= most:
         return f"{conclusion}: this holds up to Γ = {most:g} (the largest looked at)."
     return f"{conclusion}: the conclusion turns at Γ = {gamma:.{1 if gamma >= 1.95 else 2}f}."
-
-
-def _chances(p):
-    p = as_numbers(p, "chances")
-    if p.ndim != 1 or not len(p) or not ((p >= 0) & (p <= 1)).all():
-        raise CounterweightError(
-            f"A sweep needs the chances of some rows, each from 0 to 1; got the shape {p.shape}."
-        )
-    return p
 
 
 def _checked_gammas(gammas):

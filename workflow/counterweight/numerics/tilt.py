@@ -132,7 +132,7 @@ def tilted(p, delta):
     small = np.exp(-np.abs(delta))
     with np.errstate(invalid="ignore"):
         up = np.where(p > 0, p / (p + (1 - p) * small), 0.0)
-        down = np.where(p < 1, p * small / (p * small + 1 - p), 1.0)
+        down = np.where(p < 1, p * small / (p * small + (1 - p)), 1.0)
     return np.where(delta >= 0, up, down)
 
 

@@ -14,6 +14,7 @@ OWN_KEYS = {
     "filter": None,
     "deliver": None,
     "score": None,
+    "tilt": None,
     "samples": {},
     "test_rows": None,
     "keep_rate": 1.0,

@@ -163,6 +163,11 @@ def _made(name, entry, where):
         raise CounterweightError(
             f"{place}a target of its own is for tables with an outcome: leave target out."
         )
+    if "tilt" in entry and "tilt" not in kinds[kind].KEYS:
+        raise CounterweightError(
+            f"{place}tilt is for tables whose outcome has blanks, and this one asks for "
+            f"{kinds[kind].ASKS}: leave tilt out."
+        )
     table = entry["table"]
     dataset = {key: entry[key] for key in SOURCE if key in entry}
     dataset |= {"query": table} if isinstance(table, dict) else {"path": table}

@@ -6,6 +6,7 @@ FIGURES = {
     "weights": "counterweight.reporting.charts.selection.weights:draw",
     "likelihood": "counterweight.reporting.charts.selection.likelihood:draw",
     "sensitivity": "counterweight.reporting.charts.selection.sensitivity:draw",
+    "gamma": "counterweight.reporting.charts.selection.gamma:draw",
     "boundary": "counterweight.reporting.charts.selection.boundary:draw",
     "value": "counterweight.reporting.charts.logs.value:draw",
     "ratio_bias": "counterweight.reporting.charts.logs.ratio_bias:draw",

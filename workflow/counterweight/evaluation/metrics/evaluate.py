@@ -47,6 +47,8 @@ LABEL = "metrics of predictions on test rows"
 
 #: Test rows that lost zeros are weighed by their keep rates.
 WEIGHS = True
+#: Where rows have no label, what their labels could make of the metrics is swept.
+SWEEPS_GAMMA = True
 
 
 def evaluate_predictions(

@@ -69,4 +69,49 @@ MEASURES = {
         "label": "observed share",
         "meaning": "Share of positives among the rows of a bin.",
     },
+    "swept_rate": {
+        "label": "share of 1, by Γ",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Least and largest share of 1 where, at equal features, the odds of having no "
+        "label differ between outcomes by a factor of Γ at most.",
+    },
+    "swept_mean": {
+        "label": "mean outcome, by Γ",
+        "meaning": "Least and largest mean outcome where, at equal features, the odds of having no "
+        "outcome differ between outcomes by a factor of Γ at most.",
+    },
+    "swept_accuracy": {
+        "label": "accuracy, by Γ",
+        "unit": "share",
+        "better": "more",
+        "percent": True,
+        "meaning": "Least and largest accuracy where the odds of rows without a label are Γ times "
+        "too small or too large at most, each row by itself.",
+    },
+    "swept_brier": {
+        "label": "Brier score, by Γ",
+        "better": "less",
+        "meaning": "Least and largest Brier score where the odds of rows without a label are Γ "
+        "times too small or too large at most, each row by itself.",
+    },
+    "swept_gain": {
+        "label": "gain in accuracy, by Γ",
+        "unit": "share",
+        "better": "more",
+        "meaning": "Least and largest difference in accuracy from the method that learned from "
+        "labeled rows as they are, where the odds are Γ times off at most.",
+    },
+    "turns_at": {
+        "label": "Γ at which a conclusion turns",
+        "digits": 2,
+        "meaning": "Breakdown value: the least Γ at which a conclusion need no longer hold; 1 "
+        "where it does not hold at all, 10 where it holds up to the largest that is looked at.",
+    },
+    "gamma_of_truth": {
+        "label": "Γ that holds the truth",
+        "digits": 2,
+        "meaning": "The least Γ whose bounds hold what the hidden labels say: it sees them, as "
+        "nobody could; 10 where the bounds do not hold it up to there.",
+    },
 }

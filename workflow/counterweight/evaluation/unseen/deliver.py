@@ -5,6 +5,8 @@ import numpy as np
 from counterweight.evaluation.unseen.choice import better, keep_weights
 from counterweight.evaluation.unseen.elsewhere import mean_elsewhere
 from counterweight.evaluation.unseen.quality import losses
+from counterweight.evaluation.unseen.sensitivity import TargetRows, sensitivity_records
+from counterweight.evaluation.unseen.tilt import AT_RANDOM, fitted_tilt
 from counterweight.evaluation.unseen.tried import Tried
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_columns, read_models, read_table
@@ -143,8 +145,25 @@ def final_scores(job):
         "why": why,
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tried.y),
+        "rests_on": [AT_RANDOM] if not data.labeled.all() or given.get("elsewhere") else [],
+        "tilt": None,
     }
     saved = SavedScores(facts, data.encoder, model, band, support, {})
+    answers = _Answers(data, tried, methods, paths.models, given["target"])
+    if given["tilt"]:
+        saved.tilt, facts["tilt"], facts["rests_on"] = fitted_tilt(
+            given["tilt"],
+            data,
+            tried,
+            tried.predictions[at],
+            answers.of(name)[~data.labeled],
+            target=given["target"],
+            event=f"{facts['outcome']} = {words[1]}" if words else "1",
+            selection=paths.selection[0] if paths.selection else None,
+            rng=generator(given["seed"], given["stream"], 0, "tilt"),
+        )
+        for sentence in facts["rests_on"]:
+            job.log.info(sentence)
     scores = saved.scored(frame)
     if given["id"]:
         scores.insert(0, given["id"], frame[given["id"]].to_numpy())
@@ -158,9 +177,56 @@ def final_scores(job):
         facts |= told
         for sentence in told["target"]:
             job.log.info(sentence)
+        rows = TargetRows.elsewhere(data, tried)
     else:
-        known = _mean_here(data, tried, at, scores, given["target"])
-    return saved, scores, _records(job, data, at, scores, weight, known)
+        rows = TargetRows.here(data, tried, given["target"])
+        known = _mean_here(data, tried, at, rows, answers.of(name), saved.tilt, given["tilt"])
+    records = _records(job, data, at, scores, weight, known)
+    swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], known[0])
+    place = {"repeat": 0, "target": given["target"], "rows": known[2]}
+    return saved, scores, records + [place | record for record in swept]
+
+
+class _Answers:
+    """Estimates of all rows by each method, of rows that it was tried on without them."""
+
+    def __init__(self, data, tried, methods, models, target):
+        self.data, self.tried, self.target, self.made = data, tried, target, {}
+        self.methods = dict(zip(methods, zip(methods.values(), models, strict=True), strict=True))
+
+    def of(self, name):
+        """Those of one method, as among labeled rows, (n,)."""
+        if name not in self.made:
+            at, (method, path) = list(self.methods).index(name), self.methods[name]
+            arrays = read_models(path)[0, "general"]
+            model = stored_score(method["model"], method["options"], self.target, arrays)
+            made = model.predict(self.data.rows)
+            made[np.searchsorted(self.data.row, self.tried.row)] = self.tried.predictions[at]
+            self.made[name] = made
+        return self.made[name]
+
+
+def _sensitivity(data, rows, name, answers, tilt, asked, estimate):
+    """Records of how wrong the answer could be."""
+    if not rows.hidden.any():
+        return []
+    p, centre = answers.of(name), 0.0
+    made = {one: answers.of(one) for one in answers.methods} if data.binary else {}
+    if tilt is not None:
+        p, centre = _calibrated(data, p, tilt, asked), tilt.delta
+        made = {one: tilt.moved(data.rows, q, q, q)[0] for one, q in made.items()}
+    return sensitivity_records(
+        rows, p, made, name, binary=data.binary, centre=centre, estimate=estimate
+    )
+
+
+def _calibrated(data, p, tilt, asked):
+    """Chances as among labeled rows, that a tilt begins from."""
+    p = tilt.calibrated(p)
+    if "rate" in asked:
+        # The rate is given: what labeled rows show must not move it.
+        p[data.labeled] = data.y[data.labeled]
+    return p
 
 
 def _blocks(encoder):
@@ -169,15 +235,14 @@ def _blocks(encoder):
     return np.array([category.get(feature.column, -1) for feature in encoder.features_])
 
 
-def _mean_here(data, tried, at, scores, target):
+def _mean_here(data, tried, at, rows, estimates, tilt, asked):
     """Mean outcome of a target among the rows of the table, its error, and how many they are."""
-    target = ~data.labeled if target == "unlabeled" else data.labeled | True
-    target = target if target.any() else data.labeled | True
-    # Of rows that were tried on, what was foretold without them.
-    estimates = scores["estimate"].to_numpy().copy()
-    estimates[np.searchsorted(data.row, tried.row)] = tried.predictions[at]
-    known = rate_of_target(tried, tried.predictions[at], estimates[target], data.weight[target])
-    return *known, int(target.sum())
+    if tilt is None:
+        of_target = estimates[rows.where]
+        known = rate_of_target(tried, tried.predictions[at], of_target, rows.weight)
+    else:
+        known = rows.mean(_calibrated(data, estimates, tilt, asked), centre=tilt.delta).at(0.0)
+    return *known, len(rows.where)
 
 
 def _records(job, data, at, scores, weight, mean):

@@ -73,4 +73,12 @@ MEASURES = {
         "variance (Kish).",
     },
     "delivered": {"label": "given away", "meaning": "The method whose answers are in the files."},
+    "decisions_open": {
+        "label": "decisions open at Γ = 2",
+        "unit": "share",
+        "better": "less",
+        "percent": True,
+        "meaning": "Share of the rows without an outcome whose decision would turn if their odds "
+        "were twice as large, or half as large: estimates between 1/3 and 2/3.",
+    },
 }

@@ -11,6 +11,7 @@ from counterweight.labeling.features.drift import describe_new, drift_sentences
 from counterweight.labeling.features.mixed import MixedEncoder
 from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import column_names, most_moved
+from counterweight.models.scores.tilt import CHANCES, ScoreTilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.weighting.support import Support
 
@@ -22,20 +23,20 @@ BATCH = 100_000
 class SavedScores:
     """Estimates of an outcome for rows of a table, with how far to trust each.
 
-    Attributes
-    ----------
-    facts : dict
-        ``study``, ``outcome`` (column), ``names`` (what 0 and 1 stand for; empty of a number),
-        ``id`` (column or None), ``types`` of the columns that a row must have, ``model`` and its
-        ``options``, ``answers for`` (general or unlabeled), ``method``, ``weighted``, ``why``
-        (why this method), ``threshold``.
-    encoder : MixedEncoder
-    model : object
-        With ``predict(rows)``.
-    band : CalibrationBand
-    support : Support
-    versions : dict
-        Of the libraries that it was fitted with; empty before it is saved.
+        Attributes
+        ----------
+        facts : dict
+            ``study``, ``outcome`` (column), ``names`` (what 0 and 1 stand for; empty of a number),
+    from counterweight.models.scores.tilt import CHANCES, ScoreTilt
+        encoder : MixedEncoder
+        model : object
+            With ``predict(rows)``.
+        band : CalibrationBand
+        support : Support
+        versions : dict
+            Of the libraries that it was fitted with; empty before it is saved.
+        tilt : ScoreTilt or None
+            None where labels are taken to be missing at random.
     """
 
     facts: dict
@@ -44,6 +45,7 @@ class SavedScores:
     band: CalibrationBand
     support: Support
     versions: dict
+    tilt: ScoreTilt | None = None
 
     @property
     def binary(self):
@@ -66,6 +68,7 @@ class SavedScores:
         pandas.DataFrame
             ``estimate`` (the chance of 1, or the expected number), ``low`` and ``high`` (95 %:
             of the share of 1 among rows with such a score, or of a new person's number),
+            with a tilt ``at_random`` (the estimate without it, labels missing at random),
             ``supported`` (whether labeled rows resemble it), ``reason`` (why not), and for
             classes ``decision``; with `reasons` also ``moved_1`` to ``moved_3``, the columns
             that moved the score most from its mean (see `contributions`), with how much; first
@@ -111,6 +114,10 @@ class SavedScores:
         low, high = self.band.interval(estimate)
         X = rows.dense()
         columns = {"estimate": estimate, "low": low, "high": high}
+        if self.tilt is not None:
+            at_random = self.tilt.calibrated(estimate)
+            estimate, low, high = self.tilt.moved(rows, estimate, low, high)
+            columns = {"estimate": estimate, "low": low, "high": high, "at_random": at_random}
         if reasons:
             reason = self.support.reason(X)
             columns |= {"supported": reason == "", "reason": reason.astype(str)}
@@ -137,7 +144,8 @@ class SavedScores:
             A column for each column of the fit, and ``base``, the mean score over the labeled
             rows: together they sum to the log odds of a class, or to the expected number. A
             column that the model does not use has 0. See
-            `counterweight.models.scores.contributions` for what is put down to a column.
+            `counterweight.models.scores.contributions` for what is put down to a column. They are
+            of the score before a tilt.
 
         Raises
         ------
@@ -191,12 +199,15 @@ class SavedScores:
     def to_gift(self):
         """Kind, facts and arrays for `counterweight.files.gifts.write_gift`."""
         facts, arrays = dict(self.facts), {}
-        for part, columns in (
-            ("encoder", self.encoder.to_table()),
-            ("model", self.model.to_arrays()),
-            ("band", self.band.to_arrays()),
-            ("support", self.support.to_arrays()),
-        ):
+        columns_of = {
+            "encoder": self.encoder.to_table(),
+            "model": self.model.to_arrays(),
+            "band": self.band.to_arrays(),
+            "support": self.support.to_arrays(),
+        }
+        if self.tilt is not None:
+            columns_of["tilt"] = self.tilt.to_arrays()
+        for part, columns in columns_of.items():
             texts = {}
             for name, values in columns.items():
                 values = np.asarray(values)
@@ -212,7 +223,8 @@ class SavedScores:
         """The model that `to_gift` gave."""
         facts = {name: fact for name, fact in gift.facts.items() if not name.startswith("texts of")}
         parts = {}
-        for part in ("encoder", "model", "band", "support"):
+        known = facts.get("tilt")
+        for part in ("encoder", "model", "band", "support", *(["tilt"] if known else [])):
             texts = gift.facts[f"texts of the {part}"]
             parts[part] = {name: np.asarray(words, object) for name, words in texts.items()} | {
                 name.partition(".")[2]: values
@@ -231,4 +243,5 @@ class SavedScores:
             CalibrationBand.from_arrays(parts["band"]),
             Support.from_arrays(parts["support"]),
             gift.versions,
+            ScoreTilt.from_arrays(parts["tilt"], CHANCES.get(known["chance"])) if known else None,
         )

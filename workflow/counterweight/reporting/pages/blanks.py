@@ -5,10 +5,13 @@ from dataclasses import replace
 
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import read_gift
+from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting.page import blocks
 from counterweight.reporting.page.study import Answer, StudyPage
 from counterweight.reporting.pages.selection import SELECTORS, WEIGHTS, fits
+from counterweight.reporting.pages.sensitivity import BY_GAMMA, how_wrong, turn, turns
 from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
+from counterweight.reporting.swept import GIVEN, swept_of
 from counterweight.reporting.wording import capital, listing, number, percent
 
 #: Whom answers are for, in print.
@@ -41,28 +44,38 @@ def answer(numbers):
     )
     rate, measure = numbers.get("delivered", metric, target), numbers.measure(metric)
     outcome, rows = saved.get("outcome", "the outcome"), numbers.get("labels", "rows_all", "").mean
+    swept = list(swept_of(numbers, target))
     if metric == "target_rate":
         one = saved["names"][1] if saved.get("names") else "1"
-        sentence = f"Of {whom}, an estimated {in_words(rate, measure)} have {outcome} = {one}"
+        sentence = f"of {whom}, an estimated {in_words(rate, measure)} have {outcome} = {one}"
     else:
-        sentence = f"Over {whom}, {outcome} is {in_words(rate, measure)} on average"
-    sentence += f"; scores.csv has an answer for each of the {number(rows, 0)} rows."
+        sentence = f"over {whom}, {outcome} is {in_words(rate, measure)} on average"
+    sentence = (_condition(saved) if swept else "") + sentence
+    sentence = capital(sentence) + (_range(swept[0], saved) if swept else "") + "."
     name = next((one for one in QUALITY if numbers.measured(one, target)), None)
     if name is None:
         return None
     quality = numbers.measure(name)
     known = {one["id"]: numbers.get(one["id"], name, target) for one in numbers.methods()}
     more = [
+        *_wrong(numbers, saved, target, swept),
         _apart(numbers, target),
-        f"On rows that it did not learn from, weighted to stand for {whom}, "
+        f"On labeled rows that it did not learn from, weighted to have the features of {whom}, "
         f"{saved.get('method', numbers.label(method))} has {quality.label} "
-        f"{in_words(known[method], quality)}.",
+        f"{in_words(known[method], quality)}"
+        + (", before the tilt." if saved.get("tilt") else ".")
+        + (" It is that of all of them only if labels are missing at random." if swept else ""),
         *[*saved.get("why", ())][-1:],
         _outside(numbers, target),
+        f"scores.csv has an answer for each of the {number(rows, 0)} rows.",
     ]
     worth = numbers.get("delivered", "effective_rows", target).mean
     cards = (
-        blocks.Card(f"{outcome}, estimated", *told(rate, measure), whom),
+        blocks.Card(
+            f"{outcome}, estimated",
+            *told(rate, measure),
+            whom + (f"; {swept[0].range(TWICE)} at Γ = {TWICE:g}" if swept else ""),
+        ),
         blocks.Card(capital(quality.label), *told(known[method], quality), "out of fold"),
         blocks.Card(
             "Rows to learn from",
@@ -81,6 +94,49 @@ def answer(numbers):
         (numbers.label(one), value, "main" if one == method else "") for one, value in known.items()
     )
     return Answer(sentence, tuple(filter(None, more)), cards, points, tuple(files(numbers)))
+
+
+def _condition(saved):
+    """Under what the first sentence holds; it says nothing without."""
+    tilt = saved.get("tilt")
+    if tilt is None:
+        return "If labels are missing at random, "
+    odds = f"the odds of rows without an outcome are {tilt['odds']:.3g} times those of like rows"
+    source = "as estimated" if tilt["by"] == "by" else "as the config says"
+    return f"If {odds}, {source}, "
+
+
+def _range(one, saved):
+    """What Γ = 2 makes of the estimate, its interval included."""
+    span = one.range(TWICE, chance=True)
+    if not saved.get("names"):
+        return (
+            "; if, at equal features, the odds of being without one differ between any two values "
+            f"by a factor of up to 2, {span}"
+        )
+    odds = "these odds" if saved.get("tilt") else "the odds of rows without an outcome"
+    off = "as assumed" if saved.get("tilt") else "as those of like rows"
+    return f"; if {odds} are up to twice or half as large {off}, {span}"
+
+
+def _wrong(numbers, saved, target, swept):
+    """What the condition rests on, and where the conclusion turns."""
+    if not swept:
+        return
+    assumed = "differ by this factor, the same for all," if saved.get("tilt") else "do not differ"
+    yield (
+        "The first figure supposes that rows with the same features, with and without an outcome, "
+        f"{assumed} in how they turn out, and nothing in the table can show that. For the second, "
+        "odds at most twice or half as large (Γ = 2) are a point of reference and no estimate; it "
+        f"is {swept[0].range(TWICE)}, widened by chance."
+    )
+    side, known = turns(numbers, GIVEN, "rate", target)
+    if side:
+        what = "share" if numbers.measured("swept_rate", target) else "mean"
+        whom = saved.get("for") or FOR[target]
+        yield turn(f"That the {what} among {whom} is {side} that of the labeled rows", known)
+    if saved["tilt"]:
+        yield from saved["rests_on"][1:]
 
 
 def each_try(numbers):
@@ -131,15 +187,11 @@ def files(numbers):
 
 
 def why(numbers):
-    """How the method was chosen, how the target was reached, and what cannot be tested."""
+    """How the method was chosen, how the target was reached, and what the answer rests on."""
     saved = facts(numbers)
     yield from saved.get("why", ())
     yield from saved.get("target", ())
-    yield (
-        "What nobody can test: whether rows without an outcome turn out as rows like them that "
-        "have one. If there are reasons for a blank that the columns do not show, answers are off "
-        "by them, and no number on this page tells."
-    )
+    yield from saved.get("rests_on", ())
 
 
 def sizes(numbers):
@@ -180,7 +232,7 @@ PAGE = StudyPage(
             "Every method, out of fold, weighted to those that answers are for", each_try, _quality
         ),
     ),
-    trust=(why, sizes, WEIGHTS, SELECTORS, fits),
+    trust=(why, how_wrong, BY_GAMMA, sizes, WEIGHTS, SELECTORS, fits),
     details=(Sheet("The same on the labeled rows as they are", each_method, _as_labeled),),
     question=lambda numbers: (
         f"What would {facts(numbers).get('outcome', 'the outcome')} be where it is blank?"

@@ -15,6 +15,7 @@ from counterweight.reporting.page.study import (
     plain_answer,
     recovered,
 )
+from counterweight.reporting.pages.sensitivity import BY_GAMMA, how_wrong
 from counterweight.reporting.pages.tilts import TILTS, assumptions
 from counterweight.reporting.sheets import Bound, Column, Sheet, each_method, each_of, told
 from counterweight.reporting.wording import capital, count, listing, number, percent, setting_label
@@ -379,7 +380,17 @@ def kept(numbers):
     )
 
 
-TRUST = (missing_at_random, TILTS, assumptions, WEIGHTS, SELECTORS, fits, sizes)
+TRUST = (
+    missing_at_random,
+    TILTS,
+    assumptions,
+    how_wrong,
+    BY_GAMMA,
+    WEIGHTS,
+    SELECTORS,
+    fits,
+    sizes,
+)
 
 PAGE = StudyPage(
     answer=answer, sheets=(results_sheet("general"), results_sheet("unlabeled")), trust=TRUST

@@ -1,0 +1,296 @@
+"""How wrong answers could be where labels are missing: tilts of one's own table, sweeps, words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight import load
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.sensitivity import sweep_predictions
+from counterweight.files.tables import METRICS, metrics_table, read_table
+from counterweight.numerics.sensitivity import swept
+from counterweight.numerics.tilt import tilted
+from counterweight.plan.config import resolve
+from counterweight.plan.own import with_own_tables
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page.plan import study_plan
+from counterweight.reporting.pages import blanks as page
+from counterweight.reporting.swept import swept_of
+from delivering import Own
+from scipy.special import expit, logit
+
+QUICK = {
+    "selection": [{"selector": "logistic"}],
+    "weighting": [{"weighting": "lemma2"}],
+    "models": [{"model": "linear"}, {"model": "linear", "weights": "lemma2"}],
+    "deliver": {"method": "linear"},
+}
+ROWS, TIMES = 1200, 3.0
+
+
+def applicants(times=TIMES, shift=False):
+    """Those refused have, at equal features, odds `times` as large; with the truth of all."""
+    rng = np.random.default_rng(4)
+    if shift:  # features given the outcome are alike, whoever is labeled
+        seen = rng.random(ROWS) < 0.6
+        y = rng.random(ROWS) < np.where(seen, 0.3, 0.3 * times / (0.7 + 0.3 * times))
+        x, z = (rng.normal(y, 1.0) for _ in range(2))
+    else:
+        x, z = rng.normal(size=(2, ROWS))
+        seen = rng.random(ROWS) < expit(0.5 - x)
+        p = expit(x + 0.5 * z - 1)
+        y = rng.random(ROWS) < np.where(seen, p, tilted(p, np.log(times)))
+    frame = {"who": np.arange(ROWS), "x": x.round(3), "z": z.round(3)}
+    return pd.DataFrame(frame | {"y": np.where(seen, y.astype(float), np.nan)}), y, seen
+
+
+def delivered(folder, frame, **entry):
+    own = Own(folder, frame, {"id": "who", "outcome": "y", "study": QUICK} | entry)
+    own.run("label")
+    for stage, items in (
+        ("select", own.study["selectors"]),
+        ("weigh", own.study["weightings"]),
+        ("train", own.study["methods"]),
+    ):
+        for item in items:
+            own.run(stage, item)
+    return own, own.run("deliver")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A table that is missing not at random, with some tilts; by what is asked."""
+    made = {}
+    general = QUICK | {"weighting": [{"weighting": "lemma1"}]}
+    general["models"] = [{"model": "linear"}, {"model": "linear", "weights": "lemma1"}]
+    for name, entry in {
+        "none": {"target": "unlabeled"},
+        "times": {"target": "unlabeled", "tilt": {"times": TIMES}},
+        "rate": {"target": "unlabeled", "tilt": {"rate": 0.45}},
+        "everyone": {"tilt": {"times": TIMES}, "study": general},
+        "em": {"target": "unlabeled", "tilt": {"by": "em"}},
+    }.items():
+        folder = tmp_path_factory.mktemp(name)
+        frame, y, seen = applicants(shift=name == "em")
+        made[name] = (*delivered(folder, frame, **entry), frame, y, seen)
+    return made
+
+
+def scores(runs, name):
+    return read_table(runs[name][1]["scores"])
+
+
+def metrics(runs, name):
+    return read_table(runs[name][1]["metrics"])
+
+
+def one(table, metric, **place):
+    rows = table[table["metric"] == metric]
+    for column, value in place.items():
+        rows = rows[rows[column] == value]
+    assert len(rows) == 1, (metric, place)
+    return rows.iloc[0]
+
+
+def test_a_tilt_moves_every_estimate_by_the_log_of_the_odds(runs):
+    plain, moved = scores(runs, "none"), scores(runs, "times")
+    assert "at_random" not in plain
+    np.testing.assert_allclose(moved["at_random"], plain["estimate"])
+    shift = logit(moved["estimate"]) - logit(plain["estimate"])
+    np.testing.assert_allclose(shift, np.log(TIMES), atol=1e-9)
+    assert ((moved["low"] <= moved["estimate"]) & (moved["estimate"] <= moved["high"])).all()
+    assert (moved["decision"] == np.where(moved["estimate"] >= 0.5, "1", "0")).all()
+
+
+def test_the_tilt_that_is_true_finds_the_rate_and_missing_at_random_does_not(runs):
+    _, _, _, y, seen = runs["times"]
+    truth = y[~seen].mean()
+    told = one(metrics(runs, "times"), "target_rate")
+    assert abs(told["value"] - truth) < 3 * told["standard_error"]
+    plain = one(metrics(runs, "none"), "target_rate")
+    assert abs(plain["value"] - truth) > 3 * plain["standard_error"]
+
+
+def test_bounds_around_missing_at_random_hold_the_truth_at_the_true_odds(runs):
+    table, truth = metrics(runs, "none"), runs["none"][3][~runs["none"][4]].mean()
+    place = {"setting": f"gamma={TIMES}"}
+    most = one(table, "swept_rate", variable="most", **place)
+    least = one(table, "swept_rate", variable="least", **place)
+    assert least["value"] <= truth <= most["value"] + 1.96 * most["standard_error"]
+    start = one(table, "swept_rate", variable="least", setting="gamma=1.0")
+    assert start["value"] == pytest.approx(one(table, "target_rate")["value"], abs=1e-12)
+    for metric in ("swept_accuracy", "swept_brier"):
+        found = one(table, metric, variable="least", **place)["value"]
+        assert found < one(table, metric, variable="least", setting="gamma=1.0")["value"]
+    assert len(table[table["metric"] == "turns_at"]) == 6
+    assert 0 < one(table, "decisions_open")["value"] < 1
+
+
+def test_a_known_rate_is_that_of_the_answers(runs):
+    seen = runs["rate"][4]
+    assert scores(runs, "rate")["estimate"][~seen].mean() == pytest.approx(0.45, abs=1e-9)
+    told = one(metrics(runs, "rate"), "target_rate")
+    assert told["value"] == pytest.approx(0.45, abs=1e-9)
+
+
+def test_for_everyone_answers_are_mixed_by_the_chance_of_a_label(runs):
+    own, _, frame, y, seen = runs["everyone"]
+    table = scores(runs, "everyone")
+    top = tilted(table["at_random"], np.log(TIMES))
+    assert ((table["at_random"] < table["estimate"]) & (table["estimate"] < top)).all()
+    saved = load(own.at.folder)
+    share = (top - table["estimate"]) / (top - table["at_random"])
+    np.testing.assert_allclose(share, saved.tilt.chance.predict(saved.encoder.encode(frame)))
+    assert share[seen].mean() > share[~seen].mean()
+    told = one(metrics(runs, "everyone"), "target_rate")
+    assert abs(told["value"] - y.mean()) < 3 * told["standard_error"]
+    assert abs(table["estimate"].mean() - told["value"]) < 0.03
+
+
+def test_em_finds_the_odds_under_label_shift_and_says_what_it_rests_on(runs):
+    saved = load(runs["em"][0].at.folder)
+    known = saved.facts["tilt"]
+    assert abs(known["delta"] - np.log(TIMES)) < 3 * known["standard_error"]
+    assert known["gap"] < 0.3
+    text = " ".join(saved.facts["rests_on"])
+    assert "label shift" in text and "Otherwise it is a number without a meaning" in text
+
+
+@pytest.mark.parametrize("name", ["none", "times", "everyone", "em"])
+def test_a_saved_model_answers_new_rows_alike(runs, name):
+    own, _, frame, *_ = runs[name]
+    again = load(own.at.folder).scores(frame.iloc[::-1])
+    table = scores(runs, name).iloc[::-1].reset_index(drop=True)
+    assert [*again] == [column for column in table if column != "labeled"]
+    for column in ("estimate", "low", "high", *(["at_random"] if name != "none" else [])):
+        np.testing.assert_allclose(again[column], table[column], atol=1e-12)
+
+
+def numbers_of(own, files):
+    labels = [{"metric": "rows_all", "value": ROWS}, {"metric": "rows_labeled", "value": 700.0}]
+    labels += [{"metric": "rows_unlabeled", "value": 500.0}]
+    shown = study_plan(own.study, own.plan["metrics"])
+    target = own.study["targets"][0]
+    quality = [{"metric": "auc", "value": 0.8, "standard_error": 0.01, "target": target}]
+    tables = [
+        metrics_table("mine", source, rows).to_pandas()
+        for source, rows in (("labels", labels), ("linear", quality), ("linear-lemma2", quality))
+    ]
+    frame = pd.concat([*tables, read_table(files["metrics"])])[[name for name, _ in METRICS]]
+    return StudyNumbers("mine", shown, frame, own.at.folder)
+
+
+def test_the_first_sentence_says_on_what_condition_it_holds(runs):
+    page.facts.cache_clear()
+    answer = page.answer(numbers_of(*runs["none"][:2]))
+    assert answer.sentence.startswith("If labels are missing at random, ")
+    assert "up to twice or half as large as those of like rows" in answer.sentence
+    assert any("nothing in the table can show that" in text for text in answer.more)
+    assert any("the conclusion turns at Γ" in text for text in answer.more)
+    numbers = numbers_of(*runs["times"][:2])
+    assert page.answer(numbers).sentence.startswith("If the odds of rows without an outcome are 3")
+    assert [one.centre for one in swept_of(numbers)] == ["with the tilt"] * 3
+    told = " ".join(page.answer(numbers_of(*runs["em"][:2])).more)
+    assert "label shift" in told and "remains after the tilt" in told
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"tilt": {"rate": 0.1, "times": 2}}, "tilt says one thing"),
+        ({"tilt": {}}, "tilt says one thing"),
+        ({"tilt": {"rate": 1.5}}, "tilt.rate is 1.5"),
+        ({"tilt": {"times": 0}}, "tilt.times is 0"),
+        ({"tilt": {"by": "guess"}}, "tilt.by is 'guess', which is not a choice"),
+        ({"tilt": {"tims": 2}}, "did you mean 'times'"),
+        ({"tilt": {"times": 2}, "target": {"margins": {"x": {"mean": 1}}}}, "leave one of the two"),
+        ({"tilt": {"times": 2}, "outcome": {"column": "y", "kind": "number"}}, "of two classes"),
+        ({"tilt": {"times": 2}, "promises": ["coverage(everyone) >= 0.1"]}, "leave tilt out"),
+    ],
+)
+def test_a_tilt_that_cannot_be_is_told(entry, sentence):
+    config = {"table": "own.csv", "name": "mine", "outcome": "y"} | entry
+    with pytest.raises(CounterweightError) as caught:
+        resolve(with_own_tables(config, {}))
+    assert sentence in str(caught.value)
+
+
+def test_a_number_has_bounds_and_no_tilt(tmp_path):
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=400)
+    seen = rng.random(400) < expit(0.4 - x)
+    y = 3 + 2 * x + rng.normal(size=400)
+    frame = pd.DataFrame({"who": np.arange(400), "x": x, "y": np.where(seen, y, np.nan)})
+    own, files = delivered(tmp_path, frame, target="unlabeled")
+    table = read_table(files["metrics"])
+    least, most = (
+        one(table, "swept_mean", setting="gamma=2.0", variable=end) for end in ("least", "most")
+    )
+    assert least["value"] < one(table, "target_mean")["value"] < most["value"]
+    assert least["value"] - 2 * least["standard_error"] < y[~seen].mean()
+    assert not {"fewer", "more"} & {*table["variable"]}
+
+
+def predictions(p, repeat, row, target):
+    n = len(p)
+    return {
+        "repeat": np.full(n, repeat),
+        "row": row,
+        "p": p,
+        "target": (np.zeros(n, int), [target]),
+        "setting": (np.zeros(n, int), [""]),
+    }
+
+
+def world():
+    rng = np.random.default_rng(1)
+    n = 4000
+    p, s = rng.uniform(0.05, 0.95, n), rng.random(n) < 0.5
+    y = (rng.random(n) < np.where(s, p, tilted(p, np.log(2.0)))).astype(int)
+    row = np.arange(n)
+    labels = {"repeat": np.zeros(n, int), "row": row, "selected": s.astype(int)}
+    truth = {"repeat": np.zeros(n, int), "row": row, "y_general": y}
+    return p, s, y, labels, truth, predictions(p, 0, row, "general")
+
+
+def swept_by(records, metric, gamma, end):
+    rows = [r for r in records if r["metric"] == metric and r.get("setting") == f"gamma={gamma}"]
+    return next(r["value"] for r in rows if r["variable"] == end)
+
+
+def test_sweeps_of_a_study_begin_at_the_labeled_rows_and_hold_the_truth():
+    p, s, y, labels, truth, made = world()
+    records = sweep_predictions(made, made, labels, truth, compared=False)
+    estimate = (y[s].sum() + p[~s].sum()) / len(p)
+    assert swept_by(records, "swept_rate", 1.0, "least") == pytest.approx(estimate, abs=0.02)
+    low, high = (swept_by(records, "swept_rate", 2.0, end) for end in ("least", "most"))
+    assert low < y.mean() < high + 0.02
+    needed = [r["value"] for r in records if r["metric"] == "gamma_of_truth"]
+    assert needed[0] >= 1 and 1.4 < needed[-1] < 2.8
+    exact = swept(p[~s], gammas=[2.0]).high[0]
+    assert high == pytest.approx((y[s].sum() + (~s).sum() * exact) / len(p), abs=0.02)
+
+
+def test_hidden_labels_count_in_what_is_called_the_truth_alone():
+    p, s, y, labels, truth, made = world()
+    other = predictions(np.clip(p + 0.1, 0, 1), 0, made["row"], "general")
+    turned = truth | {"y_general": np.where(s, y, 1 - y)}
+    for compared in (False, True):
+        before, after = (
+            sweep_predictions(other, made, labels, known, compared=compared)
+            for known in (truth, turned)
+        )
+        named = [
+            [r for r in records if r["metric"] == "gamma_of_truth" or r.get("variable") == "truth"]
+            for records in (before, after)
+        ]
+        assert [r for r in before if r not in named[0]] == [r for r in after if r not in named[1]]
+        assert named[0] != named[1]
+
+
+def test_a_method_is_compared_with_the_reference():
+    p, s, y, labels, truth, made = world()
+    worse = predictions(1 - p, 0, made["row"], "general")
+    records = sweep_predictions(worse, made, labels, truth, compared=True)
+    turns = {(r["part"], r["variable"]): r["value"] for r in records if r["metric"] == "turns_at"}
+    assert turns["reference", "above"] == 1.0 and turns["reference", "below"] > 2
+    assert not any(r["metric"] == "swept_rate" for r in records)

@@ -1,0 +1,178 @@
+"""Records of how wrong an answer about rows without a label could be; see `numerics.sensitivity`.
+
+They stand at the setting ``gamma=2.0``: the variables least and most are the bounds, fewer and
+more what one shift of all rows gives, -log Γ or log Γ.
+"""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.files.settings import setting_name
+from counterweight.files.study_data import by_repeat, found_rows
+from counterweight.files.tables import blocks
+from counterweight.numerics.sensitivity import (
+    MOST,
+    SweptMean,
+    accuracy_parts,
+    brier_parts,
+    turns_at,
+)
+from counterweight.numerics.tilt import Calibration
+
+#: Least rows on each side for a sweep to say anything.
+LEAST = 20
+
+
+#: Variables of the records by what they are of a sweep.
+ENDS = {"least": "low", "most": "high", "fewer": "fewer", "more": "more"}
+
+
+def sweep_records(metric, sweep, errors=False, bounds=(-np.inf, np.inf)):
+    """Records of a `counterweight.numerics.sensitivity.Sweep`, kept within bounds.
+
+    With `errors` the bounds have standard errors; else repeats tell of chance.
+    """
+    records = []
+    for at, gamma in enumerate(sweep.gamma):
+        place = {"metric": metric, "setting": setting_name({"gamma": float(gamma)})}
+        for variable, end in ENDS.items():
+            value = float(np.clip(getattr(sweep, end)[at], *bounds))
+            if np.isfinite(value):
+                error = getattr(sweep, f"{end}_error", None) if errors else None
+                known = {} if error is None else {"standard_error": float(error[at])}
+                records.append(place | {"variable": variable, "value": value} | known)
+    return records
+
+
+def turn_records(conclusion, mean, limit=0.0):
+    """Records of `turns_at` for two conclusions: a mean is above a limit, and it is below.
+
+    The value is the breakdown value, and `MOST` where there is none up to that; 1 where the
+    conclusion does not hold at all.
+
+    Parameters
+    ----------
+    conclusion : str
+        What the mean is of; the part of the records.
+    mean : SweptMean or SweptNumber
+    limit : float
+    """
+    turns = {
+        "above": turns_at(lambda gamma: mean.low(gamma) - limit),
+        "below": turns_at(lambda gamma: limit - mean.high(gamma)),
+    }
+    return [
+        {"metric": "turns_at", "part": conclusion, "variable": side, "value": min(gamma, MOST)}
+        for side, gamma in turns.items()
+    ]
+
+
+def parts_beyond(parts, others):
+    """Slope and base of a difference of two quantities."""
+    return tuple(np.subtract(one, other) for one, other in zip(parts, others, strict=True))
+
+
+def gamma_of(mean, truth):
+    """The least Γ whose bounds hold the truth; `MOST` where none up to that does."""
+
+    def outside(gamma):
+        return max(mean.low(gamma) - truth, truth - mean.high(gamma))
+
+    return min(turns_at(outside), MOST)
+
+
+def sweep_predictions(predictions, reference, labels, truth, *, compared):
+    """Sweeps of the predictions of a method of a study of classifiers, by repeat and target.
+
+    What would be seen if labels were missing at random comes from the test rows' predictions by a
+    reference, a method that learned from labeled rows as they are, calibrated on the labeled test
+    rows. Hidden labels count in the metric ``gamma_of_truth`` alone.
+
+    Parameters
+    ----------
+    predictions, reference : dict of str to array
+        ``repeat, row, p``, and ``target, setting`` as ``(codes, names)``; without settings.
+    labels, truth : dict of str to array
+        ``repeat, row, selected``; ``repeat, row`` and ``y_{target}``.
+    compared : bool
+        Whether the method is another one than the reference: then they are compared, else the
+        rates are told.
+
+    Returns
+    -------
+    list of dict
+    """
+    seen, known = by_repeat(labels), by_repeat(truth)
+    other = {key: (rows, p) for key, rows, p in _blocks(reference)}
+    records = []
+    for key, rows, q in _blocks(predictions):
+        repeat, target = key
+        if key not in other or not np.array_equal(other[key][0], rows):
+            raise CounterweightError(
+                f"Predictions of repeat {repeat} are of other rows than those that they are "
+                "compared with: delete the predictions of the study and run again."
+            )
+        absent = f"Labels of repeat {repeat} lack rows that are predicted: run the study again."
+        hidden = seen[repeat]["selected"][found_rows(seen[repeat]["row"], rows, absent)] == 0
+        y = known[repeat][f"y_{target}"][found_rows(known[repeat]["row"], rows, absent)]
+        place = {"repeat": repeat, "target": target, "rows": len(rows)}
+        labeled = _labeled(other, repeat, target, seen[repeat], known[repeat])
+        if labeled is None or hidden.sum() < LEAST:
+            continue
+        calibration, rate = labeled
+        p = np.where(hidden, calibration(other[key][1]), y)
+        made = _swept(p, q, other[key][1], y, hidden, None if compared else rate)
+        records += [place | record for record in made]
+    return records
+
+
+def _blocks(predictions):
+    targets, settings = predictions["target"][1], predictions["setting"][1]
+    for part in blocks(predictions, "repeat", "target", "setting"):
+        if settings[predictions["setting"][0][part.start]] == "":
+            target = targets[predictions["target"][0][part.start]]
+            key = int(predictions["repeat"][part.start]), target
+            yield key, predictions["row"][part], predictions["p"][part]
+
+
+def _labeled(reference, repeat, target, labels, truth):
+    """Calibration of the reference on labeled test rows, and their rate; None for too few rows.
+
+    The unlabeled target has no labeled row, so it takes the calibration of the general one, whose
+    labels may be made by another rule.
+    """
+    whose = "general" if (repeat, "general") in reference else target
+    rows, p = reference[repeat, whose]
+    seen = labels["selected"][np.searchsorted(labels["row"], rows)] == 1
+    where = np.searchsorted(truth["row"], rows)[seen]
+    y = truth[f"y_{whose}"][where]
+    if min((y == 0).sum(), (y == 1).sum()) < LEAST:
+        return None
+    return Calibration.fitted(p[seen], y.astype(int)), float(truth[f"y_{target}"][where].mean())
+
+
+def _swept(p, q, base, y, hidden, rate):
+    """Records of one block; `y` of hidden rows counts as the truth alone.
+
+    `rate` is that of the labeled rows, None for a method that is compared with the reference.
+    """
+    means = {"swept_accuracy": accuracy_parts(q), "swept_brier": brier_parts(q)}
+    if rate is not None:
+        means["swept_rate"] = (np.ones(len(p)), np.zeros(len(p)))
+    records = []
+    for metric, (slope, constant) in means.items():
+        mean = SweptMean(p, slope, constant, hidden=hidden)
+        records += sweep_records(metric, mean.sweep())
+        truth = float((constant + slope * y).mean())
+        records.append({"metric": "gamma_of_truth", "part": metric, "value": gamma_of(mean, truth)})
+        if metric == "swept_rate":
+            records.append({"metric": metric, "variable": "truth", "value": truth})
+            records += turn_records("rate", mean, rate)
+    accuracy = means["swept_accuracy"]
+    constants = accuracy_parts(np.full(len(q), float(p.mean() >= 0.5)))
+    mean = SweptMean(p, *parts_beyond(accuracy, constants), hidden=hidden)
+    records += turn_records("constant", mean)
+    if rate is None:
+        mean = SweptMean(p, *parts_beyond(accuracy, accuracy_parts(base)), hidden=hidden)
+        records += sweep_records("swept_gain", mean.sweep()) + turn_records("reference", mean)
+    return records

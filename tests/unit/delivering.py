@@ -36,6 +36,7 @@ class Own:
             "results": str(folder / "results"),
             "data": str(folder / "data"),
             "seed": 7,
+            "filter_key": str(folder / "filter.key"),
             "table": str(folder / "own.csv"),
             "name": "mine",
         }

@@ -1,4 +1,7 @@
 import logging
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -6,6 +9,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
+from counterweight.files.keys import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.features.encoder import Encoder
@@ -13,14 +17,19 @@ from counterweight.labeling.features.one_hot import one_hot
 from counterweight.models.filters import table as ft
 from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
 from counterweight.models.filters.card import card
+from counterweight.models.filters.making import describe_held_out, saved_filter
 from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance
 from delivering import Own
 
-RECIPE = {"name": "one_hot", "options": {"drop": ["group"], "max_categories": 3, "noise": 0.0}}
+RECIPE = {
+    "name": "one_hot",
+    "options": {"drop": ["group", "person"], "max_categories": 3, "noise": 0.0},
+}
 GROUPS = ["blue", "green", "red"]
+SEED = 3
 
 
 def people(n=1500, seed=0):
@@ -36,6 +45,7 @@ def people(n=1500, seed=0):
     frame["age"] = frame["age"].mask(rng.random(n) < 0.1)
     frame["flat"] = 1.0
     frame["group"] = np.array(GROUPS)[group]
+    frame["person"] = [f"p{at}" for at in range(n)]
     return frame
 
 
@@ -101,6 +111,8 @@ def study(proxy, setting, recipe=None, frame=None):
                 "method": "m",
                 "setting": setting,
                 "repeat": 0,
+                "id": "person",
+                "key": key_of_seed(SEED).digest,
             },
         ),
     )
@@ -118,7 +130,9 @@ CASES = {
 def made(request, tmp_path_factory):
     kind, given, setting = CASES[request.param]
     found = study(kind(**given), setting)
-    found.saved = ft.saved_filter(**found.parts)
+    found.saved = saved_filter(**found.parts)
+    held = found.frame[found.test].reset_index(drop=True)
+    describe_held_out(found.saved, held, found.Z[found.test], np.random.default_rng(1), 0.95)
     found.path = tmp_path_factory.mktemp("filter") / "filter.parquet"
     ft.write_filter(found.path, found.saved)
     return found
@@ -132,7 +146,7 @@ def test_the_saved_filter_gives_the_imbalance_of_the_study_on_its_test_rows(made
     hidden = made.Z[made.test]
     target = np.full(3, 1 / 3)
     candidates = made.frame[made.test].drop(columns=["group", "flat"])
-    decided = ft.apply_filter(candidates, ft.read_filter(made.path), seed=1)
+    decided = ft.apply_filter(candidates, ft.read_filter(made.path), SEED)
     q = decided["probability"]
     np.testing.assert_allclose(q, p, atol=1e-12)
     assert (
@@ -158,16 +172,17 @@ def test_the_table_is_the_same_when_written_again(made, tmp_path):
 
 def test_only_the_chosen_setting_is_given_away():
     found = study(SplitTreeProxy(alphas=[0.0, 0.1, 0.3], smallest_leaf=0.05), "alpha=0.1")
-    saved = ft.saved_filter(**found.parts)
+    saved = saved_filter(**found.parts)
     assert list(saved.proxy.settings_) == ["alpha=0.1"]
     with pytest.raises(CounterweightError, match="alpha=0.1"):
-        ft.saved_filter(**found.parts | {"facts": found.parts["facts"] | {"setting": "alpha=0.7"}})
+        saved_filter(**found.parts | {"facts": found.parts["facts"] | {"setting": "alpha=0.7"}})
 
 
 def test_draws_follow_the_probabilities_and_the_leaf_decides(made):
     frame = pd.concat([made.frame] * 40, ignore_index=True)
+    frame["person"] = np.arange(len(frame))
     saved = ft.read_filter(made.path)
-    decided = ft.apply_filter(frame, saved, seed=7)
+    decided = ft.apply_filter(frame, saved, SEED)
     p, accepted = decided["probability"], decided["accepted"]
     assert abs(accepted.sum() - p.sum()) < 5 * np.sqrt((p * (1 - p)).sum()) + 1e-9
     member = saved.memberships(np.tile(made.X, (40, 1)))
@@ -180,15 +195,102 @@ def test_draws_follow_the_probabilities_and_the_leaf_decides(made):
     assert accepted[saved.acceptance[decided["leaf"]] == 1].all()
 
 
-def test_a_row_is_decided_by_the_seed_and_its_number_alone(made):
+def test_a_person_gets_the_same_answer_alone_and_in_any_order_and_file(made):
     saved = ft.read_filter(made.path)
-    whole = ft.apply_filter(made.frame, saved, seed=3)
-    part = ft.apply_filter(made.frame[:100], saved, seed=3)
-    for name, values in part.items():
-        np.testing.assert_allclose(whole[name][:100], values, atol=1e-12)
-    if made.weighed.rate < 0.99:
-        other = ft.apply_filter(made.frame, saved, seed=4)
-        assert (whole["accepted"] != other["accepted"]).any()
+    whole = pd.DataFrame(ft.apply_filter(made.frame, saved, SEED)).set_index("id")
+    assert whole.index.tolist() == made.frame["person"].tolist()
+    mixed = made.frame.sample(frac=1.0, random_state=1)
+    for part in (mixed, mixed[:100], *(made.frame[at : at + 1] for at in range(0, 1500, 50))):
+        again = pd.DataFrame(ft.apply_filter(part, saved, SEED)).set_index("id")
+        pd.testing.assert_frame_equal(again, whole.loc[again.index], check_exact=True)
+
+
+def test_ids_are_texts_and_each_stands_once(made):
+    saved = ft.read_filter(made.path)
+    same = made.frame[:1]
+    draws = [
+        ft.apply_filter(pd.concat([same] * 40).assign(person=ids), saved, SEED)["leaf"]
+        for ids in (range(40), [float(at) for at in range(40)], [f" {at}" for at in range(40)])
+    ]
+    np.testing.assert_array_equal(draws[0], draws[1])
+    np.testing.assert_array_equal(draws[0], draws[2])
+    for ids, word in (
+        (["a", " a"], "stood before .a."),
+        (["a", None], "row 1"),
+        (["", "b"], "row 0"),
+    ):
+        with pytest.raises(CounterweightError, match=word):
+            ft.apply_filter(made.frame[:2].assign(person=ids), saved, SEED)
+    with pytest.raises(CounterweightError, match="no column 'person'"):
+        saved.accept(made.frame.drop(columns="person"), SEED)
+
+
+def test_another_key_is_refused_and_only_its_digest_is_kept(made, tmp_path, monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    saved = ft.read_filter(made.path)
+    with pytest.raises(CounterweightError, match="not the one"):
+        saved.accept(made.frame, SEED + 1)
+    key = own_key(tmp_path / "deep" / "filter.key")
+    file = tmp_path / "deep" / "filter.key"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert own_key(file).secret == key.secret == read_key(file).secret
+    assert [path.name for path in file.parent.iterdir()] == ["filter.key"]
+    facts = made.parts["facts"] | {"key": key.digest}
+    mine = saved_filter(**made.parts | {"facts": facts})
+    ft.write_filter(tmp_path / "filter.parquet", mine)
+    for path in (tmp_path / "filter.parquet",):
+        assert file.read_text().strip().encode() not in path.read_bytes()
+    first = mine.accept(made.frame, file)["accepted"]
+    monkeypatch.setenv(VARIABLE, file.read_text())
+    np.testing.assert_array_equal(load(tmp_path).accept(made.frame)["accepted"], first)
+    monkeypatch.delenv(VARIABLE)
+    with pytest.raises(CounterweightError, match="no key at"):
+        mine.accept(made.frame, tmp_path / "other.key")
+    file.chmod(0o644)
+    with pytest.raises(CounterweightError, match="chmod 600"):
+        mine.accept(made.frame, file)
+    (tmp_path / "short.key").write_text("abc")
+    (tmp_path / "short.key").chmod(0o600)
+    with pytest.raises(CounterweightError, match="at least 16"):
+        mine.accept(made.frame, tmp_path / "short.key")
+
+
+def test_a_reader_of_pandas_alone_gives_the_same_answers(made, tmp_path):
+    if not isinstance(made.proxy, SplitTreeProxy):
+        return
+    script = Path(__file__).resolve().parents[2] / "examples" / "read_filter.py"
+    assert len(script.read_text().splitlines()) < 60
+    frame = made.frame[:200].assign(town=["new town", *made.frame["town"][1:200]])
+    frame.drop(columns="group").to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "key").write_text(f"seed {SEED}")
+    files = [made.path, tmp_path / "people.csv", tmp_path / "key"]
+    run = subprocess.run([sys.executable, script, *files], capture_output=True, text=True)
+    told = dict(line.split(",") for line in run.stdout.split())
+    released = ft.read_filter(made.path).accept(frame, SEED)
+    mine = ["yes" if one else "no" for one in released["accepted"]]
+    assert told == dict(zip(released["person"], mine, strict=True)), run.stderr
+
+
+def test_candidates_unlike_the_training_rows_are_told(made, caplog):
+    saved = ft.read_filter(made.path)
+    for times, told in ((1, False), (1000, True)):
+        caplog.clear()
+        frame = made.frame.assign(
+            age=made.frame["age"] * times, income=made.frame["income"] * times
+        )
+        with caplog.at_level(logging.WARNING, "counterweight"):
+            ft.tell_drift(saved, ft.apply_filter(frame, saved, SEED)["leaf"])
+        # A filter of one leaf asks nothing, so nothing can drift.
+        assert ("not like the rows" in caplog.text) == (told and len(saved.mass) > 1)
+
+
+def test_the_filters_digest_changes_with_what_decides_and_with_nothing_else(made):
+    saved = ft.read_filter(made.path)
+    assert saved.digest() == saved.facts["digest"] == made.saved.digest()
+    saved.measures, saved.release = {}, ["accepted", "leaf"]
+    assert saved.digest() == saved.facts["digest"]
+    saved.acceptance = saved.acceptance * 0.5
+    assert saved.digest() != saved.facts["digest"]
 
 
 def test_csv_and_parquet_candidates_are_decided_alike(made, tmp_path):
@@ -196,9 +298,9 @@ def test_csv_and_parquet_candidates_are_decided_alike(made, tmp_path):
     made.frame.drop(columns="group").to_csv(tmp_path / "people.csv", index=False)
     made.frame.drop(columns="row").to_parquet(tmp_path / "people.parquet")
     made.frame.to_csv(tmp_path / "semicolons.txt", index=False, sep=";")
-    whole = ft.apply_filter(made.frame, saved, seed=3)
+    whole = ft.apply_filter(made.frame, saved, SEED)
     for name in ("people.csv", "people.parquet", "semicolons.txt"):
-        decided = ft.apply_filter(read_candidates(tmp_path / name), saved, seed=3)
+        decided = ft.apply_filter(read_candidates(tmp_path / name), saved, SEED)
         for key, values in whole.items():
             np.testing.assert_array_equal(decided[key], values)
 
@@ -206,24 +308,36 @@ def test_csv_and_parquet_candidates_are_decided_alike(made, tmp_path):
 def test_the_card_tells_what_each_leaf_discloses(made):
     text = card(ft.read_filter(made.path))
     for word in (
-        "snakemake apply --config candidates=people.csv",
+        "snakemake apply --config candidates=people.csv filter_study=towns",
         "Limits",
         "`income`",
-        "0.123",
+        "Not certified",
         *GROUPS,
     ):
         assert word in text
     assert f"{np.abs(made.saved.shifts).max():.3f}" in text
     assert "`flat`" not in text and "`group`" not in text
     assert text.count("\n| 0 |") == 1
+    held = made.saved.held
+    bound = held["disclosivity", "bound", -1]
+    assert f"up to {bound:.3f}" in text and bound >= held["disclosivity", "value", -1]
 
 
-def test_the_card_says_when_test_rows_were_no_more_balanced(made):
+def test_the_card_says_when_held_out_rows_were_no_more_balanced(made):
     saved = ft.read_filter(made.path)
-    saved.measures["imbalance_before", "test"] = before = 0.4
+    saved.held["imbalance_before", "value", -1] = before = 0.4
     for after, warned in ((before / 2, False), (before * 1.1, True)):
-        saved.measures["imbalance", "test"] = after
+        saved.held["imbalance", "value", -1] = after
         assert ("no closer to the target" in card(saved)) == warned
+
+
+def test_markup_in_titles_and_groups_is_inert_on_the_card():
+    found = study(SplitTreeProxy(alphas=[0.0, 0.1], smallest_leaf=0.05), "alpha=0.1")
+    facts = found.parts["facts"] | {"title": "<script>alert(1)</script>"}
+    saved = saved_filter(**found.parts | {"facts": facts})
+    saved.groups[2] = "<b>red</b> | x"
+    text = card(saved)
+    assert "<script>" not in text and "<b>" not in text and "&lt;b&gt;red&lt;/b&gt; \\| x" in text
 
 
 def test_learned_features_repeat_the_recipe_on_every_row():
@@ -357,7 +471,7 @@ def test_features_that_the_prepared_table_does_not_give_are_refused():
     found = study(TreeProxy(depth=2), "eta=0")
     features = found.parts["features"] | {"income": found.parts["features"]["income"] + 1}
     with pytest.raises(CounterweightError, match="'income'"):
-        ft.saved_filter(**found.parts | {"features": features})
+        saved_filter(**found.parts | {"features": features})
 
 
 def test_a_table_that_is_no_filter_is_refused(tmp_path, made):
@@ -367,28 +481,39 @@ def test_a_table_that_is_no_filter_is_refused(tmp_path, made):
         ft.read_filter(tmp_path / "half.parquet")
 
 
-def test_only_who_is_accepted_is_released(made, tmp_path):
-    frame = made.frame.assign(name=[f"{at:04d}" for at in range(len(made.frame))][::-1])
+def test_only_who_is_accepted_is_released_unless_more_is_asked_for(made, tmp_path):
     saved = ft.read_filter(made.path)
-    released = saved.accept(frame, seed=3)
-    assert list(released) == ["row", "accepted"]
-    accepted = ft.apply_filter(frame, saved, seed=3)["accepted"]
-    np.testing.assert_array_equal(released["accepted"], accepted)
-    facts = made.parts["facts"] | {"id": "name"}
-    ft.write_filter(tmp_path / "filter.parquet", ft.saved_filter(**made.parts | {"facts": facts}))
-    for place in (tmp_path, tmp_path / "filter.parquet"):
-        released = load(place).accept(frame, seed=3)
-        assert list(released) == ["name", "accepted"]
-        assert released["name"].tolist() == frame["name"].tolist()
-        np.testing.assert_array_equal(released["accepted"], accepted)
-    with pytest.raises(CounterweightError, match="no column 'name'"):
-        load(tmp_path).accept(made.frame, seed=3)
-    assert "by its `name`" in card(load(tmp_path))
+    released = saved.accept(made.frame, SEED)
+    assert list(released) == ["person", "accepted"]
+    decided = ft.apply_filter(made.frame, saved, SEED)
+    np.testing.assert_array_equal(released["accepted"], decided["accepted"])
+    saved.release = ["accepted", "leaf", "note"]
+    frame = made.frame.assign(note=made.frame["group"])
+    held = frame[made.test].reset_index(drop=True)
+    describe_held_out(saved, held, made.Z[made.test], np.random.default_rng(1), 0.95)
+    ft.write_filter(tmp_path / "filter.parquet", saved)
+    again = load(tmp_path)
+    released = again.accept(frame, SEED)
+    assert list(released) == ["person", "accepted", "leaf", "note"]
+    np.testing.assert_array_equal(released["leaf"], decided["leaf"])
+    for i in (0, 1, 2, -1):
+        assert again.held["released", "bound", i] >= again.held["released", "value", i]
+    assert all(
+        again.held["released", "value", -1] >= again.held["released", "value", i] for i in range(3)
+    )
+    text = card(again)
+    # The note says the group itself: nothing is farther from the shares of all than that.
+    most = 1 - made.Z[made.test].mean(axis=0).min()
+    assert again.held["released", "value", 2] == pytest.approx(most)
+    assert "| `note` |" in text and "all of them together" in text
+    with pytest.raises(CounterweightError, match="releases the column note"):
+        again.accept(made.frame, SEED)
 
 
 def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame = people().drop(columns=["row", "flat"])
-    frame.insert(0, "person", [f"p{at}" for at in np.random.default_rng(1).permutation(len(frame))])
+    frame["person"] = [f"p{at}" for at in np.random.default_rng(1).permutation(len(frame))]
+    frame.insert(0, "person", frame.pop("person"))
     frame.drop(columns="group").to_csv(tmp_path / "new.csv", index=False)
     mine = {"id": "person", "balance": "group", "alpha": 0.3, "score": str(tmp_path / "new.csv")}
     made = Own(tmp_path, frame, mine)

@@ -406,6 +406,7 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
         **rules,
         repeats=2,
         test_share=1 / 3,
+        certified=None,
     )
     labels = pd.read_parquet(at["labels"])
     assert labels["group_kind"].isna().equals(labels["role"] == "test")

@@ -76,6 +76,7 @@ def finish(name, study):
             f"studies.{name}.filter.method is {given['method']!r}, which is none of its methods"
             f"{nearest(given['method'], methods) or '.'} Methods: {', '.join(methods)}."
         )
+    _check_promise(name, given)
     if given["repeat"] >= study["repeats"]:
         raise CounterweightError(
             f"studies.{name}.filter.repeat is {given['repeat']}, and the study has the repeats 0 "
@@ -85,11 +86,32 @@ def finish(name, study):
     known = filter_settings(
         study["selectors"][weighting["selector"]]["options"], weighting["options"]
     )
-    if given["setting"] not in known:
+    if given["certified"]:
+        if _swept_by(given["method"], study) != LIMIT:
+            raise CounterweightError(
+                f"studies.{name}.filter.certified is for methods that promise an {LIMIT}, and "
+                f"{given['method']} has none: name another method."
+            )
+    elif given["setting"] not in known:
         words = listed([repr(setting) for setting in known], 30)
         raise CounterweightError(
             f"studies.{name}.filter.setting is {given['setting']!r}, which {given['method']} does "
             f"not have{nearest(given['setting'], known) or '.'} Its settings: {words}."
+        )
+
+
+def _check_promise(name, given):
+    """Refuse a filter of no setting, or with a promise that its making would break."""
+    where = f"studies.{name}.filter"
+    if bool(given["certified"]) == ("setting" in given):
+        raise CounterweightError(
+            f"{where} needs setting or certified, one of the two: a setting is given away as it "
+            "is, certified chooses one that keeps its alpha for new people."
+        )
+    if given["certified"] and given["refit"]:
+        raise CounterweightError(
+            f"{where}.refit cannot be combined with certified: what is fitted again on all rows "
+            "has no rows left that could certify it. Leave one of them out."
         )
 
 
@@ -135,6 +157,7 @@ def _filter_of(study, method, at):
 def plan_label(plan, study, at):
     parts, uses = labeling_of(study)
     given = {key: study[key] for key in ("target", "repeats", "test_share")}
+    given["certified"] = (study["filter"] or {}).get("certified")
     inputs = {"table": at.table, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
 
@@ -154,6 +177,7 @@ def label(job):
         study=given["stream"],
         repeats=given["repeats"],
         test_share=given["test_share"],
+        certified=given["certified"],
     )
     dropped = len(frame) - int((labels["repeat"] == 0).sum())
     job.log.info("%d rows with a group, %d left out", len(frame) - dropped, dropped)
@@ -358,69 +382,78 @@ def evaluate(job):
     return records
 
 
+def _key_of(plan, study):
+    """What a study's coins are drawn by: the key of one's own, or the seed of a shipped study."""
+    dataset = plan["datasets"][study["dataset"]]
+    own = "path" in dataset or "query" in dataset
+    return {"file": plan["filter_key"]} if own else {"seed": plan["seed"]}
+
+
+def _id_of(plan, study):
+    """The column of one's own table that says who somebody is, or None."""
+    return plan["datasets"][study["dataset"]].get("roles", {}).get("id")
+
+
 def plan_deliver(plan, study, at):
     given = study["filter"]
     if not given:
         return None
     proxy, inputs = _filter_of(study, given["method"], at)
     inputs |= {"table": at.table, "metrics": at.metrics(given["method"]), "columns": at.columns}
+    inputs["truth"] = at.truth
     rules, _ = labeling_of(study)
+    weighting = study["weightings"][study["methods"][given["method"]]["weights"]]
+    uses = [("selector", proxy)]
     told = {
         "study": study["id"],
         "title": study["title"],
         "filter": given,
         "recipe": rules["features"],
         "outcome": rules["outcome"],
-        "selector": proxy,
+        "selector": {"selector": proxy},
         "target": study["target"],
+        "key": _key_of(plan, study),
     }
+    if given["refit"]:
+        told["selector"] = study["selectors"][weighting["selector"]]
+        told["weighting"] = {key: weighting[key] for key in ("weighting", "options")}
+        uses.append(("weighting", weighting["weighting"]))
     outputs = {"filter": f"{at.folder}/filter.parquet", "card": f"{at.folder}/filter.md"}
-    # For people of one's own table: who of them is accepted, and nothing else.
-    person = plan["datasets"][study["dataset"]].get("roles", {}).get("id")
+    # For people of one's own table: who of them is accepted, and no more than is released.
+    person = _id_of(plan, study)
+    told["person"] = given["id"] or person or "id"
     if person:
-        told |= {"id": person, "seed": plan["seed"]}
         outputs |= {"table": f"{at.folder}/accepted.parquet", "csv": f"{at.folder}/accepted.csv"}
-    return Job(f"{_HERE}:deliver", inputs, told, (("selector", proxy),), outputs)
+    return Job(f"{_HERE}:deliver", inputs, told | draws(plan, study), tuple(uses), outputs)
 
 
 def deliver(job):
-    import numpy as np
-
     from counterweight.files.answers import write_answers
-    from counterweight.files.tables import read_columns, read_models, read_table, replacing
-    from counterweight.labeling.stage import feature_frame
+    from counterweight.files.keys import key_of_seed, own_key
+    from counterweight.files.tables import read_table, replacing
     from counterweight.models.filters.card import card
-    from counterweight.models.filters.table import saved_filter, write_filter
+    from counterweight.models.filters.final import final_filter
+    from counterweight.models.filters.table import write_filter
 
-    given, chosen = job.given, job.given["filter"]
-    frame, person = read_table(job.input.table), given.get("id")
-    saved = saved_filter(
-        feature_frame(frame, job.input.columns),
-        read_columns(job.input.features),
-        read_columns(job.input.labels),
-        read_models(job.input.proxy)[chosen["repeat"], ""],
-        read_columns(job.input.weights),
-        read_columns(job.input.metrics),
-        selector=given["selector"],
-        recipe=given["recipe"],
-        outcome=given["outcome"]["options"].get("column"),
-        target=given["target"],
-        facts={"study": given["study"], "title": given["title"]}
-        | chosen
-        | ({"id": person} if person else {}),
-    )
+    given = job.given
+    told = given["key"]
+    key = own_key(told["file"]) if "file" in told else key_of_seed(told["seed"])
+    frame = read_table(job.input.table)
+    saved = final_filter(job, frame, key)
     write_filter(job.output.filter, saved)
     with replacing(job.output.card) as path:
         path.write_text(card(saved), encoding="utf-8")
-    if person:
-        write_answers(job.output.table, job.output.csv, saved.accept(frame, given["seed"]))
+    if hasattr(job.output, "table"):
+        write_answers(job.output.table, job.output.csv, saved.accept(frame, key))
     job.log.info(
-        "%s at %s: %d leaves, %.3g of the training rows accepted, largest shift %.3f",
-        chosen["method"],
-        chosen["setting"] or "its only setting",
+        "%s at %s: %d leaves, %.3g of the training rows accepted; no leaf tells more than %.3f "
+        "with confidence %g",
+        given["filter"]["method"],
+        saved.facts["setting"] or "its only setting",
         len(saved.mass),
         saved.rate,
-        np.abs(saved.shifts).max(),
+        saved.held["disclosivity", "bound", -1] if saved.held else float("nan"),
+        saved.held["level", "value", -1] if saved.held else float("nan"),
     )
 
 
@@ -431,7 +464,7 @@ def plan_apply(plan, study, at):
     score = study.get("score")
     inputs = {"model": f"{at.folder}/filter.parquet", "score": score or plan["candidates"] or []}
     inputs["columns"] = at.columns
-    given = {"seed": plan["seed"]}
+    given = {"key": _key_of(plan, study)}
     given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
     name = f"{at.folder}/new_accepted" if score else f"{plan['results']}/filtered"
     outputs = {"table": f"{name}.parquet", "csv": f"{name}.csv"}
@@ -443,7 +476,7 @@ def apply(job):
     from counterweight.files.answers import write_answers
     from counterweight.files.tables import read_table
     from counterweight.models.filters.candidates import read_candidates
-    from counterweight.models.filters.table import apply_filter, read_filter
+    from counterweight.models.filters.table import apply_filter, read_filter, tell_drift
 
     if not job.input.score:
         raise CounterweightError(
@@ -456,7 +489,8 @@ def apply(job):
         frame = saved.new_rows(str(job.input.score), report, job.given["reading"])
     else:
         frame = read_candidates(str(job.input.score))
-    decided = apply_filter(frame, saved, job.given["seed"])
+    told = job.given["key"]
+    decided = apply_filter(frame, saved, told.get("seed", told.get("file")))
     accepted = decided["accepted"]
     job.log.info(
         "%d of %d candidates accepted; %.1f were to be expected, and %.3g of all as in training "
@@ -467,6 +501,7 @@ def apply(job):
         saved.rate,
         saved.rate * len(accepted),
     )
+    tell_drift(saved, decided["leaf"])
     write_answers(job.output.table, job.output.csv, saved.released(frame, decided))
 
 

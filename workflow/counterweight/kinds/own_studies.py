@@ -81,24 +81,30 @@ def balanced(entry):
     """A filter that balances groups, within a limit of what it tells about them."""
     groups, alpha = entry["balance"], entry.get("alpha", 0.1)
     groups = [groups] if isinstance(groups, str) else groups
-    proxy = {"selector": "split_tree", "alphas": [0.0, alpha], "smallest_leaf": 0.1}
+    certified, method = entry.get("certified", False), "balanced_filter-quadratic"
+    # A certified filter is chosen among more careful ones, too.
+    alphas = [0.0, *(alpha * part for part in ((0.25, 0.5, 0.75, 1.0) if certified else (1.0,)))]
+    proxy = {"selector": "split_tree", "alphas": [round(float(one), 10) for one in alphas]}
+    proxy |= {"smallest_leaf": 0.1, "smallest_leaf_rows": 100}
+    given = {"method": method, "release": entry.get("release", [])}
+    if certified:
+        given["certified"] = {"alpha": alpha, "level": entry.get("confidence", 0.95)}
+    else:
+        given["setting"] = f"alpha={round(float(alpha), 10):g}"
     return {
         # The columns of the groups are no features: nobody needs to tell them later.
         "roles": {"balance": groups},
-        "test_share": 1 / 3,
+        "test_share": 0.5 if certified else 1 / 3,
         "features": {"recipe": "one_hot"},
         "outcome": {"rule": "no_outcome"},
-        "labeling": {"rule": "sensitive", "group": groups, "missing": "drop"},
+        "labeling": {"rule": "sensitive", "group": groups, "missing": "drop", "stratified": True},
         "targets": ["general"],
         "evaluation": {"protocol": "filtering"},
         "selection": [proxy],
         "weighting": [{"weighting": "quadratic"}],
         "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
         "figures": [],
-        "filter": {
-            "method": "balanced_filter-quadratic",
-            "setting": f"alpha={round(float(alpha), 10):g}",
-        },
+        "filter": given,
     }
 
 

@@ -11,6 +11,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.split import check_features, size_records
+from counterweight.numerics.disclosure import least_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
 log = logging.getLogger("counterweight")
@@ -31,6 +32,12 @@ OPTIONS = {
         "description": "Rows without a group: an error, left out, or a group of their own named "
         "missing.",
     },
+    "stratified": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether rows are held out by group, the same share of each, so that small "
+        "groups are in every part.",
+    },
 }
 LABEL = "groups are known of training rows only"
 #: Most groups of one column: beyond it the column is a number or a name, not a group.
@@ -39,7 +46,7 @@ MOST_GROUPS = 50
 PREFIX = "group_"
 
 
-def sensitive(frame, *, group, missing="refuse"):
+def sensitive(frame, *, group, missing="refuse", stratified=False):
     """Groups of the rows, and the rows that count.
 
     Parameters
@@ -50,11 +57,14 @@ def sensitive(frame, *, group, missing="refuse"):
         Columns, each a class of groups.
     missing : str
         What becomes of rows without a group: ``"refuse"``, ``"drop"`` or ``"own_group"``.
+    stratified : bool
+        Whether rows are to be held out by group.
 
     Returns
     -------
     dict
-        ``groups``: dict of str to array of str, by column; ``kept``: array of bool.
+        ``groups``: dict of str to array of str, by column; ``kept``: array of bool;
+        ``stratified``.
 
     Raises
     ------
@@ -113,7 +123,7 @@ def sensitive(frame, *, group, missing="refuse"):
                 f"The sensitive column {column!r} has the one group {str(names[0])!r} in all "
                 f"{int(kept.sum())} rows, so there is nothing to balance: choose another column."
             )
-    return {"groups": groups, "kept": kept}
+    return {"groups": groups, "kept": kept, "stratified": stratified}
 
 
 def _texts(column):
@@ -131,7 +141,9 @@ def _texts(column):
     return values, blank
 
 
-def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_share):
+def label_groups(
+    frame, features, rule, outcome, *, seed, study, repeats, test_share, certified=None
+):
     """Groups to learn a filter from, and what is hidden, in every repeat.
 
     Parameters
@@ -151,6 +163,8 @@ def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_s
     repeats : int
     test_share : float
         Share of the rows held out.
+    certified : dict, optional
+        ``alpha`` and ``level`` at which a filter is to be certified by rows held out.
 
     Returns
     -------
@@ -177,6 +191,8 @@ def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_s
             f"test_share {test_share} leaves {tested} of {len(at)} rows for the test: choose a "
             "share that leaves rows on both sides."
         )
+    if certified:
+        _check_certifiable(grouped["groups"], at, tested, certified)
     rows = frame["row"].to_numpy("int32")[at]
     groups = {column: values[at].astype(object) for column, values in grouped["groups"].items()}
     for column, values in groups.items():
@@ -190,8 +206,12 @@ def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_s
     outcomes = pd.array(outcome(part, np.ones(len(part), bool)), dtype="Int8")
     labels, truth = [], []
     for repeat in range(repeats):
-        test = np.zeros(len(rows), bool)
-        test[generator(seed, study, repeat, "split").permutation(len(rows))[:tested]] = True
+        rng = generator(seed, study, repeat, "split")
+        if grouped["stratified"]:
+            test = _stratified(list(groups.values()), test_share, rng)
+        else:
+            test = np.zeros(len(rows), bool)
+            test[rng.permutation(len(rows))[:tested]] = True
         _check_training(groups, test, repeat, test_share)
         known = {"repeat": np.full(len(rows), repeat, "int16"), "row": rows}
         seen = outcomes.copy()
@@ -202,6 +222,36 @@ def label_groups(frame, features, rule, outcome, *, seed, study, repeats, test_s
         hidden = {PREFIX + name: values for name, values in groups.items()}
         truth.append(pd.DataFrame(known | hidden | {"y_general": outcomes}))
     return pd.concat(labels, ignore_index=True), pd.concat(truth, ignore_index=True)
+
+
+def _stratified(columns, test_share, rng):
+    """Rows held out: the same share of each combination of groups, to a row; one stays at least."""
+    stratum = np.zeros(len(columns[0]), int)
+    for values in columns:
+        own = np.unique(values.astype(str), return_inverse=True)[1]
+        stratum = np.unique(stratum * (own.max() + 1) + own, return_inverse=True)[1]
+    order = np.lexsort((rng.random(len(stratum)), stratum))
+    sizes = np.bincount(stratum)
+    place = np.empty(len(stratum), int)
+    place[order] = np.arange(len(stratum)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    # Sums of the shares are rounded, so that many small groups do not all lose or win a row.
+    ends = np.floor(np.cumsum(sizes) * test_share + 0.5)
+    wanted = np.minimum(np.diff(ends, prepend=0.0), sizes - 1)
+    return place < wanted[stratum]
+
+
+def _check_certifiable(groups, at, tested, certified):
+    """Refuse tables too small for any filter that is worth having to be certified."""
+    classes = [len(set(values[at])) for values in groups.values()]
+    least = least_rows(certified["alpha"], certified["level"], classes)
+    if tested // 2 < least:
+        raise CounterweightError(
+            f"{len(at)} rows with a group are too few to certify a filter at alpha "
+            f"{certified['alpha']:g} with confidence {certified['level']:g}: of {tested} held-out "
+            f"rows half choose and half certify, and certifying takes at least {least} even for "
+            "two leaves that tell nothing. Allow a larger alpha, hold more rows out "
+            "(test_share), bring more rows, or leave certified out."
+        )
 
 
 def refuse_group_features(features, columns):

@@ -115,7 +115,7 @@ def _refuse_meaningless(name, study, kind):
 
 
 def applied(plan, giving):
-    """Study whose gift `snakemake apply` applies: the one that the config names, or the first.
+    """Study whose gift `snakemake apply` applies: the one that the config names, or the only one.
 
     Parameters
     ----------
@@ -131,7 +131,8 @@ def applied(plan, giving):
     Raises
     ------
     CounterweightError
-        When the study that is named gives nothing of that sort.
+        When the study that is named gives nothing of that sort, or there are candidates and
+        several studies that could decide on them.
     """
     chosen = plan["filter_study"]
     if chosen and chosen not in giving:
@@ -139,5 +140,11 @@ def applied(plan, giving):
             f"filter_study is {chosen!r}, which is no study that gives a filter away"
             f"{nearest(chosen, giving) or '.'} Studies with the key filter: "
             f"{', '.join(giving) or 'none'}."
+        )
+    if plan["candidates"] and not chosen and len(giving) > 1:
+        raise CounterweightError(
+            f"candidates are given, and {len(giving)} studies give a filter away "
+            f"({listed(giving, 10)}): say which one is meant, as in --config "
+            f"candidates={plan['candidates']} filter_study={giving[0]}."
         )
     return chosen or next(iter(giving), None)

@@ -11,6 +11,7 @@ import logging
 import numpy as np
 
 from counterweight.evaluation.filters.classifiers import classifier_records
+from counterweight.files.seeds import generator
 from counterweight.files.settings import numbers_of
 from counterweight.models.filters.training import (
     accept_probability,
@@ -19,7 +20,8 @@ from counterweight.models.filters.training import (
     filtered,
     true_groups,
 )
-from counterweight.numerics.geometry.leaves import imbalance_floor
+from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
+from counterweight.numerics.geometry.leaves import imbalance_floor, interpolated_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
 log = logging.getLogger("counterweight")
@@ -52,6 +54,13 @@ OPTIONS = {
         "default": 30,
         "description": "Expected rows of a part from which a leaf counts as large.",
     },
+    "level": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.95,
+        "description": "Confidence of the upper bound of disclosivity from test rows.",
+    },
 }
 LABEL = "balance and disclosure on new rows"
 
@@ -71,6 +80,7 @@ def evaluate_filter(
     gamma=0.1,
     stop=0.1,
     large_leaf=30,
+    level=0.95,
 ):
     """Records of one method in one study.
 
@@ -99,7 +109,7 @@ def evaluate_filter(
         All that have a model if None.
     delta, gamma, stop : float
         See `theorem_bound`.
-    large_leaf : float
+    large_leaf, level : float
 
     Returns
     -------
@@ -119,6 +129,10 @@ def evaluate_filter(
         - ``group_share``, ``group_gain`` (share over base share); the part is the group.
         - repeat 0, training rows: ``leaf_mass``, ``leaf_acceptance`` and, by group (the
           variable), ``leaf_share``; the part is the leaf.
+        - test rows: ``disclosivity_at_most``, an upper confidence bound of the disclosivity in
+          the population from one drawn leaf for each row (see
+          `counterweight.numerics.disclosure`); in repeat 0 ``distortion`` of each group (the
+          part; see `distortions`).
         - test rows: ``bound_disclosivity``, ``bound_imbalance``, ``bound_epsilon``
           (`theorem_bound`), ``excess_disclosivity``, ``excess_imbalance`` (test less train).
         - of the classifiers: see `classifier_records`.
@@ -138,6 +152,8 @@ def evaluate_filter(
         parts = {"train": slice(0, cut), "test": slice(cut, len(order))}
         proxy, features = proxies(repeat), rows["X"].shape[1]
         last, tables, own = None, None, []
+        standard = standardised(rows["X"][order][cut:]) if repeat == 0 else None
+        draws = generator(seed, stream, repeat, "leaves").random(len(order) - cut)
         for setting, M, eta, rho in filtered(proxy, rows["X"][order], acceptance[repeat]):
             if M is not last:
                 last = M
@@ -168,6 +184,18 @@ def evaluate_filter(
                     own += _leaf_records(leaves, rho, titles, setting)
                 if name == "train":
                     held = leaves.rows[leaves.rows > 0]
+            place = {"target": "test", "setting": setting, "rows": len(order) - cut}
+            leaf = drawn_parts(interpolated_rows(M[cut:], eta), draws)
+            found = disclosure(part_counts(leaf, Z[cut:], len(rho)), classes, level)
+            own.append(place | {"metric": "disclosivity_at_most", "value": found.bound})
+            if standard is not None:
+                own += [
+                    place | {"metric": "distortion", "part": title, "value": value}
+                    for title, value in zip(
+                        titles, distortions(standard, Z[cut:], p[cut:]), strict=True
+                    )
+                    if np.isfinite(value)
+                ]
             own += _bound_records(
                 seen,
                 setting,
@@ -190,6 +218,41 @@ def evaluate_filter(
         )
         records += [record | {"repeat": repeat} for record in own]
     return records
+
+
+def standardised(X):
+    """Features minus their means, in standard deviations; those that are flat are left out."""
+    spread = X.std(axis=0)
+    # Differences from the mean of all rows keep their digits.
+    return (X - X.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+
+
+def distortions(standard, Z, p):
+    """How far the accepted of each group differ from the group.
+
+    A filter changes who of a group is in the sample, not only how many. The measure is the
+    largest difference over the features between the mean of those accepted and of all of the
+    group, in standard deviations of all rows.
+
+    Parameters
+    ----------
+    standard : array (n, d)
+        From `standardised`.
+    Z : array (n, K)
+        Memberships.
+    p : array (n,)
+        Probability of acceptance.
+
+    Returns
+    -------
+    array (K,)
+        NaN for a group without rows, or of which nobody can be accepted.
+    """
+    weighed = p[:, None] * Z
+    with np.errstate(invalid="ignore", divide="ignore"):
+        gap = (weighed.T @ standard) / weighed.sum(axis=0)[:, None]
+        gap -= (Z.T @ standard) / Z.sum(axis=0)[:, None]
+    return np.abs(gap).max(axis=1, initial=0.0)
 
 
 def _noisy(rows, counts, eta, Z):

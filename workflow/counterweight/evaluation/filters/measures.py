@@ -32,6 +32,20 @@ MEASURES = {
         "digits": 3,
         "meaning": "Disclosivity over leaves that have enough rows to count on.",
     },
+    "disclosivity_at_most": {
+        "label": "disclosivity at most",
+        "better": "less",
+        "digits": 3,
+        "meaning": "Upper confidence bound of the disclosivity for new people, over all leaves and "
+        "groups at once, from rows that did not fit the filter.",
+    },
+    "distortion": {
+        "label": "distortion within a group",
+        "better": "less",
+        "digits": 2,
+        "meaning": "Largest difference of a feature's mean between the accepted of a group and all "
+        "of it, in standard deviations.",
+    },
     "leaves_empty": {
         "label": "leaves without test rows",
         "digits": 0,

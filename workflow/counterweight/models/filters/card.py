@@ -1,7 +1,11 @@
 """The card that goes with a filter: what it does and what it discloses, in plain words."""
 
+from html import escape
+
 import numpy as np
 
+#: Numbers of accepted people that the card tells candidates for.
+WANTED = (100, 1000, 10000)
 #: Leaves of which the card shows every group; those of the largest share of the accepted.
 LEAVES = 12
 
@@ -17,41 +21,72 @@ def card(saved):
     -------
     str
     """
-    facts, columns = saved.facts, list(dict.fromkeys(saved.classes))
+    facts, columns = saved.facts, _columns_of(saved)
     setting = facts["setting"] or "its only setting"
     parts = [
         f"# Filter of the study {facts['study']}",
-        f"{facts['title']}. Method `{facts['method']}`, setting `{setting}`, fitted on "
-        f"{facts['rows']:,.0f} rows (split {facts['repeat']:.0f}).",
+        f"{escape(facts['title'])}. Method `{facts['method']}`, setting `{setting}`, fitted on "
+        f"{facts['rows']:,.0f} rows "
+        + ("(all of the table)." if facts.get("refitted") else f"(split {facts['repeat']:.0f})."),
+        _promise(saved),
         "## What it does",
         "It accepts or rejects candidates so that the accepted ones are closer to the target "
         f"shares of {_words(columns)}, without being told anybody's {_words(columns, 'or')}. "
         f"{_manner(saved)} From the other columns it sorts each candidate into one of "
-        f"{len(saved.mass)} leaves, and accepts with the probability of the leaf. Of the training "
-        f"rows it accepts {_percent(saved.rate)}: one of {1 / saved.rate:.3g}.",
-        "## Imbalance before and after",
-        "Distance of the shares of the groups from the target shares (0 is balanced).",
-        _balance(saved),
+        f"{len(saved.mass)} leaves, and accepts with the probability of the leaf.",
+        "## Balance",
         _groups(saved),
+        _balance(saved),
+        "## How many candidates it takes",
+        _needed(saved),
         "## What it discloses",
+        _released(saved),
         _disclosure(saved),
         _leaves(saved),
         "## Limits",
         _limits(saved),
         "## How to apply it",
-        "```\nsnakemake apply --config candidates=people.csv\n```",
+        f"```\nsnakemake apply --config candidates=people.csv filter_study={facts['study']}\n```",
         "The table of candidates (CSV or Parquet) needs these columns, as in the table that the "
-        f"filter was fitted on: {_columns(saved)}. Other columns are passed over. The results, "
-        "`filtered.parquet` and `filtered.csv`, tell for each candidate, in the order of the table "
-        f"and by {_who(saved)}, whether it is accepted, and no more: the probability of acceptance "
-        "and the leaf would tell about the group. The same seed "
-        "gives the same decisions. `filter.parquet` holds the whole filter in numbers and texts.",
+        f"filter was fitted on: `{facts['id']}`, {_columns(saved)}. Other columns are passed over. "
+        f"The results, `filtered.parquet` and `filtered.csv`, have `{facts['id']}` and "
+        f"{_words([f'`{name}`' for name in saved.release])}, and nothing else. Whether somebody is "
+        f"accepted is decided by two coins, made of `{facts['id']}` and the secret key (digest "
+        f"`{facts['key']}`): the same person gets the same answer in any file and order, alone or "
+        "among others, and nobody without the key can foretell it. Keep the key to yourself, and "
+        "keep it: with another one everybody would get another answer. `filter.parquet` holds the "
+        "whole filter in numbers and texts; docs/filter_format.md says how to read it.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _who(saved):
-    return f"its `{saved.facts['id']}`" if "id" in saved.facts else "its number from 0"
+def _columns_of(saved):
+    return list(dict.fromkeys(saved.classes))
+
+
+def _promise(saved):
+    """What is promised for new people, first of all."""
+    held = saved.held
+    if not held:
+        return (
+            "**No promise for new people.** It was fitted again on all rows, so no row is left "
+            "that could say what it tells about groups."
+        )
+    rows, level = held["rows", "value", -1], held["level", "value", -1]
+    bound = held["disclosivity", "bound", -1]
+    measured = (
+        f"by {rows:,.0f} rows that neither fitted nor chose it, with confidence {_percent(level)}"
+    )
+    if "alpha" in saved.facts:
+        return (
+            f"**Certified at alpha {saved.facts['alpha']:g}.** For new people like these no leaf's "
+            f"share of any group is further than {bound:.3f} from the share among all, {measured}."
+        )
+    return (
+        "**Not certified.** Its alpha holds on the rows that it was fitted on. For new people like "
+        f"these, a leaf's share of a group may be up to {bound:.3f} from the share among all, "
+        f"{measured}."
+    )
 
 
 def _manner(saved):
@@ -63,42 +98,84 @@ def _manner(saved):
 
 
 def _balance(saved):
-    base = float(np.linalg.norm(saved.base - saved.target))
-
-    def both(name):
-        return [saved.measures.get((name, part)) for part in ("train", "test")]
-
-    rows = [
-        ("before", base, both("imbalance_before")[1]),
-        ("after", *both("imbalance")),
-        ("least that this disclosure allows", *both("floor")),
-    ]
-    table = _table(
-        ("", "training rows", "test rows"),
-        [(name, _number(train), _number(test)) for name, train, test in rows],
+    before, after = (
+        saved.held.get((name, "value", -1)) for name in ("imbalance_before", "imbalance")
     )
-    (_, _, before), (_, _, after), _ = rows
-    if before is None or after is None or after < before:
-        return table
-    return table + (
-        "\n\n**On the test rows the accepted ones were no closer to the target than all rows.** Do "
-        "not expect balance of new candidates from this filter: fit it on more rows, or with "
-        "larger leaves."
+    if after is None:
+        return ""
+    text = (
+        f"On the held-out rows the distance of the groups' shares from the target is {after:.3f} "
+        f"among the accepted and {before:.3f} among all (0 is balanced)."
+    )
+    if after < before:
+        return text
+    return text + (
+        "\n\n**On the held-out rows the accepted ones were no closer to the target than all "
+        "rows.** Do not expect balance of new candidates from this filter: fit it on more rows, "
+        "or with larger leaves."
     )
 
 
 def _groups(saved):
     weights = saved.acceptance * saved.mass
     after = weights @ saved.shares / weights.sum()
-    return _table(
-        ("group", "share before", "share among accepted", "target"),
-        [
-            (name, _percent(before), _percent(share), _percent(aim))
-            for name, before, share, aim in zip(
-                _names(saved), saved.base, after, saved.target, strict=True
-            )
-        ],
-    )
+    rows = []
+    for k, name in enumerate(_names(saved)):
+        shares = [_told(saved, key, k) for key in ("share_before", "share_after")]
+        if shares[1] is None:
+            shares = [_percent(saved.base[k]), _percent(after[k])]
+        rows.append((name, *shares, _percent(saved.target[k])))
+    of = "held-out rows, with intervals" if saved.held else "rows that it was fitted on"
+    table = _table(("group", "share of all", "share of the accepted", "target"), rows)
+    return f"Shares among {of}.\n\n{table}"
+
+
+def _told(saved, name, at=-1):
+    """A figure of the held-out rows with its interval, or None."""
+    values = [saved.held.get((name, kind, at)) for kind in ("value", "low", "high")]
+    if None in values:
+        return None
+    value, low, high = (f"{100 * one:.3g}" for one in values)
+    return f"{value} % ({low} to {high})"
+
+
+def _needed(saved):
+    """Candidates for so many accepted: quantiles of the negative binomial distribution."""
+    from scipy.stats import nbinom
+
+    rate = saved.held.get(("acceptance_rate", "value", -1), saved.rate)
+    # The rate itself is an estimate: its interval widens that of the count.
+    low, high = (saved.held.get(("acceptance_rate", kind, -1), rate) for kind in ("low", "high"))
+    if not low > 0:
+        return "Too few are accepted to say."
+    rows = [
+        (f"{wanted:,}", f"{wanted / rate:,.0f}")
+        + tuple(
+            f"{wanted + nbinom.ppf(share, wanted, min(end, 1.0)):,.0f}"
+            for share, end in ((0.025, high), (0.975, low))
+        )
+        for wanted in WANTED
+    ]
+    told = _told(saved, "acceptance_rate") or _percent(rate)
+    table = _table(("accepted", "candidates, about", "at least", "at most"), rows)
+    return f"It accepts {told} of the people: one of {1 / rate:.3g}.\n\n{table}"
+
+
+def _released(saved):
+    """What each released column tells about groups, on the held-out rows."""
+    if not saved.held:
+        return ""
+    names = [f"`{name}`" for name in saved.release]
+    if len(names) > 1:
+        names.append("all of them together")
+    rows = []
+    for i, name in enumerate(names):
+        at = i if i < len(saved.release) else -1
+        value, bound = (saved.held["released", kind, at] for kind in ("value", "bound"))
+        rows.append((name, _number(value), _number(bound)))
+    text = "What is released about a person beside the id tells this much about groups at most:"
+    table = _table(("released", "on the held-out rows", "at most, for everybody"), rows)
+    return f"{text}\n\n{table}"
 
 
 def _disclosure(saved):
@@ -110,9 +187,12 @@ def _disclosure(saved):
         f"leaf {leaf}, {_percent(saved.shares[leaf, group])} are of the group "
         f"{_names(saved)[group]}, against {_percent(saved.base[group])} of all."
     )
-    test = saved.measures.get(("disclosivity", "test"))
-    if test is not None:
-        text += f" On the test rows the largest shift is {_number(test)}."
+    if saved.held:
+        value, bound = (saved.held["disclosivity", kind, -1] for kind in ("value", "bound"))
+        text += (
+            f" On the held-out rows the largest shift is {_number(value)}, and for everybody it is "
+            f"at most {_number(bound)}."
+        )
     return text
 
 
@@ -140,16 +220,17 @@ def _limits(saved):
         "Nothing bounds what a leaf discloses but the noise: the leaves are predictions of the "
         "group. What is shown was measured."
         if saved.proxy.predicts_groups
-        else "What a leaf discloses is bounded on the training rows only.",
+        else "What a leaf discloses is limited by alpha on the rows of the fit; for new people the "
+        "bound above counts.",
         "On other rows the shares of a leaf differ by chance, most in small leaves, and so does "
         "the balance.",
         "It was fitted on one population at one time. When the candidates change, the balance and "
         "the disclosure change: compare the shares of the leaves among new candidates with the "
         "column rows above, and fit anew.",
-        f"It is not to be used to infer the {_words(list(dict.fromkeys(saved.classes)), 'or')} of "
+        f"It is not to be used to infer the {_words(_columns_of(saved), 'or')} of "
         "a person, and the leaves should not be kept longer than the decision needs.",
-        "Acceptance is a lottery with known odds: the draw is seeded, so it can be repeated and "
-        "checked. Do not try several seeds and choose among the results.",
+        "Acceptance is a lottery with known odds, one ticket a person: who gets several ids gets "
+        "several tickets. Do not try several keys and choose among the results.",
         "A balanced sample does not make what is learned from it fair; measure that by group.",
     ]
     return "\n".join(f"- {point}" for point in points)
@@ -160,7 +241,7 @@ def _columns(saved):
 
 
 def _names(saved):
-    return [name.replace("|", "\\|") for name in saved.groups]
+    return [escape(name).replace("|", "\\|") for name in saved.groups]
 
 
 def _table(head, rows):

@@ -4,7 +4,9 @@ The table (Parquet) has one row for each fact, in the layout `FILTER`:
 
 - ``fact``: ``name`` with its ``text`` or ``value``: study, title, method, setting, repeat,
   selector (the class of the proxy), eta, rows (that it was fitted on), id (column that says who
-  somebody is; only where there is one).
+  somebody is), key (digest of the key that coins are drawn by), digest (of what decides: coins
+  of two filters are unrelated), counterweight (version of the library), and where it is
+  certified, alpha and level.
 - ``column``: ``name`` of a column that candidates must have, ``kind`` number or text.
 - ``feature``: feature number ``i``, its ``name``, the column it is made ``of``, its ``kind``
   (number, blank, category, other: see `encoder.Feature`), the category as ``text``, the
@@ -16,28 +18,33 @@ The table (Parquet) has one row for each fact, in the layout `FILTER`:
 - ``leaf``: leaf number ``i``; ``kind`` mass (share of the training rows) or acceptance.
 - ``share``: share of group ``j`` in leaf ``i`` of the training rows.
 - ``measure``: ``name`` of a metric ``of`` train or test.
+- ``release``: column number ``i`` that is released beside the id, by ``name``; the first is
+  ``accepted``.
+- ``held``: what rows that did not fit the filter tell, by ``name`` and ``kind`` (value, low,
+  high, bound); ``i`` is the group or the released column where it is of one.
 
 Nothing about the group of a candidate is needed to apply it.
 """
 
-import copy
+import hashlib
+import logging
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from counterweight.datasets.own_table import new_rows
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.settings import numbers_of
-from counterweight.files.study_data import StudyData
+from counterweight.files.keys import Key, key_of_seed, read_key
 from counterweight.files.tables import read_arrow, write_table
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.own.prepare import forms_of, types_of
-from counterweight.models.filters.candidates import encoded, learned_encoder
+from counterweight.models.filters.candidates import encoded
+from counterweight.numerics.coins import canonical_ids, person_uniforms
+from counterweight.numerics.disclosure import drawn_parts
 from counterweight.numerics.geometry.leaves import interpolated_rows
-from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
-from counterweight.numerics.zero_rejection import row_uniforms
 from counterweight.plan.components import load
-from counterweight.selection.proxies import split_rules
+
+log = logging.getLogger("counterweight")
 
 FILTER = (
     ("part", "string"),
@@ -51,12 +58,16 @@ FILTER = (
     ("value", "float64"),
 )
 
-#: Metrics of the method that go with its filter.
-MEASURES = ("acceptance_rate", "disclosivity", "disclosivity_rows", "floor", "imbalance")
-#: Prefix of the group columns of the labels.
-PREFIX = "group_"
+#: What is always released beside the id; and what else may be of what is decided.
+ACCEPTED = "accepted"
+DECIDED = ("leaf", "probability")
+#: Column that says who candidates are, where a study names none; file of the key of one's own.
+ID, KEY_FILE = "id", "filter.key"
 #: Candidates handled at once.
 BATCH = 1 << 16
+#: Candidates whose leaves are unlike the training rows' are told: from this distance of the
+#: distributions (total variation) and at this probability of chance.
+DRIFT, CHANCE = 0.1, 1e-3
 
 
 @dataclass
@@ -78,6 +89,10 @@ class SavedFilter:
     shares : array (L, K)
     measures : dict of (str, str) to float
         By metric and part (train or test).
+    release : list of str
+        Columns that `accept` gives beside the id.
+    held : dict of (str, str, int) to float
+        See the module.
     """
 
     facts: dict
@@ -91,6 +106,8 @@ class SavedFilter:
     acceptance: np.ndarray
     shares: np.ndarray
     measures: dict = field(default_factory=dict)
+    release: list = field(default_factory=lambda: [ACCEPTED])
+    held: dict = field(default_factory=dict)
 
     def __post_init__(self):
         kind = load("selector", self.facts["selector"])
@@ -116,26 +133,32 @@ class SavedFilter:
             f"The filter's proxy has no setting {self.facts['setting']!r}: write the filter anew."
         )
 
-    def accept(self, frame, seed):
+    def digest(self):
+        """What two filters share only if they decide everybody alike but for the coins."""
+        told = [row for part in _DECIDING for row in part(self)]
+        return hashlib.sha256("\n".join(map(repr, told)).encode()).hexdigest()[:32]
+
+    def accept(self, frame, key=None):
         """Who is accepted: all that a filter releases.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             Candidates; see `apply_filter`.
-        seed : int
+        key
+            See `apply_filter`.
 
         Returns
         -------
         dict of str to array (n,)
-            The id (``row``, from 0, where the filter knows of none) and ``accepted``.
+            The id, ``accepted``, and what else is released.
 
         Raises
         ------
         CounterweightError
-            See `apply_filter`; also when the column of the id is missing.
+            See `apply_filter`.
         """
-        return self.released(frame, apply_filter(frame, self, seed))
+        return self.released(frame, apply_filter(frame, self, key))
 
     def new_rows(self, path, columns, reading=None):
         """Candidates of a file, typed as the table of one's own that the filter was fitted on.
@@ -158,147 +181,99 @@ class SavedFilter:
 
     def released(self, frame, decided):
         """The columns of `accept`, of what `apply_filter` decided on the same candidates."""
-        named, person = {"row": decided["row"]}, self.facts.get("id")
-        if person is not None:
-            if person not in frame.columns:
-                raise CounterweightError(
-                    f"The table of candidates has no column {person!r}, which says who they are; "
-                    f"it has {listed(frame.columns, 30)}: name the columns as in the study."
-                )
-            named = {person: frame[person].to_numpy()}
-        return named | {"accepted": decided["accepted"]}
+        person = self.facts["id"]
+        absent = [name for name in self.release[1:] if name not in {*DECIDED, *frame.columns}]
+        if absent:
+            raise CounterweightError(
+                f"The filter releases the column {listed(absent)}, which the candidates do not "
+                f"have; they have {listed(frame.columns, 30)}: add it."
+            )
+        named = {person: frame[person].to_numpy()}
+        return named | {
+            name: decided[name] if name in (ACCEPTED, *DECIDED) else frame[name].to_numpy()
+            for name in self.release
+        }
+
+    def drift(self, leaves):
+        """How far the leaves of candidates are from those of the training rows.
+
+        Parameters
+        ----------
+        leaves : array (n,) of int
+            Drawn leaves.
+
+        Returns
+        -------
+        distance : float
+            Total variation between the shares of the leaves.
+        chance : float
+            Probability that candidates like the training rows are as far in chi squared.
+        """
+        from scipy.stats import chi2
+
+        n = len(leaves)
+        found = np.bincount(leaves, minlength=len(self.mass)) / n
+        held = self.mass > 0
+        # The masses are estimates from the training rows: their variance adds to the candidates'.
+        spread = self.mass[held] * (1 / n + 1 / self.facts["rows"])
+        squares = ((found[held] - self.mass[held]) ** 2 / spread).sum()
+        chance = chi2.sf(squares, held.sum() - 1) if held.sum() > 1 else 1.0
+        return float(np.abs(found - self.mass).sum() / 2), float(chance)
 
 
-def only_setting(proxy, setting):
-    """A proxy restricted to one of its settings, so that nothing else is given away.
-
-    Parameters
-    ----------
-    proxy : fitted proxy
-        One of several settings is a `SplitTreeProxy`.
-    setting : str
-        Ignored for a proxy of one setting.
-
-    Raises
-    ------
-    CounterweightError
-        When the proxy has no such setting.
-    """
-    if list(proxy.settings_) == [""]:
-        return proxy
-    if setting not in proxy.settings_:
-        raise CounterweightError(
-            f"The proxy has no setting {setting!r}; choose one of {listed(proxy.settings_, 30)} as "
-            "filter.setting."
-        )
-    at = list(proxy.settings_).index(setting)
-    one = copy.copy(proxy)
-    for name in ("alphas", "settings_", "mass_", "shares_", "distance_"):
-        setattr(one, name, [getattr(proxy, name)[at]])
-    one.splits_, one.trees_ = split_rules.pruned(proxy.splits_, [proxy.trees_[at]])
-    return one
+def _row(part, name="", of="", kind="", text="", i=-1, j=-1, k=-1, value=np.nan):
+    return part, name, of, kind, text, i, j, k, float(value)
 
 
-def saved_filter(
-    frame, features, labels, arrays, weights, metrics, *, selector, recipe, outcome, target, facts
-):
-    """The filter of one method at one setting and repeat, from the tables of its study.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Prepared rows.
-    features, labels, weights, metrics : dict of str to array
-        Tables of the study; `weights` and `metrics` are those of the method.
-    arrays : dict of str to array
-        The fitted proxy of that repeat, all settings.
-    selector : str
-        Registry name of the proxy.
-    recipe : mapping
-        ``name`` and ``options`` of the features.
-    outcome : str or None
-        Outcome column, which is no feature.
-    target : mapping of str to float, or None
-    facts : mapping
-        ``study, title, method, setting, repeat``.
-
-    Raises
-    ------
-    CounterweightError
-        When the setting does not exist, or the features cannot be made for new rows.
-    """
-    data, repeat, setting = StudyData(features, labels), facts["repeat"], facts["setting"]
-    encoder = learned_encoder(frame, data.names, recipe, outcome)
-    again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
-    if not np.array_equal(again, data.X):
-        wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
-        raise CounterweightError(
-            f"The feature {wrong!r} of the study is not what the prepared table gives: delete "
-            "the results of the study and run again."
-        )
-    noise = numbers_of(setting).get("eta")
-    proxy = load("selector", selector).from_arrays(arrays, data.names)
-    one = only_setting(proxy, setting)
-    rho = _chosen(weights, repeat, setting)
-    part, train = data.labels[repeat], data.role(repeat, "train")
-    columns = [name for name in part if name.startswith(PREFIX)]
-    classes = [name.removeprefix(PREFIX) for name in columns]
-    words = [part[name][train] for name in columns]
-    names, groups = group_names(words, classes)
-    sizes = [len(block) for block in names]
-    Z = memberships(words, names)
-    saved = SavedFilter(
-        facts=dict(facts)
-        | {"selector": selector, "eta": 0.0 if noise is None else noise, "rows": len(Z)},
-        encoder=encoder,
-        arrays=one.to_arrays(),
-        groups=groups,
-        classes=np.repeat(classes, sizes).tolist(),
-        base=Z.mean(axis=0),
-        target=target_shares(target, groups, sizes),
-        mass=np.zeros(len(rho)),
-        acceptance=rho,
-        shares=np.zeros((len(rho), len(groups))),
-    )
-    X = data.X[data.positions(repeat, train)]
-    saved.mass, saved.shares = leaf_table(saved.memberships(X), Z)
-    saved.measures = _measures(metrics, repeat, setting, groups, saved.target)
-    return saved
+def _fact_rows(saved):
+    for name, given in saved.facts.items():
+        if isinstance(given, str):
+            yield _row("fact", name, text=given, kind="text")
+        else:
+            yield _row("fact", name, value=given, kind="number")
 
 
-def _chosen(weights, repeat, setting):
-    """Acceptance of the leaves at one setting of one repeat."""
-    own = weights["repeat"] == repeat
-    at = own & (weights["setting"] == setting)
-    if not at.any():
-        known = list(dict.fromkeys(weights["setting"][own]))
-        raise CounterweightError(
-            f"filter.setting is {setting!r}, which the method does not have in repeat {repeat}; "
-            f"choose one of {listed(known, 30)}."
-        )
-    return weights["acceptance"][at][np.argsort(weights["leaf"][at], kind="stable")]
+def _feature_rows(saved):
+    for column, kind in saved.encoder.columns_.items():
+        yield _row("column", column, kind=kind)
+    for i, made in enumerate(saved.encoder.features_):
+        yield _row("feature", made.name, made.column, made.kind, made.category, i, value=made.fill)
 
 
-def _measures(metrics, repeat, setting, groups, target):
-    """What was measured of the filter, on training and test rows."""
-    measured, shares = {}, {}
-    own = (metrics["repeat"] == repeat) & (metrics["setting"] == setting)
-    for at in np.flatnonzero(own):
-        name, of, group = (str(metrics[key][at]) for key in ("metric", "target", "part"))
-        value = float(metrics["value"][at])
-        if not group and name in MEASURES:
-            measured[name, of] = value
-        elif name in ("group_share", "group_gain"):
-            shares[name, of, group] = value
-    for of in ("train", "test"):
-        pairs = [
-            (shares.get(("group_share", of, group)), shares.get(("group_gain", of, group)))
-            for group in groups
-        ]
-        if all(share is not None and gain for share, gain in pairs):
-            base = np.array([share / gain for share, gain in pairs])
-            measured["imbalance_before", of] = float(np.linalg.norm(base - target))
-    return measured
+def _array_rows(saved):
+    for name, values in saved.arrays.items():
+        values = np.asarray(values, dtype=float)
+        for index in np.ndindex(values.shape):
+            yield _row("array", name, value=values[index], **dict(zip("ijk", index, strict=False)))
+
+
+def _acceptance_rows(saved):
+    for i, value in enumerate(saved.acceptance):
+        yield _row("leaf", kind="acceptance", i=i, value=value)
+
+
+def _group_rows(saved):
+    for i, (name, of) in enumerate(zip(saved.groups, saved.classes, strict=True)):
+        yield _row("group", name, of, "base", i=i, value=saved.base[i])
+        yield _row("group", name, of, "target", i=i, value=saved.target[i])
+    for i, (mass, shares) in enumerate(zip(saved.mass, saved.shares, strict=True)):
+        yield _row("leaf", kind="mass", i=i, value=mass)
+        for j, share in enumerate(shares):
+            yield _row("share", saved.groups[j], i=i, j=j, value=share)
+
+
+def _measure_rows(saved):
+    for (name, of), value in saved.measures.items():
+        yield _row("measure", name, of, value=value)
+    for i, name in enumerate(saved.release):
+        yield _row("release", name, i=i)
+    for (name, kind, i), value in saved.held.items():
+        yield _row("held", name, kind=kind, i=i, value=value)
+
+
+#: What decides on candidates, and all that a filter is but its facts.
+_DECIDING = (_feature_rows, _array_rows, _acceptance_rows)
+_PARTS = (*_DECIDING, _group_rows, _measure_rows)
 
 
 def write_filter(path, saved):
@@ -309,42 +284,7 @@ def write_filter(path, saved):
     path : str or Path
     saved : SavedFilter
     """
-    rows = []
-
-    def add(part, name="", of="", kind="", text="", i=-1, j=-1, k=-1, value=np.nan):
-        rows.append((part, name, of, kind, text, i, j, k, float(value)))
-
-    for name, given in saved.facts.items():
-        if isinstance(given, str):
-            add("fact", name, text=given, kind="text")
-        else:
-            add("fact", name, value=given, kind="number")
-    for column, kind in saved.encoder.columns_.items():
-        add("column", column, kind=kind)
-    for i, feature in enumerate(saved.encoder.features_):
-        add(
-            "feature",
-            feature.name,
-            feature.column,
-            feature.kind,
-            feature.category,
-            i,
-            value=feature.fill,
-        )
-    for name, values in saved.arrays.items():
-        values = np.asarray(values, dtype=float)
-        for index in np.ndindex(values.shape):
-            add("array", name, value=values[index], **dict(zip("ijk", index, strict=False)))
-    for i, (name, of) in enumerate(zip(saved.groups, saved.classes, strict=True)):
-        add("group", name, of, "base", i=i, value=saved.base[i])
-        add("group", name, of, "target", i=i, value=saved.target[i])
-    for i in range(len(saved.mass)):
-        add("leaf", kind="mass", i=i, value=saved.mass[i])
-        add("leaf", kind="acceptance", i=i, value=saved.acceptance[i])
-        for j in range(len(saved.groups)):
-            add("share", saved.groups[j], i=i, j=j, value=saved.shares[i, j])
-    for (name, of), value in saved.measures.items():
-        add("measure", name, of, value=value)
+    rows = [*_fact_rows(saved), *(row for part in _PARTS for row in part(saved))]
     columns = zip(*rows, strict=True)
     names = [name for name, _ in FILTER]
     write_table(path, dict(zip(names, map(list, columns), strict=True)), FILTER)
@@ -366,9 +306,8 @@ def read_filter(path):
     parts = {}
     for row in zip(*columns.values(), strict=True):
         parts.setdefault(row[0], []).append(dict(zip(columns, row, strict=True)))
-    absent = [
-        part for part in ("fact", "feature", "array", "group", "leaf", "share") if part not in parts
-    ]
+    needed = ("fact", "feature", "array", "group", "leaf", "share", "release")
+    absent = [part for part in needed if part not in parts]
     if absent:
         raise CounterweightError(
             f"{path} is no filter: it has no rows of the part {listed(absent)}. Run the study "
@@ -396,6 +335,8 @@ def read_filter(path):
         acceptance=np.array([row["value"] for row in parts["leaf"] if row["kind"] == "acceptance"]),
         shares=np.array([row["value"] for row in parts["share"]]).reshape(-1, len(groups)),
         measures={(row["name"], row["of"]): row["value"] for row in parts.get("measure", ())},
+        release=[row["name"] for row in parts["release"]],
+        held={(row["name"], row["kind"], row["i"]): row["value"] for row in parts.get("held", ())},
     )
 
 
@@ -407,48 +348,87 @@ def _array(rows):
     return values
 
 
-def apply_filter(frame, saved, seed):
+def apply_filter(frame, saved, key=None):
     """Decide on candidates.
 
     A candidate's leaf is drawn where the tree sends it to several with some probability, then
-    it is accepted with the probability of that leaf. Both draws are functions of the seed and
-    of the candidate's number in the table alone, so rows added behind it change nothing.
+    it is accepted with the probability of that leaf. Both coins are the person's: keyed hashes
+    of the id and of the filter. So the same person gets the same answer alone, in any table
+    and in any order, and asking again gains nothing.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row for each candidate, with the columns that the filter was fitted on; others
-        are passed over.
+        One row for each candidate, with the column of ids and those that the filter was fitted
+        on; others are passed over.
     saved : SavedFilter
-    seed : int
+    key : str, Path, Key, int or None
+        The key that the filter was made with: its file (`KEY_FILE` where it is None; the
+        variable of `counterweight.files.keys.VARIABLE` goes before a file); a number is the
+        seed of a shipped study.
 
     Returns
     -------
     dict of str to array (n,)
-        ``row`` (number of the candidate, from 0), ``accepted`` (bool), ``probability`` (of
-        being accepted, over both draws), ``leaf`` (that was drawn).
+        ``id`` (canonical text), ``accepted`` (bool), ``probability`` (of being accepted, over
+        both coins), ``leaf`` (that was drawn).
 
     Raises
     ------
     CounterweightError
-        See `candidates.encoded`.
+        When ids are missing or repeated, the key is another one, or a candidate's columns are
+        not as those of the table that the filter was fitted on (see `candidates.encoded`).
     """
+    person = saved.facts["id"]
     X = encoded(frame, saved.encoder)
-    rows = np.arange(len(X))
-    draw, coin = (row_uniforms(2 * rows + part, seed) for part in (0, 1))
+    if person not in frame.columns:
+        raise CounterweightError(
+            f"The table of candidates has no column {person!r}, which says who they are: coins "
+            f"are drawn by it. It has {listed(frame.columns, 30)}: name it as in the study."
+        )
+    ids = canonical_ids(frame[person], column=person)
+    draw, coin = person_uniforms(
+        checked_key(key, saved).secret, ids, f"filter {saved.facts['digest']}", 2
+    )
     probability, leaf = np.empty(len(X)), np.empty(len(X), "int16")
     for start in range(0, len(X), BATCH):
         part = slice(start, start + BATCH)
         member = saved.memberships(X[part])
-        probability[part] = member @ saved.acceptance
-        ends = np.cumsum(member, axis=1)
-        # Rounding may leave the last end off 1.
-        at = (ends <= (draw[part] * ends[:, -1])[:, None]).sum(axis=1)
-        held = member.shape[1] - 1 - (member[:, ::-1] > 0).argmax(axis=1)
-        leaf[part] = np.minimum(at, held)
+        # One leaf after the other: the order of a sum must not depend on the rows.
+        probability[part] = (member * saved.acceptance).cumsum(axis=1)[:, -1]
+        leaf[part] = drawn_parts(member, draw[part])
     return {
-        "row": rows,
+        "id": np.array(ids, dtype=object),
         "accepted": coin < saved.acceptance[leaf],
         "probability": np.minimum(probability, 1.0),
         "leaf": leaf,
     }
+
+
+def checked_key(key, saved):
+    """The key of a filter, from what `apply_filter` takes; refused where it is another one."""
+    if not isinstance(key, Key):
+        whole = isinstance(key, int) and not isinstance(key, bool)
+        key = key_of_seed(key) if whole else read_key(KEY_FILE if key is None else key)
+    if key.digest != saved.facts["key"]:
+        raise CounterweightError(
+            f"The key (digest {key.digest}) is not the one that the filter of the study "
+            f"{saved.facts['study']} was made with (digest {saved.facts['key']}): with another one "
+            "everybody would get another answer. Give that key, or make the filter anew."
+        )
+    return key
+
+
+def tell_drift(saved, leaves):
+    """Warn of candidates who are not like the training rows."""
+    if not len(leaves):
+        return
+    distance, chance = saved.drift(leaves)
+    if distance > DRIFT and chance < CHANCE:
+        log.warning(
+            "The candidates are not like the rows that the filter was fitted on: %.0f %% of them "
+            "would have to fall into other leaves to be alike. Neither its balance nor what it "
+            "tells about groups was measured on such people: check units and columns, or make "
+            "the filter anew.",
+            100 * distance,
+        )

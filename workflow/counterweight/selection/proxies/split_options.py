@@ -104,6 +104,12 @@ OPTIONS = {
         "default": None,
         "description": "Least share of the training rows in a leaf; 0 for one row.",
     },
+    "smallest_leaf_rows": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 1,
+        "description": "Least training rows in a leaf, where that is more than the share.",
+    },
     "thresholds": {
         "type": "integer",
         "minimum": 1,

@@ -12,8 +12,9 @@ import numpy as np
 
 #: The place of the root: made by no split.
 ROOT = (-1, 0)
-#: Numbers of a chunk of scores that are held at once.
-CHUNK = 4_000_000
+#: Rows that are scored at once, always so many: the last digits of a product of matrices depend
+#: on their sizes, and a row must go the same way alone and among others.
+BLOCK = 1024
 
 
 class Split(NamedTuple):
@@ -40,12 +41,14 @@ class Split(NamedTuple):
 
     def side(self, X):
         """Probability of side 1 for each row of X, (n,)."""
-        total = np.zeros(len(X))
-        step = max(1, CHUNK // max(len(self.p), X.shape[1]))
-        for start in range(0, len(X), step):
-            part = slice(start, start + step)
-            total[part] = self.mixed(X[part] @ self.coefficients.T + self.intercepts > 0)
-        return total
+        says = np.empty((len(X), len(self.p)), bool)
+        for start in range(0, len(X), BLOCK):
+            rows = X[start : start + BLOCK]
+            if len(rows) < BLOCK:
+                rows = np.concatenate([rows, np.zeros((BLOCK - len(rows), X.shape[1]))])
+            scores = rows @ self.coefficients.T + self.intercepts
+            says[start : start + BLOCK] = scores[: len(X) - start] > 0
+        return self.mixed(says)
 
     def mixed(self, says):
         """Probability of side 1 from what the hypotheses say, (n, m)."""

@@ -43,7 +43,7 @@ class SplitTreeProxy(Proxy):
     Parameters
     ----------
     alphas, preset, hull, splits, gamma, height, most_leaves, stop_distance, smallest_drop, \
-smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
+smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, ridge, target
         See `OPTIONS`.
 
     Attributes
@@ -75,6 +75,7 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
         stop_distance=None,
         smallest_drop=None,
         smallest_leaf=None,
+        smallest_leaf_rows=1,
         thresholds=5,
         rounds=8,
         epsilon=1e-4,
@@ -92,6 +93,7 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
         self.stop_distance = stop_distance
         self.smallest_drop = smallest_drop
         self.smallest_leaf = smallest_leaf
+        self.smallest_leaf_rows = smallest_leaf_rows
         self.thresholds = thresholds
         self.rounds = rounds
         self.epsilon = epsilon
@@ -140,7 +142,7 @@ smallest_leaf, thresholds, rounds, epsilon, oracle_rows, ridge, target
             thresholds=self.thresholds,
             rounds=self.rounds,
             epsilon=self.epsilon,
-            smallest=max(self._rule("smallest_leaf") * len(X), 1.0),
+            smallest=max(self._rule("smallest_leaf") * len(X), float(self.smallest_leaf_rows)),
             smallest_drop=self._rule("smallest_drop"),
             stop=self._rule("stop_distance"),
             height=self.height,

@@ -1,0 +1,58 @@
+"""Apply a filter with pandas: python read_filter.py filter.parquet people.csv filter.key"""
+
+import hmac
+import sys
+import unicodedata
+from pathlib import Path
+
+import pandas as pd
+
+
+def encoded(people, features):
+    """One list of numbers a person."""
+    made = []
+    for feature in features.itertuples():
+        values, missing = people[feature.of], people[feature.of].isna()
+        own = features[(features["of"] == feature.of) & (features["kind"] == "category")]["text"]
+        made.append(
+            pd.to_numeric(values).fillna(feature.value).astype(float)
+            if feature.kind == "number"
+            else missing.astype(float)
+            if feature.kind == "blank"
+            else (values == feature.text).astype(float)
+            if feature.kind == "category"
+            else (~values.isin(own) & ~missing).astype(float)
+        )
+    return zip(*made, strict=True) if made else [()] * len(people)
+
+
+def chances(x, array):
+    """Probability of each leaf for one person, from the root on; parents stand before children."""
+    chance = {(-1, 0): 1.0}
+    for s, parent in enumerate(array("split_parent")):
+        side, cut = 0.0, array("split_cut").iloc[s]
+        for h in [h for h, split in enumerate(array("hypothesis_split")) if split == s]:
+            weights = array("hypothesis_coefficients").loc[h]
+            score = sum(a * b for a, b in zip(x, weights, strict=True))
+            if score + array("hypothesis_intercept").iloc[h] > 0:
+                side += array("hypothesis_probability").iloc[h]
+        side = min(side, 1.0) if cut != cut else float(side > cut)
+        above = chance[parent, array("split_side").iloc[s]]
+        chance[s, 1], chance[s, 0] = above * side, above * (1.0 - side)
+    return [chance[place] for place in zip(array("leaf_split"), array("leaf_side"), strict=True)]
+
+
+if __name__ == "__main__":
+    rows, people = pd.read_parquet(sys.argv[1]), pd.read_csv(sys.argv[2], dtype=str)
+    part = {name: own.set_index("name") for name, own in rows.groupby("part")}
+    arrays = {name: a.set_index(["i", "j"])["value"] for name, a in part["array"].groupby("name")}
+    leaf = part["leaf"][part["leaf"]["kind"] == "acceptance"]["value"].tolist()
+    person, digest = part["fact"]["text"]["id"], part["fact"]["text"]["digest"]
+    for name, x in zip(people[person], encoded(people, part["feature"]), strict=True):
+        texts = unicodedata.normalize("NFC", name.strip()), f"filter {digest}"
+        told = b"".join(len(t.encode()).to_bytes(8, "big") + t.encode() for t in texts)
+        told = hmac.digest(Path(sys.argv[3]).read_bytes().strip(), told, "sha256")
+        draw, coin = (int.from_bytes(told[at : at + 8], "big") >> 11 for at in (0, 8))
+        ends = pd.Series(chances(x, lambda key: arrays.get(key, pd.Series(dtype=float)))).cumsum()
+        at = int((ends <= draw / 2**53 * ends.iloc[-1]).sum())
+        print(f"{name},{'yes' if coin / 2**53 < leaf[at] else 'no'}")

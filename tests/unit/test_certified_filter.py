@@ -1,0 +1,128 @@
+"""Certified filters: the promise holds for new people, and tables that are too small are told."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.labeling.sensitive import label_groups, sensitive
+from counterweight.models.filters.making import certified_setting
+from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
+from counterweight.numerics.groups import leaf_table, memberships
+from counterweight.selection.proxies.split_tree import SplitTreeProxy
+from counterweight.weighting.acceptance import quadratic_acceptance
+
+GROUPS = ["blue", "green", "red"]
+ALPHAS = [0.0, 0.05, 0.1, 0.15, 0.2]
+ALPHA, LEVEL = 0.2, 0.9
+
+
+def world(rng, n):
+    """Features that tell something about the group."""
+    group = rng.choice(3, n, p=[0.6, 0.3, 0.1])
+    X = rng.normal(size=(n, 3)) + np.array([[0.0], [0.6], [1.2]])[group]
+    return X, memberships([np.array(GROUPS, object)[group]], [GROUPS])
+
+
+def acceptances(proxy, X, Z):
+    made = {}
+    for setting, member in proxy.leaves(X):
+        (weighed,) = quadratic_acceptance(*leaf_table(member, Z), np.full(3, 1 / 3))
+        made[setting] = weighed.rho
+    return made
+
+
+def certified(seed, rows=3000):
+    rng = np.random.default_rng(seed)
+    X, Z = world(rng, rows)
+    proxy = SplitTreeProxy(alphas=ALPHAS, smallest_leaf=0.1, thresholds=2, rounds=3)
+    proxy.fit(X, Z, classes=[3], rng=rng)
+    held = world(rng, rows)
+    setting, certifying, found = certified_setting(
+        proxy,
+        *held,
+        acceptances(proxy, X, Z),
+        target=np.full(3, 1 / 3),
+        classes=[3],
+        alpha=ALPHA,
+        level=LEVEL,
+        rng=rng,
+    )
+    return proxy, setting, certifying, found, held
+
+
+def leaves(proxy, setting, X, rng):
+    member = dict(proxy.leaves(X))[setting]
+    return drawn_parts(member, rng.random(len(X))), member.shape[1]
+
+
+def test_the_true_disclosivity_of_certified_filters_is_within_alpha():
+    rng = np.random.default_rng(0)
+    fresh, broken, made = world(rng, 200_000), 0, 0
+    for seed in range(40):
+        try:
+            proxy, setting, *_ = certified(seed)
+        except CounterweightError:
+            continue
+        made += 1
+        part, number = leaves(proxy, setting, fresh[0], rng)
+        broken += disclosure(part_counts(part, fresh[1], number), [3]).value > ALPHA
+    assert made >= 30
+    assert broken <= made * (1 - LEVEL) + 2 * np.sqrt(made * LEVEL * (1 - LEVEL))
+
+
+def test_rows_that_chose_do_not_certify_and_the_choice_balances():
+    proxy, setting, certifying, found, (X, Z) = certified(1)
+    assert 0.4 < certifying.mean() < 0.6 and found.rows == certifying.sum()
+    assert found.bound <= ALPHA and found.level == LEVEL
+    assert setting in proxy.settings_ and setting != "alpha=0"
+
+
+def test_where_nothing_can_be_certified_nothing_is_given_away():
+    with pytest.raises(CounterweightError, match="No filter of this study is certified.*held-out"):
+        certified(2, rows=300)
+
+
+def table(n, few=0.1):
+    rng = np.random.default_rng(3)
+    group = np.where(rng.random(n) < few, "few", "many")
+    return pd.DataFrame(
+        {"row": np.arange(n, dtype="int32"), "x": rng.normal(size=n), "group": group}
+    )
+
+
+def labeled(frame, certified=None, stratified=True, test_share=0.5):
+    return label_groups(
+        frame,
+        frame[["row", "x"]],
+        lambda rows: sensitive(rows, group="group", stratified=stratified),
+        lambda rows, population: np.full(len(rows), np.nan),
+        seed=1,
+        study="s",
+        repeats=3,
+        test_share=test_share,
+        certified=certified,
+    )
+
+
+def test_a_table_too_small_is_told_before_anything_is_fitted():
+    promise = {"alpha": 0.1, "level": 0.95}
+    with pytest.raises(CounterweightError, match="500 rows.*too few to certify.*at least"):
+        labeled(table(500), promise)
+    labeled(table(5000), promise)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5])
+def test_each_group_is_held_out_by_the_same_share(share):
+    labels, truth = labeled(table(400, few=0.02), test_share=share)
+    for _, part in truth.assign(test=labels["role"] == "test").groupby("repeat"):
+        assert part["test"].sum() == pytest.approx(400 * share, abs=2)
+        for _, group in part.groupby("group_group"):
+            assert group["test"].sum() == pytest.approx(len(group) * share, abs=1)
+            assert 0 < group["test"].sum() < len(group)
+
+
+def test_a_group_of_one_row_stays_in_the_training_part():
+    frame = table(50)
+    frame["group"] = np.where(frame["row"] == 7, "one", "many")
+    labels, _ = labeled(frame)
+    assert (labels.loc[labels["row"] == 7, "role"] == "train").all()

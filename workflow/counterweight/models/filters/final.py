@@ -1,0 +1,107 @@
+"""The filter that a study gives away: chosen, certified on rows that did neither, or refitted."""
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import StudyData
+from counterweight.files.tables import read_columns, read_models
+from counterweight.labeling.stage import feature_frame
+from counterweight.models.filters.making import (
+    certified_setting,
+    describe_held_out,
+    refitted,
+    saved_filter,
+)
+from counterweight.models.filters.table import ACCEPTED
+from counterweight.models.filters.training import acceptances, filter_rows, true_groups
+from counterweight.numerics.groups import group_names, memberships, target_shares
+from counterweight.plan.components import load
+
+#: Confidence of what a card tells of a filter that is not certified.
+LEVEL = 0.95
+
+
+def final_filter(job, frame, key):
+    """The filter of a study, with its card's figures.
+
+    Parameters
+    ----------
+    job
+        Of the stage deliver, as ``counterweight.kinds.filter`` plans it.
+    frame : pandas.DataFrame
+        The prepared table.
+    key : counterweight.files.keys.Key
+
+    Returns
+    -------
+    counterweight.models.filters.table.SavedFilter
+        With ``held`` from the rows that neither fitted nor chose it; without where it was
+        fitted again on all rows.
+
+    Raises
+    ------
+    CounterweightError
+        When it is to be certified and cannot be.
+    """
+    given, chosen = job.given, job.given["filter"]
+    repeat, certified = chosen["repeat"], chosen["certified"]
+    labels, selector = read_columns(job.input.labels), given["selector"]["selector"]
+    data = StudyData(read_columns(job.input.features), labels, truth=read_columns(job.input.truth))
+    rows = filter_rows(data, repeat)
+    words, _ = true_groups(data, repeat)
+    names, titles = group_names(words, data.group_columns)
+    Z, classes = memberships(words, names), [len(block) for block in names]
+    held = ~rows["train"]
+    rng = generator(given["seed"], given["stream"], repeat, "certify")
+    arrays = read_models(job.input.proxy)[repeat, ""]
+    weights = read_columns(job.input.weights)
+    facts = {key: given[key] for key in ("study", "title")} | {
+        "method": chosen["method"],
+        "repeat": repeat,
+        "id": given["person"],
+        "key": key.digest,
+    }
+    level = LEVEL
+    if certified:
+        level = certified["level"]
+        setting, certifying, _ = certified_setting(
+            load("selector", selector).from_arrays(arrays, data.names),
+            rows["X"][held],
+            Z[held],
+            acceptances(weights)[repeat],
+            target=target_shares(given["target"], titles, classes),
+            classes=classes,
+            alpha=certified["alpha"],
+            level=level,
+            rng=rng,
+        )
+        facts |= {"setting": setting, "alpha": certified["alpha"], "level": level}
+        held = np.flatnonzero(held)[certifying]
+    else:
+        facts["setting"] = chosen["setting"]
+    saved = saved_filter(
+        feature_frame(frame, job.input.columns),
+        read_columns(job.input.features),
+        labels,
+        arrays,
+        weights,
+        read_columns(job.input.metrics),
+        selector=selector,
+        recipe=given["recipe"],
+        outcome=given["outcome"]["options"].get("column"),
+        target=given["target"],
+        facts=facts,
+    )
+    saved.release = [ACCEPTED, *(name for name in chosen["release"] if name != ACCEPTED)]
+    strange = [name for name in saved.release[1:] if name not in {"leaf", "probability", *frame}]
+    if strange:
+        raise CounterweightError(
+            f"filter.release names {strange[0]!r}, which is neither leaf nor probability nor a "
+            "column of the table: leave it out, or correct its name."
+        )
+    if chosen["refit"]:
+        return refitted(saved, rows["X"], Z, classes, given, rng)
+    people = frame.set_index("row", drop=False).loc[rows["row"][held]].reset_index(drop=True)
+    describe_held_out(saved, people, Z[held], rng, level)
+    return saved

@@ -1,0 +1,359 @@
+"""Make the filter that a study gives away: at one setting, with what held-out rows tell of it.
+
+References
+----------
+Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies.
+"""
+
+import copy
+import logging
+from dataclasses import replace
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.gifts import versions
+from counterweight.files.settings import numbers_of
+from counterweight.files.study_data import StudyData
+from counterweight.models.filters.candidates import learned_encoder
+from counterweight.models.filters.table import ACCEPTED, SavedFilter
+from counterweight.models.filters.training import filtered
+from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
+from counterweight.numerics.estimate import ratio_mean
+from counterweight.numerics.geometry.leaves import interpolated_rows, realised
+from counterweight.numerics.groups import (
+    group_names,
+    imbalance,
+    leaf_table,
+    memberships,
+    target_shares,
+)
+from counterweight.plan.components import load
+from counterweight.selection.proxies import split_rules
+
+log = logging.getLogger("counterweight")
+
+#: Metrics of the method that go with its filter.
+MEASURES = ("acceptance_rate", "disclosivity", "disclosivity_rows", "floor", "imbalance")
+#: Prefix of the group columns of the labels.
+PREFIX = "group_"
+#: A released column of more values than this is measured in bins of at least so many rows.
+VALUES, BIN = 20, 50
+#: A filter that takes away less of the imbalance than this share is of no use.
+USEFUL = 0.05
+
+
+def only_setting(proxy, setting):
+    """A proxy restricted to one of its settings, so that nothing else is given away.
+
+    Parameters
+    ----------
+    proxy : fitted proxy
+        One of several settings is a `SplitTreeProxy`.
+    setting : str
+        Ignored for a proxy of one setting.
+
+    Raises
+    ------
+    CounterweightError
+        When the proxy has no such setting.
+    """
+    if list(proxy.settings_) == [""]:
+        return proxy
+    if setting not in proxy.settings_:
+        raise CounterweightError(
+            f"The proxy has no setting {setting!r}; choose one of {listed(proxy.settings_, 30)} as "
+            "filter.setting."
+        )
+    at = list(proxy.settings_).index(setting)
+    one = copy.copy(proxy)
+    for name in ("alphas", "settings_", "mass_", "shares_", "distance_"):
+        setattr(one, name, [getattr(proxy, name)[at]])
+    one.splits_, one.trees_ = split_rules.pruned(proxy.splits_, [proxy.trees_[at]])
+    return one
+
+
+def saved_filter(
+    frame, features, labels, arrays, weights, metrics, *, selector, recipe, outcome, target, facts
+):
+    """The filter of one method at one setting and repeat, from the tables of its study.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows.
+    features, labels, weights, metrics : dict of str to array
+        Tables of the study; `weights` and `metrics` are those of the method.
+    arrays : dict of str to array
+        The fitted proxy of that repeat, all settings.
+    selector : str
+        Registry name of the proxy.
+    recipe : mapping
+        ``name`` and ``options`` of the features.
+    outcome : str or None
+        Outcome column, which is no feature.
+    target : mapping of str to float, or None
+    facts : mapping
+        ``study, title, method, setting, repeat, id, key``.
+
+    Raises
+    ------
+    CounterweightError
+        When the setting does not exist, or the features cannot be made for new rows.
+    """
+    data, repeat, setting = StudyData(features, labels), facts["repeat"], facts["setting"]
+    encoder = learned_encoder(frame, data.names, recipe, outcome)
+    again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
+    if not np.array_equal(again, data.X):
+        wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
+        raise CounterweightError(
+            f"The feature {wrong!r} of the study is not what the prepared table gives: delete "
+            "the results of the study and run again."
+        )
+    noise = numbers_of(setting).get("eta")
+    proxy = load("selector", selector).from_arrays(arrays, data.names)
+    one = only_setting(proxy, setting)
+    rho = _chosen(weights, repeat, setting)
+    part, train = data.labels[repeat], data.role(repeat, "train")
+    columns = [name for name in part if name.startswith(PREFIX)]
+    classes = [name.removeprefix(PREFIX) for name in columns]
+    words = [part[name][train] for name in columns]
+    names, groups = group_names(words, classes)
+    sizes = [len(block) for block in names]
+    Z = memberships(words, names)
+    saved = SavedFilter(
+        facts=dict(facts)
+        | {"selector": selector, "eta": 0.0 if noise is None else noise, "rows": len(Z)}
+        | versions(),
+        encoder=encoder,
+        arrays=one.to_arrays(),
+        groups=groups,
+        classes=np.repeat(classes, sizes).tolist(),
+        base=Z.mean(axis=0),
+        target=target_shares(target, groups, sizes),
+        mass=np.zeros(len(rho)),
+        acceptance=rho,
+        shares=np.zeros((len(rho), len(groups))),
+    )
+    X = data.X[data.positions(repeat, train)]
+    saved.mass, saved.shares = leaf_table(saved.memberships(X), Z)
+    saved.facts["digest"] = saved.digest()
+    saved.measures = _measures(metrics, repeat, setting, groups, saved.target)
+    return saved
+
+
+def _chosen(weights, repeat, setting):
+    """Acceptance of the leaves at one setting of one repeat."""
+    own = weights["repeat"] == repeat
+    at = own & (weights["setting"] == setting)
+    if not at.any():
+        known = list(dict.fromkeys(weights["setting"][own]))
+        raise CounterweightError(
+            f"filter.setting is {setting!r}, which the method does not have in repeat {repeat}; "
+            f"choose one of {listed(known, 30)}."
+        )
+    return weights["acceptance"][at][np.argsort(weights["leaf"][at], kind="stable")]
+
+
+def _measures(metrics, repeat, setting, groups, target):
+    """What was measured of the filter, on training and test rows."""
+    measured, shares = {}, {}
+    own = (metrics["repeat"] == repeat) & (metrics["setting"] == setting)
+    for at in np.flatnonzero(own):
+        name, of, group = (str(metrics[key][at]) for key in ("metric", "target", "part"))
+        value = float(metrics["value"][at])
+        if not group and name in MEASURES:
+            measured[name, of] = value
+        elif name in ("group_share", "group_gain"):
+            shares[name, of, group] = value
+    for of in ("train", "test"):
+        pairs = [
+            (shares.get(("group_share", of, group)), shares.get(("group_gain", of, group)))
+            for group in groups
+        ]
+        if all(share is not None and gain for share, gain in pairs):
+            base = np.array([share / gain for share, gain in pairs])
+            measured["imbalance_before", of] = float(np.linalg.norm(base - target))
+    return measured
+
+
+def describe_held_out(saved, frame, Z, rng, level):
+    """What rows that did not fit a filter tell of it; kept as ``saved.held``.
+
+    For each row the leaf and the acceptance are drawn. Then ``disclosivity`` of the leaves, of
+    each released column (with ``accepted`` alone as the first), and of all of them together
+    has a value on these rows and an upper confidence bound; ``share_before``,
+    ``share_after`` and ``acceptance_rate`` have intervals, ``imbalance_before`` and
+    ``imbalance`` values.
+
+    Parameters
+    ----------
+    saved : SavedFilter
+    frame : pandas.DataFrame
+        Prepared rows.
+    Z : array (n, K)
+        Their memberships.
+    rng : numpy.random.Generator
+    level : float
+        Confidence of each bound and interval.
+    """
+    classes = [saved.classes.count(name) for name in dict.fromkeys(saved.classes)]
+    member = saved.memberships(saved.encoder.transform(frame))
+    leaf = drawn_parts(member, rng.random(len(Z)))
+    accepted = rng.random(len(Z)) < saved.acceptance[leaf]
+    p = np.minimum(member @ saved.acceptance, 1.0)
+    held, own = {}, {ACCEPTED: accepted.astype(int), "leaf": leaf, "probability": p}
+
+    def bounded(name, parts, number, i=-1):
+        found = disclosure(part_counts(parts, Z, number), classes, level)
+        held[name, "value", i], held[name, "bound", i] = found.value, found.bound
+
+    bounded("disclosivity", leaf, len(saved.mass))
+    joint = np.zeros(len(Z), int)
+    for i, name in enumerate(saved.release):
+        parts = _parts(own[name] if name in own else frame[name])
+        bounded("released", parts, parts.max() + 1, i)
+        joint = np.unique(joint * (parts.max() + 1) + parts, return_inverse=True)[1]
+    bounded("released", joint, joint.max() + 1)
+
+    def told(name, estimate, i=-1):
+        for kind in ("value", "low", "high"):
+            held[name, kind, i] = getattr(estimate, kind)
+
+    told("acceptance_rate", ratio_mean(p, level=level, bounds=(0, 1)))
+    for k, own in enumerate(Z.T):
+        told("share_before", ratio_mean(own, level=level, bounds=(0, 1)), k)
+        if p.any():
+            told("share_after", ratio_mean(own, p, level=level, bounds=(0, 1)), k)
+    held["imbalance_before", "value", -1] = imbalance(Z.mean(axis=0), saved.target)
+    if p.any():
+        held["imbalance", "value", -1] = imbalance(p @ Z / p.sum(), saved.target)
+    held["rows", "value", -1], held["level", "value", -1] = len(Z), level
+    saved.held = held
+
+
+def refitted(saved, X, Z, classes, given, rng):
+    """A filter fitted again on all rows, held-out ones included; no row is left to certify it.
+
+    Parameters
+    ----------
+    saved : SavedFilter
+    X : array (n, d)
+        All rows of the split.
+    Z : array (n, K)
+    classes : sequence of int
+    given : dict
+        ``selector``, ``weighting`` with their options.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    SavedFilter
+        Without figures of held-out rows, and without measures of training and test rows.
+    """
+    selector, weighting = given["selector"], given["weighting"]
+    proxy = load("selector", selector["selector"])(**selector["options"])
+    proxy.fit(X, Z, classes=classes, target=saved.target, rng=rng)
+    one, made = only_setting(proxy, saved.facts["setting"]), None
+    for name, member in one.leaves(X):
+        table = leaf_table(member, Z)
+        etas = () if name else (saved.facts["eta"],)
+        (made,) = load("weighting", weighting["weighting"])(*table, saved.target, etas=etas)
+    again = replace(
+        saved,
+        facts=saved.facts | {"rows": len(Z), "refitted": 1},
+        arrays=one.to_arrays(),
+        base=Z.mean(axis=0),
+        mass=made.mass,
+        acceptance=made.rho,
+        shares=made.shares,
+        measures={},
+    )
+    again.facts["digest"] = again.digest()
+    return again
+
+
+def _parts(values):
+    """Parts of the rows by a released column, from 0; many values in bins of enough rows."""
+    import pandas as pd
+
+    codes, distinct = pd.factorize(pd.Series(values), sort=True, use_na_sentinel=False)
+    if len(distinct) <= VALUES:
+        return codes
+    bins = max(1, min(VALUES, len(codes) // BIN))
+    # Codes are in order, so bins of codes are bins of values; equal values stay together.
+    ranks = np.searchsorted(np.sort(codes), codes)
+    return pd.factorize(ranks * bins // len(codes), sort=True)[0]
+
+
+def certified_setting(proxy, X, Z, acceptance, *, target, classes, alpha, level, rng):
+    """The setting to give away, such that with confidence no leaf tells more than alpha.
+
+    The rows are those that did not fit the proxy. By one half of them the settings are put in
+    order, from the one that tells least; those that reach alpha there and balance better than
+    all before them are candidates. The other half tests them in this order, each at the full
+    level, and stops at the first that fails: so the chance that any one is certified wrongly is
+    at most 1 - level (a fixed sequence of tests). The last that passed is the choice.
+
+    Parameters
+    ----------
+    proxy : fitted proxy
+    X : array (n, d)
+    Z : array (n, K)
+    acceptance : mapping of str to array (L,)
+        By setting.
+    target : array (K,)
+    classes : sequence of int
+    alpha, level : float
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    setting : str
+    certifying : bool array (n,)
+        The rows of the test, which chose nothing.
+    found : Disclosure
+        Of that setting on them.
+
+    Raises
+    ------
+    CounterweightError
+        When no setting that balances anything is certified; says what came nearest.
+    """
+    certifying = rng.random(len(Z)) < 0.5
+    draws = rng.random(len(Z))
+    tried = []
+    for setting, M, eta, rho in filtered(proxy, X, acceptance):
+        member = interpolated_rows(M, eta)
+        leaf = drawn_parts(member, draws)
+        halves = [
+            disclosure(part_counts(leaf[half], Z[half], len(rho)), classes, level)
+            for half in (~certifying, certifying)
+        ]
+        mass, shares = leaf_table(member[~certifying], Z[~certifying])
+        left = imbalance(realised(rho, mass, shares), target)
+        if np.isfinite(left):
+            tried.append((halves[0].bound, left, setting, halves[1]))
+    start = imbalance(Z[~certifying].mean(axis=0), target)
+    chosen, best, reached = None, start * (1 - USEFUL), None
+    for bound, left, setting, found in sorted(tried, key=lambda one: one[:2]):
+        if left >= best:
+            continue
+        reached = reached or (setting, min(bound, found.bound))
+        if bound > alpha or found.bound > alpha:
+            break
+        chosen, best = (setting, certifying, found), left
+    if chosen is None:
+        near = (
+            f"the most careful setting that balances anything, {reached[0]}, may tell up to "
+            f"{reached[1]:.3f}"
+            if reached
+            else "no setting balances anything on rows that did not fit it"
+        )
+        raise CounterweightError(
+            f"No filter of this study is certified at alpha {alpha:g} with confidence {level:g} on "
+            f"{len(Z)} held-out rows: {near}. Nothing is given away: allow a larger alpha, take "
+            "larger leaves or more rows, or leave certified out for a filter without a promise "
+            "for new people."
+        )
+    return chosen

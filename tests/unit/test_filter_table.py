@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.files.keys import VARIABLE, key_of_seed, own_key, read_key
+from counterweight.models.filters.keys import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.features.encoder import Encoder

@@ -157,15 +157,16 @@ def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
     table = pd.read_parquet(again.folder / "data/prepared/generated/adult.parquet")
     people = table.set_index("row").loc[tested["row"]]
     # Nothing about the group is needed, nor the outcome.
+    people["id"] = [f"p{at}" for at in range(len(people))]
     people.drop(columns=["race", "income"]).to_csv(again.folder / "people.csv", index=False)
     run = again.run("apply", "--config", "candidates=people.csv")
     assert run.status == 0, run.output
     found = pd.read_parquet(again.results / "filtered.parquet")
     assert len(found) == len(people) and set(found["accepted"].unique()) <= {True, False}
     # Nothing that depends on a feature leaves the house beside the decision.
-    assert list(found) == ["row", "accepted"]
+    assert list(found) == ["id", "accepted"]
     candidates = read_candidates(again.folder / "people.csv")
-    decided = apply_filter(candidates, load(folder), seed=0)
+    decided = apply_filter(candidates, load(folder), again.config["seed"])
     shares = pd.Series(decided["probability"]).groupby(people["race"].to_numpy()).sum()
     shares /= shares.sum()
     metrics = pd.read_parquet(folder / "metrics" / "alpha_beta.parquet")
@@ -203,13 +204,15 @@ def test_a_filter_is_made_from_a_table_of_ones_own_by_config_alone(again):
     }
     config["studies"]["mine"] = mine
     again.config = config
-    new = frame.drop(columns="group").head(200)
+    new = frame.drop(columns="group").head(200).assign(id=range(200))
     new.to_csv(again.folder / "people.csv", index=False)
     run = again.run("apply", "--config", "candidates=people.csv", "filter_study=mine")
     assert run.status == 0, run.output
     found = pd.read_parquet(again.results / "filtered.parquet")
-    assert len(found) == 200 and list(found) == ["row", "accepted"]
-    probability = apply_filter(new, load(again.results / "mine"), seed=0)["probability"]
+    assert len(found) == 200 and list(found) == ["id", "accepted"]
+    filtering, key = load(again.results / "mine"), again.folder / "filter.key"
+    probability = apply_filter(new, filtering, key)["probability"]
+    pd.testing.assert_frame_equal(found, pd.DataFrame(filtering.accept(new, key)))
     assert found["accepted"].mean() == pytest.approx(probability.mean(), abs=0.15)
     assert "alpha" in again.text("results/mine/filter.md")
 

@@ -403,7 +403,7 @@ def plan_deliver(plan, study, at):
     inputs["truth"] = at.truth
     rules, _ = labeling_of(study)
     weighting = study["weightings"][study["methods"][given["method"]]["weights"]]
-    uses = [("selector", proxy)]
+    uses = (("selector", proxy), ("weighting", weighting["weighting"]))
     told = {
         "study": study["id"],
         "title": study["title"],
@@ -417,19 +417,18 @@ def plan_deliver(plan, study, at):
     if given["refit"]:
         told["selector"] = study["selectors"][weighting["selector"]]
         told["weighting"] = {key: weighting[key] for key in ("weighting", "options")}
-        uses.append(("weighting", weighting["weighting"]))
     outputs = {"filter": f"{at.folder}/filter.parquet", "card": f"{at.folder}/filter.md"}
     # For people of one's own table: who of them is accepted, and no more than is released.
     person = _id_of(plan, study)
     told["person"] = given["id"] or person or "id"
     if person:
         outputs |= {"table": f"{at.folder}/accepted.parquet", "csv": f"{at.folder}/accepted.csv"}
-    return Job(f"{_HERE}:deliver", inputs, told | draws(plan, study), tuple(uses), outputs)
+    return Job(f"{_HERE}:deliver", inputs, told | draws(plan, study), uses, outputs)
 
 
 def deliver(job):
     from counterweight.files.answers import write_answers
-    from counterweight.files.keys import key_of_seed, own_key
+    from counterweight.models.filters.keys import key_of_seed, own_key
     from counterweight.files.tables import read_table, replacing
     from counterweight.models.filters.card import card
     from counterweight.models.filters.final import final_filter

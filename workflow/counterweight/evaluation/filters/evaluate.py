@@ -20,7 +20,7 @@ from counterweight.models.filters.training import (
     filtered,
     true_groups,
 )
-from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
+from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
 from counterweight.numerics.geometry.leaves import imbalance_floor, interpolated_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
@@ -131,7 +131,7 @@ def evaluate_filter(
           variable), ``leaf_share``; the part is the leaf.
         - test rows: ``disclosivity_at_most``, an upper confidence bound of the disclosivity in
           the population from one drawn leaf for each row (see
-          `counterweight.numerics.disclosure`); in repeat 0 ``distortion`` of each group (the
+          `counterweight.numerics.filters.disclosure`); in repeat 0 ``distortion`` of each group (the
           part; see `distortions`).
         - test rows: ``bound_disclosivity``, ``bound_imbalance``, ``bound_epsilon``
           (`theorem_bound`), ``excess_disclosivity``, ``excess_imbalance`` (test less train).

@@ -31,7 +31,7 @@ def final_filter(job, frame, key):
         Of the stage deliver, as ``counterweight.kinds.filter`` plans it.
     frame : pandas.DataFrame
         The prepared table.
-    key : counterweight.files.keys.Key
+    key : counterweight.models.filters.keys.Key
 
     Returns
     -------

@@ -18,7 +18,7 @@ from counterweight.files.study_data import StudyData
 from counterweight.models.filters.candidates import learned_encoder
 from counterweight.models.filters.table import ACCEPTED, SavedFilter
 from counterweight.models.filters.training import filtered
-from counterweight.numerics.disclosure import disclosure, drawn_parts, part_counts
+from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.geometry.leaves import interpolated_rows, realised
 from counterweight.numerics.groups import (

@@ -309,3 +309,23 @@ def test_it_is_said_how_far_the_target_is_and_which_setting_reaches_it():
     assert leaves.imbalance_floor(base, target, least, [3]) < 1e-12
     assert leaves.imbalance_floor(base, target, least - 1e-3, [3]) > 1e-4
     assert reach_sentence([""], [0.0], [1.0]) == "the target is within reach"
+
+
+@pytest.mark.parametrize("least", [0.1, 0.3, 0.6, 0.9])
+def test_a_least_rate_is_met_and_costs_no_more_balance_than_it_must(least):
+    rng = np.random.default_rng(4)
+    mass, A = rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(3), 6)
+    target = np.full(3, 1 / 3)
+    (free,) = acc.quadratic_acceptance(mass, A, target)
+    (made,) = acc.quadratic_acceptance(mass, A, target, least_accepted=least)
+    assert made.rate >= least - 1e-9
+    assert made.distance >= free.distance - 1e-12
+    if free.rate >= least:
+        np.testing.assert_allclose(made.q @ A, free.q @ A, atol=1e-9)
+    # No mixture that keeps the rate comes nearer: random ones within the same limits.
+    for _ in range(200):
+        rho = rng.random(6) ** rng.integers(1, 4)
+        rho /= rho.max()
+        if rho @ mass >= least:
+            other = rho * mass @ A / (rho @ mass)
+            assert np.linalg.norm(other - target) >= made.distance - 1e-9

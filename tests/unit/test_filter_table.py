@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
-from counterweight.models.filters.keys import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.features.encoder import Encoder
@@ -17,6 +16,7 @@ from counterweight.labeling.features.one_hot import one_hot
 from counterweight.models.filters import table as ft
 from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
 from counterweight.models.filters.card import card
+from counterweight.models.filters.keys import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.models.filters.making import describe_held_out, saved_filter
 from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy

@@ -266,7 +266,8 @@ def weigh(job):
         target = target_shares(job.given["target"], part.groups, part.sizes)
         base = part.mass @ part.shares
         etas = () if part.setting else spec["options"]["etas"]
-        for made in weights_of(part.mass, part.shares, target, etas=etas):
+        options = spec["options"] | {"etas": etas}
+        for made in weights_of(part.mass, part.shares, target, **options):
             setting, leaves = setting_name(part.setting, made.eta), len(made.mass)
             tables.append(
                 {
@@ -418,6 +419,7 @@ def plan_deliver(plan, study, at):
         told["selector"] = study["selectors"][weighting["selector"]]
         told["weighting"] = {key: weighting[key] for key in ("weighting", "options")}
     outputs = {"filter": f"{at.folder}/filter.parquet", "card": f"{at.folder}/filter.md"}
+    outputs["metrics"] = at.metrics("delivered")
     # For people of one's own table: who of them is accepted, and no more than is released.
     person = _id_of(plan, study)
     told["person"] = given["id"] or person or "id"
@@ -428,10 +430,16 @@ def plan_deliver(plan, study, at):
 
 def deliver(job):
     from counterweight.files.answers import write_answers
-    from counterweight.models.filters.keys import key_of_seed, own_key
-    from counterweight.files.tables import read_table, replacing
+    from counterweight.files.tables import (
+        METRICS,
+        metrics_table,
+        read_table,
+        replacing,
+        write_table,
+    )
     from counterweight.models.filters.card import card
-    from counterweight.models.filters.final import final_filter
+    from counterweight.models.filters.final import delivered_records, final_filter
+    from counterweight.models.filters.keys import key_of_seed, own_key
     from counterweight.models.filters.table import write_filter
 
     given = job.given
@@ -442,6 +450,8 @@ def deliver(job):
     write_filter(job.output.filter, saved)
     with replacing(job.output.card) as path:
         path.write_text(card(saved), encoding="utf-8")
+    records = delivered_records(saved)
+    write_table(job.output.metrics, metrics_table(given["study"], "delivered", records), METRICS)
     if hasattr(job.output, "table"):
         write_answers(job.output.table, job.output.csv, saved.accept(frame, key))
     job.log.info(

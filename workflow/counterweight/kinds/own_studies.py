@@ -101,7 +101,9 @@ def balanced(entry):
         "targets": ["general"],
         "evaluation": {"protocol": "filtering"},
         "selection": [proxy],
-        "weighting": [{"weighting": "quadratic"}],
+        "weighting": [
+            {"weighting": "quadratic", "least_accepted": entry.get("least_accepted", 0.0)}
+        ],
         "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
         "figures": [],
         "filter": given,

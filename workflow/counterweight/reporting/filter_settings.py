@@ -44,6 +44,11 @@ def nearest(pairs, value):
     return min(pairs, key=lambda pair: (abs(pair[0] - value), -pair[0]))[1]
 
 
+def given_setting(numbers):
+    """Setting of the filter that is given away: as named, or as certifying chose it."""
+    return (plan_of(numbers, "given") or {}).get("setting", numbers.given_away[1])
+
+
 def at_middle(numbers, source, metric="imbalance"):
     """The line of a method at one setting: as given away, or next to the limit of what is.
 
@@ -52,7 +57,7 @@ def at_middle(numbers, source, metric="imbalance"):
     given, pairs = plan_of(numbers, "given") or {}, grid(numbers, source, metric)
     value = MIDDLE if limited(numbers, source) else 0.0
     if source == given.get("method") or (value and limited(numbers, given.get("method"))):
-        value = next(iter(setting_options(given["setting"]).values()), value)
+        value = next(iter(setting_options(given_setting(numbers)).values()), value)
     place = {"setting": nearest(pairs, value)} if pairs else {}
     parts = [numbers.label(source), *map(setting_label, place.values())]
     return Line(source, ", ".join(filter(None, parts)), place, mark=mark_of(numbers, source))

@@ -22,7 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.geometry.hulls import checked_shares, closest_in_cone, closest_in_hull
+from counterweight.numerics.geometry.hulls import (
+    checked_shares,
+    closest_in_cone,
+    closest_in_hull,
+    closest_within,
+)
 from counterweight.numerics.geometry.leaves import (
     checked_leaves,
     checked_vector,
@@ -40,7 +45,14 @@ OPTIONS = {
         "default": [],
         "description": "Probabilities with which a row's leaf is replaced by one drawn uniformly; "
         "for proxies of one setting only, [] for none.",
-    }
+    },
+    "least_accepted": {
+        "type": "number",
+        "minimum": 0,
+        "exclusiveMaximum": 1,
+        "default": 0.0,
+        "description": "Least share of the people that is accepted, at the price of balance.",
+    },
 }
 LABEL_BY_NAME = {"equal": "naive", "quadratic": "QP", "relaxed": "relaxed"}
 
@@ -164,7 +176,7 @@ def most_accepted(rho, mass, A):
 
 
 def _weighed(mass, A, target, etas, solve):
-    """`Weighed` at each eta, by a function from shares and target to q of the leaves with rows."""
+    """`Weighed` at each eta, by a function from shares, target and masses to q of the leaves."""
     mass, A = checked_leaves(mass, A)
     _, target = checked_shares(A, target)
     made = []
@@ -172,7 +184,7 @@ def _weighed(mass, A, target, etas, solve):
         new, shares = (mass, A) if eta is None else interpolated(mass, A, eta)
         with_rows = new > 0
         shares = np.where(with_rows[:, None], shares, 0.0)
-        solution = solve(shares[with_rows], target)
+        solution = solve(shares[with_rows], target, new[with_rows])
         distance = float(np.linalg.norm(solution @ shares[with_rows] - target))
         q = np.zeros(len(new))
         q[with_rows] = solution
@@ -185,11 +197,26 @@ def _weighed(mass, A, target, etas, solve):
     return made
 
 
-def _equal(A, target):
+def _with_rate(solve, least):
+    """A solution of which so many are accepted: no q_j is above r'_j / least.
+
+    The acceptance is q_j / r'_j times the rate, and at most 1.
+    """
+
+    def solved(A, target, mass):
+        q = solve(A, target)
+        if not least or (q / q.sum() / mass).max() * least <= 1:
+            return q
+        return closest_within(A, target, mass / least)
+
+    return solved
+
+
+def _equal(A, target, mass):
     return np.full(len(A), 1 / len(A))
 
 
-def equal_acceptance(mass, A, target, *, etas=()):
+def equal_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
     """The same number of rows from each leaf, whatever is in it: the naive proxies of section 5.
 
     Parameters
@@ -203,26 +230,34 @@ def equal_acceptance(mass, A, target, *, etas=()):
     etas : sequence of float
         Probabilities that a leaf is replaced by one drawn uniformly; none for the proxy as
         it is.
+    least_accepted : float
+        Least rate; must be 0 here, where every leaf gives as many rows.
 
     Returns
     -------
     list of Weighed
         One for each eta, in their order.
     """
+    if least_accepted:
+        raise CounterweightError(
+            "least_accepted has no meaning for the weighting equal, which gives every leaf the "
+            "same number of rows: choose quadratic."
+        )
     return _weighed(mass, A, target, etas, _equal)
 
 
-def quadratic_acceptance(mass, A, target, *, etas=()):
+def quadratic_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
     """Algorithm 1: the q on the simplex whose qA is nearest to the target.
 
     Where several q are, that which accepts most rows (see `most_accepted`).
 
-    Parameters and result as `equal_acceptance`.
+    Parameters and result as `equal_acceptance`. With `least_accepted`, at least that share of
+    the rows is accepted: the same problem with q_j <= r'_j / least_accepted.
     """
-    return _weighed(mass, A, target, etas, closest_in_hull)
+    return _weighed(mass, A, target, etas, _with_rate(closest_in_hull, least_accepted))
 
 
-def relaxed_acceptance(mass, A, target, *, etas=()):
+def relaxed_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
     """Algorithm 1 without the constraint that q sums to 1; q is normalised afterwards.
 
     Parameters and result as `equal_acceptance`; `Weighed.distance` is that of the q which is
@@ -234,4 +269,4 @@ def relaxed_acceptance(mass, A, target, *, etas=()):
         When the nearest point of the cone is 0: the target has no group in common with any
         leaf.
     """
-    return _weighed(mass, A, target, etas, closest_in_cone)
+    return _weighed(mass, A, target, etas, _with_rate(closest_in_cone, least_accepted))

@@ -131,8 +131,8 @@ def evaluate_filter(
           variable), ``leaf_share``; the part is the leaf.
         - test rows: ``disclosivity_at_most``, an upper confidence bound of the disclosivity in
           the population from one drawn leaf for each row (see
-          `counterweight.numerics.filters.disclosure`); in repeat 0 ``distortion`` of each group (the
-          part; see `distortions`).
+          `counterweight.numerics.filters.disclosure`); in repeat 0 ``distortion`` of each group
+          (the part; see `distortions`).
         - test rows: ``bound_disclosivity``, ``bound_imbalance``, ``bound_epsilon``
           (`theorem_bound`), ``excess_disclosivity``, ``excess_imbalance`` (test less train).
         - of the classifiers: see `classifier_records`.

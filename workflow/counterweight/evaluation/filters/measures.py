@@ -39,6 +39,22 @@ MEASURES = {
         "meaning": "Upper confidence bound of the disclosivity for new people, over all leaves and "
         "groups at once, from rows that did not fit the filter.",
     },
+    "certified": {
+        "label": "certified",
+        "digits": 0,
+        "meaning": "1 where held-out rows certify that the filter keeps its alpha for new people.",
+    },
+    "confidence": {
+        "label": "confidence",
+        "percent": True,
+        "meaning": "Of the bounds and intervals of the filter that is given away.",
+    },
+    "released": {
+        "label": "told by what is released, at most",
+        "better": "less",
+        "digits": 3,
+        "meaning": "Upper confidence bound of what a released column tells about groups.",
+    },
     "distortion": {
         "label": "distortion within a group",
         "better": "less",

@@ -105,3 +105,39 @@ def final_filter(job, frame, key):
     people = frame.set_index("row", drop=False).loc[rows["row"][held]].reset_index(drop=True)
     describe_held_out(saved, people, Z[held], rng, level)
     return saved
+
+
+def delivered_records(saved):
+    """What was given away, and what rows that neither fitted nor chose it say, as metric records.
+
+    Parameters
+    ----------
+    saved : SavedFilter
+
+    Returns
+    -------
+    list of dict
+        ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out
+        rows, ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,
+        ``imbalance_before``; ``released`` by released column, at most.
+    """
+    facts, held = saved.facts, saved.held
+    place = {"repeat": 0, "target": "test", "setting": facts["setting"]}
+    rows = int(held.get(("rows", "value", -1), 0))
+    values = {"certified": float("alpha" in facts)}
+    if held:
+        values |= {
+            name: held[name, "value", -1]
+            for name in ("disclosivity", "acceptance_rate", "imbalance_before", "imbalance")
+            if (name, "value", -1) in held
+        }
+        values["disclosivity_at_most"] = held["disclosivity", "bound", -1]
+        values["confidence"] = held["level", "value", -1]
+    records = [{"metric": "delivered", "value": 1.0, "part": facts["method"]}]
+    records += [{"metric": name, "value": value} for name, value in values.items()]
+    records += [
+        {"metric": "released", "part": name, "value": held["released", "bound", i]}
+        for i, name in enumerate(saved.release)
+        if held
+    ]
+    return [place | {"rows": rows} | record for record in records]

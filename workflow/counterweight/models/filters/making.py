@@ -18,8 +18,8 @@ from counterweight.files.study_data import StudyData
 from counterweight.models.filters.candidates import learned_encoder
 from counterweight.models.filters.table import ACCEPTED, SavedFilter
 from counterweight.models.filters.training import filtered
-from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
 from counterweight.numerics.estimate import ratio_mean
+from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
 from counterweight.numerics.geometry.leaves import interpolated_rows, realised
 from counterweight.numerics.groups import (
     group_names,
@@ -257,8 +257,8 @@ def refitted(saved, X, Z, classes, given, rng):
     one, made = only_setting(proxy, saved.facts["setting"]), None
     for name, member in one.leaves(X):
         table = leaf_table(member, Z)
-        etas = () if name else (saved.facts["eta"],)
-        (made,) = load("weighting", weighting["weighting"])(*table, saved.target, etas=etas)
+        options = weighting["options"] | {"etas": () if name else (saved.facts["eta"],)}
+        (made,) = load("weighting", weighting["weighting"])(*table, saved.target, **options)
     again = replace(
         saved,
         facts=saved.facts | {"rows": len(Z), "refitted": 1},

@@ -34,11 +34,11 @@ import numpy as np
 
 from counterweight.datasets.own_table import new_rows
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.filters.keys import Key, key_of_seed, read_key
 from counterweight.files.tables import read_arrow, write_table
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded
+from counterweight.models.filters.keys import Key, key_of_seed, read_key
 from counterweight.numerics.filters.coins import canonical_ids, person_uniforms
 from counterweight.numerics.filters.disclosure import drawn_parts
 from counterweight.numerics.geometry.leaves import interpolated_rows
@@ -364,8 +364,8 @@ def apply_filter(frame, saved, key=None):
     saved : SavedFilter
     key : str, Path, Key, int or None
         The key that the filter was made with: its file (`KEY_FILE` where it is None; the
-        variable of `counterweight.models.filters.keys.VARIABLE` goes before a file); a number is the
-        seed of a shipped study.
+        variable of `counterweight.models.filters.keys.VARIABLE` goes before a file); a number is
+        the seed of a shipped study.
 
     Returns
     -------

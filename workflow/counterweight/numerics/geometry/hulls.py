@@ -84,3 +84,36 @@ def closest_in_cone(A, target):
         As `closest_in_hull`.
     """
     return closest(*checked_shares(A, target), cone=True)[0]
+
+
+#: Weight of the condition that shares sum to 1 among the equations of `closest_within`.
+EXACT = 1e5
+
+
+def closest_within(A, target, most):
+    """Weights q (L,) of the point nearest to the target whose weights are at most `most`.
+
+    argmin ||qA - U|| subject to 0 <= q <= most and sum(q) = 1, by least squares within bounds.
+
+    Parameters
+    ----------
+    A : array (L, K)
+    target : array (K,)
+    most : array (L,)
+        Sums to 1 at least.
+
+    Raises
+    ------
+    CounterweightError
+        As `closest_in_hull`, and where the limits do not sum to 1.
+    """
+    from scipy.optimize import lsq_linear
+
+    A, target = checked_shares(A, target)
+    most = np.asarray(most, dtype=float)
+    if most.sum() <= 1:
+        return most / most.sum()
+    system = np.vstack([A.T, np.full(len(A), EXACT)])
+    found = lsq_linear(system, np.append(target, EXACT), (0.0, most), method="bvls", tol=1e-14)
+    q = np.clip(found.x, 0.0, most)
+    return q / q.sum()

@@ -1,5 +1,7 @@
 """Pages of studies of balanced filters: how balanced, how telling, how large, and for whom."""
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -9,6 +11,7 @@ from counterweight.reporting.filter_settings import (
     at_levels,
     at_middle,
     each_at_middle,
+    given_setting,
     grid,
     groups_of,
     limit_of,
@@ -321,20 +324,35 @@ def answer(numbers):
 
 
 def _given(numbers, about):
-    """What the one filter does that is taken away: it is of one split."""
+    """What is promised of the one filter that is taken away: it is of one split."""
     given = plan_of(numbers, "given")
-    if given and given["method"] != about.source:
-        yield f"The filter to take away, {numbers.label(given['method'])}, has no result."
-    elif given:
-        imbalance, disclosed = (
-            numbers.values(about.source, metric, "test", **about.place).get(given["repeat"])
-            for metric in ("imbalance", "disclosivity")
-        )
+    if not given:
+        return
+    if not numbers.given_away[0]:
         yield (
-            f"It is the filter to take away, as fitted on split {given['repeat']}: filter.parquet, "
-            f"with a card in filter.md (on test rows imbalance {number(imbalance, 3)}, "
-            f"disclosivity {number(disclosed, 3)}). It asks nobody for the group."
+            f"No filter is given away: {numbers.label(given['method'])} has none to give, and the "
+            "log of the job says why."
         )
+        return
+
+    def of(metric):
+        return numbers.get("delivered", metric, "test", setting=given_setting(numbers)).mean
+
+    bound, certified = of("disclosivity_at_most"), of("certified") == 1
+    if math.isnan(bound):
+        yield (
+            "The filter to take away was fitted again on all rows: nothing says what it tells "
+            "about new people."
+        )
+        return
+    yield (
+        ("Certified: for" if certified else "Not certified: for")
+        + f" new people a leaf of the filter to take away may tell up to {number(bound, 3)} about "
+        f"anybody's group, with confidence {percent(of('confidence'))}. Split {given['repeat']} "
+        "fitted it, and rows of it that were held out say so; among those it accepts the "
+        f"imbalance is {number(of('imbalance'), 3)}. It asks nobody for the group; filter.md is "
+        "its card."
+    )
 
 
 def trust(numbers):

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import report_filter as filters
 from counterweight.evaluation.metrics.intervals import paired_interval
-from counterweight.files.tables import write_table
+from counterweight.files.tables import metrics_table, write_table
 from counterweight.plan import config
 from counterweight.reporting import filter_settings, sheets
 from counterweight.reporting.numbers import StudyNumbers
@@ -53,13 +53,36 @@ def sentences(made):
     return [part.text for part in parts if isinstance(part, blocks.Sentence)]
 
 
+def delivered(certified=0.0, **values):
+    """What was given away, as its job measures it."""
+    place = {"repeat": 0, "target": "test", "setting": "alpha=0.2"}
+    values = {"certified": certified, "confidence": 0.9, "imbalance": 0.123} | values
+    records = [{"metric": "delivered", "value": 1.0, "part": "alpha_beta"}]
+    records += [{"metric": name, "value": value} for name, value in values.items()]
+    return metrics_table("s", "delivered", [place | one for one in records]).to_pandas()
+
+
+def test_the_answer_says_what_is_promised_for_new_people(small):
+    for certified, words in ((0.0, "Not certified: for new"), (1.0, "Certified: for new")):
+        more = delivered(certified, disclosivity_at_most=0.31)
+        told = page.answer(numbers_of(pd.concat([small, more]), filters.settings_of(given=GIVEN)))
+        assert told.more[-1].startswith(words)
+        assert "may tell up to 0.310" in told.more[-1] and "confidence 90" in told.more[-1]
+        assert "imbalance is 0.123" in told.more[-1]
+    again = numbers_of(pd.concat([small, delivered()]), filters.settings_of(given=GIVEN))
+    assert "nothing says what it tells about new people" in page.answer(again).more[-1]
+    chosen = {"method": "alpha_beta", "repeat": 0, "certified": {"alpha": 0.3, "level": 0.9}}
+    numbers = numbers_of(pd.concat([small, more]), filters.settings_of(given=chosen))
+    assert page.answer(numbers).sentence.startswith("Alpha_beta, α = 0.2")
+
+
 def test_the_answer_is_of_the_filter_that_is_given_away(small):
     told = page.answer(numbers_of(small, filters.settings_of(given=GIVEN | {"repeat": 1})))
     assert "no change beyond chance" in told.sentence, "two repeats cannot tell"
     assert "from 0.500 to 0.350" in told.sentence and told.sentence.endswith("is 0.250.")
     text = " ".join(told.more)
     assert "its limit is 0.2: open whether it is kept" in text
-    assert "split 1" in text and "imbalance 0.400, disclosivity 0.240" in text
+    assert "No filter is given away: alpha_beta has none to give" in text
     cards = {card.label: card for card in told.cards}
     low, high = paired_interval([0.3, 0.4], 1 / 3)[1:]
     imbalance = cards["Imbalance, test rows"]

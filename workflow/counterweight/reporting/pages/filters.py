@@ -328,6 +328,9 @@ def _given(numbers, about):
     given = plan_of(numbers, "given")
     if not given:
         return
+    if given["method"] != about.source:
+        yield f"The filter to take away, {numbers.label(given['method'])}, has no result."
+        return
     if not numbers.given_away[0]:
         yield (
             f"No filter is given away: {numbers.label(given['method'])} has none to give, and the "

@@ -9,6 +9,10 @@ from counterweight.plan.components import load
 from counterweight.plan.measures import shared
 
 TARGETS = ("general", "unlabeled")
+WEIGHTINGS = (
+    *(("lemma1", "general"), ("lemma2", "unlabeled")),
+    *(("lemma1_tempered", "general"), ("lemma2_tempered", "unlabeled")),
+)
 ACCURACY = {
     "logistic": 0.735,
     "logistic-lemma1": 0.743,
@@ -83,8 +87,18 @@ def study(source, names, **changes):
                 "max_weight": 50.0,
                 "target": target,
             }
-            for weighting, target in (("lemma1", "general"), ("lemma2", "unlabeled"))
+            for weighting, target in WEIGHTINGS
             for selector in ("logistic", "logistic_raw", "known")
+        ]
+        + [
+            {
+                "id": weighting,
+                "weighting": weighting,
+                "selector": None,
+                "max_weight": 50.0,
+                "target": "general",
+            }
+            for weighting in ("kernel_mean_matching", "rosset_label_only", "rosset")
         ],
         "tables": [],
         "figures": [],
@@ -145,6 +159,7 @@ def plan(source="download"):
             "ca_coastal_derived": study(source, names[:3], dataset="ca_housing"),
             "adult_married_exact": study(source, ["logistic", "logistic-oracle"]),
             "adult_married_numeric": study(source, names),
+            "adult_by_outcome": study(source, names[:2]),
             "curved": study(
                 "simulated", mar, dataset="curved", title="Curved boundary", figures=["boundary"]
             ),
@@ -348,7 +363,7 @@ def _weight_records(one, rng):
             for metric, value in (
                 ("balance_before", before),
                 ("balance_after", after),
-                ("balance_z", rng.normal(0, 1)),
+                ("balance_z", rng.normal(0, 0.5) + 4 * ("tempered" in one["id"])),
             ):
                 yield {**common, "metric": metric, "part": feature, "value": value}
 

@@ -127,7 +127,7 @@ def clicks(rng, rows=20000, rate=0.1):
 
 
 def hiring(rng, rows=3000):
-    """Applicants for a job, a group, and whether they did well.
+    """Applicants for a job, a group, who was invited by the old rule, and whether they did well.
 
     Returns
     -------
@@ -137,18 +137,21 @@ def hiring(rng, rows=3000):
     test = rng.normal(0, 1, rows) + 0.4 * (sex == "Male")
     years = rng.gamma(2, 3, rows).round(1)
     well = rng.random(rows) < _chance(-1 + test + 0.1 * years)
+    degree = rng.choice(["none", "BA", "MA"], rows)
+    invited = test + 0.1 * years + rng.normal(0, 0.7, rows) > 1
     frame = pd.DataFrame(
         {
             "candidate": [f"k{number}" for number in range(rows)],
             "sex": sex,
             "test": test.round(3),
             "years": years,
-            "degree": rng.choice(["none", "BA", "MA"], rows),
+            "degree": degree,
+            "invited": np.where(invited, "yes", "no"),
             "did well": np.where(well, "yes", "no"),
         }
     )
     known = rows * 5 // 6
-    return frame[:known], frame[known:].drop(columns="did well")
+    return frame[:known], frame[known:].drop(columns=["did well", "invited"])
 
 
 def write(folder=FOLDER, seed=7):

@@ -335,3 +335,104 @@ def test_the_better_of_two_starts_is_kept():
     least = min(fits["zero"].objective_[-1], fits["svm"].objective_[-1])
     assert fits["best"].objective_[-1] == least and fits["best"].feasible_
     assert fits["best"].get_params()["start"] == "best"
+
+
+def against_old(rows=600):
+    """A table with old decisions, and with scores that somebody else made."""
+    rng = np.random.default_rng(5)
+    frame = people(rows, 5)
+    score = 1 / (1 + np.exp(-frame["score"] - rng.normal(size=rows) * 0.3))
+    old = np.where(frame["score"] + rng.normal(size=rows) * 0.4 > 0.4, "taken", "left")
+    return frame.assign(old=old, theirs=score.round(4))
+
+
+def test_recall_fairness_and_churn_against_old_decisions_by_config_alone(tmp_path):
+    frame = against_old()
+    frame.drop(columns=["hired", "old"]).to_csv(tmp_path / "new.csv", index=False)
+    promises = [
+        "recall(labeled) >= deployed_recall(labeled)",
+        "coverage(women) >= 0.7 * coverage(men)",
+        "churn(everyone) <= 0.3",
+    ]
+    entry = {key: ENTRY[key] for key in ("id", "outcome", "groups")} | {
+        "deployed": {"column": "old", "positive": "taken"},
+        "promises": promises,
+        "score": str(tmp_path / "new.csv"),
+        "study": {"repeats": 1},
+    }
+    made = Own(tmp_path, frame, entry)
+    made.run("label")
+    assert "old=taken" not in set(pd.read_parquet(made.at.features))
+    for method in ("unconstrained", "promised"):
+        made.run("train", method)
+        records = pd.DataFrame(made.run("evaluate", method))
+        told = records[records["metric"] == "promise_excess_deterministic"]
+        assert told.groupby("target")["part"].nunique().to_dict() == {"general": 3, "train": 3}
+        assert told.loc[told["target"] == "general", "standard_error"].gt(0).all()
+        if method == "promised":
+            assert told.loc[told["target"] == "train", "value"].max() <= 1e-6
+    told = pd.read_parquet(made.run("deliver")["table"])
+    saved = load(made.at.folder)
+    decided, old = told["decision"].to_numpy(), (frame["old"] == "taken").to_numpy()
+    yes = (frame["hired"] == "yes").to_numpy()
+    assert decided[yes].mean() >= old[yes].mean() - 1e-9
+    assert (decided != old).mean() <= 0.3 + 1e-9
+    women = (frame["sex"] == "Female").to_numpy()
+    assert decided[women].mean() >= 0.7 * decided[~women].mean() - 1e-9
+    assert [one.verdict for one in saved.promises_] == ["kept"] * 6
+    assert saved.certificate.startswith("No certificate: all rows had a say")
+    applied = pd.read_parquet(made.run("apply")["table"])
+    assert applied["decision"].tolist() == told["decision"].tolist()
+
+
+@pytest.mark.parametrize("repair", ["everyone", "by_group"])
+def test_scores_of_others_are_decided_on_under_promises(tmp_path, repair):
+    frame = against_old()
+    new = frame.drop(columns=["hired", "old", "score", "school", "years"])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    entry = {key: ENTRY[key] for key in ("id", "outcome", "groups")} | {
+        "scores": {"column": "theirs", "above": 0.6},
+        "repair": repair,
+        "promises": ["coverage(women) >= 0.9 * coverage(men)", "coverage(everyone) <= 0.5"],
+        "score": str(tmp_path / "new.csv"),
+        "study": {"repeats": 1},
+    }
+    made = Own(tmp_path, frame, entry)
+    made.run("label")
+    assert list(pd.read_parquet(made.at.features)) == ["row", "theirs"]
+    told = pd.read_parquet(made.run("deliver")["table"])
+    saved = load(made.at.folder)
+    women = (frame["sex"] == "Female").to_numpy()
+    cut = saved.model.thresholds_ + 0.6
+    own = cut[women.astype(int) * 0] if repair == "everyone" else None
+    if repair == "everyone":
+        assert told["decision"].tolist() == (frame["theirs"] > own).tolist()
+    else:
+        # Members of women come last in the order of 0 and 1.
+        of_women = cut[saved.model.threshold_groups_.reshape(2, 2)[:, 0].argmax()]
+        of_men = cut[saved.model.threshold_groups_.reshape(2, 2)[:, 1].argmax()]
+        expected = frame["theirs"] > np.where(women, of_women, of_men)
+        assert told["decision"].tolist() == expected.tolist()
+        assert of_women < of_men
+    assert [one.verdict for one in saved.promises_] == ["kept"] * 4
+    applied = pd.read_parquet(made.run("apply")["table"])
+    assert applied["decision"].tolist() == told["decision"].tolist()
+
+
+def test_a_certified_fit_is_given_away_as_such(tmp_path):
+    frame = people(1500, 3)
+    entry = ENTRY | {
+        "promises": ["coverage(women) >= 0.5 * coverage(men)"],
+        "confidence": 0.9,
+        "held_out": 0.4,
+        "study": {"repeats": 1},
+    }
+    made = Own(tmp_path, frame, entry)
+    made.run("label")
+    made.run("deliver")
+    saved = load(made.at.folder)
+    assert saved.certificate.startswith("Certified at 90%") and saved.model.certified_
+    assert {one.rows for one in saved.held_out_promises_} == {"held-out"}
+    # It is the fit that was certified: that of all rows, of which a part only judged.
+    assert saved.facts["rows"] == 1500
+    assert all(one.high <= 0.02 for one in saved.held_out_promises_)

@@ -11,9 +11,9 @@ WRITTEN_OUT = ("column", "all")
 
 def promised(entry):
     """Decisions that keep promises about rates, and the same classifier without them."""
-    outcome, decision = (
+    outcome, decision, scores = (
         {"column": told} if isinstance(told, str) else dict(told or {})
-        for told in (entry["outcome"], entry.get("decision"))
+        for told in (entry["outcome"], _deployed(entry), entry.get("scores"))
     )
     groups = {name: condition_of(told) for name, told in (entry.get("groups") or {}).items()}
     where = (entry.get("labeled") or {}).get("where")
@@ -22,9 +22,27 @@ def promised(entry):
     measures = {"error": "error(labeled)"} | _measured(entry["promises"])
     if decision:
         labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
-        measures["churn"] = "churn(everyone)"
-    model = {"model": "constrained", "standardise": True}
-    promised = {"constraints": entry["promises"], "start": "best", "steps": 20}
+        measures |= {
+            "churn": "churn(everyone)",
+            "recall": "recall(labeled)",
+            "win_rate": "win_rate(labeled)",
+            "loss_rate": "loss_rate(labeled)",
+        }
+    asked = {key: entry[key] for key in ("repair", "confidence", "held_out") if key in entry}
+    if scores:
+        if beyond := [key for key in ("confidence", "held_out") if key in entry]:
+            raise CounterweightError(
+                f"{beyond[0]} is for classifiers that are trained, and scores are given: leave one "
+                "of them out."
+            )
+        model = {"model": "given_scores", "above": scores.get("above", 0.5)}
+        promised = {"constraints": entry["promises"]} | asked
+        features = {"recipe": "one_hot", "only": [scores["column"]]}
+        words = "scores"
+    else:
+        model = {"model": "constrained", "standardise": True}
+        promised = {"constraints": entry["promises"], "start": "best", "steps": 20} | asked
+        features, words = {"recipe": "one_hot"}, "classifier"
     return {
         # The columns of groups and old decisions are no features: nobody needs them of new people.
         "roles": {
@@ -35,7 +53,7 @@ def promised(entry):
         },
         "repeats": 5,
         "test_share": 0.3,
-        "features": {"recipe": "one_hot"},
+        "features": features,
         "outcome": {
             "rule": "known_class",
             "column": outcome["column"],
@@ -47,14 +65,23 @@ def promised(entry):
         "evaluation": {"protocol": "rates", "measures": measures},
         "columns": ["accuracy", "balanced_accuracy"],
         "models": [
-            model | {"name": "unconstrained", "label": "The classifier without promises"},
-            model | {"name": "promised", "label": "The classifier with promises"} | promised,
+            model | {"name": "unconstrained", "label": f"The {words} without promises"},
+            model | {"name": "promised", "label": f"The {words} with promises"} | promised,
         ],
         "main": "promised",
         "baseline": "unconstrained",
         "figures": [],
         "deliver": {"method": "promised"},
     }
+
+
+def _deployed(entry):
+    """Old decisions: ``deployed``, or ``decision``, which means the same here."""
+    if "deployed" in entry and "decision" in entry:
+        raise CounterweightError(
+            "deployed and decision both name the column of old decisions: leave one of them out."
+        )
+    return entry.get("deployed", entry.get("decision"))
 
 
 def _measured(promises):

@@ -24,6 +24,7 @@ MODELS = {
     "covariance_constraint": "counterweight.models.constraints.covariance_constraint:CovarianceConstraint",
     "group_thresholds": "counterweight.models.constraints.group_thresholds:GroupThresholds",
     "shifted_threshold": "counterweight.models.constraints.shifted_threshold:ShiftedThreshold",
+    "given_scores": "counterweight.models.constraints.promises.given_scores:GivenScores",
     "exponentiated_gradient": "counterweight.models.constraints.fairlearn_models:ExponentiatedGradientModel",
     "threshold_optimizer": "counterweight.models.constraints.fairlearn_models:ThresholdOptimizerModel",
     "linear": "counterweight.models.scores.linear:LinearScore",

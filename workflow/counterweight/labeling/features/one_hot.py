@@ -17,6 +17,12 @@ OPTIONS = {
         "default": [],
         "description": "Columns that become no feature, beside the outcome.",
     },
+    "only": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "Columns that alone become features; all where none is named.",
+    },
     "max_categories": {
         "type": "integer",
         "minimum": 1,
@@ -27,7 +33,13 @@ OPTIONS = {
 }
 
 
-def one_hot(frame, rng, *, outcome=None, drop=(), max_categories=50, noise=0.0):
+def left_out(frame, outcome=None, drop=(), only=()):
+    """Columns of a table that become no feature."""
+    others = [name for name in frame.columns if only and name not in only]
+    return ("row", outcome, *drop, *others)
+
+
+def one_hot(frame, rng, *, outcome=None, drop=(), only=(), max_categories=50, noise=0.0):
     """Numbers as they are, text as one 0/1 feature for each category; no row is left out.
 
     See `Encoder` for what becomes of missing values, rare categories and columns of one value.
@@ -43,6 +55,8 @@ def one_hot(frame, rng, *, outcome=None, drop=(), max_categories=50, noise=0.0):
         Column that must not become a feature.
     drop : sequence of str
         Further columns to leave out.
+    only : sequence of str
+        Columns that alone become features; all where none is named.
     max_categories : int
     noise : float
         Half-width, in units of the feature.
@@ -60,14 +74,14 @@ def one_hot(frame, rng, *, outcome=None, drop=(), max_categories=50, noise=0.0):
         When there is no row, a column to drop is missing, a column is neither number nor
         text, a number is infinite, or no feature is left.
     """
-    require(frame, ["row", *drop], "features recipe one_hot")
+    require(frame, ["row", *drop, *only], "features recipe one_hot")
     if "row" in drop:
         raise CounterweightError(
             "features.drop names row, which is the row id and no feature: take it out of the list."
         )
     if not len(frame):
         raise CounterweightError("The data set has no row to make features of.")
-    encoder = Encoder(("row", outcome, *drop), max_categories).fit(frame)
+    encoder = Encoder(left_out(frame, outcome, drop, only), max_categories).fit(frame)
     for note in encoder.notes_:
         log.info(note)
     names = [feature.name for feature in encoder.features_]

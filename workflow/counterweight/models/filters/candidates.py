@@ -13,6 +13,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.fields import NO_TEXT
 from counterweight.files.people import MISSING, check_header, read_people
 from counterweight.labeling.features.encoder import Encoder, Feature
+from counterweight.labeling.features.one_hot import left_out
 
 log = logging.getLogger("counterweight")
 
@@ -68,7 +69,8 @@ def learned_encoder(frame, names, recipe, outcome=None, *, gift="filter"):
             "other noise: set features.noise to 0."
         )
     if recipe["name"] == "one_hot":
-        drop = ("row", outcome, *options.get("drop", ()))
+        named = (options.get(key, ()) for key in ("drop", "only"))
+        drop = left_out(frame, outcome, *named)
         features = Encoder(drop, options.get("max_categories", 50)).fit(frame).features_
     else:
         features = [

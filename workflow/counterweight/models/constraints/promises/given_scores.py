@@ -1,0 +1,85 @@
+"""Somebody else's scores, decided on by thresholds that keep constraints."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from counterweight.models.constraints.estimator import RateEstimator, two_columns
+from counterweight.models.constraints.options import PARAMETER_OPTIONS
+from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
+
+OPTIONS = {
+    "objective": {
+        "type": "string",
+        "default": "error(labeled)",
+        "description": "Sum of rates that thresholds make small where they must move.",
+    },
+    "constraints": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
+    },
+    "above": {
+        "type": "number",
+        "default": 0.5,
+        "description": "A score above it is a yes, as long as constraints do not ask otherwise.",
+    },
+    **PARAMETER_OPTIONS,
+    **REPAIR_OPTIONS,
+}
+LABEL = "Given scores"
+RULE = "deterministic"
+
+
+@dataclass(eq=False, repr=False)
+class GivenScores(RepairedDecisions, RateEstimator):
+    """The first feature as a score, with the thresholds of least cost by which constraints hold.
+
+    Nothing is learned but thresholds, on the training rows. The features must be the score alone
+    (``features: {recipe: one_hot, only: [score]}``); of others nothing is looked at.
+
+    Parameters
+    ----------
+    objective, constraints, above, kappa, target, repair, groups
+        See `OPTIONS`.
+
+    Attributes
+    ----------
+    coef_ : ndarray (d,)
+        1 for the score, else 0.
+    thresholds_, threshold_groups_, repair_, promises_
+        See `RepairedDecisions`; thresholds are distances from `above`.
+    """
+
+    objective: str = "error(labeled)"
+    constraints: tuple = ()
+    above: float = 0.5
+    kappa: float | None = None
+    target: float | None = None
+    repair: str = "everyone"
+    groups: tuple = ()
+
+    FITTED = {
+        "coefficient": "coef_",
+        "thresholds": "thresholds_",
+        "threshold_groups": "threshold_groups_",
+    }
+    KEPT = tuple(FITTED)
+    _options = OPTIONS
+
+    def _fit(self, samples, rng):
+        self.coef_ = np.eye(1, samples.X.shape[1])[0]
+
+    def decision_function(self, X):
+        """The score less `above`, (n,)."""
+        return np.asarray(self._checked(X) @ self.coef_).ravel() - self.above
+
+    def answers(self, X, samples=None):
+        """Decisions (n,), and the same as chances of a yes: nobody tosses a coin."""
+        decided = self._above(self.decision_function(X), samples)
+        return decided.astype(float), decided
+
+    def predict_proba(self, X, samples=None):
+        """1 for what is decided, (n, 2); see `RepairedDecisions.predict` for `samples`."""
+        return two_columns(self.answers(X, samples)[0])

@@ -138,7 +138,7 @@ def hiring(rng, rows=3000):
     years = rng.gamma(2, 3, rows).round(1)
     well = rng.random(rows) < _chance(-1 + test + 0.1 * years)
     degree = rng.choice(["none", "BA", "MA"], rows)
-    invited = test + 0.1 * years + rng.normal(0, 0.7, rows) > 1
+    invited = test + 0.1 * years + rng.normal(0, 1, rows) > 1.2
     frame = pd.DataFrame(
         {
             "candidate": [f"k{number}" for number in range(rows)],

@@ -207,7 +207,7 @@ def test_noise_has_the_width_and_none_leaves_the_stream():
 
 def test_defaults_are_those_of_the_options():
     defaults = {name: node["default"] for name, node in options("features", "one_hot").items()}
-    assert defaults == {"drop": [], "max_categories": 50, "noise": 0.0}
+    assert defaults == {"drop": [], "only": [], "max_categories": 50, "noise": 0.0}
     assert encoded(SMALL, **defaults).equals(encoded(SMALL))
 
 
@@ -228,3 +228,8 @@ def test_tables_that_cannot_be_encoded_are_told(frame, chosen, message):
     with pytest.raises(CounterweightError, match=message) as caught:
         encoded(frame, **chosen)
     assert "\n" not in str(caught.value)
+
+
+def test_only_some_columns_become_features():
+    made = encoded(table(a=[1.0, 2.0, 3.0], b=[3.0, 1.0, 2.0], y=[0, 1, 0]), outcome="y", only=["b"])
+    assert list(made) == ["row", "b"]

@@ -231,5 +231,6 @@ def test_tables_that_cannot_be_encoded_are_told(frame, chosen, message):
 
 
 def test_only_some_columns_become_features():
-    made = encoded(table(a=[1.0, 2.0, 3.0], b=[3.0, 1.0, 2.0], y=[0, 1, 0]), outcome="y", only=["b"])
+    frame = table(a=[1.0, 2.0, 3.0], b=[3.0, 1.0, 2.0], y=[0, 1, 0])
+    made = encoded(frame, outcome="y", only=["b"])
     assert list(made) == ["row", "b"]

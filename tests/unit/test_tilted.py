@@ -1,20 +1,30 @@
 """A classifier of labeled rows, moved to the unlabeled: in worlds where that is right or wrong."""
 
 import copy
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.evaluate import describe_fits
+from counterweight.files.tables import metrics_table
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.tilt.calibrated import Calibrated
 from counterweight.models.tilt.tilted import OPTIONS, TiltedClassifier
 from counterweight.numerics.tilt import tilted
 from counterweight.plan import components, config
 from counterweight.plan.methods import looked_up
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page.plan import report_plan
+from counterweight.reporting.pages.tilts import TILTS, assumptions
+from counterweight.reporting.sheets import build
 from scipy.special import expit, logit
 from sklearn.naive_bayes import GaussianNB
 from test_config import SMALL
 
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "tilt.md"
 WAY = np.array([1.0, 0.7, 0.0])
 EM, LABEL_ONLY, RATE = {"by": "em"}, {"by": "label_only"}, {"by": "rate", "rate": 0.2}
 
@@ -200,7 +210,7 @@ def test_the_config_spells_out_the_classifier_within_and_declares_it():
         ("model", "generative"),
         ("model", "logistic"),
     )
-    assert method["label"] == "Tilted class mixtures, EM"
+    assert method["label"] == "Tilted class mixtures by EM"
     swept = planned(sweep={"classifier": [{"model": "logistic"}, {"model": "generative"}]})[
         "tilted"
     ]
@@ -230,3 +240,79 @@ def test_defaults_are_not_changed_by_a_fit():
     X, y, U, hidden = other_features(3, n=300)
     TiltedClassifier(delta={"by": "rate"}).fit(X, y, X_unlabeled=U, y_unlabeled=hidden)
     assert TiltedClassifier().delta == OPTIONS["delta"]["default"] == LABEL_ONLY
+
+
+def test_the_page_on_tilts_shows_what_works():
+    text = DOCS.read_text(encoding="utf-8")
+    (given,) = re.findall(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
+    assert len([line for line in given.splitlines() if line]) == 10
+    plan = config.resolve(yaml.safe_load(given) | {"data_source": "generated"})
+    assert list(plan["studies"]["refused"]["methods"]) == ["logistic", "tilted", "known"]
+    for by in OPTIONS["delta"]["properties"]["by"]["enum"]:
+        assert f"`{by}`" in text
+    (lines,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    X, y, U, hidden = label_shift(14, 5000, 5000)
+    names = {"X": X, "y": y, "X_refused": U, "X_new": np.vstack([X, U])}
+    exec(lines, names)
+    assert names["p_refused"].mean() == pytest.approx(hidden.mean(), abs=0.05)
+    whole = np.r_[y, hidden].mean()
+    assert names["p_everyone"].mean() == pytest.approx(whole, abs=0.04)
+
+
+def test_fuzzy_augmentation_is_a_delta_of_0():
+    """Each unlabeled row as both labels, weighted by p1: the fit stays where it was."""
+    X, y, U, _ = label_shift(12)
+    plain = LogisticModel().fit(X, y)
+    p = plain.predict_proba(U)[:, 1]
+    both = np.vstack([X, U, U])
+    label = np.r_[y, np.ones(len(U), int), np.zeros(len(U), int)]
+    again = LogisticModel().fit(both, label, np.r_[np.ones(len(y)), p, 1 - p])
+    np.testing.assert_allclose(again.coef_, plain.coef_, atol=1e-4)
+    assert again.intercept_ == pytest.approx(plain.intercept_, abs=1e-4)
+    none = fitted(X, y, U, delta={"by": "fixed", "value": 0.0})
+    np.testing.assert_array_equal(
+        none.predict_proba(U, "unlabeled"), none.predict_proba(U, "labeled")
+    )
+
+
+def measured(models, **items):
+    """Numbers of a study whose methods are fitted models."""
+    import pandas as pd
+
+    made = copy.deepcopy(SMALL)
+    listed = [
+        {"model": "logistic"},
+        *({"model": "tilted", "name": n} | i for n, i in items.items()),
+    ]
+    made["studies"]["one"]["models"] = listed
+    plan = report_plan(config.resolve(made))["studies"]["one"]
+    tables = []
+    for name, model in models.items():
+        fits = {(0, target): model.to_arrays() for target in ("general", "unlabeled")}
+        tables.append(metrics_table("one", name, describe_fits(fits)).to_pandas())
+    return StudyNumbers("one", plan, pd.concat(tables))
+
+
+def test_the_page_says_both_assumptions_and_what_contradicts_the_second():
+    shifted, other = label_shift(13, 8000, 8000)[:3], other_features(4)[:3]
+    for data, verdict in ((shifted, "proves nothing"), (other, "does not hold here")):
+        models = {"mine": fitted(*data, delta=EM)}
+        numbers = measured(models, mine={"delta": EM})
+        first, second, third = assumptions(numbers)
+        assert "times one number" in first and "distributed alike in both" in second
+        assert verdict in third
+        (row,) = build(TILTS, numbers).rows
+        assert row.label == "Tilted logistic regression by EM"
+        if data is shifted:
+            number = f"{models['mine'].delta_.value:.2f}".replace("-", "\u2212")
+            assert row.cells[0].text.startswith(number)
+    given = fitted(*other, delta={"by": "times", "times": 0.5})
+    numbers = measured({"mine": given}, mine={"delta": {"by": "times", "times": 0.5}})
+    assert len(list(assumptions(numbers))) == 1
+
+
+def test_a_number_that_is_not_finite_has_no_value():
+    X, y, U, _ = label_shift(8)
+    records = describe_fits({(0, "general"): fitted(X, y, U - 8, delta=EM).to_arrays()})
+    found = {record["metric"]: record["value"] for record in records}
+    assert np.isnan(found["delta"]) and found["rate_at_end"] == 1 and found["rate_unlabeled"] == 0

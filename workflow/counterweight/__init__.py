@@ -41,6 +41,9 @@ PUBLIC = {
     "JointClassifier": "models.bickel_joint",
     "GenerativeClassifier": "models.mixtures.generative",
     "ShiftedMixtureClassifier": "models.mixtures.shifted_mixture",
+    "TiltedClassifier": "models.tilt.tilted",
+    "estimate_delta": "numerics.tilt",
+    "tilted": "numerics.tilt",
     # Rows that lost zeros: rejection, calibration, metrics, values of policies.
     "kept_rows": "numerics.zero_rejection",
     "keep_weights": "numerics.zero_rejection",

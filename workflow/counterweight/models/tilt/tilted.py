@@ -81,7 +81,7 @@ OPTIONS = {
         "description": "Parts of the rows that calibration and standard errors go by.",
     },
 }
-LABEL = "Tilted {classifier}, {delta}"
+LABEL = "Tilted {classifier} by {delta}"
 VALUE_LABELS = {
     "classifier": {
         "logistic": "logistic regression",
@@ -92,9 +92,9 @@ VALUE_LABELS = {
         "em": "EM",
         "moments": "BBSE",
         "label_only": "label-only moments",
-        "rate": "given rate",
+        "rate": "a given rate",
         "times": "given odds",
-        "fixed": "given delta",
+        "fixed": "a given delta",
     },
 }
 

@@ -32,7 +32,7 @@ def _hidden_rate(numbers, line):
 def _columns(numbers):
     target, rate = _target(numbers), numbers.measure("rate_unlabeled")
     return (
-        Column("delta", "δ", target=target, show="sd"),
+        Column("delta", "Delta", target=target, show="sd"),
         Column(
             "delta",
             "Standard error",

@@ -5,6 +5,7 @@ import pytest
 from counterweight.models.adapted import AdaptedLogistic
 from counterweight.models.bickel_joint import JointClassifier
 from counterweight.models.boosting import BoostedClassifier
+from counterweight.models.costing import CostingClassifier
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 FITTED = [
     LogisticModel(ridge=1e-3),
+    CostingClassifier(models=3),
     AdaptedLogistic(penalty=0.01),
     BoostedClassifier(trees=10),
     GenerativeClassifier(components=2, restarts=2),

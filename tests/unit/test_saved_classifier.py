@@ -13,6 +13,7 @@ ROWS = 400
 #: Options of each classifier, several where they change what is fitted.
 CASES = {
     "logistic": [{}],
+    "costing": [{"models": 3}, {"classifier": {"model": "gradient_boosting", "trees": 4}}],
     "map_adapted": [{}, {"penalty": 0.01}],
     "bickel_joint": [{"loss": "logistic"}, {"loss": "exponential"}],
     "gradient_boosting": [{"trees": 20}, {"leaves": 2, "trees": 3}],

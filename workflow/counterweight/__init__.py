@@ -37,6 +37,7 @@ PUBLIC = {
     # Classifiers.
     "LogisticModel": "models.logistic",
     "BoostedClassifier": "models.boosting",
+    "CostingClassifier": "models.costing",
     "AdaptedLogistic": "models.adapted",
     "JointClassifier": "models.bickel_joint",
     "GenerativeClassifier": "models.mixtures.generative",

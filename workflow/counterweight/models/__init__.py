@@ -2,6 +2,7 @@
 
 MODELS = {
     "logistic": "counterweight.models.logistic:LogisticModel",
+    "costing": "counterweight.models.costing:CostingClassifier",
     "map_adapted": "counterweight.models.adapted:AdaptedLogistic",
     "bickel_joint": "counterweight.models.bickel_joint:JointClassifier",
     "gradient_boosting": "counterweight.models.boosting:BoostedClassifier",

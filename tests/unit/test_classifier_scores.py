@@ -17,6 +17,7 @@ CASES = {
     "map_adapted": {"penalty": 0.01},
     "gradient_boosting": {"trees": 20},
     "bickel_joint": {"loss": "exponential"},
+    "costing": {"classifier": {"model": "logistic"}, "models": 5},
     "generative": {"components": 1, "restarts": 1},
 }
 
@@ -95,10 +96,10 @@ def test_numbers_are_refused(table):
         score_model("logistic", {}, "general").fit(rows, y, binary=False, unlabeled=rows)
 
 
-@pytest.mark.parametrize("name", ["map_adapted", "bickel_joint"])
+@pytest.mark.parametrize("name", ["map_adapted", "bickel_joint", "costing"])
 def test_a_ten_line_config_may_name_it(tmp_path, name):
     frame = people(400, 3)
-    weights = {"weights": "lemma2"} if name == "map_adapted" else {}
+    weights = {} if name == "bickel_joint" else {"weights": "lemma2"}
     study = {
         "models": [{"model": "linear"}, {"model": name, "name": "mine"} | weights],
         "deliver": {"method": "mine"},

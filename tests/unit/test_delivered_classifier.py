@@ -51,10 +51,18 @@ STUDY = {
         {"model": "shifted_threshold", "name": "shifted", "constraint": "coverage(men) <= 0.3"},
         {"model": "exponentiated_gradient", "name": "gradient", "groups": ["men", "women"]},
         {"model": "gradient_boosting", "name": "boosted", "trees": 10},
+        {
+            "model": "costing",
+            "name": "costing",
+            "classifier": {"model": "gradient_boosting", "trees": 5},
+            "models": 3,
+        },
+        {"model": "map_adapted", "name": "adapted"},
     ],
 }
 WAYS = [("unconstrained", ""), ("promised", ""), ("swept", "kappa=0.8"), ("thresholds", "")]
 WAYS += [("shifted", ""), ("gradient", ""), ("boosted", "")]
+WAYS += [("costing", ""), ("adapted", "")]
 
 
 def people(n=ROWS, seed=0):
@@ -212,6 +220,23 @@ def test_blank_outcomes_and_old_decisions(tmp_path):
     # New people need no old decision.
     new = frame.drop(columns=["old", "hired", "sex"])
     np.testing.assert_array_equal(saved.decide(new), told["decision"])
+
+
+def test_a_model_that_sees_unlabeled_rows_is_given_away(tmp_path):
+    frame = blank(people(600), np.random.default_rng(3))
+    models = [{"model": "bickel_joint", "name": "promised", "loss": "exponential"}]
+    study = BLANKS | {"baseline": "promised", "models": models}
+    made, _ = own(tmp_path, ("promised", ""), study=study, frame=frame, entry=OLD)
+    told = pd.read_parquet(made.run("deliver")["table"])
+    saved = load(made.at.folder)
+    assert saved.facts["labeled"] == frame["hired"].notna().sum() < saved.facts["rows"]
+    np.testing.assert_array_equal(saved.decide(frame), told["decision"])
+    X, seen = saved.encode(frame), frame["hired"].notna().to_numpy()
+    from counterweight.models.bickel_joint import JointClassifier
+
+    again = JointClassifier(loss="exponential")
+    again.fit(X[seen], (frame["hired"][seen] == "yes").to_numpy(int), X_unlabeled=X[~seen])
+    np.testing.assert_allclose(told["estimate"], again.predict_proba(X)[:, 1], atol=1e-9)
 
 
 def test_weights_of_the_final_fit_are_those_of_the_whole_table(tmp_path):

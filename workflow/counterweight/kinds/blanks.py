@@ -8,6 +8,7 @@ given away is fitted on all labeled rows.
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, weighing_of
+from counterweight.plan.methods import looked_up
 from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of outcomes with blanks"
@@ -151,7 +152,7 @@ def _target_weights(study, at):
 
 def _models(study):
     """Look-ups of all models of a study, one of which is given away."""
-    named = [("model", spec["model"]) for spec in study["methods"].values()]
+    named = [use for spec in study["methods"].values() for use in looked_up(spec)]
     return tuple(dict.fromkeys(named))
 
 
@@ -306,7 +307,7 @@ def plan_train(plan, study, method, at):
     inputs["weights"] = at.weights(spec["weights"]) if spec["weights"] else []
     given = told | {"method": {key: spec[key] for key in ("model", "options")}}
     given |= {"target": study["targets"][0]} | draws(plan, study)
-    return Job(f"{_HERE}:train", inputs, given, (("model", spec["model"]),))
+    return Job(f"{_HERE}:train", inputs, given, looked_up(spec))
 
 
 def train(job):

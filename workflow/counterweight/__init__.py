@@ -49,6 +49,8 @@ PUBLIC = {
     "kept_rows": "numerics.zero_rejection",
     "keep_weights": "numerics.zero_rejection",
     "rate_for_share": "numerics.zero_rejection",
+    "TiltedClassifier": "models.tilt.tilted",
+    "TwoSourceClassifier": "models.mixtures.two_sources",
     "SubsampledClassifier": "models.subsampling.subsampled",
     "BudgetedClassifier": "models.subsampling.budgeted",
     "CalibratedSubsampleClassifier": "models.subsampling.calibrated_subsample",

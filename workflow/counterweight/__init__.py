@@ -49,7 +49,6 @@ PUBLIC = {
     "kept_rows": "numerics.zero_rejection",
     "keep_weights": "numerics.zero_rejection",
     "rate_for_share": "numerics.zero_rejection",
-    "TiltedClassifier": "models.tilt.tilted",
     "TwoSourceClassifier": "models.mixtures.two_sources",
     "SubsampledClassifier": "models.subsampling.subsampled",
     "BudgetedClassifier": "models.subsampling.budgeted",

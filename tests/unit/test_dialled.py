@@ -9,7 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.outcomes.equals import equals
 from counterweight.labeling.rules.dialled import dialled
 from counterweight.labeling.rules.earlier import earlier
-from counterweight.labeling.split import label_rows
+from counterweight.labeling.split import describe_labels, label_rows
 from counterweight.numerics.linear import fit_logistic
 from scipy.special import expit, logit
 
@@ -111,6 +111,26 @@ def test_the_older_rows_are_labeled():
     np.testing.assert_array_equal(earlier(frame, None, None, share=0.35), np.arange(10) < 3)
     by_time = earlier(frame, None, None, share=0.5, column="t")
     np.testing.assert_array_equal(np.flatnonzero(by_time), [1, 2, 4, 6, 9])
+
+
+def test_a_study_may_have_the_unlabeled_alone_as_its_target():
+    frame = world(400)
+    seen, hidden = label_rows(
+        frame,
+        frame[["row", "x"]],
+        None,
+        partial(earlier, share=0.5),
+        partial(equals, column="y", value=1),
+        seed=1,
+        study="s",
+        repeats=1,
+        test_share=0.4,
+        targets=["unlabeled"],
+    )
+    records = describe_labels(seen, hidden, 0)
+    shares = {r["part"]: r["value"] for r in records if r["metric"] == "positive_share"}
+    assert set(shares) == {"labeled", "unlabeled", "test", "all", "target"}
+    assert shares["all"] == frame["y"].mean()
 
 
 def test_of_rows_of_one_time_the_first_of_the_file_are_older():

@@ -264,7 +264,9 @@ def describe_labels(labels, hidden, dropped):
 def _describe_sets(repeat, part, truth):
     """Rows and positives of each named data set, training and test rows together."""
     records = []
-    outcome = truth["y_general"].to_numpy(dtype=float, na_value=np.nan)
+    # That of everybody, or the only one of a study of one target.
+    known = [name for name in ("y_general", "y_unlabeled") if name in truth]
+    outcome = truth[known[0]].to_numpy(dtype=float, na_value=np.nan)
     for column in part.columns:
         if column.startswith("in_"):
             mask = part[column].to_numpy()

@@ -260,6 +260,30 @@ def test_weights_of_the_final_fit_are_those_of_the_whole_table(tmp_path):
     assert np.abs(given - weighted).mean() < 0.5 * np.abs(plain - weighted).mean()
 
 
+def test_a_tilt_is_given_away_with_the_classifiers_within(tmp_path):
+    """Of the target that the study asks for; fitted to all rows, those without labels included."""
+    frame = blank(people(800), np.random.default_rng(3))
+    new = frame.drop(columns=["hired", "old"])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    trees = {"model": "gradient_boosting", "trees": 5}
+    tilt = {"model": "tilted", "delta": {"by": "times", "times": 0.5}, "selection": trees}
+    study = BLANKS | {"models": [*BLANKS["models"], tilt], "selection": [{"selector": "logistic"}]}
+    made, _ = own(tmp_path, ("tilted", ""), str(tmp_path / "new.csv"), study, frame, OLD)
+    made.run("train", "tilted")
+    told = pd.read_parquet(made.run("deliver")["table"])
+    applied = pd.read_parquet(made.run("apply")["table"])
+    np.testing.assert_allclose(applied["estimate"], told["estimate"], atol=1e-12)
+    saved = load(made.at.folder)
+    X = saved.encode(frame)
+    p = {to: saved.model.predict_proba(X, to)[:, 1] for to in ("general", "labeled", "unlabeled")}
+    np.testing.assert_array_equal(saved.predict_proba(frame)[:, 1], p["general"])
+    odds = [p[to] / (1 - p[to]) for to in ("unlabeled", "labeled")]
+    np.testing.assert_allclose(odds[0], 0.5 * odds[1])
+    s = frame["hired"].notna()
+    chosen = saved.model.chooser_.positive(X)
+    assert chosen[s].mean() > chosen[~s].mean() + 0.1 and saved.facts["labeled"] == s.sum()
+
+
 def test_bad_new_rows_are_refused_in_a_sentence(tmp_path):
     made, frame = own(tmp_path, ("thresholds", ""))
     made.run("deliver")

@@ -9,10 +9,12 @@ import pytest
 import yaml
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.evaluate import describe_fits
+from counterweight.files.study_data import StudyData
 from counterweight.files.tables import metrics_table
 from counterweight.models.logistic import LogisticModel
 from counterweight.models.tilt.calibrated import Calibrated
 from counterweight.models.tilt.tilted import OPTIONS, TiltedClassifier
+from counterweight.models.training import train_repeat
 from counterweight.numerics.tilt import tilted
 from counterweight.plan import components, config
 from counterweight.plan.methods import looked_up
@@ -316,3 +318,23 @@ def test_a_number_that_is_not_finite_has_no_value():
     records = describe_fits({(0, "general"): fitted(X, y, U - 8, delta=EM).to_arrays()})
     found = {record["metric"]: record["value"] for record in records}
     assert np.isnan(found["delta"]) and found["rate_at_end"] == 1 and found["rate_unlabeled"] == 0
+
+
+def test_every_point_of_a_sweep_is_another_tilt():
+    X, y, U, hidden = label_shift(15, 400, 400)
+    n = len(y) + len(hidden)
+    role = np.repeat(["labeled", "unlabeled"], n // 2).astype(object)
+    role[::4] = "test"
+    known = np.where(role == "labeled", np.r_[y, hidden], np.nan)
+    labels = {"repeat": np.zeros(n, "int16"), "row": np.arange(n), "role": role}
+    labels |= {"selected": np.repeat([1, 0], n // 2).astype("int8"), "y_general": known}
+    features = dict(zip("abc", np.vstack([X, U]).T, strict=True))
+    data = StudyData({"row": np.arange(n)} | features, labels)
+    points = [{"by": "times", "times": k} for k in (0.5, 2.0)]
+    spec = {"model": "tilted", "options": {"folds": 3}, "sweep": {"delta": points}}
+    ((_, arrays),), tables = train_repeat(data, spec, 0, ["general"], seed=1, study="s")
+    names = [f"delta=times+{k}" for k in (0.5, 2.0)]
+    assert [table["setting"][0].as_py() for table in tables] == names
+    assert [float(arrays["delta", name][0]) for name in names] == pytest.approx(np.log([0.5, 2]))
+    low, high = (table["p"].to_numpy() for table in tables)
+    assert (low < high).all()

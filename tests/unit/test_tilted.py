@@ -28,6 +28,7 @@ from test_config import SMALL
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "tilt.md"
 WAY = np.array([1.0, 0.7, 0.0])
+KEEP = {"by": "em", "at_end": "keep"}
 EM, LABEL_ONLY, RATE = {"by": "em"}, {"by": "label_only"}, {"by": "rate", "rate": 0.2}
 
 
@@ -170,8 +171,14 @@ def test_an_oracle_is_told_the_hidden_rate_and_nothing_else():
 def test_an_end_of_the_rate_is_reported_and_predictions_stay_finite(caplog):
     X, y, U, _ = label_shift(8)
     model = fitted(X, y, U - 8, delta=EM)
-    assert model.delta_.rate == 0 and model.to_arrays()["rate_at_end"] == 1
-    assert "ends at a rate of 0" in caplog.text
+    assert model.delta_.end == "0" and model.to_arrays()["rate_at_end"] == 1
+    assert "ends at a rate of 0" in caplog.text and "No tilt is made" in caplog.text
+    assert model.delta_.value == 0 and model.delta_.rate < 0.01
+    np.testing.assert_array_equal(
+        model.predict_proba(U, "unlabeled"), model.predict_proba(U, "labeled")
+    )
+    model = fitted(X, y, U - 8, delta=EM | {"at_end": "keep"})
+    assert model.delta_.rate == 0 and model.delta_.value == -np.inf
     np.testing.assert_array_equal(model.predict_proba(U, "unlabeled")[:, 1], 0)
     assert np.isfinite(model.predict_proba(U)).all()
 
@@ -315,7 +322,7 @@ def test_the_page_says_both_assumptions_and_what_contradicts_the_second():
 
 def test_a_number_that_is_not_finite_has_no_value():
     X, y, U, _ = label_shift(8)
-    records = describe_fits({(0, "general"): fitted(X, y, U - 8, delta=EM).to_arrays()})
+    records = describe_fits({(0, "general"): fitted(X, y, U - 8, delta=KEEP).to_arrays()})
     found = {record["metric"]: record["value"] for record in records}
     assert np.isnan(found["delta"]) and found["rate_at_end"] == 1 and found["rate_unlabeled"] == 0
 

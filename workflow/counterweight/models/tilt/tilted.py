@@ -60,6 +60,11 @@ OPTIONS = {
                 "type": "boolean",
                 "description": "Of moments: whether predictions are yes or no (BBSE), or p.",
             },
+            "at_end": {
+                "enum": ["none", "keep"],
+                "description": "Where an estimated rate ends at 0 or 1, which says that features "
+                "given the label are not alike: none makes no tilt, keep goes to that end.",
+            },
             "slopes": {
                 "type": "object",
                 "additionalProperties": {"type": "number"},
@@ -127,7 +132,9 @@ class TiltedClassifier(BinaryClassifier):
     Attributes
     ----------
     delta_ : Delta
-        With standard error, estimated rate of the unlabeled rows, and what went wrong. The
+        As applied, with standard error, estimated rate of the unlabeled rows, and what went
+        wrong: an estimate whose rate ends at 0 or 1 is not applied unless `delta` says ``at_end:
+        keep``, and its value is then 0. The
         error from the labels is the larger of that which takes the classifier as given, and of
         the jackknife over the folds, which fits it anew (Quenouille; delete-a-group).
     gap_left_ : float
@@ -245,6 +252,7 @@ class TiltedClassifier(BinaryClassifier):
             "delta_standard_error": found.standard_error,
             "rate_unlabeled": found.rate,
             "rate_at_end": float(bool(found.end)),
+            "end": float(found.end or "nan"),
             "label_weights": np.array(found.weights),
             "gap_left": self.gap_left_,
             "label_shift_assumed": float(found.by in ESTIMATED),
@@ -263,7 +271,7 @@ class TiltedClassifier(BinaryClassifier):
             "",
             rate,
             *(float(error) for error in numbers["delta_errors"]),
-            end=f"{rate:g}" if numbers["rate_at_end"][0] else "",
+            end="" if np.isnan(numbers["end"][0]) else f"{numbers['end'][0]:g}",
             weights=tuple(float(weight) for weight in numbers["label_weights"]),
         )
         model.gap_left_ = float(numbers["gap_left"][0])
@@ -299,7 +307,7 @@ class TiltedClassifier(BinaryClassifier):
 
     def _delta(self, X, y, U, asked):
         """Delta, its error from the labels by whichever of two ways gives the larger one."""
-        by = asked["by"]
+        by, at_end = asked["by"], asked.pop("at_end", "none")
         if self.slopes_ is not None and by not in GIVEN:
             raise CounterweightError(
                 f"Slopes go with a delta that is given, and delta by {by} is estimated: set by to "
@@ -315,6 +323,10 @@ class TiltedClassifier(BinaryClassifier):
             )
 
         whole = found(slice(None))
+        if whole.end and at_end == "none":
+            rate = float(tilted(self.base_.positive(U), 0.0).mean())
+            told = (*whole.told, "No tilt is made; at_end: keep would go to that end.")
+            return replace(whole, value=0.0, rate=rate, told=told)
         if by not in ("em", "rate") or not np.isfinite(whole.value):
             return whole
         parts = np.array([found(self.base_.fold_ != k, k).value for k in range(self.folds)])

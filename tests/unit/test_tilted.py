@@ -91,7 +91,7 @@ def test_without_label_shift_a_known_rate_finds_delta_and_estimates_do_not():
     p = odds.predict_proba(U, "unlabeled")[:, 1]
     assert np.abs(p - expit(U @ [1.0, 0.8] - 1.5)).mean() < 0.03
     for delta in (EM, LABEL_ONLY, {"by": "moments"}):
-        wrong = fitted(X, y, U, delta=delta)
+        wrong = fitted(X, y, U, delta=delta | {"at_end": "keep"})
         assert wrong.delta_.value > 0 and wrong.gap_left_ > 0.3
 
 

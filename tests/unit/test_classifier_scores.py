@@ -18,6 +18,7 @@ CASES = {
     "gradient_boosting": {"trees": 20},
     "bickel_joint": {"loss": "exponential"},
     "costing": {"classifier": {"model": "logistic"}, "models": 5},
+    "tilted": {"classifier": {"model": "logistic"}, "delta": {"by": "times", "times": 0.5}},
     "generative": {"components": 1, "restarts": 1},
 }
 
@@ -96,12 +97,13 @@ def test_numbers_are_refused(table):
         score_model("logistic", {}, "general").fit(rows, y, binary=False, unlabeled=rows)
 
 
-@pytest.mark.parametrize("name", ["map_adapted", "bickel_joint", "costing"])
+@pytest.mark.parametrize("name", ["map_adapted", "bickel_joint", "costing", "tilted"])
 def test_a_ten_line_config_may_name_it(tmp_path, name):
     frame = people(400, 3)
-    weights = {} if name == "bickel_joint" else {"weights": "lemma2"}
+    weights = {"weights": "lemma2"} if name in ("map_adapted", "costing") else {}
+    options = {"delta": CASES[name]["delta"]} if name == "tilted" else {}
     study = {
-        "models": [{"model": "linear"}, {"model": name, "name": "mine"} | weights],
+        "models": [{"model": "linear"}, {"model": name, "name": "mine"} | weights | options],
         "deliver": {"method": "mine"},
     }
     new = tmp_path / "new.csv"
@@ -115,3 +117,27 @@ def test_a_ten_line_config_may_name_it(tmp_path, name):
     np.testing.assert_allclose(applied["estimate"], told["estimate"], atol=1e-12)
     assert applied["moved_1"].str.contains(r"[+-]\d").any()
     assert {record["metric"] for record in own.run("evaluate", "mine")} >= {"auc", "log_loss"}
+
+
+def test_a_tilt_is_tried_as_on_labeled_rows_and_answers_for_the_others(tmp_path, table):
+    half = CASES["tilted"]
+    model = fitted(table, "tilted", half)
+    rows, y, _ = table
+    labeled, others = model.predict_labeled(rows), model.predict(rows)
+    np.testing.assert_allclose(others / (1 - others), 0.5 * labeled / (1 - labeled), rtol=1e-6)
+    with pytest.raises(CounterweightError, match="set target: unlabeled"):
+        score_model("tilted", half, "general").fit(rows, y, binary=True, unlabeled=rows)
+
+    # What is told of the rows without outcome is tilted, and not drawn back by the others.
+    rates = {}
+    for times in (1.0, 0.5):
+        models = [{"model": "tilted", "delta": {"by": "times", "times": times}}]
+        folder = tmp_path / str(times)
+        folder.mkdir()
+        _, files = delivered(folder, people(400, 3), target="unlabeled", study={"models": models})
+        told = read_table(files["metrics"]).set_index("metric")["value"]
+        scores = read_table(files["scores"])
+        rates[times] = told["target_rate"]
+        mean = scores["estimate"][~scores["labeled"]].mean()
+        assert rates[times] == pytest.approx(mean, abs=0.05)
+    assert rates[0.5] < rates[1.0] - 0.08

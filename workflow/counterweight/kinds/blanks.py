@@ -342,7 +342,8 @@ def train(job):
                 "time out, or give a table with more outcomes."
             )
         model = fitted(learned, f"fold {number}")
-        predictions.append(model.predict(data.rows.take(tried)))
+        answers = getattr(model, "predict_labeled", model.predict)
+        predictions.append(answers(data.rows.take(tried)))
         rows.append(data.row[tried])
         fold.append(np.full(len(tried), number, "int16"))
     model = fitted(np.flatnonzero(data.labeled), "all")

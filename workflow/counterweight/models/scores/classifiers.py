@@ -72,7 +72,8 @@ class ClassifierScore:
         Raises
         ------
         CounterweightError
-            When the outcome is a number, or the model asks for more than rows.
+            When the outcome is a number, the model asks for more than rows, or it tells rows with
+            and without outcome apart and the target is both.
         """
         if not binary:
             raise CounterweightError(
@@ -81,6 +82,11 @@ class ClassifierScore:
             )
         where = "for a table with blanks"
         component = class_within(self.name, where, refused=("SAMPLED", "KEYED"))
+        if getattr(component, "MOVES", False) and self.target != "unlabeled":
+            raise CounterweightError(
+                f"The model {self.name} answers otherwise for rows with an outcome than for rows "
+                "without: set target: unlabeled, or choose another model."
+            )
         told, X = {}, rows.dense()
         if getattr(component, "UNLABELED", False):
             told["X_unlabeled"] = unlabeled.dense()
@@ -91,13 +97,22 @@ class ClassifierScore:
         self.converged_ = bool(np.min(getattr(self.model_, "converged_", 1.0)))
         return self
 
-    def _raw(self, X):
+    def _raw(self, X, target=None):
         """Log odds (n,)."""
-        return logit(np.clip(positive(self.model_, X, self.target), EDGE, 1 - EDGE))
+        p = positive(self.model_, X, target or self.target)
+        return logit(np.clip(p, EDGE, 1 - EDGE))
 
     def predict(self, rows):
         """Chance of 1, (n,)."""
         return self.answers(self._raw(rows.dense()))
+
+    def predict_labeled(self, rows):
+        """Chance of 1 of rows with an outcome, (n,), which models are tried on.
+
+        It differs from `predict` for models that assume that p(y | x) does.
+        """
+        moves = getattr(self.model_, "MOVES", False)
+        return self.answers(self._raw(rows.dense(), "labeled" if moves else None))
 
     def answers(self, raw):
         """What `predict` makes of raw scores."""

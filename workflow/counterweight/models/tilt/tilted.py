@@ -150,7 +150,7 @@ class TiltedClassifier(BinaryClassifier):
     (2018); Alexandari, Kundaje & Shrikumar (2020).
     """
 
-    UNLABELED = TARGETED = NAMED = CATEGORIES = True
+    UNLABELED = TARGETED = NAMED = CATEGORIES = MOVES = True
     #: Kept of each setting of a sweep.
     SWEPT = ("delta", "rate_unlabeled", "gap_left")
 

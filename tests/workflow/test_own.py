@@ -172,6 +172,26 @@ def test_pages_are_about_ones_own_tables(mine):
             assert author not in text
 
 
+def test_a_tilt_reaches_answers_new_rows_the_page_and_the_saved_model(again, mine):
+    """What is not known is told from the first sentence on, with a tilt and without."""
+    before = (mine.results / "report" / "lender.html").read_text()
+    assert "If labels are missing at random, " in before
+    assert "nothing in the table can show that" in before
+    assert (mine.results / "lender/figures/gamma.svg").exists()
+    plain = pd.read_parquet(mine.results / "lender/new_scores.parquet")
+    setting("lender", tilt={"times": 2})(again)
+    run = again.run(*MINE)
+    assert run.status == 0, run.output
+    moved = pd.read_parquet(again.results / "lender/new_scores.parquet")
+    np.testing.assert_allclose(moved["at_random"], plain["estimate"])
+    odds = moved["estimate"] / (1 - moved["estimate"]) * (1 - plain["estimate"])
+    factor = odds / plain["estimate"]
+    assert factor.between(1, 2).all() and factor.max() > 1.2
+    after = (again.results / "report" / "lender.html").read_text()
+    assert "If the odds of rows without an outcome are 2 times those of like rows" in after
+    assert "If labels are missing at random, " not in after
+
+
 def changed(path, change):
     """Write a table anew, changed."""
 
@@ -214,6 +234,10 @@ EDITS = {
     "a row of a table": (
         changed("candidates.csv", one_less),
         "*_hiring; * hiring; * hiring *; page_studies; report",
+    ),
+    "what is known of rows without an outcome": (
+        setting("lender", tilt={"times": 2}),
+        "d*_lender; apply_lender; page_studies; report",
     ),
     "new rows": (changed("new_survey.csv", one_less), "apply_school"),
     "other new rows": (setting("clicks", score="mine/clicks.csv"), "apply_clicks"),

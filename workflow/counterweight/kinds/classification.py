@@ -61,20 +61,21 @@ def finish(name, study):
 def _reference(study):
     """The method whose chances are swept where labels are missing; None where none are.
 
-    It has learned from labeled rows as they are: the baseline, unless that is weighted or sees
-    what is hidden.
+    The first that has learned from labeled rows as they are: no weights, nothing that is hidden,
+    no other model to begin from.
     """
     declared = components.declared
     rule, protocol = study["labeling"]["rule"], study["evaluation"]["protocol"]
-    first = next(iter(one for one, spec in study["methods"].items() if not spec["sweep"]), None)
-    name = study.get("baseline", first)
-    if name not in study["methods"]:
-        return None
-    baseline = study["methods"][name]
     swept = declared("protocol", protocol, "SWEEPS_GAMMA", False) and study["keep_rate"] == 1
-    swept = swept and not declared("labeling", rule, "COMPLETE", False)
-    plain = not (baseline["weights"] or baseline["oracle"] or baseline["starts"])
-    return name if swept and plain and not baseline["sweep"] else None
+    if not swept or declared("labeling", rule, "COMPLETE", False):
+        return None
+    marks = ("weights", "oracle", "starts", "sweep")
+    plain = (
+        name
+        for name, spec in study["methods"].items()
+        if spec["reported"] and not any(spec[mark] for mark in marks)
+    )
+    return next(plain, None)
 
 
 def _check_given_away(name, study):

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from counterweight.files.settings import setting_name, setting_options
 from counterweight.numerics.sensitivity import TWICE
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.sheets import told_in
 from counterweight.reporting.wording import number, places_for
 
 #: What is swept: metric, what it is called in a title, what hidden labels say of it elsewhere.
 SWEPT = (
     ("swept_rate", "Share of 1", None),
     ("swept_mean", "Mean outcome", None),
-    ("swept_gain", "Gain in accuracy over {baseline}", None),
+    ("swept_gain", "Gain in accuracy over {reference}", None),
     ("swept_accuracy", "Accuracy of {method}", "accuracy"),
     ("swept_brier", "Brier score of {method}", "brier"),
 )
@@ -61,10 +60,10 @@ class Swept:
 
     def range(self, gamma, chance=False):
         """``12.1 to 31.0 %`` at a Γ; with `chance` to the outer ends of the bounds' intervals."""
-        unit, factor = told_in(self.measure)
+        unit, factor = _told_in(self.measure)
         least, most = (self.at(gamma, end) for end in ("least", "most"))
         ends = (least.low, most.high) if chance and least.bounded else (least.mean, most.mean)
-        if self.measure.unit == "share" and self.metric != "swept_gain":
+        if self.measure.unit == "share":
             ends = max(ends[0], 0.0), min(ends[1], 1.0)
         places = 1 if factor == 100 else places_for(ends)
         return " to ".join(number(factor * end, places) for end in ends) + unit
@@ -78,7 +77,7 @@ class Swept:
     def sentence(self):
         """The range at Γ = 2 and the estimate."""
         known = self.at(1.0, "least")
-        unit, factor = told_in(self.measure)
+        unit, factor = _told_in(self.measure)
         middle = (
             number(factor * known.mean, 1 if factor == 100 else places_for([known.mean])) + unit
         )
@@ -97,23 +96,20 @@ def swept_of(numbers, target=None):
     targets = numbers.plan["targets"]
     target = target or ("unlabeled" if "unlabeled" in targets else targets[0])
     given, _ = numbers.given_away
-    main = given or numbers.main
-    names = {"method": numbers.label(main) if main else ""}
-    names["baseline"] = numbers.label(numbers.baseline) if numbers.baseline else ""
+    main, reference = given or numbers.main, reference_of(numbers)
+    names = {"reference": numbers.label(reference) if reference else ""}
     for metric, title, known in SWEPT:
         source = _source(numbers, metric, target, main)
         if source is None:
             continue
+        names["method"] = numbers.label(main if source == GIVEN else source)
         truth = Estimate()
-        if source != GIVEN:
-            if known:
-                truth = numbers.get(source, known, target)
-            elif metric == "swept_gain" and numbers.baseline:
-                truth = numbers.against(numbers.baseline, source, "accuracy", target)
-            else:
-                truth = numbers.get(source, metric, target, variable="truth")
-        if source not in (GIVEN, main) and metric != "swept_rate":
-            names["method"] = numbers.label(source)
+        if source != GIVEN and known:
+            truth = numbers.get(source, known, target)
+        elif metric == "swept_gain":
+            truth = numbers.against(reference, source, "accuracy", target).times(100)
+        elif source != GIVEN:
+            truth = numbers.get(source, metric, target, variable="truth")
         words, whom = title.format(**names), AMONG.get(target, target)
         yield Swept(
             numbers,
@@ -127,7 +123,22 @@ def swept_of(numbers, target=None):
         )
 
 
+def reference_of(numbers):
+    """The method whose chances are swept in a study of classifiers; None where there is none."""
+    known = [
+        one["id"] for one in numbers.methods() if numbers.measured("swept_rate", None, one["id"])
+    ]
+    return next(iter(known), None)
+
+
 def _source(numbers, metric, target, main):
-    """Whose numbers are shown: what is given away, the main method, else the first there is."""
-    sources = [GIVEN, main, numbers.baseline]
+    """Whose numbers are shown: what is given away, the main method, else the reference."""
+    sources = [GIVEN, main, reference_of(numbers)]
     return next((one for one in sources if one and numbers.measured(metric, target, one)), None)
+
+
+def _told_in(measure):
+    """Unit behind a number, with its blank, and the factor."""
+    if measure.percent:
+        return " %", 100.0
+    return (f" {measure.unit}" if measure.unit == "points" else ""), 1.0

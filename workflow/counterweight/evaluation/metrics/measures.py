@@ -97,8 +97,9 @@ MEASURES = {
     },
     "swept_gain": {
         "label": "gain in accuracy, by Γ",
-        "unit": "share",
+        "unit": "points",
         "better": "more",
+        "digits": 2,
         "meaning": "Least and largest difference in accuracy from the method that learned from "
         "labeled rows as they are, where the odds are Γ times off at most.",
     },

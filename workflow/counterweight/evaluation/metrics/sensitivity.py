@@ -173,6 +173,8 @@ def _swept(p, q, base, y, hidden, rate):
     mean = SweptMean(p, *parts_beyond(accuracy, constants), hidden=hidden)
     records += turn_records("constant", mean)
     if rate is None:
-        mean = SweptMean(p, *parts_beyond(accuracy, accuracy_parts(base)), hidden=hidden)
+        # In points, as differences of shares are told.
+        slope, constant = parts_beyond(accuracy, accuracy_parts(base))
+        mean = SweptMean(p, 100 * slope, 100 * constant, hidden=hidden)
         records += sweep_records("swept_gain", mean.sweep()) + turn_records("reference", mean)
     return records

@@ -6,7 +6,7 @@ from counterweight.files.settings import setting_options
 from counterweight.numerics.sensitivity import MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words
-from counterweight.reporting.swept import AMONG, GIVEN, swept_of
+from counterweight.reporting.swept import AMONG, GIVEN, reference_of, swept_of
 from counterweight.reporting.wording import number, percent
 
 
@@ -52,6 +52,13 @@ def how_wrong(numbers):
         f"of rows without a label. Γ = 1 is {around}; Γ = {TWICE:g}, odds at most twice or half "
         "as large, is a point of reference and no estimate: no data tell Γ."
     )
+    if first.source != GIVEN:
+        label = numbers.label(reference_of(numbers))
+        yield (
+            f"Swept are the chances that {label} learns from labeled rows. Where its form is wrong "
+            "for rows of other kinds than those, numbers are off at Γ = 1 already, though labels be "
+            "missing at random."
+        )
     for one in shown:
         yield one.sentence + "."
     yield from conclusions(numbers, first.target)
@@ -62,7 +69,7 @@ def conclusions(numbers, target):
     """Sentences on the Γ at which conclusions turn."""
     given, _ = numbers.given_away
     main, whom = given or numbers.main, AMONG.get(target, target)
-    for source in dict.fromkeys((GIVEN, numbers.baseline)):
+    for source in dict.fromkeys((GIVEN, reference_of(numbers))):
         side, known = turns(numbers, source, "rate", target) if source else ("", Estimate())
         if side:
             binary = numbers.measured("swept_rate", target)

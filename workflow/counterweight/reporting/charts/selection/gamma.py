@@ -1,7 +1,5 @@
 """How wrong the answer could be: bounds by Γ, around what missing at random would make of it."""
 
-import math
-
 from counterweight.files.settings import setting_options
 from counterweight.reporting.charts import kit, style
 from counterweight.reporting.swept import swept_of
@@ -23,7 +21,7 @@ def draw(study):
     if not shown:
         return kit.blank("No row without a label was swept in this study.")
     scales = [kit.axis_of(one.measure) for one in shown]
-    units = [", %" if factor == 100 else "" for _, factor in scales]
+    units = [words.rpartition(", by Γ")[2] for words, _ in scales]
     titles = [one.name + unit for one, unit in zip(shown, units, strict=True)]
     rows = [titles] if len(titles) < 4 else [titles[:2], titles[2:]]
     canvas = kit.Canvas(rows, 2.2 if len(rows) == 1 else 1.9, "Γ: odds at most so many times off")
@@ -38,7 +36,8 @@ def draw(study):
         for end in ("fewer", "more") if one.common else ():
             panel.line("one factor for all rows", ends[end], _COMMON, bars=False)
         if one.truth.known:
-            panel.level("hidden labels", one.truth.times(factor)._replace(low=math.nan), _TRUTH)
+            ends = [(end, factor * one.truth.mean) for end in (at[0], at[-1])]
+            panel.line("hidden labels", ends, _TRUTH, bars=False, linewidth=1.6)
         panel.ticks([gamma for gamma in at if gamma in _TICKS])
         panel.ax.set_xlim(1, max(at))
     return canvas.drawing(shown[0].sentence, "Bounds of a rate and of measures, by Γ")

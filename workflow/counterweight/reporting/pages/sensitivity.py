@@ -56,7 +56,7 @@ def how_wrong(numbers):
         label = numbers.label(reference_of(numbers))
         yield (
             f"Swept are the chances that {label} learns from labeled rows. Where its form is wrong "
-            "for rows of other kinds than those, numbers are off at Γ = 1 already, though labels be "
+            "for rows of other kinds than those, numbers are off at Γ = 1, though labels be "
             "missing at random."
         )
     for one in shown:

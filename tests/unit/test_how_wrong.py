@@ -189,6 +189,8 @@ def test_the_first_sentence_says_on_what_condition_it_holds(runs):
     numbers = numbers_of(*runs["times"][:2])
     assert page.answer(numbers).sentence.startswith("If the odds of rows without an outcome are 3")
     assert [one.centre for one in swept_of(numbers)] == ["with the tilt"] * 3
+    rate = page.answer(numbers_of(*runs["rate"][:2])).sentence
+    assert "which makes the rate that the config says, of the rows without an outcome" in rate
     told = " ".join(page.answer(numbers_of(*runs["em"][:2])).more)
     assert "label shift" in told and "remains after the tilt" in told
 

@@ -465,7 +465,10 @@ def apply(job):
 
 
 def shown(study):
+    weightings = study["weightings"].values()
+    elsewhere = any(spec["weighting"] == ELSEWHERE for spec in weightings)
     return {
+        "whom": "those that answers are for" if elsewhere else "",
         "delivered": {"method": (study.get("deliver") or {}).get("method")},
         "tilt": study["tilt"],
     }

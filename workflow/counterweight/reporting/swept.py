@@ -110,7 +110,7 @@ def swept_of(numbers, target=None):
             truth = numbers.against(reference, source, "accuracy", target).times(100)
         elif source != GIVEN:
             truth = numbers.get(source, metric, target, variable="truth")
-        words, whom = title.format(**names), AMONG.get(target, target)
+        words, whom = title.format(**names), whom_of(numbers, target)
         yield Swept(
             numbers,
             source,
@@ -121,6 +121,11 @@ def swept_of(numbers, target=None):
             common=metric in ("swept_accuracy", "swept_brier", "swept_gain"),
             truth=truth,
         )
+
+
+def whom_of(numbers, target):
+    """Whose rows, in print."""
+    return numbers.plan.get("whom") or AMONG.get(target, target)
 
 
 def reference_of(numbers):

@@ -6,7 +6,7 @@ from counterweight.evaluation.unseen.choice import better, keep_weights
 from counterweight.evaluation.unseen.elsewhere import mean_elsewhere
 from counterweight.evaluation.unseen.quality import losses
 from counterweight.evaluation.unseen.sensitivity import TargetRows, sensitivity_records
-from counterweight.evaluation.unseen.tilt import AT_RANDOM, fitted_tilt
+from counterweight.evaluation.unseen.tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
 from counterweight.evaluation.unseen.tried import Tried
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_columns, read_models, read_table
@@ -145,7 +145,7 @@ def final_scores(job):
         "why": why,
         "threshold": 0.5,
         "digits": 2 if data.binary else digits_for(tried.y),
-        "rests_on": [AT_RANDOM] if not data.labeled.all() or given.get("elsewhere") else [],
+        "rests_on": _assumed(data, given),
         "tilt": None,
     }
     saved = SavedScores(facts, data.encoder, model, band, support, {})
@@ -227,6 +227,13 @@ def _calibrated(data, p, tilt, asked):
         # The rate is given: what labeled rows show must not move it.
         p[data.labeled] = data.y[data.labeled]
     return p
+
+
+def _assumed(data, given):
+    """What answers without a tilt rest on, in sentences."""
+    if given.get("elsewhere"):
+        return [ELSEWHERE]
+    return [] if data.labeled.all() else [AT_RANDOM]
 
 
 def _blocks(encoder):

@@ -13,6 +13,11 @@ AT_RANDOM = (
     "Labels are taken to be missing at random: rows without an outcome are taken to turn out as "
     "rows with the same features that have one. Nothing in the table can show that they do."
 )
+#: The same of a target that is not in the table.
+ELSEWHERE = (
+    "Those that answers are for are taken to turn out as labeled rows with the same features. "
+    "Nothing in the table can show that they do."
+)
 
 
 def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selection, rng):
@@ -99,7 +104,11 @@ def fitted_tilt(asked, data, tried, prediction, blank, *, target, event, selecti
             "label shift it would be nearly 0 %.",
         ]
     blanks = SweptMean(calibration(blank), weight=data.weight[~data.labeled])
-    facts |= {"by": next(iter(asked)), "delta": delta, "odds": float(np.exp(delta))}
+    facts |= {
+        "by": asked.get("by", next(iter(asked))),
+        "delta": delta,
+        "odds": float(np.exp(delta)),
+    }
     facts |= {"rate": blanks.at(delta)[0], "chance": None}
     chance = None
     if target == "general":

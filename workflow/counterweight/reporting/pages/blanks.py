@@ -100,10 +100,12 @@ def _condition(saved):
     """Under what the first sentence holds; it says nothing without."""
     tilt = saved.get("tilt")
     if tilt is None:
+        if saved.get("for"):
+            return "If they turn out as labeled rows with the same features do, "
         return "If labels are missing at random, "
     odds = f"the odds of rows without an outcome are {tilt['odds']:.3g} times those of like rows"
-    source = "as estimated" if tilt["by"] == "by" else "as the config says"
-    return f"If {odds}, {source}, "
+    source = {"times": "as the config says", "rate": "which makes the rate that the config says"}
+    return f"If {odds}, {source.get(tilt['by'], 'as estimated')}, "
 
 
 def _range(one, saved):
@@ -114,6 +116,8 @@ def _range(one, saved):
             "; if, at equal features, the odds of being without one differ between any two values "
             f"by a factor of up to 2, {span}"
         )
+    if saved.get("for"):
+        return f"; if their odds are up to twice or half as large as those of like rows, {span}"
     odds = "these odds" if saved.get("tilt") else "the odds of rows without an outcome"
     off = "as assumed" if saved.get("tilt") else "as those of like rows"
     return f"; if {odds} are up to twice or half as large {off}, {span}"

@@ -6,7 +6,7 @@ from counterweight.files.settings import setting_options
 from counterweight.numerics.sensitivity import MOST, TWICE, turn_sentence
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.sheets import Column, Line, Sheet, in_words
-from counterweight.reporting.swept import AMONG, GIVEN, reference_of, swept_of
+from counterweight.reporting.swept import GIVEN, reference_of, swept_of, whom_of
 from counterweight.reporting.wording import number, percent
 
 
@@ -68,7 +68,7 @@ def how_wrong(numbers):
 def conclusions(numbers, target):
     """Sentences on the Γ at which conclusions turn."""
     given, _ = numbers.given_away
-    main, whom = given or numbers.main, AMONG.get(target, target)
+    main, whom = given or numbers.main, whom_of(numbers, target)
     for source in dict.fromkeys((GIVEN, reference_of(numbers))):
         side, known = turns(numbers, source, "rate", target) if source else ("", Estimate())
         if side:

@@ -35,8 +35,9 @@ OPTIONS_BY_NAME = {
         },
     },
 }
-#: Least share of a class that label-only moments may give it.
-LEAST = 0.5
+#: Least rows of a class that label-only moments may give the unlabeled, and the largest effect of
+#: a standard deviation that is looked for, in log odds.
+LEAST, LARGEST = 0.5, 10.0
 
 
 def label_only_weights(rows, *, target="general"):
@@ -78,14 +79,15 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
     """Weights of p(s=1|x,y) = sigma(a + b y + c'x), x the chosen features, by moments.
 
     Sums of 1, of every feature (and of its square) over all rows must be those over labeled rows
-    weighted by 1/p. With ``1/p = 1 + exp(-theta'u)`` that is, with g the standardised moments,
+    weighted by 1/p. With ``1/p = 1 + exp(-a - b y - c'x)`` that is
 
-        sum over s=1 of g_i exp(-theta'u_i) = sum over s=0 of g_i,
+        sum over s=1 of g_i w_i / sum of w_i = mean over s=0 of g_i,   w = exp(-b y - c'x),
 
-    solved by least squares. It needs no label of an unlabeled row, and features that tell y and
-    that selection does not go by: the chosen ones must leave enough moments. Where the form of p
-    is wrong, or nothing but the chosen features tells y, the weights are wrong, and no check shows
-    it; ``moments_left`` is what least squares could not meet.
+    solved by least squares in standard deviations of the unlabeled rows, and ``exp(a)`` is the sum
+    of w over the number of unlabeled rows. It needs features that tell y and that selection does
+    not go by: the chosen ones must leave enough moments. Where the form of p is wrong, or nothing
+    but the chosen features tells y, the weights are wrong; ``moments_left`` is what least squares
+    could not meet, and shows that where moments are many.
 
     Parameters
     ----------
@@ -116,75 +118,74 @@ def moment_weights(rows, *, target="general", features=(), moments="means"):
             f"The weighting rosset goes by {listed(strange)}, which is no feature; features are "
             f"{listed(list(rows.names), 30)}."
         )
-    both = np.concatenate([X, X0])
-    center, scale = both.mean(axis=0), both.std(axis=0)
+    if not y.std() > 0:
+        raise CounterweightError("Rosset's moments need labels that differ; all are alike.")
+    center, scale = X0.mean(axis=0), X0.std(axis=0)
     varies = scale > 1e-12 * (1 + np.abs(center))
     X, X0 = ((table[:, varies] - center[varies]) / scale[varies] for table in (X, X0))
     chosen = [rows.names[k] in features for k in np.flatnonzero(varies)]
-    spread = y.std()
-    if not spread > 0:
-        raise CounterweightError("Rosset's moments need labels that differ; all are alike.")
-    U = np.column_stack([np.ones(len(X)), (y - y.mean()) / spread, X[:, chosen]])
-    g, g0 = (_moments(table, both=moments == "squares") for table in (X, X0))
-    g, g0 = _distinct(g, g0)
+    U = np.column_stack([(y - y.mean()) / y.std(), X[:, chosen]])
+    g, g0 = _distinct(*(_moments(table, moments == "squares") for table in (X, X0)))
     if g.shape[1] < U.shape[1]:
         raise CounterweightError(
             f"Rosset's moments are {g.shape[1]} equations for {U.shape[1]} unknowns: choose fewer "
             "features for selection, or moments: squares."
         )
-    theta = _solution(U, g, g0)
-    odds = np.exp(-U @ theta)
-    n = len(X) + len(X0)
-    # Sandwich over all rows, for the moments as they were weighted: alike.
-    gap = (odds @ g - g0.sum(axis=0)) / n
-    slope = -(g * odds[:, None]).T @ U / n
-    noise = ((g * odds[:, None]).T @ (g * odds[:, None]) + g0.T @ g0) / n - np.outer(gap, gap)
-    pseudo = np.linalg.pinv(slope)
-    error = np.sqrt(np.diag(pseudo @ noise @ pseudo.T) / n)
-    rows.facts["label_effect"] = (theta[1] / spread, error[1] / spread)
+    g, g0 = g - g0.mean(axis=0), g0 - g0.mean(axis=0)
+    theta = _solution(U, g)
+    share, gap, slope = _weighted(theta, U, g)
+    noise = (g - gap).T @ ((g - gap) * share[:, None] ** 2) + g0.T @ g0 / len(g0) ** 2
+    way = np.linalg.pinv(slope)
+    error = np.sqrt((way @ noise @ way.T)[0, 0])
+    rows.facts["label_effect"] = (theta[0] / y.std(), error / y.std())
     rows.facts["moments_left"] = float(np.sqrt(gap @ gap))
-    return from_odds(odds, rows.share, target)
+    return from_odds(share * len(g0), rows.share, target)
 
 
-def _moments(X, both):
-    """1, the features, and their squares if asked for, by column."""
-    squares = [X**2 - 1] if both else []
-    return np.hstack([np.ones((len(X), 1)), X, *squares])
+def _moments(X, squared):
+    """The features, and their squares if asked for, by column."""
+    return np.hstack([X, X**2]) if squared else X
 
 
 def _distinct(g, g0):
     """Without moments that follow from others, as the square of a yes or no does."""
     from scipy.linalg import qr
 
-    _, R, order = qr(np.concatenate([g, g0]), mode="economic", pivoting=True)
+    table = np.concatenate([g, g0])
+    table = np.column_stack([np.ones(len(table)), table])
+    _, R, order = qr(table, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     kept = np.sort(order[: int((size > 1e-8 * size[0]).sum())])
-    return g[:, kept], g0[:, kept]
+    return (part[:, kept[kept > 0] - 1] for part in (g, g0))
 
 
-def _solution(U, g, g0):
-    """Least squares of the moments: the best of searches from several effects of the label."""
+def _weighted(theta, U, g):
+    """Weights of sum 1, what is left of the moments, and its slope in theta."""
+    power = -U @ theta
+    share = np.exp(power - power.max())
+    share /= share.sum()
+    gap = share @ g
+    slope = -((g - gap) * share[:, None]).T @ U
+    return share, gap, slope
+
+
+def _solution(U, g):
+    """Least squares of the moments: the best of searches from three effects of the label."""
     from scipy.optimize import least_squares
-
-    n, aim = len(g) + len(g0), g0.sum(axis=0)
-
-    def gap(theta):
-        with np.errstate(over="ignore"):
-            return np.clip((np.exp(-np.clip(U @ theta, -50, 50)) @ g - aim) / n, -1e9, 1e9)
-
-    def slope(theta):
-        odds = np.exp(-np.clip(U @ theta, -50, 50))
-        return -(g * odds[:, None]).T @ U / n
 
     best = None
     for effect in (0.0, -1.0, 1.0):
-        start = np.zeros(U.shape[1])
-        start[1] = effect
-        start[0] = np.log(np.exp(-effect * U[:, 1]).sum() / len(g0))
-        found = least_squares(gap, start, slope, method="trf", x_scale=1.0, xtol=1e-12, ftol=1e-12)
+        found = least_squares(
+            lambda theta: _weighted(theta, U, g)[1],
+            np.r_[effect, np.zeros(U.shape[1] - 1)],
+            lambda theta: _weighted(theta, U, g)[2],
+            bounds=(-LARGEST, LARGEST),
+            xtol=1e-12,
+            ftol=1e-12,
+        )
         if best is None or found.cost < best.cost * (1 - 1e-9):
             best = found
-    if not (best.success and np.isfinite(best.x).all()):
+    if not best.success:
         raise CounterweightError(
             "Rosset's moments have no solution for these rows: choose fewer features for "
             "selection, or the weighting rosset_label_only."

@@ -69,6 +69,18 @@ def test_methods_have_no_more_repeats_than_their_weights():
     ("changes", "sentence"),
     [
         (
+            {"weighting": [{"weighting": "bickel", "selector": "logistic"}]},
+            r"weighting\[0\].selector is 'logistic', which the study does not fit",
+        ),
+        (
+            {
+                "selection": [{"selector": "logistic"}, {"selector": "gradient_boosting"}],
+                "weighting": [{"weighting": "lemma1", "selector": "gradient_boosting"}],
+                "models": [{"model": "logistic", "weights": "lemma1", "selector": "logistic"}],
+            },
+            "'logistic', which the study does not fit. Its selection models: gradient_boosting",
+        ),
+        (
             {"selection": [], "weighting": [{"weighting": "lemma1"}]},
             r"weighting\[0\] is lemma1, which goes by p\(s=1\|x\), and the study has no selection",
         ),

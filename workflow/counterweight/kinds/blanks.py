@@ -40,9 +40,8 @@ def own_study(entry):
     outcome = dict(outcome) if isinstance(outcome, dict) else {"column": outcome}
     labeled = entry.get("labeled") or {}
     target = "unlabeled" if entry.get("target") == "unlabeled" else "general"
-    lemma, options = {"general": "lemma1", "unlabeled": "lemma2"}[target], {}
-    if isinstance(entry.get("target"), dict):
-        lemma, options = ELSEWHERE, _elsewhere(entry["target"])
+    weighting = _weighting(entry, target)
+    name = weighting["weighting"]
     return {
         "roles": {"outcome": outcome, "labeled": labeled},
         "tilt": _tilt(entry),
@@ -51,12 +50,12 @@ def own_study(entry):
         "labeling": {"rule": "present"} | labeled,
         "targets": [target],
         "selection": [{"selector": "better_of_two"}],
-        "weighting": [{"weighting": lemma} | options],
+        "weighting": [weighting],
         "models": [
             {"model": "linear"},
-            {"model": "linear", "weights": lemma, "label": "Linear model, weighted"},
+            {"model": "linear", "weights": name, "label": "Linear model, weighted"},
             {"model": "boosting"},
-            {"model": "boosting", "weights": lemma, "label": "Gradient boosting, weighted"},
+            {"model": "boosting", "weights": name, "label": "Gradient boosting, weighted"},
         ],
         "evaluation": {"protocol": "unseen"},
         "figures": ["gamma", "weights", "selection"],
@@ -83,6 +82,23 @@ def _tilt(entry):
             "tilt is for an outcome of two classes, and outcome.kind is number: leave tilt out."
         )
     return asked
+
+
+def _weighting(entry, target):
+    """The weighting of a study: the lemma of its target, or what the table's ``weights`` name."""
+    chosen = entry.get("weights")
+    if isinstance(entry.get("target"), dict):
+        if chosen:
+            raise CounterweightError(
+                "weights cannot be combined with a target of its own, whose weights go by "
+                "target.method: leave one of the two out."
+            )
+        return {"weighting": ELSEWHERE} | _elsewhere(entry["target"])
+    if not chosen:
+        return {"weighting": {"general": "lemma1", "unlabeled": "lemma2"}[target]}
+    chosen = {"weighting": chosen} if isinstance(chosen, str) else dict(chosen)
+    asked = "target" in components.options("weighting", chosen["weighting"])
+    return ({"target": target} if asked else {}) | chosen
 
 
 def _elsewhere(told):

@@ -105,7 +105,12 @@ def resolved_weightings(where, items, study):
             "repeats": min(item.get("repeats", study["repeats"]), study["repeats"]),
             "options": options,
         }
-        for selector in study["selectors"] if needs_p else [None]:
+        selectors = study["selectors"] if needs_p else [None]
+        if item.get("selector"):
+            selectors = [
+                _known_selector(f"{where}.weighting[{index}]", item["selector"], selectors)
+            ]
+        for selector in selectors:
             weightings[f"{name}-{selector}" if selector else name] = made | {"selector": selector}
     return weightings
 
@@ -186,14 +191,17 @@ def _weighting(where, weights, selector, study):
                 f"{where} names a selector, and the weighting {weights!r} goes by none: drop it."
             )
         return weights
-    known = list(study["selectors"])
-    selector = selector or known[0]
+    known = [spec["selector"] for spec in named.values()]
+    return f"{weights}-{_known_selector(where, selector or known[0], known)}"
+
+
+def _known_selector(where, selector, known):
     if selector not in known:
         raise CounterweightError(
             f"{where}.selector is {selector!r}, which the study does not fit"
-            f"{nearest(selector, known) or '.'} Its selection models: {', '.join(known)}."
+            f"{nearest(selector, known) or '.'} Its selection models: {', '.join(map(str, known))}."
         )
-    return f"{weights}-{selector}"
+    return selector
 
 
 def method_id(item, study):

@@ -163,10 +163,12 @@ def _made(name, entry, where):
         raise CounterweightError(
             f"{place}a target of its own is for tables with an outcome: leave target out."
         )
-    if "tilt" in entry and "tilt" not in kinds[kind].KEYS:
+    meant = {"tilt": "tilt" in kinds[kind].KEYS, "weights": hasattr(kinds[kind], "TARGET_KEYS")}
+    strange = [key for key, fits in meant.items() if key in entry and not fits]
+    if strange:
         raise CounterweightError(
-            f"{place}tilt is for tables whose outcome has blanks, and this one asks for "
-            f"{kinds[kind].ASKS}: leave tilt out."
+            f"{place}{strange[0]} is for tables whose outcome has blanks, and this one asks for "
+            f"{kinds[kind].ASKS}: leave {strange[0]} out."
         )
     table = entry["table"]
     dataset = {key: entry[key] for key in SOURCE if key in entry}

@@ -19,8 +19,8 @@ def draw(study):
     names = [name for name in kinds if len(study.rows(name, "effective_sample_size"))]
     if not names:
         return kit.blank("No weights of this study were measured.")
-    # Of each kind the first: the one that models use unless told otherwise.
-    first = {kinds[name]["weighting"]: name for name in reversed(names)}
+    # Of each target the first: the one that models use unless told otherwise.
+    first = {kinds[name]["target"]: name for name in reversed(names)}
     shown = [name for name in names if name in first.values()]
     features = _features(study, shown)
     upper = ["Effective share of rows, %", _LARGEST]

@@ -5,6 +5,7 @@ import numpy as np
 from counterweight.evaluation.unseen.choice import better, keep_weights
 from counterweight.evaluation.unseen.elsewhere import mean_elsewhere
 from counterweight.evaluation.unseen.quality import losses
+from counterweight.evaluation.unseen.robust import doubly_robust_mean, robust_records
 from counterweight.evaluation.unseen.sensitivity import TargetRows, sensitivity_records
 from counterweight.evaluation.unseen.tilt import AT_RANDOM, ELSEWHERE, fitted_tilt
 from counterweight.evaluation.unseen.tried import Tried
@@ -71,7 +72,8 @@ def chosen_method(tried, methods, asked=None):
 def rate_of_target(tried, prediction, estimates, design):
     """Mean outcome of the target: mean estimate, put right by the weighted residuals.
 
-    Doubly robust: right where either the weights or the estimates are.
+    Doubly robust: right where either the weights or the estimates are; see
+    `counterweight.evaluation.unseen.robust.doubly_robust_mean`.
 
     Parameters
     ----------
@@ -85,13 +87,7 @@ def rate_of_target(tried, prediction, estimates, design):
     -------
     value, standard_error : float
     """
-    weight = tried.weight / tried.weight.sum()
-    residual = tried.y - prediction
-    shift = float(weight @ residual)
-    mean = float(np.average(estimates, weights=design))
-    share = design / design.sum()
-    error = np.sqrt((weight**2 @ (residual - shift) ** 2) + (share**2 @ (estimates - mean) ** 2))
-    return mean + shift, float(error)
+    return doubly_robust_mean(tried.y, prediction, tried.weight, estimates, design)
 
 
 def final_scores(job):
@@ -182,6 +178,11 @@ def final_scores(job):
         rows = TargetRows.here(data, tried, given["target"])
         known = _mean_here(data, tried, at, rows, answers.of(name), saved.tilt, given["tilt"])
     records = _records(job, data, at, scores, weight, known)
+    if saved.tilt is None and not given.get("elsewhere"):
+        predictions = dict(zip(names, tried.predictions, strict=True))
+        estimates = {one: answers.of(one) for one in names}
+        made = robust_records(tried, predictions, estimates, name, rows.where, rows.weight)
+        records += [{"repeat": 0, "target": given["target"]} | record for record in made]
     swept = _sensitivity(data, rows, name, answers, saved.tilt, given["tilt"], known[0])
     place = {"repeat": 0, "target": given["target"], "rows": known[2]}
     return saved, scores, records + [place | record for record in swept]

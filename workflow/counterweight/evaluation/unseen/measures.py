@@ -39,6 +39,30 @@ MEASURES = {
         "label": "estimated mean",
         "meaning": "Estimated mean outcome of the rows that answers are for.",
     },
+    "rate_doubly_robust": {
+        "label": "share by method and weights",
+        "unit": "share",
+        "percent": True,
+        "meaning": "Estimated share of 1 in the target: a method's mean estimate plus the weighted "
+        "mean of its errors; right where either the method or the weights are.",
+    },
+    "mean_doubly_robust": {
+        "label": "mean by method and weights",
+        "meaning": "Estimated mean of the target: mean estimate of a method plus the weighted mean "
+        "of its errors; right where either the method or the weights are.",
+    },
+    "accuracy_doubly_robust": {
+        "label": "accuracy by method and weights",
+        "better": "more",
+        "percent": True,
+        "meaning": "Accuracy expected over the target, put right by the weighted errors of that.",
+    },
+    "brier_doubly_robust": {
+        "label": "Brier score by method and weights",
+        "better": "less",
+        "digits": 3,
+        "meaning": "Expected Brier score over the target, put right by weighted errors of that.",
+    },
     "outside": {
         "label": "rows like nobody labeled",
         "unit": "share",

@@ -1,0 +1,86 @@
+"""Doubly robust means are right when either the model or the weights are."""
+
+import numpy as np
+import pytest
+from counterweight.evaluation.unseen.robust import (
+    doubly_robust_mean,
+    expected_losses,
+    robust_records,
+)
+from counterweight.evaluation.unseen.tried import Tried
+from scipy.special import expit
+
+ROWS = 1500
+
+
+def world(seed):
+    """Labels missing at random by x, which also tells y: the labeled rate is far from the truth."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=ROWS)
+    chance, p = expit(1.5 * x - 0.5), expit(0.3 + x)
+    y = (rng.random(ROWS) < chance).astype(float)
+    s = rng.random(ROWS) < p
+    return chance, p, y, s
+
+
+def estimates(right_model, right_weights, judged=None):
+    """Estimate less truth, over its error, in many worlds: of the rate, or of a loss."""
+    made, plain = [], []
+    for seed in range(200):
+        chance, p, y, s = world(seed)
+        model = chance if right_model else np.full(ROWS, 0.3)
+        weight = 1 / p[s] if right_weights else np.ones(s.sum())
+        design = np.ones(ROWS)
+        if judged is None:
+            found = doubly_robust_mean(y[s], model[s], weight, model, design)
+            # Of the population that the rows are drawn from.
+            truth, biased = chance.mean(), y[s].mean()
+        else:
+            score = np.clip(chance + 0.1, 0, 1)
+            seen = expected_losses(score[s], y[s])[judged]
+            ahead = expected_losses(score, model)[judged]
+            found = doubly_robust_mean(seen, ahead[s], weight, ahead, design)
+            truth, biased = expected_losses(score, chance)[judged].mean(), seen.mean()
+        made.append((found[0] - truth, found[1]))
+        plain.append(biased - truth)
+    gap, error = np.array(made).T
+    return gap, error, np.array(plain)
+
+
+@pytest.mark.parametrize("judged", [None, "accuracy", "brier"])
+@pytest.mark.parametrize(("model", "weights"), [(True, True), (True, False), (False, True)])
+def test_right_when_either_is(model, weights, judged):
+    gap, error, plain = estimates(model, weights, judged)
+    noise = gap.std() / np.sqrt(len(gap))
+    assert abs(gap.mean()) < 4 * noise
+    assert np.mean(np.abs(gap) < 1.96 * error) >= 0.93
+    assert abs(plain.mean()) > 10 * noise
+
+
+@pytest.mark.parametrize("judged", [None, "brier"])
+def test_wrong_when_both_are(judged):
+    gap, *_ = estimates(False, False, judged)
+    assert abs(gap.mean()) > 10 * gap.std() / np.sqrt(len(gap))
+
+
+def test_records_are_of_each_method_without_any_hidden_label():
+    chance, p, y, s = world(0)
+    labeled = np.flatnonzero(s)
+    tried = Tried(
+        labeled, y[s], 1 / p[s], np.ones(s.sum()), None, [chance[s], np.full(s.sum(), 0.4)], True
+    )
+    rows = np.flatnonzero(~s)
+    made = robust_records(
+        tried,
+        dict(zip(("good", "flat"), tried.predictions, strict=True)),
+        {"good": chance, "flat": np.full(ROWS, 0.4)},
+        "good",
+        rows,
+        np.ones(len(rows)),
+    )
+    value = {(one["metric"], one["part"]): one["value"] for one in made}
+    assert len(value) == 6
+    assert value["brier_doubly_robust", "good"] < value["brier_doubly_robust", "flat"]
+    assert value["accuracy_doubly_robust", "flat"] == pytest.approx(
+        1 - value["rate_doubly_robust", "good"], abs=1e-9
+    )

@@ -4,7 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from counterweight.evaluation.metrics.intervals import normal_interval, paired_interval
+from counterweight.evaluation.metrics.intervals import (
+    mean_variance,
+    normal_interval,
+    paired_interval,
+)
 
 
 def test_corrected_interval_has_its_closed_form():
@@ -46,3 +50,34 @@ def test_shares_and_levels_out_of_range_are_refused(arguments):
 
 def test_normal_interval_is_plus_minus_1_96_standard_errors():
     assert normal_interval(1.0, 0.5) == pytest.approx((0.0200180, 1.9799820), abs=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.95])
+def test_means_over_splits_have_their_coverage_at_any_test_share(share):
+    # Least squares on few rows: most rows are test rows, and are those of every split.
+    rng, rows, splits, tries = np.random.default_rng(0), 400, 8, 250
+    few = round(rows * (1 - share))
+
+    def measured(X, y, order):
+        fit = np.linalg.lstsq(X[order[:few]], y[order[:few]], rcond=None)[0]
+        loss = (y[order[few:]] - X[order[few:]] @ fit) ** 2
+        return loss.mean(), loss.var() / len(loss)
+
+    def drawn(size):
+        X = rng.normal(size=(size, 3))
+        return X, X.sum(axis=1) + rng.normal(size=size)
+
+    truth = np.mean([measured(*drawn(few + 500), np.arange(few + 500))[0] for _ in range(800)])
+    held, widths = 0, []
+    for _ in range(tries):
+        X, y = drawn(rows)
+        values = np.array([measured(X, y, rng.permutation(rows)) for _ in range(splits)])
+        variance = mean_variance(values[:, 0].var(ddof=1), splits, share, values[:, 1].mean())
+        half = 2.365 * np.sqrt(variance)
+        held += abs(values[:, 0].mean() - truth) <= half
+        widths.append(half)
+    assert 0.9 <= held / tries <= 0.995
+    # Nadeau and Bengio's would be wider than the errors themselves.
+    if share > 0.5:
+        plain = 2.365 * np.sqrt(values[:, 0].var(ddof=1) * (1 / splits + share / (1 - share)))
+        assert np.mean(widths) < 0.5 * plain

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import report_rates as rates
+from counterweight.evaluation.rates.asked import RULES
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import reference
 from counterweight.reporting.asked import Limit, asked_measures, limits_of, main_of
@@ -17,6 +18,7 @@ from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.page.blocks import Section, Sentence, Table
 from counterweight.reporting.page.study import StudyContext, study_page
 from counterweight.reporting.pages.rates import PAGE
+from counterweight.reporting.sheets import build
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "goh_2016.yaml"
 T_THREE = 4.302652729911275
@@ -411,3 +413,42 @@ def test_other_numbers_change_the_verdicts(run):
     assert len(held) >= 6
     unmoved = [name for name in held if all(after[name] == "holds" for after in changed)]
     assert unmoved == []
+
+
+def promised_study():
+    """A method that is held to two promises; the first is kept on test rows, the second open."""
+    texts = ["coverage(women) >= 0.8 * coverage(men)", "churn(everyone) <= 0.3"]
+    options = {"measures": {"error": "error(labeled)"}}
+    one = rates.method("ramp", None, texts) | {"label": "The classifier with promises"}
+    plan = rates.study("Mine", [rates.method("svm"), one], options, main="ramp")
+    records = []
+    for repeat in range(3):
+        for target, moved in (("general", 0.001 * repeat), ("train", 0.0)):
+            for j, over in enumerate((-0.05, 0.0 if target == "train" else -0.001)):
+                for rule in RULES:
+                    place = {"repeat": repeat, "target": target, "part": str(j), "setting": ""}
+                    more = {"left": 0.4, "right": 0.35, "excess": over + moved}
+                    for what, value in more.items():
+                        record = {"metric": f"promise_{what}_{rule}", "value": value}
+                        records.append(place | record | {"standard_error": 0.01, "rows": 500})
+                    plain = {"metric": rule, "measure": "error", "value": 0.2 + moved}
+                    records.append(
+                        {"repeat": repeat, "target": target, "setting": "", "rows": 500} | plain
+                    )
+    return plan, metrics_table("mine", "ramp", records).to_pandas(), texts
+
+
+def test_a_page_begins_with_each_promise():
+    plan, metrics, texts = promised_study()
+    numbers = StudyNumbers("mine", plan, metrics)
+    found = PAGE.answer(numbers)
+    assert found.sentence == (
+        "By its decisions the classifier with promises keeps 2 of 2 promises on the rows of the "
+        f"fit; on rows that were held out 1 of 2 are shown kept (undecided: {texts[1]})."
+    )
+    assert [card.value for card in found.cards[:4]] == ["2 of 2", "2 of 2", "1 of 2", "1 of 2"]
+    table = build(PAGE.sheets[0], numbers)
+    assert [row.label for row in table.rows][::2] == [f"{text}, by decisions" for text in texts]
+    assert [row.cells[2].grade for row in table.rows] == ["kept"] * 2 + ["undecided"] * 2
+    assert [row.cells[5].grade for row in table.rows] == ["kept"] * 4
+    assert PAGE.question(numbers) == "" or "Does the classifier" in PAGE.question(numbers)

@@ -8,7 +8,11 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.intervals import normal_interval, paired_interval
+from counterweight.evaluation.metrics.intervals import (
+    mean_variance,
+    normal_interval,
+    paired_interval,
+)
 from counterweight.files.settings import setting_options
 from counterweight.files.tables import PLACE, model_arrays, read_table
 from counterweight.reporting.measures import measure_of
@@ -51,7 +55,8 @@ def summarised(rows, test_share, keys):
     """Mean, sd, corrected resampled interval and range of each group of rows.
 
     The interval is that of `counterweight.evaluation.metrics.intervals.paired_interval`, for all
-    groups at once; NaN where a group has one row.
+    groups at once (of `mean_variance` where most rows are test rows); NaN where a group has one
+    row.
 
     Returns
     -------
@@ -65,8 +70,9 @@ def summarised(rows, test_share, keys):
     table = groups["value"].agg(["mean", "std", "count", "min", "max"])
     n, sd = table["count"].to_numpy(float), table["std"].to_numpy(float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        spread = np.sqrt(1 / n + test_share / (1 - test_share))
-        half = stdtrit(np.maximum(n - 1, 1), 0.975) * sd * spread
+        squares = (rows["standard_error"] ** 2).groupby([rows[key] for key in keys], sort=False)
+        spread = np.sqrt(mean_variance(sd**2, n, test_share, squares.mean().to_numpy(float)))
+        half = stdtrit(np.maximum(n - 1, 1), 0.975) * spread
     table = table.rename(columns={"std": "sd", "count": "n", "min": "least", "max": "greatest"})
     return table.assign(low=table["mean"] - half, high=table["mean"] + half).join(
         groups[["standard_error", "rows"]].first()

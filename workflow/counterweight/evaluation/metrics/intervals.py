@@ -3,6 +3,33 @@
 import numpy as np
 
 
+def mean_variance(variance, k, test_share, row_variance):
+    """Variance of a mean over splits; for arrays, too.
+
+    Up to a test share t of one half it is Nadeau and Bengio's (see `paired_interval`). Beyond,
+    theirs is many times too large, since they take all chance to be shared by t. There it is told
+    apart: test rows, of which two splits share t, give each value the variance v = `row_variance`
+    (its standard error squared); training rows, of which they share 1 - t, the rest u, with
+    s² = (1 - t) v + t u. The mean then has ``s² / k + t v + (1 - t) u``.
+
+    Parameters
+    ----------
+    variance : float
+        s², sample variance over splits.
+    k : int
+        Splits.
+    test_share : float
+    row_variance : float
+        Mean square of the standard errors; NaN where none is known: then Nadeau and Bengio's.
+    """
+    plain = variance * (1 / k + test_share / (1 - test_share))
+    if test_share <= 0.5:
+        return plain
+    rest = np.maximum(variance - (1 - test_share) * row_variance, 0) / test_share
+    apart = variance / k + test_share * row_variance + (1 - test_share) * rest
+    return np.where(np.isnan(row_variance), plain, np.minimum(apart, plain))
+
+
 def paired_interval(differences, test_share, level=0.95):
     """Corrected resampled t interval for the mean of paired differences.
 

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from dataclasses import replace
 
 from counterweight.evaluation.rates.asked import AT_EQUAL, RULES, equal_setting
 from counterweight.evaluation.rates.sign_test import CASES
@@ -21,6 +22,7 @@ from counterweight.reporting.measures import Measure
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page import blocks
 from counterweight.reporting.page.study import Answer, StudyPage, plain_answer
+from counterweight.reporting.pages.promises import PROMISES, SWEPT, inline, promise_answer
 from counterweight.reporting.sheets import Bound, Column, Line, Sheet, lines_of, told, told_in
 from counterweight.reporting.wording import (
     capital,
@@ -87,7 +89,19 @@ def _worst(numbers, source, setting, rule, target="general", measure=None):
 
 
 def answer(numbers):
-    """Whether the main method keeps what is asked, what that costs, how others compare."""
+    """What the main method makes of each promise; what it keeps and costs, how others compare."""
+    main, found = main_of(numbers), _asked_answer(numbers)
+    first = main and promise_answer(numbers, main)
+    if not first:
+        return found
+    sentence, cards = first
+    if found is None:
+        return Answer(sentence, (), cards)
+    more = (found.sentence, *found.more)
+    return replace(found, sentence=sentence, more=more, cards=(*cards, *found.cards))
+
+
+def _asked_answer(numbers):
     main = main_of(numbers)
     settings = asking(numbers, main) if main else []
     bind = [name for name in settings if binds(numbers, main, name)] or settings
@@ -170,7 +184,7 @@ def _against_baseline(numbers, main, settings, asked):
             )
             yield (
                 f"{capital(_name(numbers, name))}: {' '.join(told(base, style)).rstrip()} with "
-                f"{numbers.label(baseline)}. {numbers.label(main)} differs by {sizes}"
+                f"{inline(numbers, baseline)}. {numbers.label(main)} differs by {sizes}"
                 f"{beyond if known else ''}."
             )
 
@@ -217,8 +231,8 @@ def _at_equal_values(numbers, main):
     parts = [f"{words[side]} {listing(groups[side])}" for side in words if side in groups]
     if parts:
         yield (
-            f"{capital(_name(numbers, equal['of']))} beside {numbers.label(main)} where both have "
-            f"the same {_name(numbers, equal['measure'])} on test rows: {'; '.join(parts)}."
+            f"{capital(_name(numbers, equal['of']))} beside {inline(numbers, main)} where both "
+            f"have the same {_name(numbers, equal['measure'])} on test rows: {'; '.join(parts)}."
         )
 
 
@@ -482,6 +496,7 @@ HELD = "What was asked and what came about"
 NOTE = f"Test values are {SIGN}. A limit broken by less than 0 is kept."
 VARIANTS = "Test rows, means over the settings that both have and that bind."
 SHEETS = (
+    PROMISES,
     Sheet(HELD, functools.partial(_lines, main=True), _held, note=NOTE, fold=False),
     _equal_sheet("{of} minus that of {main} at equal {measure}, test rows", True),
     Sheet("The main method with other options", _variants, _beside, note=VARIANTS),
@@ -489,6 +504,7 @@ SHEETS = (
 )
 GAP = f"Gap: test minus training value, {COIN}."
 DETAILS = (
+    SWEPT,
     _equal_sheet("{of} at equal {measure}, test rows", False, fold=True),
     Sheet("Both rules, training and test rows", _lines, _both_rules, note=GAP, fold=True),
     Sheet("What the optimiser did", _lines, _fit, fold=True),
@@ -502,7 +518,7 @@ def question(numbers):
         return ""
     words = listing(_name(numbers, name) for name in asked)
     costs = f", and what does it cost in {_name(numbers, cost)}" if cost else ""
-    return f"Does {numbers.label(main_of(numbers))} keep what is asked of {words}{costs}?"
+    return f"Does {inline(numbers, main_of(numbers))} keep what is asked of {words}{costs}?"
 
 
 PAGE = StudyPage(answer, SHEETS, (fits, sign_test, DATA), DETAILS, question)

@@ -271,7 +271,10 @@ class ShiftedMixtureClassifier(MixtureClassifier):
         step = 1 - inertia if reading == "keep" else inertia
         first_decisions = _decisions(X, begun)
         values = []
-        states = _states(data, begun, shifting, step, prior_rows)
+        if shifting == {"priors"}:
+            states = _prior_states(X, begun, step, prior_rows)
+        else:
+            states = _states(data, begun, shifting, step, prior_rows)
         for model in models:
             while len(values) <= model.iterations:
                 mixtures, value = next(states)
@@ -355,6 +358,19 @@ def _decisions(X, mixtures):
         for at in range(0, len(X), PREDICT_ROWS)
     )
     return np.concatenate([joint[:, 1] > joint[:, 0] for joint in joints])
+
+
+def _prior_states(X, start, step, prior_rows):
+    """What `_states` yields where the priors alone shift: densities are looked at once."""
+    joint = start.joint_log_density(X) - np.log(start.prior)
+    top = joint.max(axis=1, keepdims=True)
+    chance, prior = np.exp(joint - top), start.prior
+    while True:
+        joint = chance * prior
+        total = joint.sum(axis=1)
+        yield start._replace(prior=prior), float((np.log(total) + top[:, 0]).mean())
+        by_class = (joint / total[:, None]).sum(axis=0) + prior_rows * start.prior
+        prior = prior + step * (by_class / by_class.sum() - prior)
 
 
 def _states(data, start, shifting, step, prior_rows=0):

@@ -42,7 +42,7 @@ CASES = {
     ],
     "S14": [
         (HOLDS, []),
-        (DEPENDS, [("curved", "trees_of_x_and_s", "log_loss", 0.1, 0)]),
+        (DEPENDS, [("adult_mar", "trees_of_x_and_s", "log_loss", 0.1, 0)]),
         (
             FAILS,
             [

@@ -315,7 +315,7 @@ def missing_at_random(numbers):
         if numbers.role(one["id"]) == "bound" and one["model"] == model and not one["weights"]
     ]
     for bound in bounds[:1]:
-        gap = numbers.against(main, bound, metric)
+        gap = numbers.against(main, bound, metric, numbers.plan["targets"][0])
         if not gap.bounded:
             continue
         measure = numbers.measure(metric)

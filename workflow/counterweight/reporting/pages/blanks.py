@@ -139,7 +139,7 @@ def _wrong(numbers, saved, target, swept):
         what = "share" if numbers.measured("swept_rate", target) else "mean"
         whom = saved.get("for") or FOR[target]
         yield turn(f"That the {what} among {whom} is {side} that of the labeled rows", known)
-    if saved["tilt"]:
+    if saved.get("tilt"):
         yield from saved["rests_on"][1:]
 
 

@@ -27,6 +27,7 @@ FAIR = {
     "thresholds": (0.001, 1.0, {"kappa": list(KAPPAS)}),
     "fairlearn_gradient": (0.0005, 1.0, {"kappa": list(KAPPAS)}),
     "fairlearn_thresholds": (0.002, 1.0, None),
+    "ramp_zero": (0.0, 1.0, {"kappa": [0.5, 1.0]}),
     "ramp_svm_start": (0.001, 1.0, {"kappa": [0.5]}),
     "ramp_cutting": (0.0, 1.0, {"kappa": [0.5, 1.0]}),
 }
@@ -182,6 +183,9 @@ def fair_records(one, repeats, rng):
             yield from _both(repeat, setting, values, {"error": -0.002, "ratio": train - ratio})
             yield from _fitted(one, repeat, setting, active=train < FREE, rng=rng)
             points.append((values["ratio", "deterministic"], error, ratio, error + 0.003))
+        if len(points) > 3:
+            slope = {"metric": "asked_slope_deterministic", "value": 1 + rng.normal(0, 0.01)}
+            yield {"target": "general", "repeat": repeat} | slope
         for k, rule in enumerate(RULES):
             x, y = [p[2 * k] for p in points], [p[2 * k + 1] for p in points]
             for value, found in zip(RATIOS, at_equal(x, y, RATIOS), strict=True):
@@ -233,6 +237,7 @@ def _fitted(one, repeat, setting, active, rng):
         "final_objective": objective[-1],
         "objective_rise": np.diff(objective).max(),
         "late_fall": (objective[min(5, steps)] - objective[-1]) / (objective[0] - objective[-1]),
+        "late_share": 0.01,
         "final_gap": 3e-6,
         "largest_gap": 9e-6,
         "evaluations": 12.0 * steps,
@@ -255,7 +260,7 @@ def _fitted(one, repeat, setting, active, rng):
 def _bounds(one):
     if one["model"] == "constrained":
         for metric in ("bound_gap", "bound_excess"):
-            yield {"target": "general", "part": "grid", "metric": metric, "value": 0.0}
+            yield {"target": "general", "part": "steps", "metric": metric, "value": 0.0}
 
 
 def churn_records(one, repeats, rng):

@@ -33,6 +33,9 @@ _DECIDED = ("accuracy", "balanced_accuracy")
 _NUMBERS = ("feasible", "penalty", "coefficient_norm")
 #: MM steps that the paper's second experiment takes.
 _FEW = 5
+#: A setting binds where training rows are so near to what is asked, as a share of it; so many
+#: settings make a line.
+_BINDS, _LINE = 0.02, 4
 #: Objectives may rise and constraints be broken by so much: rounding.
 _ROUNDING = 1e-9
 
@@ -146,7 +149,7 @@ def evaluate_rates(
         )
     models, asked = models or {}, asked_of(measures, asked)
     known = by_repeat(truth)
-    records, points, tested, deployed_done = [], {}, {}, set()
+    records, points, lines, tested, deployed_done = [], {}, {}, {}, set()
     settings = predictions["setting"][1]
     for part in blocks(predictions, "repeat", "target", "setting"):
         repeat = int(predictions["repeat"][part.start])
@@ -195,9 +198,17 @@ def evaluate_rates(
                 (measured[equal["measure"]][0], measured[equal["of"]][0])
             )
         fitted = by_setting(models.get((repeat, target), {})).get(setting, {})
+        if wanted > 0 and "train_measures" in fitted:
+            seen_in_fit = np.reshape(fitted["train_measures"], (len(measures), 2))
+            kept = seen_in_fit[list(measures).index(asked["measure"]), 1]
+            if abs(kept / wanted - 1) <= _BINDS:
+                values = measured[asked["measure"]][0]
+                lines.setdefault((repeat, target), []).append((wanted, *values))
         records += _train_records(fitted, measures, measured, place)
     for (repeat, target), pairs in points.items():
         records += _equal_records(pairs, equal, {"repeat": repeat, "target": target})
+    for (repeat, target), asked_for in lines.items():
+        records += _slope_records(np.array(asked_for), {"repeat": repeat, "target": target})
     for (repeat, target), arrays in models.items():
         records += fit_records(arrays, {"repeat": repeat, "target": target}, measures)
     if any("multipliers" in own for one in models.values() for own in by_setting(one).values()):
@@ -305,6 +316,21 @@ def _train_records(arrays, measures, measured, place):
         yield of | {"metric": "gap", "value": tested[1] - float(pair[1])}
 
 
+def _slope_records(asked_for, place):
+    """How test values follow what is asked: slope of their logarithms, over settings that bind.
+
+    1 if they rise as what is asked does. What all settings of a split have in common, such as
+    a ratio that is 5 % too high, does not move it.
+    """
+    asked_for = asked_for[(asked_for > 0).all(axis=1) & np.isfinite(asked_for).all(axis=1)]
+    if len(np.unique(asked_for[:, 0])) < _LINE:
+        return
+    logs = np.log(asked_for)
+    x = logs[:, 0] - logs[:, 0].mean()
+    for rule, slope in zip(RULES, x @ logs[:, 1:] / (x @ x), strict=True):
+        yield place | {"metric": f"asked_slope_{rule}", "value": float(slope)}
+
+
 def _equal_records(pairs, equal, place):
     """The second measure where the first has given values, for both rules."""
     place = place | {"measure": equal["of"]}
@@ -407,25 +433,31 @@ def _fit(own, place, measures):
         yield place | {"metric": "objective_unexplained", "value": float(rest)}
 
 
-def bound_records(reach=3.0, points=601):
-    """How the convex bounds lie to the ramp, on a grid of scores and of current scores.
+def bound_records(problems=20, rows=60, points=200):
+    """How the convex steps that the solver solves lie to the ramp rates, on drawn problems.
 
-    A bound on rates is a mean of bounds on rows with weights of at least 0, so what holds for
-    every pair of scores holds for rates. ``bound_gap`` is the largest distance at the current
-    score (0 is tight), ``bound_excess`` the least of bound minus ramp (at least 0 is above), both
-    of sigma(z) and sigma(-z); the part is ``grid``.
+    For each problem (costs of both predictions of each row, current scores) and many other scores:
+    ``bound_gap`` is the largest distance of a step's sums from the ramp's at the current scores (0
+    is tight), ``bound_excess`` the least of step minus ramp anywhere (at least 0 is above); the
+    part is ``steps``. The draws are the same in every run.
     """
-    from counterweight.models.constraints.solver.convex import ramp, upper_ramp
+    from counterweight.models.constraints.solver.convex import ConvexStep, ramp
 
-    scores = np.linspace(-reach, reach, points)
-    now, tangent = scores[:, None], scores[None, :]
-    gap, excess = 0.0, np.inf
-    for sign in (1, -1):
-        bound = upper_ramp(sign * now, sign * tangent)
-        excess = min(excess, float((bound - ramp(sign * now)).min()))
-        gap = max(gap, float(np.abs(np.diagonal(bound) - ramp(sign * scores)).max()))
+    rng, gap, excess = np.random.default_rng(0), 0.0, np.inf
+    for _ in range(problems):
+        positive, negative = rng.exponential(size=(2, 3, rows)) / rows
+        now = rng.normal(scale=1.5, size=rows)
+        step = ConvexStep.of_ramps(None, positive, negative, np.zeros(3), np.zeros(1), now)
+
+        def ramps(f, positive=positive, negative=negative):
+            return positive @ ramp(f) + negative @ ramp(-f)
+
+        gap = max(gap, float(np.abs(step.rates(now) - ramps(now)).max()))
+        for _ in range(points):
+            f = now + rng.normal(size=rows) * rng.exponential()
+            excess = min(excess, float((step.rates(f) - ramps(f)).min()))
     for metric, value in (("bound_gap", gap), ("bound_excess", excess)):
-        yield {"target": "general", "part": "grid", "metric": metric, "value": value}
+        yield {"target": "general", "part": "steps", "metric": metric, "value": value}
 
 
 def _falls(objective, place):
@@ -440,3 +472,7 @@ def _falls(objective, place):
     if fall > 0:
         late = objective[min(_FEW, len(objective) - 1)] - objective[-1]
         yield place | {"metric": "late_fall", "value": float(late / fall)}
+        # The first step leaves the start, which may be as bad as one likes.
+        if len(objective) > _FEW + 1 and objective[1] > objective[-1]:
+            share = float(late / (objective[1] - objective[-1]))
+            yield place | {"metric": "late_share", "value": share}

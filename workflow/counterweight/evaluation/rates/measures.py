@@ -78,6 +78,23 @@ MEASURES = {
         "counted": True,
         "meaning": "Convex steps after which a constraint was broken.",
     },
+    "asked_slope_deterministic": {
+        "label": "slope of the deterministic value on what was asked",
+        "digits": 3,
+        "meaning": "How values on test rows follow what is asked, both as logarithms, over the "
+        "settings that bind; 1 if they rise together.",
+    },
+    "asked_slope_randomised": {
+        "label": "slope of the randomised value on what was asked",
+        "digits": 3,
+        "meaning": "How values on test rows follow what is asked, both as logarithms, over the "
+        "settings that bind; 1 if they rise together.",
+    },
+    "late_share": {
+        "label": "share of the fall beyond step 1 that comes after step 5",
+        "unit": "share",
+        "meaning": "How much of what steps bring beyond the first one comes late.",
+    },
     "late_fall": {
         "label": "share of the objective's fall after step 5",
         "unit": "share",

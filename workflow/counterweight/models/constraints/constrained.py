@@ -97,11 +97,6 @@ OPTIONS = {
         "feasible classifier is known; null: ten times the total cost of the objective for that "
         "of a constraint.",
     },
-    "linear_part": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether the features themselves stand beside those of the map.",
-    },
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
     "on_infeasible": {

@@ -50,6 +50,11 @@ MAP_OPTIONS = {
         "default": "none",
         "description": "Fixed map of the features that makes a kernel classifier.",
     },
+    "linear_part": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether the features themselves stand beside those of the map.",
+    },
     "feature_count": {
         "type": "integer",
         "minimum": 1,

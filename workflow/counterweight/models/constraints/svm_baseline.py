@@ -140,11 +140,12 @@ class MappedSvm(SvmBaseline):
     ----------
     penalty, bias, standardise
         See `options.SVM_OPTIONS`.
-    features, feature_count, feature_scale
+    features, linear_part, feature_count, feature_scale
         See `options.MAP_OPTIONS`.
     """
 
     features: str = "none"
+    linear_part: bool = False
     feature_count: int = 300
     feature_scale: float | None = None
 

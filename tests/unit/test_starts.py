@@ -112,7 +112,7 @@ def test_a_sweep_keeps_its_constraints_and_ends_no_worse_than_a_start_of_its_own
     X, y, men = credit(2000)
     data = DataSets(X, y, members={"men": men, "women": ~men})
     kappas = (0.6, 1.0, 0.8)
-    asked = {"constraints": RATIO, "repair": "none", "standardise": True}
+    asked = {"constraints": RATIO, "repair": "none", "standardise": True, "penalty": 1e-3}
     together = ConstrainedClassifier.fit_sweep(
         [asked | {"kappa": kappa} for kappa in kappas], data, np.random.default_rng(0)
     )

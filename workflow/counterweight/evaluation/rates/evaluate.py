@@ -30,7 +30,7 @@ PROMISES = True
 _PLAIN = ("accuracy", "balanced_accuracy", "auc", "brier")
 _DECIDED = ("accuracy", "balanced_accuracy")
 #: Numbers of a fit that are reported as they are, if it has them.
-_NUMBERS = ("feasible", "penalty", "coefficient_norm")
+_NUMBERS = ("feasible", "penalty", "coefficient_norm", "accepted", "behind", "collapsed")
 #: MM steps that the paper's second experiment takes.
 _FEW = 5
 #: A setting binds where training rows are so near to what is asked, as a share of it; so many
@@ -387,8 +387,8 @@ def fit_records(arrays, place, measures=()):
 
 def _fit(own, place, measures):
     for name in _NUMBERS:
-        if name in own:
-            yield place | {"metric": name, "value": float(np.ravel(own[name])[0])}
+        if name in own and np.isfinite(value := float(np.ravel(own[name])[0])):
+            yield place | {"metric": name, "value": value}
     # Of a model without convex steps, an objective, a gap or a count is another thing.
     steps = np.size(own.get("objective", ()))
     if steps > 1:

@@ -64,6 +64,27 @@ MEASURES = {
         "better": "less",
         "meaning": "By how much a promise is broken; at most 0 it is kept.",
     },
+    "accepted": {
+        "label": "convex steps that led to the classifier",
+        "unit": "steps",
+        "counted": True,
+        "meaning": "Convex steps from its start to the classifier that is kept; 0: no step was "
+        "accepted, or a rule that needs no training was better.",
+    },
+    "behind": {
+        "label": "objective above that of a known rule",
+        "unit": "share",
+        "better": "less",
+        "meaning": "By how much the objective is above that of the unconstrained fit with the "
+        "threshold, or thresholds by group, of least cost that meets the constraints, on training "
+        "rows, as a share of its total cost; below 0 no such rule is as good.",
+    },
+    "collapsed": {
+        "label": "nobody or everybody positive",
+        "unit": "share",
+        "better": "less",
+        "meaning": "Share of fits in which nobody, or everybody, of the training rows is positive.",
+    },
     "steps_rising": {
         "label": "number of convex steps in which the objective rose",
         "unit": "steps",

@@ -314,7 +314,8 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         if self.loss == "hinge" and self.start in ("zero", "best"):
             fit = search.run(None, 1, warm=near and near.solution)
         elif self.start == "zero":
-            fit = search.run(None, steps)
+            warm = near.solution if near and steps == 1 else None
+            fit = search.run(None, steps, warm=warm)
         elif self.start == "svm" or self.loss == "hinge":
             first = search.begun.bases[0] if self.start == "svm" else search.begun.others[0]
             first = repaired(rows, first, search.costs, search.penalty)[0]
@@ -322,8 +323,9 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         if fit is not None:
             return Found(fit, fit)
         near = near.solution if near and near.solution.feasible else None
-        on = None if near is None else vector(rows, near)
-        return search.best(steps, on, self.path_steps, swap=self.penalty is None)
+        return search.best(
+            steps, near, self.path_steps, swap=self.penalty is None, signed=self.repairs_
+        )
 
     def _keep(self, found, search, scale, centre):
         """Keep what was found, and warn of what is no good result."""

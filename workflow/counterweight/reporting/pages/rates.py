@@ -449,6 +449,8 @@ def fits(numbers):
     rows = rows[rows["source"].isin([one["id"] for one in numbers.methods()])]
     for metric, wrong, words in (
         ("feasible", lambda value: value == 0, "fits found no model that keeps all constraints"),
+        ("collapsed", lambda value: value == 1, "fits say yes to nobody, or to everybody"),
+        ("behind", lambda value: value > 1e-3, "fits are behind a known rule that keeps them, too"),
         (SIGN, lambda value: value.isna(), "test values are not defined and left out"),
         ("objective_rise", lambda value: value > 1e-9, "fits raised their objective in some step"),
         ("largest_violation", lambda value: value > 1e-6, "fits left constraints on their way"),

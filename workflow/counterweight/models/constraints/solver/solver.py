@@ -219,6 +219,7 @@ def minimise_rates(
     multiplier_limit=np.inf,
     warm=None,
     svm_gap=SVM_GAP,
+    early=1.0,
 ):
     """Minimise a rate objective subject to bounds on rates (Algorithm 1).
 
@@ -266,6 +267,8 @@ def minimise_rates(
     svm_gap : float or None
         Share of its objective that the gap of a first step without constraints, a plain SVM,
         may have; None: `tolerance` says it alone.
+    early : float
+        Tolerance of the steps before the last one, in units of `tolerance`.
 
     Returns
     -------
@@ -328,6 +331,7 @@ def minimise_rates(
             # Multipliers of elastic bounds may stand at their price.
             near = np.minimum(state.multipliers, 1.0) if within else state.multipliers
             state = ConvexState(w, state.above, state.below, near)
+        exact = tolerance * (early if t < steps - 1 else 1.0)
         state = _solve(
             step,
             state,
@@ -336,7 +340,7 @@ def minimise_rates(
             method,
             chooser,
             inner,
-            tolerance if within else tolerance * max(1.0, price.max()),
+            exact if within else exact * max(1.0, price.max()),
             svm_gap if m == 0 and t == 0 else None,
         )
         settled = within and np.array_equal(state.w, w)

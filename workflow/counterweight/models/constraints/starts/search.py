@@ -15,11 +15,18 @@ from counterweight.models.constraints.solver.solver import RateFit, minimise_rat
 from counterweight.models.constraints.starts.known import Rates, known_rules
 
 #: Convex steps from each start, before the best one goes on.
-FIRST_STEPS = 3
+FIRST_STEPS = 2
+#: Scores that are begun from beside zero, those of least value.
+MOST_STARTS = 2
+#: Tolerance of the steps before the last, in units of the last one's.
+EARLY = 10.0
 #: Of the objective's total cost: what a known rule may be better by.
 BEHIND = 5e-4
 #: Scales of the score that are tried: the larger, the more the coin follows the sign.
 SCALES = 2.0 ** np.arange(0, 15)
+#: Moves of the score that make its sign meet the constraints: how many, how long, and what they
+#: may cost of the objective's total cost.
+MOVES, LENGTHS, SIGN_COST = 8, (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25), 5e-3
 #: Fewer rows than this share with another answer are no answer at all.
 NOBODY = 1e-6
 
@@ -50,16 +57,14 @@ class Begun:
 class Found:
     """What is returned, and the solution that the convex steps came to.
 
-    They differ where a known rule, its score scaled, is better.
+    They differ where a known rule, its score scaled, is better (`taken`), and where the score was
+    moved a little for the sake of its sign.
     """
 
     fit: RateFit
     solution: RateFit
 
-    @property
-    def taken(self):
-        """Whether the result is a known rule."""
-        return self.fit is not self.solution
+    taken: bool = False
 
 
 def vector(rows, fit):
@@ -201,18 +206,20 @@ class Search:
         """Rules by the thresholds of one score that meet the constraints, the best last."""
         return known_rules(self.rows, w, self.costs, self.begun.groups, self.begun.tilts)
 
-    def best(self, steps, near=None, near_steps=None, swap=True):
+    def best(self, steps, near=None, near_steps=None, swap=True, signed=False):
         """The best of several starts, or of the way on from a neighbour's solution.
 
         Parameters
         ----------
         steps : int
-        near : array (coordinates,), optional
+        near : RateFit, optional
             Solution of a neighbouring setting.
         near_steps : int, optional
             Steps from there.
         swap : bool
             Whether a known rule that is better may be the result.
+        signed : bool
+            Whether the sign of the score is to meet the constraints, too, if that costs little.
 
         Returns
         -------
@@ -220,38 +227,46 @@ class Search:
         """
         if not self.begun.bases:
             return Found(fit := self.run(None, steps), fit)
-        places = [*self.begun.bases, *(rule.w for rule in self.known[-1:]), *self.begun.others]
-        starts = [repaired(self.rows, w, self.costs, self.penalty) for w in places]
         fit = None
         if near is not None:
-            values = self.costs.values(ramp(self.rows.scores(near)))
+            values = self.costs.values(ramp(self.rows.scores(vector(self.rows, near))))
             if (values[1:] <= ROUNDING * np.maximum(self.costs.size[1:], 1.0)).all():
-                fit = self.run(pair(self.rows, near), near_steps)
-        if fit is None:
-            fit = self._screened(starts, steps)
-        else:
-            late = self.known and self.behind(vector(self.rows, fit)) > BEHIND
-            better = [one for one in starts if not one[1] and one[2] < fit.objective[-1]]
-            if late or better:
-                others = self._screened(starts if late else better, steps, zero=bool(late))
-                fit = min(fit, others, key=_order)
-        return self._compared(fit) if swap else Found(fit, fit)
+                fit = self._on(near, near_steps)
+        if fit is None or (self.known and self.behind(vector(self.rows, fit)) > BEHIND):
+            fits = [self._screened(self._starts(), steps), *([fit] if fit else [])]
+            fit = min(fits, key=_order)
+        found = self._compared(fit) if swap else Found(fit, fit)
+        if signed and found.fit.feasible:
+            found.fit = self._by_sign(found.fit)
+        return found
 
-    def _screened(self, starts, steps, zero=True):
+    def _on(self, fit, steps):
+        """More steps from a fit, the last state of its solver included."""
+        warm = replace(fit, states=fit.states[-1:])
+        start = fit.coefficient, fit.intercept
+        return self.run(start, steps, early=EARLY, warm=warm if warm.states else None)
+
+    def _starts(self):
+        """Scores to begin from, scaled and shifted; see `repaired`."""
+        places = [*self.begun.bases, *(rule.w for rule in self.known[-1:]), *self.begun.others]
+        return [repaired(self.rows, w, self.costs, self.penalty) for w in places]
+
+    def _screened(self, starts, steps):
         """A few steps from each start; the rest from the best of these."""
         few = min(FIRST_STEPS, steps)
-        good = [pair(self.rows, w) for w, missed, _ in starts if not missed]
+        good = sorted((start for start in starts if not start[1]), key=lambda start: start[2])
+        good = [pair(self.rows, w) for w, _, _ in good[:MOST_STARTS]]
         at_zero = self.costs.values(np.full(self.rows.shape[0], 0.5))[1:]
-        fits = [self.run(start, few) for start in good]
-        if zero and (not fits or at_zero.max(initial=-1.0) <= ROUNDING):
+        fits = [self.run(start, few, early=EARLY) for start in good]
+        if not fits or at_zero.max(initial=-1.0) <= ROUNDING:
             # Where zero is the only start it may take all steps to meet the constraints.
-            fits.append(self.run(None, few if fits else steps))
+            fits.append(self.run(None, few if fits else steps, early=EARLY))
         if not any(fit.feasible for fit in fits):
             ordered = sorted(starts, key=lambda start: start[1])
             fits += [self.run(pair(self.rows, w), steps) for w, _, _ in ordered[:1]]
         fit = min(fits, key=_order)
         if fit.feasible and len(fit.gap) < steps:
-            more = self.run((fit.coefficient, fit.intercept), steps - len(fit.gap))
+            more = self._on(fit, steps - len(fit.gap))
             more.evaluations[0] += sum(one.evaluations.sum() for one in fits if one is not fit)
             fit = _joined(fit, more)
         return fit
@@ -276,8 +291,49 @@ class Search:
         for rule in reversed(self.known[-1:] + self.rules(w)):
             sharp = sharpened(self.rows, rule, self.costs, most)
             if sharp is not None:
-                return Found(self.as_fit(sharp, fit), fit)
+                return Found(self.as_fit(sharp, fit), fit, taken=True)
         return Found(fit, fit)
+
+    def _by_sign(self, fit):
+        """A fit moved a little, in groups or for all, so that coin and sign meet the constraints.
+
+        Greedily, by the moves that leave least of the violations of both; the fit itself where
+        no few moves do, or where they cost more than the coin's own rounding of decisions.
+        """
+        rows, costs = self.rows, self.costs
+        if rows.bias == "none":
+            return fit
+        start = w = vector(rows, fit)
+        one = np.zeros(len(w))
+        one[-1] = 1.0
+        lines = [one, *(line for _, line in self.begun.groups), *self.begun.tilts]
+        along = [rows.scores(line) for line in lines]
+        price = 10 * costs.size[0] / np.where(costs.size[1:] > 0, costs.size[1:], 1.0)
+
+        def judged(f):
+            sign, coin = costs.values(f > 0), costs.values(ramp(f))
+            over = np.maximum(sign[1:] - costs.slack, 0) + np.maximum(coin[1:] - 1e-9, 0)
+            return float(price @ over), max(sign[0], coin[0])
+
+        f = rows.scores(w)
+        first = now = judged(f)
+        for _ in range(MOVES):
+            if not now[0]:
+                break
+            moves = [
+                (judged(f + sign * length * direction), k, sign * length)
+                for k, direction in enumerate(along)
+                for length in LENGTHS
+                for sign in (1, -1)
+            ]
+            best, k, length = min(moves, key=lambda move: move[0][0] + move[0][1])
+            if sum(best) >= sum(now):
+                break
+            now, f, w = best, f + length * along[k], w + length * lines[k]
+        if now[0] or now[1] > first[1] + SIGN_COST * costs.size[0] or w is start:
+            return fit
+        coefficient, intercept = pair(rows, w)
+        return replace(fit, coefficient=coefficient, intercept=intercept)
 
     def as_fit(self, w, before):
         """A score that no convex step gave, as a fit."""

@@ -6,9 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.solver.convex import ConvexStep, ramp, upper_ramp
+from counterweight.models.constraints.solver.convex import (
+    ConvexStep,
+    ramp,
+    solve_whole,
+    start_state,
+    upper_ramp,
+)
 from counterweight.models.constraints.solver.cutting import CutModel
 from counterweight.models.constraints.solver.infeasible import prove_infeasible
+from counterweight.models.constraints.solver.interior import solve_interior
 from counterweight.models.constraints.solver.rows import DistinctRows
 from counterweight.models.constraints.solver.solver import minimise_rates
 from scipy import sparse
@@ -232,6 +239,34 @@ def test_steps_equal_a_qp_library(m):
         fit = first_step(X, positive, negative, bounds, tolerance=1e-7, **options)
         assert fit.states[0].upper == pytest.approx(solved.obj_val, abs=1e-6)
         np.testing.assert_allclose(fit.coefficient, solved.x[:d], atol=5e-3)
+
+
+@pytest.mark.parametrize("m", [0, 1, 2, 4])
+@pytest.mark.parametrize("feasible", [True, False])
+def test_interior_point_and_newton_agree_on_whole_steps(m, feasible):
+    X, positive, negative, bounds = problem(60 + m, m, n=200)
+    rows = DistinctRows(X)
+    bounds = np.asarray(bounds) if feasible else -1.0 + 0.0 * np.asarray(bounds)
+    step = ConvexStep(
+        rows,
+        rows.merge(positive),
+        rows.merge(negative),
+        np.append(0.0, -bounds),
+        rows.regularisation(PENALTY),
+    )
+    zero = np.zeros(rows.shape[1])
+    options = {"tolerance": 1e-7, "margin": np.zeros(m)}
+    # Without a point that keeps the bounds they may be broken at a price.
+    options |= {"anchor": (zero, rows.scores(zero))} if feasible and m else {"limit": 2.0}
+    begun = start_state(step, zero)
+    newton = solve_whole(step, begun, patience=np.inf, **options)
+    inside = solve_interior(step, begun, **options)
+    taken = solve_whole(step, begun, patience=1, **options)
+    for state in (inside, taken):
+        assert state.gap <= 1e-7
+        assert state.upper == pytest.approx(newton.upper, abs=2e-7)
+        assert state.lower <= newton.upper + 1e-12
+    assert inside.evaluations < 40
 
 
 def test_unconstrained_step_equals_liblinear():

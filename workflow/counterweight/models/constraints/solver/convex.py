@@ -10,8 +10,6 @@ from counterweight.models.constraints.solver.rows import balanced
 ROUNDING = 1e-10
 # Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
 SHARPEST, STIFFEST = 1e4, 1e5
-# Newton steps after which an interior point takes over: few problems need as many.
-PATIENCE = 60
 # Damping of Newton's step, in mean squared lengths of the rows: tried in turn.
 DAMPINGS = (1e-14, 1e-6, 1e-4, 1e-2, 1.0, 1e2)
 
@@ -254,19 +252,6 @@ def _newton(smooth, w, f, accuracy, most):
     return w, f, above, below, v, count, loss <= accuracy
 
 
-def _take_over(step, best, tolerance, options):
-    """Let an interior point better both bounds of a state; `evaluations` are then its own."""
-    from counterweight.models.constraints.solver.interior import solve_interior
-
-    other = solve_interior(step, best, tolerance=tolerance, **options)
-    if other.upper < best.upper:
-        best.upper, best.w = other.upper, other.w
-    if other.lower > best.lower:
-        best.lower, best.above, best.below = other.lower, other.above, other.below
-        best.multipliers = other.multipliers
-    best.evaluations = other.evaluations
-
-
 def solve_whole(
     step,
     state,
@@ -280,11 +265,11 @@ def solve_whole(
     growth=2.0,
     sharpness=10.0,
     stiffness=60.0,
-    patience=PATIENCE,
+    patience=np.inf,
 ):
     """Solve a convex step with its constraints, by proximal multipliers and Newton steps.
 
-    Where these do not do after `patience` steps, an interior point takes over.
+    Stops without the gap that is asked for after `patience` Newton steps.
 
     Parameters
     ----------
@@ -353,11 +338,7 @@ def solve_whole(
         if gap <= asked:
             break
         if newtons >= patience:
-            _take_over(step, best, asked, {"margin": margin, "limit": limit, "anchor": anchor})
-            newtons, patience = newtons + best.evaluations, np.inf
-            if best.gap <= asked:
-                break
-            state = ConvexState(w, best.above, best.below, best.multipliers)
+            break
         # A problem that was too stiff for Newton's steps is taken up again softer.
         factor = growth if solved else 0.25
         sharp = min(max(sharp * factor, 1.0), SHARPEST)

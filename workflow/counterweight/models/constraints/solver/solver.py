@@ -21,6 +21,7 @@ from counterweight.models.constraints.solver.convex import (
     start_state,
 )
 from counterweight.models.constraints.solver.infeasible import prove_infeasible
+from counterweight.models.constraints.solver.one_step import solve_step
 from counterweight.models.constraints.solver.rows import DistinctRows
 
 METHODS = ("newton", "cutting_plane", "bisection")
@@ -158,18 +159,6 @@ def _first_w(rows, start):
             raise CounterweightError("The start has an intercept, but bias is none.")
         return coefficient
     return np.append(coefficient, float(intercept))
-
-
-def _solve(step, state, anchor, limit, method, chooser, inner, tolerance, relative=None):
-    """One convex step by the chosen method."""
-    margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
-    shared = {"tolerance": tolerance, "margin": margin, "limit": limit, "anchor": anchor}
-    if method == "newton" or len(step.constant) == 1:
-        return solve_whole(step, state, **shared, relative=relative)
-    from counterweight.models.constraints.solver.cutting import cutting_plane
-
-    chooser = "bisection" if method == "bisection" else chooser
-    return cutting_plane(step, state, **shared, chooser=chooser, inner=inner)
 
 
 def _search(problem, w, steps, tolerance):
@@ -332,7 +321,7 @@ def minimise_rates(
             near = np.minimum(state.multipliers, 1.0) if within else state.multipliers
             state = ConvexState(w, state.above, state.below, near)
         exact = tolerance * (early if t < steps - 1 else 1.0)
-        state = _solve(
+        state = solve_step(
             step,
             state,
             (w, f) if within else None,

@@ -255,6 +255,9 @@ class Search:
         """A few steps from each start; the rest from the best of these."""
         few = min(FIRST_STEPS, steps)
         good = sorted((start for start in starts if not start[1]), key=lambda start: start[2])
+        # Two starts of one value are one and the same.
+        new = np.diff([one[2] for one in good], prepend=-np.inf) > 1e-12
+        good = [one for one, kept in zip(good, new, strict=True) if kept]
         good = [pair(self.rows, w) for w, _, _ in good[:MOST_STARTS]]
         at_zero = self.costs.values(np.full(self.rows.shape[0], 0.5))[1:]
         fits = [self.run(start, few, early=EARLY) for start in good]

@@ -20,7 +20,6 @@ STEPS = 8
 FAIR = {
     "svm": (0.0, None, None),
     "ramp": (0.0, 1.0, {"kappa": list(KAPPAS)}),
-    "ramp_zero": (0.0, 1.0, {"kappa": [0.5, 1.0]}),
     "ramp_one": (0.004, 1.1, {"kappa": list(KAPPAS)}),
     "hinge": (0.01, 0.7, {"kappa": list(KAPPAS)}),
     "zafar": (0.008, 1.7, {"c": list(COVARIANCES)}),

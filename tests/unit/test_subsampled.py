@@ -15,7 +15,7 @@ from counterweight.numerics.linear import fit_logistic
 from threadpoolctl import threadpool_limits
 
 LEARNERS = ("sgd", "logistic", "boosting", "tree")
-CORRECTIONS = ("none", "weights", "spline", "prior")
+CORRECTIONS = ("none", "weights", "spline", "prior", "log_odds")
 
 
 def _rows(n=4000, seed=0, intercept=-2.5):
@@ -108,7 +108,9 @@ def test_balanced_keeps_as_many_zeros_as_ones():
 
 def test_the_gap_between_splines_vanishes_without_rejection_and_grows_with_it():
     X, y, _ = _rows(20_000, intercept=-3.5)
-    gaps = [_fit(X, y, keep_rate=rate).spline_gap_ for rate in (1.0, 0.3, 0.01)]
+    gaps = [
+        _fit(X, y, keep_rate=rate, correction="spline").spline_gap_ for rate in (1.0, 0.3, 0.01)
+    ]
     assert gaps[0] == 0 < gaps[1] < gaps[2]
     assert _fit(X, y, correction="none").spline_gap_ is None
 

@@ -24,6 +24,8 @@ PASSES = 10
 #: A feature's spread is taken to be at least this, so that an indicator of few rows is
 #: not blown up.
 LEAST_SPREAD = 0.05
+#: Chances are kept so far from 0 and 1 where log-odds of them are taken.
+LEAST_CHANCE = 1e-9
 
 
 def new_learner(name, min_leaf=2):
@@ -53,6 +55,12 @@ class _Learner:
     converged_ = True
     #: Fitted numbers that say all of the learner.
     STORED = ()
+
+    def margin(self, X):
+        """A score on a scale of its own on which nothing ends, for calibration: log-odds here."""
+        from scipy.special import logit
+
+        return logit(np.clip(self.score(X), LEAST_CHANCE, 1.0 - LEAST_CHANCE))
 
     def out_of_range(self, X):
         """Share of the rows whose raw prediction is outside [0, 1]."""
@@ -130,6 +138,9 @@ class StochasticGradient(_Learner):
 
     def score(self, X):
         return np.clip(self.raw(X), 0.0, 1.0)
+
+    def margin(self, X):
+        return self.raw(X)
 
     def out_of_range(self, X):
         raw = self.raw(X)

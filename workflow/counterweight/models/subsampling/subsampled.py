@@ -8,6 +8,7 @@ import numpy as np
 from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
 from counterweight.models.subsampling.classifier import KeyedClassifier
 from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, ConstantModel
+from counterweight.models.subsampling.log_odds import LogOddsCalibrator
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import (
@@ -35,11 +36,12 @@ OPTIONS = {
         "description": "Rate at which rows of class 0 are kept; balanced: as many as of class 1.",
     },
     "correction": {
-        "enum": ["none", "weights", "spline", "prior"],
-        "default": "spline",
+        "enum": ["none", "weights", "spline", "prior", "log_odds"],
+        "default": "log_odds",
         "description": "none: no weights, no correction; weights: a kept row of class 0 weighs "
-        "1/keep_rate in training; spline: no weights, then a calibration spline with corrected "
-        "control points; prior: no weights, then the odds times keep_rate.",
+        "1/keep_rate in training; prior: no weights, then the odds times keep_rate; log_odds: no "
+        "weights, then log-odds calibrated with the offset of keep_rate; spline: no weights, "
+        "then the paper's calibration spline with corrected control points, which ends at 0 and 1.",
     },
     "bins": {
         "type": "integer",
@@ -52,7 +54,7 @@ OPTIONS = {
         "exclusiveMinimum": 0,
         "exclusiveMaximum": 1,
         "default": 0.5,
-        "description": "Share of the kept rows held out to fit the spline.",
+        "description": "Share of the kept rows held out to calibrate.",
     },
     **LEAF,
 }
@@ -70,9 +72,12 @@ VALUE_LABELS = {
         "spline": "spline calibration",
         "prior": "prior correction",
         "none": "uncorrected",
+        "log_odds": "calibrated log-odds",
     },
     "keep_rate": {"balanced": "balanced"},
 }
+#: Corrections that hold rows out to calibrate.
+CALIBRATED = ("spline", "log_odds")
 #: Bounds of scores and of rewards that are probabilities.
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 
@@ -83,9 +88,11 @@ class SubsampledClassifier(KeyedClassifier):
 
     It sees all training rows, but learns from those kept at rate l only. A row's fate is
     a hash of its key: the rows of a lower rate are among those of a higher one, and the
-    order of the rows does not matter. Four ways to make up for the rejection: see the
-    option ``correction``. With ``spline`` the rows of a share ``calibration_share`` of
-    the keys are held out from learning, and the kept ones among them fit the spline.
+    order of the rows does not matter. Five ways to make up for the rejection: see the
+    option ``correction``. With ``spline`` and ``log_odds`` the rows of a share
+    ``calibration_share`` of the keys are held out from learning, and the kept ones among them
+    calibrate. The paper's spline ends at (1, 1), so the highest scores are predicted too high
+    where no row is sure to be of class 1; log-odds have no such end.
 
     Where the kept rows to learn from, or those to calibrate on, are of one class, nothing
     can be learned: the model is then a constant (`ConstantModel`), with a warning,
@@ -103,8 +110,8 @@ class SubsampledClassifier(KeyedClassifier):
     rows_trained_ : int
         Kept rows that the learner saw.
     rows_calibrated_ : int
-        Kept rows that the spline was fitted to; 0 without a spline.
-    calibrator_ : SplineCalibrator or None
+        Kept rows that calibrate; 0 without calibration.
+    calibrator_ : SplineCalibrator, LogOddsCalibrator or None
     spline_gap_ : float or None
         Mean |psi_l - psi_1| over all rows set aside for calibration, psi_1 being the
         spline of the same scores from all these rows. A diagnostic: it uses the rejected
@@ -120,7 +127,7 @@ class SubsampledClassifier(KeyedClassifier):
 
     learner: str = "logistic"
     keep_rate: float | str = 0.1
-    correction: str = "spline"
+    correction: str = "log_odds"
     bins: int = 20
     calibration_share: float = 0.5
     min_leaf: int = 2
@@ -165,14 +172,14 @@ class SubsampledClassifier(KeyedClassifier):
         )
         kept = kept_rows(y, keys, self.keep_rate_, rejection) & (outer > 0)
         aside = np.zeros(len(y), bool)
-        if self.correction == "spline":
+        if self.correction in CALIBRATED:
             aside = row_uniforms(keys, held_out) < self.calibration_share
         train, calibrate = kept & ~aside, kept & aside
         known = outer * keep_weights(y, self.keep_rate_)
 
         self.rows_trained_, self.rows_calibrated_ = int(train.sum()), int(calibrate.sum())
         self.calibrator_, self.spline_gap_ = None, None
-        parts = [train, calibrate] if self.correction == "spline" else [train]
+        parts = [train, calibrate] if self.correction in CALIBRATED else [train]
         if any(len(np.unique(y[part])) < 2 for part in parts):
             log.warning(
                 "Of %d training rows %d were kept, and those to learn from or to calibrate on are "
@@ -185,11 +192,16 @@ class SubsampledClassifier(KeyedClassifier):
             weight = known if self.correction == "weights" else outer
             learner = self._learned(X[train], y[train], weight[train], learning)
         self._use(learner, X)
-        if self.correction == "spline" and not self.constant_:
-            self._calibrate(X[aside], y[aside], outer[aside], kept[aside])
+        if self.correction in CALIBRATED and not self.constant_:
+            part = aside if self.correction == "spline" else calibrate
+            self._calibrate(X[part], y[part], outer[part], kept[part])
         return self
 
     def _calibrate(self, X, y, outer, kept):
+        if self.correction == "log_odds":
+            margin = self.learner_.margin(X)
+            self.calibrator_ = LogOddsCalibrator().fit(margin, y, self.keep_rate_, outer)
+            return
         score = self.learner_.score(X)
         self.calibrator_ = SplineCalibrator(self.bins, UNIT).fit(
             score[kept], y[kept], self.keep_rate_, outer[kept]
@@ -200,6 +212,8 @@ class SubsampledClassifier(KeyedClassifier):
 
     def _positive(self, X):
         X = checked_new_rows(X, self.n_features_in_)
+        if isinstance(self.calibrator_, LogOddsCalibrator):
+            return self.calibrator_.predict(self.learner_.margin(X))
         positive = self.learner_.score(X)
         if self.calibrator_ is not None:
             return self.calibrator_.predict(positive)
@@ -219,6 +233,9 @@ class SubsampledClassifier(KeyedClassifier):
             features=self.n_features_in_,
             control_scores=getattr(self.calibrator_, "control_scores_", None),
             control_rewards=getattr(self.calibrator_, "control_rewards_", None),
+            calibration_coef=getattr(self.calibrator_, "coef_", None),
+            calibration_knots=getattr(self.calibrator_, "knots_", None),
+            calibration_center=getattr(self.calibrator_, "center_", None),
             keep_rate=self.keep_rate_,
             rows_trained=self.rows_trained_,
             rows_calibrated=self.rows_calibrated_,
@@ -232,6 +249,12 @@ class SubsampledClassifier(KeyedClassifier):
         model = cls._stored(arrays, OPTIONS)
         model.keep_rate = model.keep_rate_ = float(np.ravel(arrays["keep_rate"])[0])
         model.calibrator_ = None
+        if "calibration_coef" in arrays:
+            model.calibrator_ = LogOddsCalibrator().use(
+                np.ravel(arrays["calibration_coef"]),
+                np.ravel(arrays.get("calibration_knots", ())),
+                float(np.ravel(arrays["calibration_center"])[0]),
+            )
         if "control_scores" in arrays:
             model.calibrator_ = SplineCalibrator(bounds=UNIT)
             model.calibrator_.control_scores_ = np.ravel(arrays["control_scores"])

@@ -8,7 +8,7 @@ from counterweight.plan import components
 from test_saved_scores import delivered, people
 
 #: What a weighting needs to be told beside its name.
-TOLD = {"rosset": {"features": ["age"], "moments": "squares"}}
+TOLD = {"rosset": {"features": ["age"], "moments": "squares"}, "heckman": {"exclusion": "age"}}
 WEIGHTINGS = [
     name
     for name in components.registry("weighting")

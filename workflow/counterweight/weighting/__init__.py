@@ -8,6 +8,7 @@ WEIGHTINGS = {
     "shimodaira": "counterweight.weighting.ratios.shimodaira:tempered_weights",
     "rosset": "counterweight.weighting.ratios.rosset:moment_weights",
     "rosset_label_only": "counterweight.weighting.ratios.rosset:label_only_weights",
+    "heckman": "counterweight.weighting.ratios.heckman:heckman_weights",
     "to_target": "counterweight.weighting.to_target:to_target",
     "equal": "counterweight.weighting.acceptance:equal_acceptance",
     "quadratic": "counterweight.weighting.acceptance:quadratic_acceptance",

@@ -75,6 +75,17 @@ MEASURES = {
         "digits": 4,
         "meaning": "Size of the standardised moments that no weights of the asked form could meet.",
     },
+    "selection_correlation": {
+        "label": "correlation of what is unseen in selection and outcome",
+        "meaning": "Of the unseen causes of being labeled and of the outcome, by a Heckman-type "
+        "model; near 1 or -1 is a sign that its form is wrong.",
+    },
+    "exclusion_strength": {
+        "label": "strength of the exclusion column",
+        "unit": "standard errors",
+        "better": "more",
+        "meaning": "Coefficient of the exclusion column in the model of who is labeled.",
+    },
     "exponent": {
         "label": "exponent on the ratio",
         "meaning": "Power of the density ratio that Shimodaira's criterion chose; 0 is no weights.",

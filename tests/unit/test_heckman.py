@@ -1,0 +1,103 @@
+"""Heckman-type weights: the correlation is recovered, and a column must be named."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.weighting.ratios.heckman import (
+    _of_classes,
+    bivariate_normal,
+    heckman_weights,
+    probit,
+)
+from counterweight.weighting.rows import Rows
+from scipy.stats import multivariate_normal, norm
+
+NAMES = ("x", "z")
+
+
+def world(n, rho, seed, binary=True, strength=1.0):
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=(2, n))
+    u, v = rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], n).T
+    latent = 0.3 + 0.8 * x + u
+    y = (latent > 0).astype(float) if binary else 2 * latent
+    s = 0.2 + 0.5 * x + strength * z + v > 0
+    return np.column_stack([x, z]), y, s
+
+
+def rows_of(X, y, s):
+    return Rows(X[s], y[s], X[~s], names=NAMES)
+
+
+def test_the_bivariate_normal_is_scipys():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 30))
+    a[0], b[1], a[2], b[2] = 0, 0, 0, 0
+    for rho in (-0.9, 0.0, 0.6):
+        made = bivariate_normal(a, b, rho)
+        joint = multivariate_normal([0, 0], [[1, rho], [rho, 1]])
+        truth = [joint.cdf([one, other]) for one, other in zip(a, b, strict=True)]
+        np.testing.assert_allclose(made, truth, atol=1e-5)
+
+
+def true_odds(X, y, s, rho, binary):
+    """p(s=0|x,z,y) / p(s=1|x,z,y) of labeled rows, in closed form."""
+    index, a = (0.2 + 0.5 * X[:, 0] + X[:, 1])[s], (0.3 + 0.8 * X[:, 0])[s]
+    if binary:
+        one = bivariate_normal(a, index, rho)
+        p = np.where(y[s] == 1, one / norm.cdf(a), (norm.cdf(index) - one) / norm.sf(a))
+    else:
+        p = norm.cdf((index + rho * (y[s] / 2 - a)) / np.sqrt(1 - rho**2))
+    return 1 / p - 1
+
+
+@pytest.mark.parametrize("target", ["general", "unlabeled"])
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("rho", [-0.5, 0.0, 0.6])
+def test_the_correlation_is_recovered_and_weights_are_the_true_ones(rho, binary, target):
+    X, y, s = world(20_000, rho, 1, binary)
+    rows = rows_of(X, y, s)
+    weights = heckman_weights(rows, exclusion="z", target=target)
+    assert rows.facts["selection_correlation"] == pytest.approx(rho, abs=0.12)
+    odds = true_odds(X, y, s, rho, binary)
+    truth = odds if target == "unlabeled" else 1 + odds
+    common = truth < np.quantile(truth, 0.99)
+    made, known = np.log(weights)[common], np.log(truth)[common]
+    assert np.corrcoef(made, known)[0, 1] > 0.97
+    if binary:
+        whom = ~s if target == "unlabeled" else slice(None)
+        mean = np.average(y[s], weights=np.minimum(weights, 200))
+        assert mean == pytest.approx(y[whom].mean(), abs=0.05)
+
+
+def test_the_gradient_is_that_of_the_likelihood():
+    """The optimum of two steps is one: no other correlation is likelier."""
+    X, y, s = world(4000, 0.5, 2)
+    design = np.column_stack([np.ones(len(X)), X])
+    gamma, _ = probit(design, s)
+    own, index = design[s][:, :2], (design @ gamma)[s]
+    rho, p = _of_classes(own, y[s], index)
+    assert 0.2 < rho < 0.8
+    assert ((p > 0) & (p <= 1 + 1e-9)).all()
+
+
+def test_a_probit_is_the_right_one():
+    rng = np.random.default_rng(3)
+    X = np.column_stack([np.ones(20_000), rng.normal(size=20_000)])
+    s = rng.random(20_000) < norm.cdf(X @ [0.3, -0.8])
+    coef, curvature = probit(X, s)
+    error = np.sqrt(np.diag(np.linalg.inv(curvature)))
+    assert (np.abs(coef - [0.3, -0.8]) < 4 * error).all()
+
+
+def test_without_a_column_it_is_refused():
+    X, y, s = world(500, 0.5, 4, strength=0.0)
+    rows = rows_of(X, y, s)
+    with pytest.raises(CounterweightError, match="'distance' of the weighting heckman is no feat"):
+        heckman_weights(rows, exclusion="distance")
+    with pytest.raises(CounterweightError, match="says too little of who is labeled"):
+        heckman_weights(rows, exclusion="z")
+    with pytest.raises(CounterweightError, match="has one value only"):
+        heckman_weights(rows_of(X * [1, 0], y, s), exclusion="z")
+    with pytest.raises(TypeError):
+        heckman_weights(rows)

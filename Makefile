@@ -63,6 +63,7 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_filter.py
 	$(BIN)/python tests/benchmarks/bench_constraints.py
 	$(BIN)/python tests/benchmarks/bench_adjust.py
+	$(BIN)/python tests/benchmarks/bench_matching.py
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache build workflow/*.egg-info

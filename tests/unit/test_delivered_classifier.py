@@ -485,3 +485,21 @@ def test_a_certified_fit_is_given_away_as_such(tmp_path):
     # It is the fit that was certified: that of all rows, of which a part only judged.
     assert saved.facts["rows"] == 1500
     assert all(one.high <= 0.02 for one in saved.held_out_promises_)
+
+
+def test_a_model_of_a_sweep_decides_new_rows_as_the_run_did(tmp_path):
+    from counterweight.files.tables import read_models
+    from counterweight.models.training import stored_model
+
+    made, frame = own(tmp_path, ("swept", "kappa=0.8"))
+    made.run("train", "swept")
+    run = pd.read_parquet(made.at.predictions("swept"))
+    method = made.study["methods"]["swept"]
+    kept = read_models(made.at.model("swept"))[0, "general"]
+    features = pd.read_parquet(made.at.features).set_index("row")
+    assert run["setting"].nunique() == 2
+    for setting, part in run.groupby("setting", observed=True):
+        model = stored_model(method, kept, str(setting))
+        p, decided = model.answers(features.loc[part["row"]].to_numpy())
+        np.testing.assert_array_equal(p, part["p"])
+        np.testing.assert_array_equal(decided, part["decision"] > 0)

@@ -17,6 +17,7 @@ ones differ, violations are more frequent.
 """
 
 import copy
+import logging
 
 import numpy as np
 from scipy.special import ndtri
@@ -45,6 +46,7 @@ CONFIDENCE_OPTIONS = {
         "to the others, with the margins by which constraints hold on these; 0: none.",
     },
 }
+log = logging.getLogger("counterweight")
 #: Parts of cross-fitting, and how often margins are raised at most.
 FOLDS, ROUNDS = 5, 8
 #: A margin is raised by so much more than what is missed, so that few rounds do.
@@ -65,7 +67,7 @@ class MarginFit:
         by both rules (by chances only where decisions are not repaired).
     """
 
-    margins_ = None
+    margins_ = np.zeros((2, 0))
     held_out_promises_ = ()
     certified_ = False
     _margins = None
@@ -78,15 +80,18 @@ class MarginFit:
         if not plains or (self.confidence is None and not self.held_out):
             super()._learn_all(samples, rng)
             return
-        raised = self.on_infeasible
-        self.on_infeasible = "keep"
+        raised, was = self.on_infeasible, log.disabled
+        # What is wrong with a fit on the way is not wrong with the last one.
+        self.on_infeasible, log.disabled = "keep", True
         try:
             if self.held_out:
                 self._judged(samples, rng, plains)
             else:
                 self._cross_fitted(samples, rng, plains)
         finally:
-            self.on_infeasible, self._margins = raised, None
+            self.on_infeasible, self._margins, log.disabled = raised, None, was
+        for sentence in getattr(self, "warnings_", ()):
+            log.warning("%s", sentence)
         self.excess_ = self.excess_ - self.margins_[1] * self._units(plains, samples)
         if not self.feasible_ and raised == "raise":
             raise CounterweightError(

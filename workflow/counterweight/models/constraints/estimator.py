@@ -1,9 +1,12 @@
 """What the classifiers that are trained on rates of data sets share."""
 
+import warnings
 from dataclasses import MISSING, fields
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.utils.validation import validate_data
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.feature_maps import (
@@ -18,6 +21,52 @@ from counterweight.models.constraints.promises.promising import Promises
 from counterweight.models.constraints.solver.rows import DistinctRows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.datasets import DataSets, checked_features, is_sparse
+
+
+class InputError(CounterweightError, ValueError):
+    """What an estimator was given cannot be used; also scikit-learn's kind of error."""
+
+
+class NotFitted(CounterweightError, NotFittedError):
+    """Asked before ``fit``; also scikit-learn's kind of error."""
+
+
+def two_classes(y):
+    """Labels as 0 and 1, and the two classes; labels of 0, 1 and -1 (hidden) stay as they are.
+
+    Raises
+    ------
+    InputError
+        For other than two classes.
+    """
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        text = "A column-vector y was passed when a 1d array was expected: it is taken as one."
+        warnings.warn(text, DataConversionWarning, stacklevel=4)
+        y = y.ravel()
+    if (
+        y.ndim != 1
+        or y.dtype.kind == "b"
+        or (y.dtype.kind in "iuf" and np.isin(y, (-1, 0, 1)).all())
+    ):
+        return y, np.array([0, 1])
+    if y.dtype.kind == "f":
+        if not np.isfinite(y).all():
+            raise InputError("Input y contains NaN or infinity: a hidden label is -1.")
+        if (y != np.round(y)).any():
+            raise InputError("Unknown label type: continuous. Labels are two classes.")
+    try:
+        classes, codes = np.unique(y, return_inverse=True)
+    except TypeError:
+        return y, np.array([0, 1])
+    if len(classes) > 2:
+        raise InputError(
+            "Only binary classification is supported. The type of the target is multiclass: found "
+            f"{listed(classes)}; give two classes."
+        )
+    if len(classes) < 2:
+        raise InputError(f"All labels are of one class ({classes[0]!r}): give rows of two classes.")
+    return codes, classes
 
 
 class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
@@ -61,8 +110,9 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         ----------
         X : array or scipy.sparse matrix (n, d), optional
             Rows of ``everyone``. Not looked at where `samples` are given.
-        y : array (n,) of 0 and 1, optional
-            -1 where the label is hidden; such rows are in ``unlabeled``.
+        y : array (n,) of 0 and 1, or of any two classes, optional
+            -1 beside 0 and 1 where the label is hidden; such rows are in ``unlabeled``. Of other
+            classes the second in order is the positive one (`classes_`).
         sample_weight : array (n,), optional
             Weights of the labeled rows, e.g. of Lemma 1 or 2.
         datasets : dict of str to bool array (n,) or to tuple, optional
@@ -85,13 +135,25 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         CounterweightError
             For options, data, groups or texts that cannot be used, and where the class says so.
         """
-        check_options(vars(self), self._options)
-        if samples is None:
-            if X is None or y is None:
-                raise CounterweightError("fit needs X and y, or samples.")
-            samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
-        self.n_features_in_ = samples.X.shape[1]
-        self._learn_all(samples, np.random.default_rng(0) if rng is None else rng)
+        try:
+            check_options(vars(self), self._options)
+            if samples is None:
+                if X is None or y is None:
+                    raise InputError("fit requires y to be passed, but the target y is None.")
+                y, self.classes_ = two_classes(y)
+                samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
+                validate_data(self, X, skip_check_array=True)
+            self.n_features_in_ = samples.X.shape[1]
+            if not self.n_features_in_:
+                raise InputError(
+                    f"Found array with 0 feature(s) (shape={samples.X.shape}) while a minimum of 1 "
+                    "is required."
+                )
+            self._learn_all(samples, np.random.default_rng(0) if rng is None else rng)
+        except CounterweightError as error:
+            if isinstance(error, ValueError):
+                raise
+            raise InputError(str(error)) from error
         return self
 
     def _learn_all(self, samples, rng):
@@ -100,11 +162,11 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         self._settle(samples)
 
     def predict(self, X, **sets):
-        """1 where the probability of the positive prediction is above 1/2, else 0.
+        """The second class where the probability of the positive prediction is above 1/2.
 
         `sets` go to ``predict_proba`` (``samples``, of models that need groups to predict).
         """
-        return (self.predict_proba(X, **sets)[:, 1] > 0.5).astype(int)
+        return self.classes_[(self.predict_proba(X, **sets)[:, 1] > 0.5).astype(int)]
 
     def to_arrays(self):
         """Everything fitted, as arrays by name."""
@@ -148,16 +210,24 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
     def _checked(self, X):
         """Rows to predict, dense or csr, with the features of the training rows."""
         self._check_fitted()
-        X = checked_features(X)
+        given = X
+        try:
+            X = checked_features(X)
+        except CounterweightError as error:
+            raise InputError(str(error)) from error
         if X.shape[1] != self.n_features_in_:
-            raise CounterweightError(
-                f"The model has {self.n_features_in_} features, the rows to predict {X.shape[1]}."
+            raise InputError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input: the model has {self.n_features_in_} "
+                f"features, the rows to predict {X.shape[1]}."
             )
+        if hasattr(self, "feature_names_in_") or hasattr(given, "columns"):
+            validate_data(self, given, skip_check_array=True, reset=False)
         return X
 
     def _check_fitted(self):
         if not hasattr(self, "coef_"):
-            raise CounterweightError(f"This {type(self).__name__} is not fitted yet: call fit.")
+            raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit.")
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "coef_")

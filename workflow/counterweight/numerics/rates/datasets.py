@@ -28,7 +28,9 @@ def checked_features(X, what="features"):
         When `X` is not a table of numbers, or holds NaN or infinite values.
     """
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
-        raise CounterweightError(f"The {what} must be real numbers, not complex ones.")
+        raise CounterweightError(
+            f"Complex data not supported: the {what} must be real numbers, not complex ones."
+        )
     if is_sparse(X):
         X = X.tocsr()
         X = X if X.dtype == float else X.astype(float)
@@ -46,7 +48,7 @@ def checked_features(X, what="features"):
         raise CounterweightError(f"The {what} must be numbers: {error}.") from error
     if X.ndim != 2:
         raise CounterweightError(
-            f"The {what} must be a table of rows by features, got the shape {X.shape}."
+            f"The {what} must be a table of rows by features, got the shape {X.shape}. Reshape your data."
         )
     # The sum is finite if all values are: one pass without a table of flags.
     if not np.isfinite(X.sum()) and not np.isfinite(X).all():

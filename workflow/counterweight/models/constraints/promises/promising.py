@@ -226,7 +226,7 @@ class RepairedDecisions(Promises):
         return np.round(scores - self._thresholds_for(len(scores), samples), DECIMALS) > 0
 
     def predict(self, X, samples=None, datasets=None):
-        """The deterministic classifier: 1 where f is above the threshold, else 0.
+        """The deterministic classifier: the second class where f is above the threshold.
 
         Parameters
         ----------
@@ -238,4 +238,4 @@ class RepairedDecisions(Promises):
         scores = self.decision_function(X)
         if datasets is not None:
             samples = DataSets(None, np.full(len(scores), -1), None, datasets)
-        return self._above(scores, samples).astype(int)
+        return self.classes_[self._above(scores, samples).astype(int)]

@@ -48,7 +48,8 @@ def checked_features(X, what="features"):
         raise CounterweightError(f"The {what} must be numbers: {error}.") from error
     if X.ndim != 2:
         raise CounterweightError(
-            f"The {what} must be a table of rows by features, got the shape {X.shape}. Reshape your data."
+            f"The {what} must be a table of rows by features, got the shape {X.shape}. Reshape "
+            "your data."
         )
     # The sum is finite if all values are: one pass without a table of flags.
     if not np.isfinite(X.sum()) and not np.isfinite(X).all():

@@ -139,7 +139,10 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
             check_options(vars(self), self._options)
             if samples is None:
                 if X is None or y is None:
-                    raise InputError("fit requires y to be passed, but the target y is None.")
+                    raise InputError(
+                        "fit needs X and y, or samples: it requires y to be passed, but the target "
+                        "y is None."
+                    )
                 y, self.classes_ = two_classes(y)
                 samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
                 validate_data(self, X, skip_check_array=True)

@@ -7,6 +7,8 @@ from counterweight.models.constraints.solver.interior import solve_interior
 
 # Newton steps after which an interior point takes over: few problems need as many.
 PATIENCE = 60
+# It works on all rows each time: dense ones of more products than this are left to Newton.
+MOST_PRODUCTS = 5e8
 
 
 def solve_step(step, state, anchor, limit, method, chooser, inner, tolerance, relative=None):
@@ -14,11 +16,13 @@ def solve_step(step, state, anchor, limit, method, chooser, inner, tolerance, re
     margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
     shared = {"tolerance": tolerance, "margin": margin, "limit": limit, "anchor": anchor}
     if method == "newton" or len(step.constant) == 1:
-        state = solve_whole(step, state, **shared, relative=relative, patience=PATIENCE)
+        n, d = step.rows.shape
+        patience = PATIENCE if step.rows.is_sparse or n * d * d <= MOST_PRODUCTS else np.inf
+        state = solve_whole(step, state, **shared, relative=relative, patience=patience)
         asked = tolerance
         if relative is not None:
             asked = min(tolerance, max(relative * (state.upper - step.constant[0]), 1e-12))
-        if state.gap <= asked:
+        if state.gap <= asked or patience == np.inf:
             return state
         state = _better(state, solve_interior(step, state, **shared | {"tolerance": asked}))
         if state.gap <= asked:

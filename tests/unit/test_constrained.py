@@ -410,6 +410,34 @@ def test_any_two_classes_are_learned_and_answered_in():
         ConstrainedClassifier().predict(X)
 
 
+def test_three_groups_and_the_f_measure_are_kept_on_the_rows_of_the_fit():
+    from itertools import permutations
+
+    from sklearn.metrics import f1_score
+
+    rng = np.random.default_rng(4)
+    X, group = rng.normal(size=(1500, 3)), rng.integers(0, 3, 1500)
+    X[:, 0] += 0.6 * group
+    y = (X @ [1.0, 0.7, 0.0] + rng.normal(size=1500) > 1).astype(int)
+    groups = {f"g{k}": group == k for k in range(3)}
+    free = ConstrainedClassifier().fit(X, y, datasets=groups)
+    model = ConstrainedClassifier(constraints=["parity(g0, g1, g2, 0.8)"])
+    model.fit(X, y, datasets=groups)
+    for rate in (model.predict_proba(X)[:, 1], model.predict(X)):
+        covered = [rate[mask].mean() for mask in groups.values()]
+        assert all(a >= 0.8 * b - 1e-6 for a, b in permutations(covered, 2))
+    before = [free.predict(X)[mask].mean() for mask in groups.values()]
+    assert min(before) < 0.7 * max(before)
+
+    level = f1_score(y, free.predict(X)) + 0.01
+    model = ConstrainedClassifier(constraints=[f"fmeasure(labeled) >= {level}"])
+    model.fit(X, y)
+    assert f1_score(y, model.predict(X)) >= level - 1e-9
+    p = model.predict_proba(X)[:, 1]
+    assert 2 * (p * y).sum() / (p.sum() + y.sum()) >= level - 1e-6
+    assert [one.verdict for one in model.promises_] == ["kept", "kept"]
+
+
 #: Checks of scikit-learn that are not met, and why.
 UNMET = {
     "check_all_zero_sample_weights_error": "the sentence is of selection models, too",

@@ -62,6 +62,7 @@ def counts(data, p, mask, weight):
         "false_positive_rate": fp / (fp + tn),
         "true_negative_rate": tn / (fp + tn),
         "precision": tp / (tp + fp),
+        "fmeasure": 2 * tp / (2 * tp + fp + fn),
         "true_positives": tp,
         "true_negatives": tn,
         "false_positives": fp,
@@ -93,6 +94,24 @@ def test_every_rate_equals_its_direct_count(name):
         found = measure(p, data, {"m": f"{name}({sets})"})["m"]
         for value, prediction in zip(found, (p > 0.5, p), strict=True):
             assert value == pytest.approx(counts(data, prediction, mask, weight)[name], rel=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1, 2])
+def test_the_f_measure_is_scikit_learns(beta):
+    from sklearn.metrics import f1_score, fbeta_score
+
+    data, p, _ = world()
+    seen = data.members["a"] & (data.y >= 0)
+    texts = {"f": f"fmeasure(a, {beta})", "one": "f1(a)", "old": f"deployed_fmeasure(a, {beta})"}
+    found = measure(p, data, texts)
+    y, w = data.y[seen], data.weight[seen]
+    decided = p[seen] > 0.5
+    own = fbeta_score(y, decided, beta=beta, sample_weight=w)
+    assert found["f"][0] == pytest.approx(own, rel=1e-12)
+    assert found["one"][0] == pytest.approx(f1_score(y, decided, sample_weight=w), rel=1e-12)
+    before = fbeta_score(y, data.deployed[seen] > 0, beta=beta, sample_weight=w)
+    assert found["old"] == pytest.approx((before, before), rel=1e-12)
+    assert str(parse_expression("fmeasure(a, 2)")) == "fmeasure(a, 2)"
 
 
 def test_changes_equal_wins_plus_losses_where_all_is_labeled():
@@ -153,6 +172,53 @@ def test_a_bound_on_precision_holds_exactly_when_the_coefficients_do(sign):
             asked = level * c["false_positives"] - (1 - level) * c["true_positives"]
             assert over == pytest.approx((1 if sign == ">=" else -1) * asked / total, abs=1e-12)
             assert (over <= 0) == ((c["precision"] >= level) == (sign == ">="))
+
+
+@pytest.mark.parametrize("sign", [">=", "<="])
+@pytest.mark.parametrize("beta", [0.5, 1, 3])
+def test_a_bound_on_the_f_measure_is_linear_when_it_is_multiplied_out(sign, beta):
+    data, _, rng = world()
+    seen = data.members["a"] & (data.y >= 0)
+    total = data.weight[seen].sum()
+    for level in (0.2, 0.43, 0.6):
+        text = f"fmeasure(a, {beta}) {sign} {level}"
+        made = compile_rates("error(labeled)", [text], data)
+        for _ in range(5):
+            p = rng.random(len(data))
+            value = made.positive[1] @ p + made.negative[1] @ (1 - p) + made.constants[1]
+            over = value - made.bounds[0]
+            c, b = counts(data, p, data.members["a"], data.weight), beta**2
+            top = (1 + b) * c["true_positives"]
+            bottom = top + c["false_positives"] + b * c["false_negatives"]
+            asked = (level * bottom - top) / total
+            assert over == pytest.approx(asked if sign == ">=" else -asked, abs=1e-12)
+            found = measure(p, data, {"f": f"fmeasure(a, {beta})"})["f"][1]
+            assert (over <= 0) == ((found >= level) == (sign == ">="))
+
+
+def test_groups_of_any_number_are_compared_in_every_ordered_pair():
+    from itertools import permutations
+
+    sets = ["a", "b & d3", "d3", "unlabeled | a"]
+    for level in (", 0.7", "; 0.7", "; kappa", ", kappa", ", (kappa)", "; rho / 2"):
+        k = level.strip(",; ")
+        k = f"({k})" if "/" in k else k
+        given = ", ".join(sets)
+        for name in ("parity", "demographic_parity"):
+            told = [plain.text for plain in parse_constraint(f"{name}({given}{level})")]
+            assert told == [
+                f"coverage({a}) >= {k} * coverage({b})" for a, b in permutations(sets, 2)
+            ]
+        told = [plain.text for plain in parse_constraint(f"equalized_odds({given}{level})")]
+        assert told == [
+            f"{rate}({a}) >= {k} * {rate}({b})"
+            for rate in ("recall", "false_positive_rate")
+            for a, b in permutations(sets, 2)
+        ]
+    told = [plain.text for plain in parse_constraint("equal_opportunity(a, b, c)")]
+    assert told == [f"recall({a}) >= 1 * recall({b})" for a, b in permutations("abc", 2)]
+    told = [plain.text for plain in parse_constraint("four_fifths(a, b, c)")]
+    assert told == [f"coverage({a}) >= 0.8 * coverage({b})" for a, b in permutations("abc", 2)]
 
 
 @pytest.mark.parametrize(
@@ -275,6 +341,7 @@ def test_standard_errors_match_resampled_rows():
         "recall": "recall(a)",
         "fp": "errors(a)",
         "precision": "precision(labeled)",
+        "f": "fmeasure(a, 2)",
     }
     found = measure(p, data, texts, errors=True)
     draws = []
@@ -306,6 +373,18 @@ def test_standard_errors_match_resampled_rows():
         ("recall(a, b) >= 0.2", "takes one data set"),
         ("fairness(a, b)", "fairness\\(set, set, level\\)"),
         ("fairness(a, b, 1) <= 2", "expected an operator or the end"),
+        ("fairness(a, b, d3, 1)", "expected '\\)' as in fairness\\(set, set, level\\)"),
+        ("parity(a)", "expected ',' as in parity\\(set, set, ..., level\\)"),
+        ("parity(a, b, a, 0.8)", "position 14: a is named twice"),
+        ("parity(a, b,", "expected"),
+        ("four_fifths(a, b, 0.8)", "expected '\\)' as in four_fifths\\(set, set, ...\\)"),
+        ("parity(a, b, d3; 1.2)", "level must be above 0 and at most 1"),
+        ("coverage(a; 2) <= 1", "position 11: expected"),
+        ("fmeasure(a, b) >= 0.2", "one data set, and beta, a number above 0"),
+        ("fmeasure(a, 0) >= 0.2", "beta, a number above 0"),
+        ("fmeasure(a) >= 1.2", "above 0 and below 1"),
+        ("fmeasure(a) + recall(b) >= 1.2", "compared with a number"),
+        ("fmeasure(negatives) >= 0.2", "no positive label"),
         ("1 - four_fifths(a, b) <= 1", "whole constraint"),
         ("coverage(c) <= 0.1", "no data set 'c'.*known: labeled, unlabeled, everyone, a, b"),
         ("coverage(a) <= kapa", "'kapa' has no value; did you mean kappa"),

@@ -28,7 +28,7 @@ LESS = frozenset(
     | {"false_positives", "false_negatives", "errors", "changes", "losses"}
 )
 MORE = frozenset(
-    {"accuracy", "recall", "true_negative_rate", "precision", "win_rate"}
+    {"accuracy", "recall", "true_negative_rate", "precision", "fmeasure", "win_rate"}
     | {"true_positives", "true_negatives", "wins"}
 )
 #: Rates that count rows.
@@ -46,6 +46,7 @@ MEANINGS = {
     "false_positive_rate": "Share of the negative rows that get the positive answer",
     "true_negative_rate": "Share of the negative rows that get the negative answer",
     "precision": "Share of the positive answers that are right",
+    "fmeasure": "Harmonic mean of precision and recall",
     "churn": "Share of rows that get another answer than from the deployed model",
     "win_rate": "Share of rows that are right where the deployed model is wrong",
     "loss_rate": "Share of rows that are wrong where the deployed model is right",

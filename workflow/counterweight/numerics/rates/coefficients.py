@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.numerics.rates.catalogue import LEVELS, RATES
 from counterweight.numerics.rates.language import (
-    LEVELS,
-    RATES,
     Number,
     Operation,
     Parameter,
@@ -79,7 +78,7 @@ def rate_parts(name, sets, data):
     Parameters
     ----------
     name : str
-        Of `RATES`, but not precision.
+        Of `RATES`, but not precision or fmeasure.
     sets : tuple of tuple of str
     data : DataSets
 
@@ -143,18 +142,33 @@ def deployed_positive(data, rows, where):
 
 def deployed_value(rate, data):
     """A rate of the deployed model: a number."""
-    names = ("true_positives", "false_positives") if rate.name == "precision" else (rate.name,)
-    values = []
-    for name in names:
+    top = bottom = 0.0
+    for name, (above, below) in (rate.counted or {rate.name: (1.0, 0.0)}).items():
         parts = rate_parts(name, rate.sets, data)
         predicted = deployed_positive(data, parts.rows, str(rate))
         total = np.where(predicted, parts.positive, parts.negative).sum()
-        values.append(total if parts.mass is None else total / parts.mass.sum())
-    if rate.name != "precision":
-        return float(values[0])
-    if not sum(values):
+        total = total if parts.mass is None else total / parts.mass.sum()
+        top, bottom = top + above * total, bottom + below * total
+    if not rate.counted:
+        return float(top)
+    if not bottom:
         raise UndefinedRate(f"{rate}: the deployed model has no positive prediction there.")
-    return float(values[0] / sum(values))
+    return float(top / bottom)
+
+
+def ratio_base(rate, p, data):
+    """What a ratio of predictions is a share of, per labeled weight of its set; 1 for others.
+
+    `compile` multiplies constraints on such rates by it.
+    """
+    if not rate.counted:
+        return 1.0
+    base = 0.0
+    for name, (_, below) in rate.counted.items():
+        parts = rate_parts(name, rate.sets, data)
+        own = p[parts.rows]
+        base += below * (parts.positive * own + parts.negative * (1 - own)).sum()
+    return float(base / rate_parts("error", rate.sets, data).mass.sum())
 
 
 def affine(tree, data, parameters):
@@ -206,7 +220,7 @@ def _row(terms, data, precision=None):
     slope = np.zeros(len(data))
     constant = 0.0
     for rate, value in terms.items():
-        if rate.name == "precision":
+        if rate.counted:
             raise CounterweightError(
                 f"{rate} can only be compared with a number, as in {rate} >= 0.8."
             )
@@ -217,20 +231,21 @@ def _row(terms, data, precision=None):
     return np.maximum(slope, 0), np.maximum(-slope, 0), constant + np.minimum(slope, 0).sum()
 
 
-def _precision_terms(terms, constant, data):
-    """``k FP <= (1 - k) TP`` for precision >= k, as a share of the labeled weight.
+def _ratio_terms(rate, value, constant, data):
+    """``k bottom - top <= 0`` for a ratio of predictions >= k, as a share of the labeled weight.
 
-    `terms` + `constant` <= 0 holds one rate, which is a precision.
+    Of ``value * rate + constant <= 0``; e.g. ``k FP <= (1 - k) TP`` for precision.
     """
-    (rate, value), *_ = terms.items()
     level = -constant / value
     if not 0 < level < 1:
         raise CounterweightError(f"{rate} can be asked to be above 0 and below 1, not {level:g}.")
+    if rate.name == "fmeasure":
+        rate_parts("recall", rate.sets, data)  # of a set without positives it is no number
     parts = rate_parts("error", rate.sets, data)
     scale = (1.0 if value < 0 else -1.0) / parts.mass.sum()
     return {
-        Rate("false_positives", rate.sets): scale * level,
-        Rate("true_positives", rate.sets): -scale * (1 - level),
+        Rate(name, rate.sets): scale * (level * below - above)
+        for name, (above, below) in rate.counted.items()
     }
 
 
@@ -311,6 +326,7 @@ def _constraint_row(constraint, data, parameters):
     terms = {rate: value for rate, value in terms.items() if value != 0}
     if not terms:
         raise CounterweightError("the rates cancel out, so there is nothing to ask for.")
-    if len(terms) == 1 and next(iter(terms)).name == "precision":
-        terms, constant = _precision_terms(terms, constant, data), 0.0
+    (rate, value), *more = terms.items()
+    if rate.counted and not more:
+        terms, constant = _ratio_terms(rate, value, constant, data), 0.0
     return _row(terms, data), -constant

@@ -6,106 +6,40 @@
     expression = term (("+" | "-") term)*
     term       = factor (("*" | "/") factor)*
     factor     = "-" factor | number | parameter | "(" expression ")"
-               | rate "(" set ["," "deployed"] ")"
+               | rate "(" set ["," "deployed" | "," number] ")"
+    arguments  = set ("," set)* [("," | ";") level]
     set        = part ("|" part)*            either
     part       = name ("&" name)*            both
 
 `RATES` names the rates (Table 2 of Goh, Cotter, Gupta & Friedlander 2016, its misprints
 repaired), `SHORTHANDS` the constraints that stand for one or more plain ones. A rate with
 ``deployed_`` before its name is that rate of the deployed model: a number, not a rate of the
-model in training. Parameters are numbers that are known by a name, e.g. ``kappa``.
+model in training. ``wins(d, deployed)`` is ``wins(d)``; ``fmeasure(d, 2)`` is F_2. Parameters are
+numbers that are known by a name, e.g. ``kappa``. Shorthands between groups take two or more of
+them and a level, e.g. ``parity(a, b, c, 0.8)``; a level that is a name other than kappa and target
+stands after a semicolon: ``parity(a, b, c; rho)``.
 """
 
 import difflib
+import itertools
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from counterweight.errors import CounterweightError
+from counterweight.numerics.rates.catalogue import ALIASES, PARAMETERS, RATES, SHORTHANDS
 
 
 class UndefinedRate(CounterweightError):
     """A data set lacks the rows, labels or scores that a rate needs."""
 
 
-class Kind(NamedTuple):
-    """What a rate needs of the rows of its data set."""
-
-    labels: bool
-    deployed: bool
-    meaning: str
-
-
-RATES = {
-    "coverage": Kind(False, False, "share of positive predictions, s_p(D)"),
-    "negative_rate": Kind(False, False, "share of negative predictions, s_n(D)"),
-    "error": Kind(True, False, "errors / labeled rows"),
-    "accuracy": Kind(True, False, "1 - error"),
-    "recall": Kind(True, False, "true positives / positives, s_p(D+)"),
-    "false_negative_rate": Kind(True, False, "false negatives / positives, s_n(D+)"),
-    "false_positive_rate": Kind(True, False, "false positives / negatives, s_p(D-)"),
-    "true_negative_rate": Kind(True, False, "true negatives / negatives, s_n(D-)"),
-    "precision": Kind(True, False, "true positives / positive predictions"),
-    "true_positives": Kind(True, False, "count, |D+| s_p(D+)"),
-    "true_negatives": Kind(True, False, "count, |D-| s_n(D-)"),
-    "false_positives": Kind(True, False, "count, |D-| s_p(D-)"),
-    "false_negatives": Kind(True, False, "count, |D+| s_n(D+)"),
-    "errors": Kind(True, False, "count, false positives + false negatives"),
-    "churn": Kind(False, True, "changes / rows"),
-    "changes": Kind(False, True, "count of predictions that differ from the deployed model's"),
-    "wins": Kind(True, True, "count: right where the deployed model is wrong"),
-    "losses": Kind(True, True, "count: wrong where the deployed model is right"),
-    "win_rate": Kind(True, True, "wins / labeled rows"),
-    "loss_rate": Kind(True, True, "losses / labeled rows"),
-}
-ALIASES = {
-    "positive_rate": "coverage",
-    "error_rate": "error",
-    "true_positive_rate": "recall",
-    "sensitivity": "recall",
-    "specificity": "true_negative_rate",
-    "churn_rate": "churn",
-}
 BUILTIN_SETS = ("labeled", "unlabeled", "everyone")
-
-# Arguments: a, b, d are data sets, k a number of the kind that the second entry names.
-_BOTH_WAYS = ("{r}({a}) >= {k} * {r}({b})", "{r}({b}) >= {k} * {r}({a})")
-
-
-def _both_ways(*rates):
-    keep = {"a": "{a}", "b": "{b}", "k": "{k}"}
-    return tuple(line.format(r=rate, **keep) for rate in rates for line in _BOTH_WAYS)
-
-
-SHORTHANDS = {
-    "fairness": (("a", "b", "k"), "positive", ("coverage({a}) >= {k} * coverage({b})",)),
-    "demographic_parity": (("a", "b", "k"), "ratio", _both_ways("coverage")),
-    "four_fifths": (
-        ("a", "b"),
-        None,
-        tuple(line.replace("{k}", "0.8") for line in _both_ways("coverage")),
-    ),
-    "equal_opportunity": (("a", "b", "k"), "ratio", _both_ways("recall")),
-    "equalised_odds": (("a", "b", "k"), "ratio", _both_ways("recall", "false_positive_rate")),
-    "egregious_positives": (("d", "k"), "share", ("recall({d}) >= {k}",)),
-    "egregious_negatives": (("d", "k"), "share", ("true_negative_rate({d}) >= {k}",)),
-    "egregious": (("d", "k"), "share", ("recall({d}) >= {k}", "true_negative_rate({d}) >= {k}")),
-    "neyman_pearson": (("d", "k"), "share", ("false_positive_rate({d}) <= {k}",)),
-    "stability": (("d", "k"), "share", ("churn({d}) <= {k}",)),
-}
-SHORTHANDS["equalized_odds"] = SHORTHANDS["equalised_odds"]
-LEVELS = {
-    "positive": (lambda k: k > 0, "above 0"),
-    "ratio": (lambda k: 0 < k <= 1, "above 0 and at most 1"),
-    "share": (lambda k: 0 <= k <= 1, "between 0 and 1"),
-}
-
 MOST_TOKENS = 2000
 MOST_DEPTH = 50
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)"
-    r"|(?P<sign><=|>=|==|!=|[<>=≤≥+\-*/(),&|]))"
+    r"|(?P<sign><=|>=|==|!=|[<>=≤≥+\-*/(),;&|]))"
 )
 
 
@@ -127,15 +61,32 @@ class Parameter:
 class Rate:
     """A rate on a data set; of the deployed model where `deployed` is true.
 
-    ``sets`` holds alternatives, each a tuple of names that are all asked for.
+    ``sets`` holds alternatives, each a tuple of names that are all asked for. `beta` is that of
+    F_beta: how many times as much recall counts as precision.
     """
 
     name: str
     sets: tuple
     deployed: bool = False
+    beta: float = 1.0
 
     def __str__(self):
-        return f"{'deployed_' if self.deployed else ''}{self.name}({set_text(self.sets)})"
+        beta = "" if self.beta == 1 else f", {self.beta:g}"
+        return f"{'deployed_' if self.deployed else ''}{self.name}({set_text(self.sets)}{beta})"
+
+    @property
+    def counted(self):
+        """What a ratio of predictions is made of, by count: factors above and below the line.
+
+        Nothing for other rates: what they are a share of does not hang on the predictions.
+        """
+        if self.name == "precision":
+            return {"true_positives": (1.0, 1.0), "false_positives": (0.0, 1.0)}
+        if self.name != "fmeasure":
+            return {}
+        b = self.beta**2
+        right = {"true_positives": (1.0 + b, 1.0 + b)}
+        return right | {"false_positives": (0.0, 1.0), "false_negatives": (0.0, b)}
 
 
 @dataclass(frozen=True)
@@ -276,13 +227,26 @@ class _Reader:
         if deployed and RATES[plain].deployed:
             self.fail(f"{plain} compares with the deployed model, so it is not its own", position)
         self.need("(", f"after {word}")
-        sets = self.sets()
-        if self.take(",") and not (
-            self.name("the word deployed") == "deployed" and RATES[plain].deployed
-        ):
-            self.fail(f"{word} takes one data set; join sets by & (both) or | (either)")
+        sets, beta = self.sets(), 1.0
+        if self.take(","):
+            kind, told, _ = self.tokens[self.at]
+            if plain == "fmeasure" and kind == "number" and float(told) > 0:
+                beta = float(told)
+            elif not (RATES[plain].deployed and told == "deployed"):
+                more = ", and beta, a number above 0" if plain == "fmeasure" else ""
+                self.fail(f"{word} takes one data set{more}; join sets by & (both) or | (either)")
+            self.at += 1
         self.need(")", f"after the data set of {word}")
-        return Rate(plain, sets, deployed)
+        return Rate(plain, sets, deployed, beta)
+
+    def another_set(self, level):
+        """Whether a comma and a further group follow, and no level."""
+        if self.peek() != ",":
+            return False
+        (kind, word, _), (_, after, _), *_ = [*self.tokens[self.at + 1 :], self.tokens[-1]]
+        if not level or kind != "name":
+            return kind == "name"
+        return word not in PARAMETERS and after in (",", ";", ")", "&", "|")
 
     def sets(self):
         parts = [self.part()]
@@ -375,29 +339,32 @@ def parse_constraint(text):
 def _expanded(reader):
     """The plain constraints of a shorthand."""
     word = reader.name("a shorthand")
-    letters, level, lines = SHORTHANDS[word]
-    usage = f"{word}({', '.join('level' if x == 'k' else 'set' for x in letters)})"
+    short = SHORTHANDS[word]
+    told = "set, set, ..." if short.groups else ", ".join(["set"] * len(short.sets))
+    usage = f"{word}({told}{', level' if short.level else ''})"
     reader.need("(", f"after {word}, as in {usage}")
-    given, levels = {}, []
-    for number, letter in enumerate(letters):
-        if number:
-            if letter == "k" and level == "ratio" and reader.peek() == ")":
-                given["k"] = "1"
-                break
+    sets, k, levels = [set_text(reader.sets())], "1", []
+    while len(sets) < len(short.sets) or (short.groups and reader.another_set(short.level)):
+        reader.need(",", f"as in {usage}")
+        start = reader.tokens[reader.at][2]
+        sets.append(set_text(reader.sets()))
+        if short.groups and sets[-1] in sets[:-1]:
+            reader.fail(f"{sets[-1]} is named twice in {word}", start)
+    if short.level and not (short.may_be_left_out and reader.peek() == ")"):
+        if not reader.take(";"):
             reader.need(",", f"as in {usage}")
-        if letter == "k":
-            start = reader.tokens[reader.at][2]
-            tree = reader.expression()
-            if any(True for _ in nodes(tree, Rate)):
-                reader.fail("the level of a shorthand is a number or a parameter", start)
-            source = reader.text[start : reader.tokens[reader.at][2]].strip()
-            given["k"] = f"({source})" if isinstance(tree, Operation) else source
-            levels.append((tree, level))
-        else:
-            given[letter] = set_text(reader.sets())
+        start = reader.tokens[reader.at][2]
+        tree = reader.expression()
+        if any(True for _ in nodes(tree, Rate)):
+            reader.fail("the level of a shorthand is a number or a parameter", start)
+        source = reader.text[start : reader.tokens[reader.at][2]].strip()
+        k = f"({source})" if isinstance(tree, Operation) else source
+        levels.append((tree, short.level))
     reader.need(")", f"as in {usage}")
     reader.end()
-    plain = [parse_constraint(line.format(**given))[0] for line in lines]
+    pairs = itertools.permutations(sets, 2) if short.groups else [sets]
+    given = [dict(zip(short.sets, pair, strict=True)) for pair in pairs]
+    plain = [parse_constraint(line.format(**one, k=k))[0] for line in short.lines for one in given]
     return [Constraint(c.left, c.sign, c.right, c.text, tuple(levels)) for c in plain]
 
 

@@ -118,15 +118,20 @@ class _Meter:
 
     def _rate(self, rate):
         try:
-            if rate.name != "precision":
+            if not rate.counted:
                 return self._plain(rate.name, rate)
-            true, dtrue = self._plain("true_positives", rate)
-            false, dfalse = self._plain("false_positives", rate)
+            if rate.name == "fmeasure":
+                rate_parts("recall", rate.sets, self.data)
+            top = dtop = bottom = dbottom = 0.0
+            for name, (above, below) in rate.counted.items():
+                value, change = self._plain(name, rate)
+                top, dtop = top + above * value, dtop + above * change
+                bottom, dbottom = bottom + below * value, dbottom + below * change
         except UndefinedRate:
             if self.undefined != "nan":
                 raise
             return np.full(2, np.nan), np.nan if self.errors else 0.0
-        return _ratio(true, dtrue, true + false, dtrue + dfalse)
+        return _ratio(top, dtop, bottom, dbottom)
 
     def _plain(self, name, rate):
         parts = rate_parts(name, rate.sets, self.data)

@@ -92,7 +92,7 @@ def _small_sample(plain, data, parameters, level):
         _, terms = affine(Operation("-", plain.left, plain.right), data, parameters)
         added = 0.0
         for rate, factor in terms.items():
-            name = "error" if rate.name == "precision" else rate.name
+            name = {"precision": "error", "fmeasure": "recall"}.get(rate.name, rate.name)
             mass = rate_parts(name, rate.sets, data).mass
             if mass is not None:
                 added += factor**2 * (np.dot(mass, mass) / mass.sum() ** 2) ** 2

@@ -24,7 +24,7 @@ from scipy.special import ndtri
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates.coefficients import compile as compile_rates
-from counterweight.numerics.rates.coefficients import rate_parts
+from counterweight.numerics.rates.coefficients import ratio_base
 from counterweight.numerics.rates.language import rates
 from counterweight.numerics.rates.promises import RULES, plain_promises, promise_values, promises_of
 
@@ -109,15 +109,13 @@ class MarginFit:
     def _units(self, plains, samples):
         """Factors (m,) from a constraint as it is written to the coefficients of the problem.
 
-        Other than 1 for precision only, which is multiplied out by the share of positive answers.
+        Other than 1 for precision and F-measure only, which are multiplied out.
         """
         factors = np.ones(len(plains))
         for j, plain in enumerate(plains):
             one = [*rates(plain.left), *rates(plain.right)]
-            if len(one) == 1 and one[0].name == "precision":
-                parts = rate_parts("error", one[0].sets, samples)
-                p = self.answers(samples.X, samples)[0][parts.rows]
-                factors[j] = float((parts.mass * p).sum() / parts.mass.sum())
+            if len(one) == 1 and one[0].counted:
+                factors[j] = ratio_base(one[0], self.answers(samples.X, samples)[0], samples)
         return factors
 
     def _fit_with(self, samples, rng, margins, units=1.0):

@@ -50,6 +50,13 @@ STUDY = {
         {"model": "group_thresholds", "name": "thresholds", "groups": ["men", "women"]},
         {"model": "shifted_threshold", "name": "shifted", "constraint": "coverage(men) <= 0.3"},
         {"model": "exponentiated_gradient", "name": "gradient", "groups": ["men", "women"]},
+        {
+            "model": "reductions",
+            "name": "reduced",
+            "classifier": {"model": "gradient_boosting", "trees": 5},
+            "constraints": [PROMISE],
+            "fits": 6,
+        },
         {"model": "gradient_boosting", "name": "boosted", "trees": 10},
         {
             "model": "costing",
@@ -62,7 +69,7 @@ STUDY = {
 }
 WAYS = [("unconstrained", ""), ("promised", ""), ("swept", "kappa=0.8"), ("thresholds", "")]
 WAYS += [("shifted", ""), ("gradient", ""), ("boosted", "")]
-WAYS += [("costing", ""), ("adapted", "")]
+WAYS += [("costing", ""), ("adapted", ""), ("reduced", "")]
 
 
 def people(n=ROWS, seed=0):

@@ -53,6 +53,14 @@ CASES = {
     ],
     "shifted_threshold": [{"constraint": "coverage(everyone) <= 0.2"}],
     "given_scores": [{"constraints": ["coverage(men) <= coverage(women) / kappa"], "kappa": 0.9}],
+    "reductions": [
+        {"constraints": ["coverage(men) <= coverage(women) / kappa"], "kappa": 0.9, "fits": 6},
+        {
+            "constraints": ["coverage(everyone) <= 0.3", "recall(men) >= 0.2"],
+            "classifier": {"model": "gradient_boosting", "trees": 4},
+            "fits": 5,
+        },
+    ],
     "exponentiated_gradient": [{"groups": ["men", "women"], "max_iter": 5}],
     "threshold_optimizer": [{"groups": ["men", "women"], "grid_size": 50}],
 }
@@ -62,6 +70,7 @@ SWEPT = {
     "group_thresholds": [{"kappa": [0.8, 1.0]}],
     "given_scores": [{"kappa": [0.8, 1.0]}],
     "shifted_threshold": [{"constraint": ["coverage(men) <= 0.3", "coverage(men) >= 0.4"]}],
+    "reductions": [{"kappa": [0.8, 1.0]}],
     "exponentiated_gradient": [{"ratio": [0.8, 1.0]}],
     "threshold_optimizer": [{"rate": ["demographic_parity", "equal_opportunity"]}],
 }

@@ -78,6 +78,7 @@ PUBLIC = {
     "CovarianceConstraint": "models.constraints.covariance_constraint",
     "GroupThresholds": "models.constraints.group_thresholds",
     "GivenScores": "models.constraints.promises.given_scores",
+    "ReductionsClassifier": "models.constraints.reductions.classifier",
     "ShiftedThreshold": "models.constraints.shifted_threshold",
     "ExponentiatedGradientModel": "models.constraints.fairlearn_models",
     "ThresholdOptimizerModel": "models.constraints.fairlearn_models",

@@ -26,6 +26,7 @@ MODELS = {
     "group_thresholds": "counterweight.models.constraints.group_thresholds:GroupThresholds",
     "shifted_threshold": "counterweight.models.constraints.shifted_threshold:ShiftedThreshold",
     "given_scores": "counterweight.models.constraints.promises.given_scores:GivenScores",
+    "reductions": "counterweight.models.constraints.reductions.classifier:ReductionsClassifier",
     "exponentiated_gradient": "counterweight.models.constraints.fairlearn_models:ExponentiatedGradientModel",
     "threshold_optimizer": "counterweight.models.constraints.fairlearn_models:ThresholdOptimizerModel",
     "linear": "counterweight.models.scores.linear:LinearScore",

@@ -186,7 +186,8 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
     """Fit and predict a model that goes by named data sets, unlabeled ones included.
 
     Its class names in ``SAMPLED`` the class of data sets that it takes, in ``KEPT`` what is
-    kept of each setting of a sweep, and with ``GROUPED`` that predictions need the sets, too.
+    kept of each setting of a sweep (None: all), and with ``GROUPED`` that predictions need the
+    sets, too.
     """
     X, y, weight, _ = data.training(repeat, target)
     samples = component.SAMPLED(**data.sampled(repeat, target))
@@ -219,7 +220,7 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
         numbers = {
             part: values
             for part, values in model.to_arrays().items()
-            if not name or part in component.KEPT or part.startswith(MAP)
+            if not name or component.KEPT is None or part in component.KEPT or part.startswith(MAP)
         }
         seen, decided = model.training_answers(samples)
         if measures:

@@ -30,7 +30,10 @@ PROMISES = True
 _PLAIN = ("accuracy", "balanced_accuracy", "auc", "brier")
 _DECIDED = ("accuracy", "balanced_accuracy")
 #: Numbers of a fit that are reported as they are, if it has them.
-_NUMBERS = ("feasible", "penalty", "coefficient_norm", "accepted", "behind", "collapsed")
+_NUMBERS = (
+    *("feasible", "penalty", "coefficient_norm", "accepted", "behind", "collapsed"),
+    "duality_gap",
+)
 #: MM steps that the paper's second experiment takes.
 _FEW = 5
 #: A setting binds where training rows are so near to what is asked, as a share of it; so many

@@ -85,6 +85,13 @@ MEASURES = {
         "better": "less",
         "meaning": "Share of fits in which nobody, or everybody, of the training rows is positive.",
     },
+    "duality_gap": {
+        "label": "duality gap",
+        "better": "less",
+        "meaning": "By how much a mixture of the same classifiers that meets the constraints could "
+        "at most have a lower objective on training rows, if each fit is the best answer to its "
+        "weights.",
+    },
     "steps_rising": {
         "label": "number of convex steps in which the objective rose",
         "unit": "steps",

@@ -72,16 +72,17 @@ def two_classes(y):
 class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
     """scikit-learn's habits, for classifiers that go by named data sets.
 
-    Subclasses have `_fit`, which sets `coef_`, and ``predict_proba``; `_options`, the `OPTIONS`
-    of their module; and `FITTED`, the attribute behind each array of `to_arrays`, in order
-    (``map`` stands for the arrays of a `FeatureMap`, if there is one); of these, `NUMBERS` are
-    single numbers, with their type, and `KEPT` is what is kept of each setting of a sweep. The
-    map of a sweep is kept, too.
+    Subclasses have `_fit`, which sets `coef_` (or what `FITTED_BY` names), and ``predict_proba``;
+    `_options`, the `OPTIONS` of their module; and `FITTED`, the attribute behind each array of
+    `to_arrays`, in order (``map`` stands for the arrays of a `FeatureMap`, if there is one); of
+    these, `NUMBERS` are single numbers, with their type, and `KEPT` is what is kept of each
+    setting of a sweep, None for all. The map of a sweep is kept, too.
     """
 
     SAMPLED = DataSets
     FITTED = {}
     NUMBERS = {}
+    FITTED_BY = "coef_"
     classes_ = np.array([0, 1])
     _options = {}
 
@@ -203,7 +204,8 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
                 setattr(model, attribute, number(values.item()) if number else values)
         if "map" in cls.FITTED:
             model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
-        model.n_features_in_ = model.coef_.shape[-1]
+        if hasattr(model, "coef_"):
+            model.n_features_in_ = model.coef_.shape[-1]
         if "map_kind" in arrays:
             model.features = model.map_.kind
             model.linear_part = len(model.coef_) > model.map_.projection_.shape[1]
@@ -229,11 +231,11 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         return X
 
     def _check_fitted(self):
-        if not hasattr(self, "coef_"):
+        if not hasattr(self, self.FITTED_BY):
             raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit.")
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "coef_")
+        return hasattr(self, self.FITTED_BY)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

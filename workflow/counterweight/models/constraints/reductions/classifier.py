@@ -1,0 +1,366 @@
+"""Any classifier that takes weights, under constraints on the rates of named data sets."""
+
+import inspect
+import logging
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.models.constraints.estimator import RateEstimator, two_columns
+from counterweight.models.constraints.feature_maps import dense
+from counterweight.models.constraints.options import PARAMETER_OPTIONS
+from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
+from counterweight.models.constraints.reductions.mixture import best_mixture
+from counterweight.models.costing import packed, unpacked
+from counterweight.models.within import class_within, stored_within
+from counterweight.numerics.options import check_options
+from counterweight.numerics.rates.coefficients import compile as compile_rates
+from counterweight.numerics.rates.promises import ROUNDING
+
+#: Default of the option that is a mapping.
+CLASSIFIER = {"model": "logistic"}
+OPTIONS = {
+    "objective": {
+        "type": "string",
+        "default": "error(labeled)",
+        "description": "Sum of rates to minimise.",
+    },
+    "constraints": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
+    },
+    **PARAMETER_OPTIONS,
+    "classifier": {
+        "type": "object",
+        "x-component-with-options": ["model", "model"],
+        "default": {"model": "logistic"},
+        "description": "Classifier that is fitted to weighted rows, again and again: model, and "
+        "its options.",
+    },
+    "fits": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 40,
+        "description": "Most fits of the classifier.",
+    },
+    "tolerance": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 1.0e-3,
+        "description": "Duality gap at which fits end, as a share of the objective's total cost, "
+        "once eight of them in a row bring no more than that.",
+    },
+    "most": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 100.0,
+        "description": "Largest sum of the constraints' multipliers, in total costs of the "
+        "objective.",
+    },
+    **REPAIR_OPTIONS,
+    "on_infeasible": {
+        "enum": ["raise", "keep"],
+        "default": "raise",
+        "description": "When no mixture of the fits meets all constraints: stop, or keep the one "
+        "whose largest violation is least.",
+    },
+}
+LABEL = "Reductions, {classifier}"
+VALUE_LABELS = {
+    "classifier": {
+        "logistic": "logistic regression",
+        "generative": "class mixtures",
+        "gradient_boosting": "boosting",
+    }
+}
+#: Costs that are smaller, as a share of the largest, are none.
+NOTHING = 1e-12
+log = logging.getLogger("counterweight")
+
+
+@dataclass(eq=False, repr=False)
+class ReductionsClassifier(RepairedDecisions, RateEstimator):
+    """A random mixture of fits of any classifier with weights, under constraints on rates.
+
+    For given multipliers of the constraints a yes has a cost in each row, from the objective and
+    all constraints that the row is in. A fit to rows weighted by the size of that cost, labeled
+    yes where it is below 0, is the answer to the multipliers; hidden labels do not matter where
+    constraints are about coverage. A row gets a yes with a chance of the summed shares of the fits
+    that say yes to it. Constraints are met by these chances on the rows of the fit; decisions
+    (more than half, or as `repair` found) by the repair where it can.
+
+    What is guaranteed: constraints are met to `ROUNDING` where `feasible_`; and if each fit were
+    the best answer in its class, no mixture of the class that meets the constraints on these rows
+    would have an objective lower by more than `gap_`. A classifier that is fitted by another loss
+    than yes-or-no errors answers well, not best: then that holds against all mixtures of fits
+    found, and against answers that the classifier finds for the multipliers asked. Nothing is
+    guaranteed for other rows; `test_promises` tells.
+
+    Parameters
+    ----------
+    objective, constraints, kappa, target, classifier, fits, tolerance, most, repair, groups,
+    on_infeasible
+        See `OPTIONS`. The classifier is a name of the registry, ``model``, with its options.
+
+    Attributes
+    ----------
+    models_ : list
+        Fitted classifiers of the mixture; None for one that says the same to all.
+    constant_ : ndarray (k,)
+        What that one says; NaN for others.
+    shares_ : ndarray (k,)
+    multipliers_ : ndarray (m,)
+    objective_ : float
+    violations_ : ndarray (m,)
+        Left side minus bound of each plain constraint, by chances.
+    gap_ : float
+        Duality gap, in units of the objective.
+    converged_ : bool
+        Whether the gap is within the tolerance.
+    feasible_, collapsed_ : bool
+        Collapsed: nobody or everybody is positive on the training rows.
+    constraints_ : list of str
+        The plain constraints.
+    fits_ : int
+        Fits that were made.
+    promises_, thresholds_, threshold_groups_, repair_
+        See `RepairedDecisions`; thresholds are of chances less 1/2.
+
+    References
+    ----------
+    Agarwal, Beygelzimer, Dudik, Langford & Wallach (2018), "A reductions approach to fair
+    classification", algorithm 1.
+    """
+
+    objective: str = "error(labeled)"
+    constraints: tuple = ()
+    kappa: float | None = None
+    target: float | None = None
+    classifier: dict = field(default_factory=CLASSIFIER.copy)
+    fits: int = 40
+    tolerance: float = 1e-3
+    most: float = 100.0
+    repair: str = "everyone"
+    groups: tuple = ()
+    on_infeasible: str = "raise"
+
+    FITTED = {
+        "shares": "shares_",
+        "constant": "constant_",
+        "multipliers": "multipliers_",
+        "violations": "violations_",
+        "duality_gap": "gap_",
+        "converged": "converged_",
+        "feasible": "feasible_",
+        "collapsed": "collapsed_",
+        "fits": "fits_",
+        "features": "n_features_in_",
+        "thresholds": "thresholds_",
+        "threshold_groups": "threshold_groups_",
+    }
+    NUMBERS = {
+        "duality_gap": float,
+        "converged": bool,
+        "feasible": bool,
+        "collapsed": bool,
+        "fits": int,
+        "features": int,
+    }
+    #: All of them, since arrays of classifiers have names of their own.
+    KEPT = None
+    FITTED_BY = "shares_"
+    _options = {name: node for name, node in OPTIONS.items() if name != "classifier"}
+
+    def _fit(self, samples, rng):
+        """Refuses constraints that no mixture of fits meets, unless told to keep it."""
+        self._fit_pooled(samples, rng, [])
+
+    @classmethod
+    def fit_sweep(cls, settings, data, rng):
+        """Fit the settings of a sweep, each with the fits of those before among its own.
+
+        Parameters
+        ----------
+        settings : sequence of dict
+            All options of each setting.
+        data : DataSets
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        list of ReductionsClassifier, or None
+            In the order of the settings; None where they differ in more than numbers of the
+            constraints.
+        """
+        models = [cls(**options) for options in settings]
+        same = [
+            {name: value for name, value in vars(model).items() if name not in PARAMETER_OPTIONS}
+            for model in models
+        ]
+        if any(options != same[0] for options in same):
+            return None
+        pool = []
+        for model in models:
+            check_options(vars(model), cls._options)
+            model.n_features_in_ = data.X.shape[1]
+            model._fit_pooled(data, rng, pool)
+            model._settle(data)
+        return models
+
+    def _fit_pooled(self, samples, rng, pool):
+        """The fit, beside known ones of the same rows and objective, to which it adds its own."""
+        name, options = self._within()
+        component = class_within(name, "in reductions")
+        if "sample_weight" not in inspect.signature(component.fit).parameters:
+            raise CounterweightError(
+                f"The model {name} takes no weights, and reductions need a classifier that does: "
+                "choose one such as logistic or gradient_boosting."
+            )
+        asked = {name: getattr(self, name) for name in PARAMETER_OPTIONS}
+        problem = compile_rates(self.objective, self.constraints, samples, asked)
+        if not (problem.positive[0] + problem.negative[0]).any():
+            raise CounterweightError(
+                f"The objective {self.objective} is the same for all classifiers."
+            )
+        X = dense(samples.X)
+
+        def respond(cost):
+            known, says = answer(component, options, X, cost, rng)
+            pool.append((known, says))
+            return says
+
+        before = len(pool)
+        best = best_mixture(
+            problem,
+            respond,
+            most=self.most,
+            tolerance=self.tolerance,
+            fits=self.fits,
+            begun=[says for _, says in pool],
+        )
+        used = np.flatnonzero(best.shares)
+        self.shares_ = best.shares[used]
+        known = [pool[at][0] for at in used]
+        self.models_ = [None if isinstance(one, float) else one for one in known]
+        self.constant_ = np.array([one if isinstance(one, float) else np.nan for one in known])
+        self.multipliers_, self.violations_ = best.multipliers, best.violations
+        self.objective_, self.gap_ = best.objective, best.gap
+        total = (problem.positive[0] + problem.negative[0]).sum()
+        self.converged_ = bool(best.gap <= self.tolerance * total)
+        self.feasible_ = bool(best.violations.max(initial=0.0) <= ROUNDING)
+        self.constraints_, self.fits_ = problem.names, len(pool) - before
+        share = self.shares_ @ np.array([pool[at][1].mean() for at in used])
+        self.collapsed_ = bool(self.constraints_) and not ROUNDING < share < 1 - ROUNDING
+        if not self.feasible_ and self.on_infeasible == "raise":
+            raise CounterweightError(self.infeasibility_)
+        where = ", ".join(f"{name} {value:g}" for name, value in asked.items() if value is not None)
+        for text in self.warnings_:
+            log.warning("%s%s", f"At {where}: " if where else "", text)
+
+    @property
+    def warnings_(self):
+        """What is wrong with the result, in sentences."""
+        told = [] if self.feasible_ else [self.infeasibility_]
+        if self.collapsed_:
+            told.append("On the training rows nobody, or everybody, is positive.")
+        if not self.converged_:
+            told.append(
+                f"The duality gap after {self.fits_} fits is {self.gap_:.4g}, above the tolerance "
+                "of reductions: allow more fits."
+            )
+        return told
+
+    @property
+    def infeasibility_(self):
+        """What is missed by how much, in a sentence."""
+        missed = [
+            f"{text} by {over:.4g}"
+            for text, over in zip(self.constraints_, self.violations_, strict=True)
+            if over > ROUNDING
+        ]
+        return (
+            f"No mixture of the {self.fits_} fits meets the constraints; the one whose largest "
+            f"violation is least misses {listed(missed, 20)} (chances, on the training rows): "
+            "loosen one of them, allow more fits, or choose another classifier."
+        )
+
+    def _fitted(self):
+        """The classifiers, brought back from numbers when they are first needed."""
+        if not hasattr(self, "models_"):
+            name, options = self._within()
+            stored = (stored_within(name, options, own) for own in unpacked(self._packed))
+            self.models_ = [next(stored) if np.isnan(at) else None for at in self.constant_]
+        return self.models_
+
+    def _within(self):
+        """Name and options of the classifier."""
+        options = {key: value for key, value in self.classifier.items() if key != "model"}
+        return self.classifier.get("model"), options
+
+    def to_arrays(self):
+        """Everything fitted, as arrays by name."""
+        own = [model.to_arrays() for model in self._fitted() if model is not None]
+        return super().to_arrays() | packed(own)
+
+    @classmethod
+    def from_arrays(cls, arrays):
+        """What predicts, from `to_arrays`, once the option `classifier` is as it was."""
+        model = super().from_arrays(arrays)
+        model._packed = dict(arrays)
+        return model
+
+    def decision_function(self, X):
+        """Chance of a yes less 1/2, (n,)."""
+        X = dense(self._checked(X))
+        chance = np.zeros(len(X))
+        for share, constant, model in zip(
+            self.shares_, self.constant_, self._fitted(), strict=True
+        ):
+            chance += share * (constant if model is None else yes(model, X))
+        # The shares sum to 1 up to rounding.
+        return np.clip(chance, 0.0, 1.0) - 0.5
+
+    @staticmethod
+    def _randomised(scores):
+        return two_columns(0.5 + scores)
+
+    def predict_proba(self, X):
+        """Chances (n, 2) of a no and a yes of the mixture; no estimates of p(y | x)."""
+        return self._randomised(self.decision_function(X))
+
+
+def yes(model, X):
+    """Decisions of a fitted classifier, bool (n,)."""
+    return model.predict_proba(X)[:, 1] >= 0.5
+
+
+def answer(component, options, X, cost, rng):
+    """A classifier for rows whose yes has a cost, and its decisions.
+
+    Parameters
+    ----------
+    component : type
+        Of the classifier.
+    options : dict
+    X : array (n, d)
+    cost : array (n,)
+        Of a yes; what a no costs is 0.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    model : fitted classifier, or float
+        1.0 or 0.0 where all rows with a cost are to have the same answer.
+    says : ndarray (n,), bool
+    """
+    size = np.abs(cost)
+    used = size > NOTHING * size.max()
+    wanted = cost[used] < 0
+    if wanted.all() or not wanted.any():
+        constant = float(wanted.any())
+        return constant, np.full(len(cost), bool(constant))
+    model = component(**options).fit(X[used], wanted.astype(int), size[used], rng=rng)
+    return model, yes(model, X)

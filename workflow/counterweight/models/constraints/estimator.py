@@ -17,10 +17,12 @@ from counterweight.models.constraints.feature_maps import (
     standardised,
     thinned,
 )
+from counterweight.models.constraints.frames import encoded, one_hot
 from counterweight.models.constraints.promises.promising import Promises
 from counterweight.models.constraints.solver.rows import DistinctRows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.datasets import DataSets, checked_features, is_sparse
+from counterweight.numerics.rates.frames import follows, named_masks
 
 
 class InputError(CounterweightError, ValueError):
@@ -84,6 +86,9 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
     NUMBERS = {}
     FITTED_BY = "coef_"
     classes_ = np.array([0, 1])
+    encoder_ = None
+    _coded = None
+    data_set_rules_ = None
     _options = {}
 
     def set_params(self, **options):
@@ -109,16 +114,20 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or scipy.sparse matrix (n, d), optional
-            Rows of ``everyone``. Not looked at where `samples` are given.
+        X : array, scipy.sparse matrix or data frame (n, d), optional
+            Rows of ``everyone``. Not looked at where `samples` are given. Columns of categories
+            in a data frame are one-hot from here on.
         y : array (n,) of 0 and 1, or of any two classes, optional
             -1 beside 0 and 1 where the label is hidden; such rows are in ``unlabeled``. Of other
             classes the second in order is the positive one (`classes_`).
         sample_weight : array (n,), optional
             Weights of the labeled rows, e.g. of Lemma 1 or 2.
-        datasets : dict of str to bool array (n,) or to tuple, optional
-            The named data sets: masks over the rows of `X`, or tables ``(X2, y2)`` or
+        datasets : dict of str to object, or data frame of masks, optional
+            The named data sets: masks over the rows of `X`, names of columns of a data frame X
+            that are true or false, functions of X that give masks, or tables ``(X2, y2)`` or
             ``(X2, y2, weight2)`` of their own, with None for `y2` where there are no labels.
+            A cross-validation slices a frame of masks (``set_fit_request(datasets=True)``);
+            columns and functions it need not slice; a dict of arrays it cannot.
         deployed : array (n,) or callable, optional
             Scores of the deployed model (positive iff above 0), or a function of features.
         rng : numpy.random.Generator, optional
@@ -145,20 +154,39 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
                         "y is None."
                     )
                 y, self.classes_ = two_classes(y)
-                samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
-                validate_data(self, X, skip_check_array=True)
+                self.encoder_ = one_hot(X)
+                samples = self._stacked(X, y, sample_weight, datasets, deployed)
+                rules = hasattr(datasets, "items") and getattr(self, "repair", "") == "by_group"
+                rules = datasets.items() if rules else ()
+                self.data_set_rules_ = {name: rule for name, rule in rules if follows(rule)}
+            else:
+                X = self.encoder_ = self.data_set_rules_ = None
+                vars(self).pop("feature_names_in_", None)
             self.n_features_in_ = samples.X.shape[1]
+            self._coded = self.n_features_in_ if self.encoder_ is not None else None
             if not self.n_features_in_:
                 raise InputError(
                     f"Found array with 0 feature(s) (shape={samples.X.shape}) while a minimum of 1 "
                     "is required."
                 )
             self._learn_all(samples, np.random.default_rng(0) if rng is None else rng)
+            if X is not None:
+                validate_data(self, X, skip_check_array=True)
         except CounterweightError as error:
             if isinstance(error, ValueError):
                 raise
             raise InputError(str(error)) from error
         return self
+
+    def _stacked(self, X, y, sample_weight=None, datasets=None, deployed=None):
+        """Rows and data sets as they are given to `fit`, labels as 0 and 1."""
+        datasets = named_masks(datasets, X)
+        if self.encoder_ is not None:
+            X = encoded(self.encoder_, X)
+            for name, given in (datasets or {}).items():
+                if isinstance(given, tuple) and given:
+                    datasets[name] = (encoded(self.encoder_, given[0]), *given[1:])
+        return DataSets.stack(X, y, sample_weight, datasets, deployed)
 
     def _learn_all(self, samples, rng):
         """The fit, and what comes of it on its own rows."""
@@ -175,6 +203,11 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
     def to_arrays(self):
         """Everything fitted, as arrays by name."""
         self._check_fitted()
+        if self.encoder_ is not None:
+            raise CounterweightError(
+                "A model of a data frame with categories is kept by pickle or joblib, not as "
+                "arrays; or make the columns numbers first."
+            )
         arrays = {}
         for name, attribute in self.FITTED.items():
             value = getattr(self, attribute)
@@ -217,16 +250,17 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         self._check_fitted()
         given = X
         try:
-            X = checked_features(X)
+            coded = self.encoder_ is not None and hasattr(X, "columns")
+            X = checked_features(encoded(self.encoder_, X) if coded else X)
         except CounterweightError as error:
             raise InputError(str(error)) from error
-        if X.shape[1] != self.n_features_in_:
+        if not coded and X.shape[1] != (self._coded or self.n_features_in_):
             raise InputError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input: the model has {self.n_features_in_} "
                 f"features, the rows to predict {X.shape[1]}."
             )
-        if hasattr(self, "feature_names_in_") or hasattr(given, "columns"):
+        if hasattr(given, "columns"):
             validate_data(self, given, skip_check_array=True, reset=False)
         return X
 

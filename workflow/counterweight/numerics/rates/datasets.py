@@ -103,6 +103,13 @@ def _numbers(values, what):
         raise CounterweightError(f"The {what} must be numbers: {error}.") from error
 
 
+#: What to do where a cross-validation cut the rows, and not the masks.
+_SLICED = (
+    "; a cross-validation cuts masks where they are a data frame, one column each, and need not "
+    "cut names of columns or functions of the rows"
+)
+
+
 class DataSets:
     """Rows and the data sets that they are in; a row may be in several.
 
@@ -168,7 +175,8 @@ class DataSets:
         ):
             raise CounterweightError(
                 f"The data set {name} needs one true or false for each of the {rows} rows, got "
-                f"{mask.dtype} of shape {mask.shape}."
+                f"{mask.dtype} of shape {mask.shape}"
+                f"{_SLICED if mask.shape[:1] != (rows,) else ''}."
             )
         return mask.astype(bool)
 

@@ -8,6 +8,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.promises.repair import repaired
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 from counterweight.numerics.rates.datasets import DataSets
+from counterweight.numerics.rates.frames import named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.promises import plain_promises, promise_values, promises_of
 
@@ -99,7 +100,12 @@ class Promises:
         -------
         list of Promise
         """
-        samples = DataSets.stack(X, y, sample_weight, datasets, deployed)
+        if set(self.classes_) != {0, 1}:
+            own = np.asarray(y)
+            if not np.isin(own, self.classes_).all():
+                raise CounterweightError(f"Labels must be of the classes {listed(self.classes_)}.")
+            y = (own == self.classes_[1]).astype(int)
+        samples = self._stacked(X, y, sample_weight, datasets, deployed)
         texts = texts_of(options := vars(self))
         p, decided = self.answers(samples.X, samples)
         values = promise_values(p, decided, samples, texts, numbers_among(options), level)
@@ -232,10 +238,14 @@ class RepairedDecisions(Promises):
         ----------
         X : array or scipy.sparse matrix (n, d)
         samples : DataSets, optional
-        datasets : dict of str to bool array (n,), optional
-            Members of the groups, for ``repair: by_group``; in place of `samples`.
+        datasets : dict as of ``fit``, or data frame of masks, optional
+            Members of the groups, for ``repair: by_group``; in place of `samples`. Columns and
+            functions that were given to ``fit`` are known.
         """
         scores = self.decision_function(X)
+        if datasets is None and samples is None and self.repair == "by_group":
+            datasets = self.data_set_rules_ or None
         if datasets is not None:
+            datasets = named_masks(datasets, X)
             samples = DataSets(None, np.full(len(scores), -1), None, datasets)
         return self.classes_[self._above(scores, samples).astype(int)]

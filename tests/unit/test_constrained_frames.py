@@ -162,6 +162,18 @@ def test_categories_are_one_hot_and_told_by_functions():
     assert np.array_equal(again.predict(frame), model.predict(frame))
 
 
+def test_a_missing_category_is_one_however_it_is_told():
+    frame, y = people()
+    frame["city"] = frame["city"].astype(object)
+    frame.loc[frame["man"], "city"] = None
+    model = ConstrainedClassifier().fit(frame, y)
+    assert len(model.coef_) == 3 + 4
+    for other in (frame["city"].astype("category"), frame["city"].astype("string")):
+        assert np.array_equal(
+            model.predict_proba(frame.assign(city=other)), model.predict_proba(frame)
+        )
+
+
 def test_thresholds_of_groups_find_their_groups_in_a_frame():
     frame, y = people()
     rows = frame[["score", "age", "man"]]

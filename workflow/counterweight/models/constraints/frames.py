@@ -66,8 +66,9 @@ def encoded(encoder, X):
 
 
 def _plain(X, names):
-    """Categories as texts, so that one column has one type."""
-    return X.assign(**{name: X[name].astype(object).map(str) for name in names})
+    """Categories as texts, so that one column has one type; missing ones, of any kind, as empty."""
+    texts = {name: X[name].astype(object).map(str).where(X[name].notna(), "") for name in names}
+    return X.assign(**texts)
 
 
 def _numbers(column):

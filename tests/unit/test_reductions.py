@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from counterweight import LogisticModel, ReductionsClassifier
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.rates.evaluate import fit_records
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.constraints.reductions.mixture import best_mixture
 from counterweight.numerics.rates import DataSets, measure
@@ -195,6 +196,14 @@ def test_a_sweep_shares_fits_and_is_no_worse_than_single_ones():
         assert model.objective_ <= other.objective_ + other.gap_ + 1e-3
     other = [settings[0], settings[1] | {"fits": 5}]
     assert ReductionsClassifier.fit_sweep(other, data, np.random.default_rng(0)) is None
+
+
+def test_the_duality_gap_and_what_else_is_known_of_a_fit_are_metrics():
+    model = ReductionsClassifier(constraints=[PARITY], kappa=1.0).fit(samples=world())
+    told = {one["metric"]: one["value"] for one in fit_records(model.to_arrays(), {})}
+    assert told["duality_gap"] == model.gap_ and told["feasible"] == 1 and told["collapsed"] == 0
+    assert told["final_violation"] == model.violations_.max()
+    assert told["multiplier"] == model.multipliers_.max() > 0
 
 
 def test_unusable_input_is_told_in_a_sentence():

@@ -237,7 +237,7 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
                 setattr(model, attribute, number(values.item()) if number else values)
         if "map" in cls.FITTED:
             model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
-        if hasattr(model, "coef_"):
+        if "coef_" in vars(model):
             model.n_features_in_ = model.coef_.shape[-1]
         if "map_kind" in arrays:
             model.features = model.map_.kind

@@ -1,6 +1,7 @@
 """Texts about rates in a config, checked before anything runs."""
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.rates.catalogue import PARAMETERS
 from counterweight.numerics.rates.language import BUILTIN_SETS, check_set, nearest
 from counterweight.numerics.rates.texts import check_text
 from counterweight.plan import components
@@ -8,8 +9,6 @@ from counterweight.plan.measures import asked_of
 
 #: Options of models that hold a text about rates, and whether it is a constraint.
 TEXTS = {"objective": False, "constraint": True, "constraints": True}
-#: Options of models that are parameters of these texts.
-PARAMETERS = {"kappa", "target"}
 #: Measures that `counterweight.evaluation.rates.asked` knows by their names.
 BY_NAME = {"ratio", "churn"}
 
@@ -49,7 +48,7 @@ def check_rates(name, study):
             for option, value in method["options"].items()
             if isinstance(value, (int, float)) and not isinstance(value, bool)
         }
-        given = (given | set(method["sweep"] or {})) & PARAMETERS
+        given = (given | set(method["sweep"] or {})) & {*PARAMETERS}
         swept.append(set(method["sweep"] or {}))
         declared = components.options("model", method["model"])
         for option, constraint in TEXTS.items():
@@ -88,27 +87,6 @@ def check_rates(name, study):
                     f"studies.{name}.evaluation.{key}.{part} is {word!r}, which is no measure of "
                     f"the study{nearest(word, measures)} (measures: {listed(measures) or 'none'})."
                 )
-
-
-def promises_asked(study, method):
-    """What a method is held to: its own constraints, else those of the main method.
-
-    Those of the main method only where no number in them is swept.
-
-    Returns
-    -------
-    dict or None
-        ``texts``, and ``numbers`` that stand in them.
-    """
-    for name in filter(None, dict.fromkeys([method, study.get("main")])):
-        options, sweep = (study["methods"][name][key] or {} for key in ("options", "sweep"))
-        texts = [*(options.get("constraints") or ())]
-        texts += [options["constraint"]] if options.get("constraint") else []
-        if texts and (name == method or not PARAMETERS & {*sweep}):
-            known = {key: options.get(key) for key in sorted(PARAMETERS)}
-            numbers = {key: value for key, value in known.items() if value is not None}
-            return {"texts": texts, "numbers": numbers}
-    return None
 
 
 def _told(where, check, *given, **asked):

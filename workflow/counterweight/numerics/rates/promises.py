@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from counterweight.errors import CounterweightError
+from counterweight.numerics.rates.catalogue import PARAMETERS
 from counterweight.numerics.rates.coefficients import affine, checked_parameters, rate_parts
 from counterweight.numerics.rates.language import Operation, UndefinedRate, parse_constraint
 from counterweight.numerics.rates.measures import meter_of
@@ -145,3 +146,24 @@ def _kept(promise):
     if promise.verdict == "kept":
         return "kept"
     return f"broken by {promise.excess:.3g}"
+
+
+def promises_asked(study, method):
+    """What a method is held to: its own constraints, else those of the main method.
+
+    Those of the main method only where no number in them is swept.
+
+    Returns
+    -------
+    dict or None
+        ``texts``, and ``numbers`` that stand in them.
+    """
+    for name in filter(None, dict.fromkeys([method, study.get("main")])):
+        options, sweep = (study["methods"][name][key] or {} for key in ("options", "sweep"))
+        texts = [*(options.get("constraints") or ())]
+        texts += [options["constraint"]] if options.get("constraint") else []
+        if texts and (name == method or not {*PARAMETERS} & {*sweep}):
+            known = {key: options.get(key) for key in PARAMETERS}
+            numbers = {key: value for key, value in known.items() if value is not None}
+            return {"texts": texts, "numbers": numbers}
+    return None

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from counterweight.numerics.rates.promises import ROUNDING, plain_promises, verdict
-from counterweight.plan.rates import promises_asked
+from counterweight.numerics.rates.promises import ROUNDING, plain_promises, promises_asked, verdict
 from counterweight.reporting.asked import main_of, settings_of
 from counterweight.reporting.measures import Measure
 from counterweight.reporting.page import blocks

@@ -23,6 +23,8 @@ TARGETS = {"general": "everyone", "unlabeled": "the unlabeled", "train": "traini
 TARGETS |= {"test": "test rows"}
 #: Inches that a letter takes, and a key in a legend beside its text.
 _LETTER, _KEY = 0.062, 0.5
+#: Inches for the names of rows beside panels.
+BESIDE = 2.3
 
 
 class Look(NamedTuple):
@@ -131,7 +133,7 @@ class Canvas:
         """Name the rows of panels, from the top: beside them, above each one if narrow."""
         panels = panels or self.all
         # Beside the panels stand the labels; above each other the panels have all the width.
-        each = style.width() if style.is_narrow() else (style.width() - 2.3) / len(panels)
+        each = style.width() if style.is_narrow() else (style.width() - BESIDE) / len(panels)
         for panel in panels:
             panel.items = labels
             panel.ax.set_title(_wrapped(panel.name, each - 0.1, 1.1))
@@ -147,7 +149,7 @@ class Canvas:
                 for place, label in enumerate(labels):
                     panel.ax.text(0, place - 0.28, label, fontsize=8, bbox=paper, **where)
             elif panel.first:
-                panel.ax.set_yticks(range(len(labels)), [_wrapped(one, 2.3) for one in labels])
+                panel.ax.set_yticks(range(len(labels)), [_wrapped(one, BESIDE) for one in labels])
 
     def drawing(self, title, alt):
         """The finished `counterweight.reporting.charts.drawing.Drawing`, with a legend."""
@@ -316,9 +318,10 @@ class Panel:
         self.ax.spines[:].set_visible(False)
 
 
-def row_height(count):
-    """Inches of a panel of rows: a name above each one takes room."""
-    return 0.35 + (0.34 if style.is_narrow() else 0.25) * count
+def row_height(count, labels=()):
+    """Inches of a panel of rows: names above them, and names of two lines beside, take room."""
+    two = any("\n" in _wrapped(label, BESIDE) for label in labels)
+    return 0.35 + (0.34 if style.is_narrow() else 0.31 if two else 0.25) * count
 
 
 def by_step(rows):

@@ -15,9 +15,10 @@ def draw(study):
         return kit.blank("No method was measured in this study.")
     label, factor = kit.axis_of(study.measure(metric))
     titles = [kit.capital(kit.TARGETS.get(target, target)) for target in targets]
-    canvas = kit.Canvas(titles, kit.row_height(len(methods)), x=label, sharey=True)
     roles = {one["id"]: study.role(one["id"]) for one in methods}
-    canvas.rows([study.label(s) + (" †" if role == "bound" else "") for s, role in roles.items()])
+    names = [study.label(s) + (" †" if role == "bound" else "") for s, role in roles.items()]
+    canvas = kit.Canvas(titles, kit.row_height(len(names), names), x=label, sharey=True)
+    canvas.rows(names)
     for panel, target in zip(canvas.all, targets, strict=True):
         level = study.get(study.baseline, metric, target)
         if level.known:

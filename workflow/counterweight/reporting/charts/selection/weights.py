@@ -25,12 +25,13 @@ def draw(study):
     features = _features(study, shown)
     upper = ["Effective share of rows, %", _LARGEST]
     lower = [f"{study.label(s)}, {kit.TARGETS.get(kinds[s]['target'], '')}" for s in shown]
-    heights = [kit.row_height(len(names)), kit.row_height(len(features))]
+    labels = [study.label(name) for name in names]
+    heights = [kit.row_height(len(names), labels), kit.row_height(len(features))]
     away = "Difference from the target mean, standard deviations"
     canvas = kit.Canvas([upper, lower], heights, away, sharey="row")
     left, right = canvas.panels[0]
     left.measures, right.measures = upper
-    canvas.rows([study.label(name) for name in names], canvas.panels[0])
+    canvas.rows(labels, canvas.panels[0])
     labels = [kit.shortened(name.replace("_", " "), 30) for name in features]
     canvas.rows(labels, canvas.panels[1])
     sizes = {name: study.rows(name, "effective_sample_size") for name in names}

@@ -33,6 +33,9 @@ def test_options_are_the_parameters_of_the_component(kind, name):
         assert option in parameters, f"{name} has no parameter {option}"
         assert node.get("description"), f"{name}.{option} is not described"
         default = parameters[option].default
+        made = getattr(components.load(kind, name), "__dataclass_fields__", {}).get(option)
+        if callable(getattr(made, "default_factory", None)):
+            default = made.default_factory()
         if "default" in node:
             wanted = tuple(node["default"]) if isinstance(default, tuple) else node["default"]
             assert default == wanted

@@ -330,7 +330,7 @@ CODE = {
     ),
     "the labeling of groups, and a recipe": (
         edited("labeling/sensitive", "labeling/features/one_hot"),
-        PEOPLE,
+        f"{PEOPLE}; deliver_offers",
     ),
     "a selection model": (
         edited("selection/gradient_boosting"),
@@ -363,7 +363,7 @@ CODE = {
         "* clicks tree-progressive; * log stochastic; * offers offer_logistic; "
         "* rates thresholds; draw_clicks; draw_log; draw_offers; draw_rates; report",
     ),
-    "the card of a filter": (edited("models/filters/card"), "deliver_people"),
+    "the card of a filter": (edited("models/filters/card"), "d*_people; report"),
     "filters": (
         edited("models/filters/balanced_filter"),
         "train people *; evaluate people *; d*_people; report",
@@ -425,7 +425,7 @@ CODE = {
         replaced("kinds/offers", "def deliver(job):\n", "def deliver(job):\n    # edited\n"),
         "deliver_offers",
     ),
-    "a script": (edited("scripts/deliver.py"), "deliver_*"),
+    "a script": (edited("scripts/deliver.py"), "deliver_*; draw_people; report"),
     "the script of a stage in the middle": (
         edited("scripts/select.py"),
         f"select *; weigh *; {LEMMA1}; {LEMMA2}; * curved logistic-lemma1; draw_curved; "

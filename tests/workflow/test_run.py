@@ -166,7 +166,7 @@ def test_the_saved_filter_repeats_the_balance_of_the_test_rows(again):
     # Nothing that depends on a feature leaves the house beside the decision.
     assert list(found) == ["id", "accepted"]
     candidates = read_candidates(again.folder / "people.csv")
-    decided = apply_filter(candidates, load(folder), again.config["seed"])
+    decided = apply_filter(candidates, load(folder), again.config.get("seed", 20070815))
     shares = pd.Series(decided["probability"]).groupby(people["race"].to_numpy()).sum()
     shares /= shares.sum()
     metrics = pd.read_parquet(folder / "metrics" / "alpha_beta.parquet")
@@ -212,7 +212,9 @@ def test_a_filter_is_made_from_a_table_of_ones_own_by_config_alone(again):
     assert len(found) == 200 and list(found) == ["id", "accepted"]
     filtering, key = load(again.results / "mine"), again.folder / "filter.key"
     probability = apply_filter(new, filtering, key)["probability"]
-    pd.testing.assert_frame_equal(found, pd.DataFrame(filtering.accept(new, key)))
+    released = filtering.accept(new, key)
+    assert found["id"].astype(int).tolist() == released["id"].tolist()
+    assert found["accepted"].tolist() == released["accepted"].tolist()
     assert found["accepted"].mean() == pytest.approx(probability.mean(), abs=0.15)
     assert "alpha" in again.text("results/mine/filter.md")
 

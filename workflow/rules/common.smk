@@ -53,7 +53,7 @@ wildcard_constraints:
     study="[a-z][a-z0-9_]*",
     selector="[A-Za-z][A-Za-z0-9_]*",
     weighting="[A-Za-z][A-Za-z0-9_-]*",
-    method=r"(?!labels(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
+    method=r"(?!labels(?:\.|$)|delivered(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
 
 
 #: What an item of a study is called in the files of a stage.

@@ -39,6 +39,7 @@ MEASURES = {
         "meaning": "Upper confidence bound of the disclosivity for new people, over all leaves and "
         "groups at once, from rows that did not fit the filter.",
     },
+    "delivered": {"label": "given away", "meaning": "The method whose answers are in the files."},
     "certified": {
         "label": "certified",
         "digits": 0,

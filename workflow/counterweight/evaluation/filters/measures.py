@@ -39,6 +39,13 @@ MEASURES = {
         "meaning": "Upper confidence bound of the disclosivity for new people, over all leaves and "
         "groups at once, from rows that did not fit the filter.",
     },
+    "imbalance_before": {
+        "label": "imbalance of all rows",
+        "better": "less",
+        "digits": 3,
+        "meaning": "Distance from the target of the groups' shares among all rows held out, accepted "
+        "or not.",
+    },
     "delivered": {"label": "given away", "meaning": "The method whose answers are in the files."},
     "certified": {
         "label": "certified",

@@ -43,8 +43,8 @@ MEASURES = {
         "label": "imbalance of all rows",
         "better": "less",
         "digits": 3,
-        "meaning": "Distance from the target of the groups' shares among all rows held out, accepted "
-        "or not.",
+        "meaning": "Distance from the target of the groups' shares among all rows held out, "
+        "accepted or not.",
     },
     "delivered": {"label": "given away", "meaning": "The method whose answers are in the files."},
     "certified": {

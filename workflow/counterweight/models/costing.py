@@ -92,7 +92,7 @@ class CostingClassifier(BinaryClassifier):
         """
         check_options(vars(self), {name: OPTIONS[name] for name in ("models", "draw")})
         name, options = self._within()
-        component = class_within(name, "in costing")
+        component = class_within(name, "used in costing")
         X, y, weights = two_class_rows(X, y, sample_weight, "Costing")
         rng = np.random.default_rng(0) if rng is None else rng
         chance = acceptance(weights)

@@ -15,7 +15,7 @@ def class_within(name, outer, refused=ASKS):
     name : str
         In the registry of models.
     outer : str
-        What it is for, in messages.
+        What cannot be done with it, in messages, such as "used in costing".
     refused : sequence of str
         Attributes of classes that will not do.
 
@@ -29,7 +29,7 @@ def class_within(name, outer, refused=ASKS):
     fits = fits and declared("model", name, "STARTS") is None and hasattr(component, "from_arrays")
     if not fits or any(getattr(component, asked, False) for asked in refused):
         raise CounterweightError(
-            f"The model {name} cannot be used {outer}: choose a classifier that learns from rows, "
+            f"The model {name} cannot be {outer}: choose a classifier that learns from rows, "
             "labels and weights alone, such as logistic or generative."
         )
     return component

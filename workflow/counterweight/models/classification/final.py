@@ -13,7 +13,7 @@ from counterweight.models.constraints.promises.promising import (
     numbers_among,
     texts_of,
 )
-from counterweight.models.filters.candidates import learned_encoder
+from counterweight.models.filters.candidates import traced_encoder
 from counterweight.models.training import seen_rows, settings
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.promises import promise_values, promises_of
@@ -56,7 +56,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     if columns is not None:
         seen = frame[["row", *columns["column"][columns["use"] == "feature"]]]
     encoder = traced_encoder(
-        data, seen, given["features"], given["outcome"]["options"].get("column")
+        data, seen, given["features"], given["outcome"]["options"].get("column"), gift="classifier"
     )
 
     def weights_of(weighting):
@@ -202,25 +202,6 @@ def fit_method(data, methods, name, setting, target, weights_of, *, seed, study)
 def _with_weights(data, weights):
     features = {"row": data.rows} | dict(zip(data.names, data.X.T, strict=True))
     return StudyData(features, data.labels[0], weights, categories=data.categories)
-
-
-def traced_encoder(data, frame, recipe, outcome=None):
-    """How the features of a study are made of its prepared table; checked on all its rows.
-
-    Raises
-    ------
-    CounterweightError
-        When new rows could not get such features.
-    """
-    encoder = learned_encoder(frame, data.names, recipe, outcome, gift="classifier")
-    again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
-    if not np.array_equal(again, data.X):
-        wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
-        raise CounterweightError(
-            f"The feature {wrong!r} of the study is not what the prepared table gives: delete "
-            "the results of the study and run again."
-        )
-    return encoder
 
 
 def groups_of(model, options, samples, frame):

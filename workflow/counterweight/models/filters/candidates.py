@@ -88,6 +88,25 @@ def learned_encoder(frame, names, recipe, outcome=None, *, gift="filter"):
     return Encoder.of([features[name] for name in names])
 
 
+def traced_encoder(data, frame, recipe, outcome=None, *, gift="filter"):
+    """How the features of a study are made of its prepared table; checked on all its rows.
+
+    Raises
+    ------
+    CounterweightError
+        When new rows could not get such features.
+    """
+    encoder = learned_encoder(frame, data.names, recipe, outcome, gift=gift)
+    again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
+    if not np.array_equal(again, data.X):
+        wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
+        raise CounterweightError(
+            f"The feature {wrong!r} of the study is not what the prepared table gives: delete "
+            "the results of the study and run again."
+        )
+    return encoder
+
+
 def encoded(frame, encoder, *, people="candidates", gift="filter", first=0):
     """Features of candidates.
 

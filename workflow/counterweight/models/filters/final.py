@@ -13,7 +13,7 @@ from counterweight.models.filters.making import (
     refitted,
     saved_filter,
 )
-from counterweight.models.filters.table import ACCEPTED
+from counterweight.models.filters.table import ACCEPTED, DECIDED
 from counterweight.models.filters.training import acceptances, filter_rows, true_groups
 from counterweight.numerics.groups import group_names, memberships, target_shares
 from counterweight.plan.components import load
@@ -47,7 +47,8 @@ def final_filter(job, frame, key):
     given, chosen = job.given, job.given["filter"]
     repeat, certified = chosen["repeat"], chosen["certified"]
     labels, selector = read_columns(job.input.labels), given["selector"]["selector"]
-    data = StudyData(read_columns(job.input.features), labels, truth=read_columns(job.input.truth))
+    features = read_columns(job.input.features)
+    data = StudyData(features, labels, truth=read_columns(job.input.truth))
     rows = filter_rows(data, repeat)
     words, _ = true_groups(data, repeat)
     names, titles = group_names(words, data.group_columns)
@@ -82,7 +83,7 @@ def final_filter(job, frame, key):
         facts["setting"] = chosen["setting"]
     saved = saved_filter(
         feature_frame(frame, job.input.columns),
-        read_columns(job.input.features),
+        features,
         labels,
         arrays,
         weights,
@@ -94,7 +95,7 @@ def final_filter(job, frame, key):
         facts=facts,
     )
     saved.release = [ACCEPTED, *(name for name in chosen["release"] if name != ACCEPTED)]
-    strange = [name for name in saved.release[1:] if name not in {"leaf", "probability", *frame}]
+    strange = [name for name in saved.release[1:] if name not in {*DECIDED, *frame}]
     if strange:
         raise CounterweightError(
             f"filter.release names {strange[0]!r}, which is neither leaf nor probability nor a "

@@ -15,7 +15,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import versions
 from counterweight.files.settings import numbers_of
 from counterweight.files.study_data import StudyData
-from counterweight.models.filters.candidates import learned_encoder
+from counterweight.models.filters.candidates import traced_encoder
 from counterweight.models.filters.table import ACCEPTED, SavedFilter
 from counterweight.models.filters.training import filtered
 from counterweight.numerics.estimate import ratio_mean
@@ -102,14 +102,7 @@ def saved_filter(
         When the setting does not exist, or the features cannot be made for new rows.
     """
     data, repeat, setting = StudyData(features, labels), facts["repeat"], facts["setting"]
-    encoder = learned_encoder(frame, data.names, recipe, outcome)
-    again = encoder.transform(frame[np.isin(frame["row"], data.rows)])
-    if not np.array_equal(again, data.X):
-        wrong = data.names[int(np.argmax((again != data.X).any(axis=0)))]
-        raise CounterweightError(
-            f"The feature {wrong!r} of the study is not what the prepared table gives: delete "
-            "the results of the study and run again."
-        )
+    encoder = traced_encoder(data, frame, recipe, outcome)
     noise = numbers_of(setting).get("eta")
     proxy = load("selector", selector).from_arrays(arrays, data.names)
     one = only_setting(proxy, setting)

@@ -80,8 +80,9 @@ class ClassifierScore:
                 f"The model {self.name} is for outcomes of two classes, and this outcome is a "
                 "number: choose linear or boosting."
             )
-        where = "for a table with blanks"
-        component = class_within(self.name, where, refused=("SAMPLED", "KEYED"))
+        component = class_within(
+            self.name, "used for a table with blanks", refused=("SAMPLED", "KEYED")
+        )
         if getattr(component, "MOVES", False) and self.target != "unlabeled":
             raise CounterweightError(
                 f"The model {self.name} answers otherwise for rows with an outcome than for rows "

@@ -3,13 +3,10 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.models.within import class_within, stored_within
 from counterweight.numerics.checks import checked_labels, checked_rows
 from counterweight.numerics.tilt import Calibration
-from counterweight.plan.components import load
 from counterweight.selection.crossfit import folds
-
-#: What a classifier may not ask for beyond rows, labels and weights.
-ASKS = ("SAMPLED", "KEYED", "UNLABELED", "TARGETED")
 
 
 class Calibrated:
@@ -92,8 +89,7 @@ class Calibrated:
         made, prefix = cls(classifier), "model_"
         own = {n.removeprefix(prefix): v for n, v in arrays.items() if n.startswith(prefix)}
         options = {key: value for key, value in classifier.items() if key != "model"}
-        component = load("model", classifier["model"])
-        made.model_ = component.from_arrays(own).set_params(**options)
+        made.model_ = stored_within(classifier["model"], options, own)
         made.calibration_ = Calibration(*np.ravel(arrays["calibration"]).astype(float))
         return made
 
@@ -103,15 +99,7 @@ class Calibrated:
 
             told = {} if weight is None else {"sample_weight": weight}
             return clone(self.classifier).fit(X, y, **told)
-        name = self.classifier.get("model")
-        component = load("model", name)
-        if not hasattr(component, "from_arrays") or any(
-            getattr(component, name, False) for name in ASKS
-        ):
-            raise CounterweightError(
-                f"The model {name} cannot be tilted: choose a classifier that learns from rows, "
-                "labels and weights alone, such as logistic or generative."
-            )
+        component = class_within(self.classifier.get("model"), "tilted")
         options = {key: value for key, value in self.classifier.items() if key != "model"}
         told = {"rng": rng}
         if categories is not None and getattr(component, "CATEGORIES", False):

@@ -213,7 +213,7 @@ class ReductionsClassifier(RepairedDecisions, RateEstimator):
     def _fit_pooled(self, samples, rng, pool):
         """The fit, beside known ones of the same rows and objective, to which it adds its own."""
         name, options = self._within()
-        component = class_within(name, "in reductions")
+        component = class_within(name, "used in reductions")
         if "sample_weight" not in inspect.signature(component.fit).parameters:
             raise CounterweightError(
                 f"The model {name} takes no weights, and reductions need a classifier that does: "

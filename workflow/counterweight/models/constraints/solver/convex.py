@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterweight.models.constraints.solver.rows import balanced
+from counterweight.models.constraints.solver.smooth import Smooth, newton
 
 # Constraint values up to this, of costs that sum to one, are rounding.
 ROUNDING = 1e-10
 # Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
 SHARPEST, STIFFEST = 1e4, 1e5
-# Damping of Newton's step, in mean squared lengths of the rows: tried in turn.
-DAMPINGS = (1e-14, 1e-6, 1e-4, 1e-2, 1.0, 1e2)
 
 
 def ramp(z):
@@ -157,101 +156,6 @@ def pull_back(step, inside, outside, slack=0.0):
     return low
 
 
-class _Smooth:
-    """Augmented Lagrangian of a convex step: smooth, convex and piecewise quadratic in w.
-
-    Hinges are smoothed around their current slopes, constraints around their current
-    multipliers (proximal points of the dual), so the smoothing need not vanish for the
-    minimisers to converge to the step's optimum.
-    """
-
-    def __init__(self, step, state, sharpness, stiffness, margin, limit):
-        self.step, self.state = step, state
-        self.sharpness, self.stiffness, self.margin, self.limit = (
-            sharpness,
-            stiffness,
-            margin,
-            limit,
-        )
-
-    def at(self, f, w):
-        """Value at w with scores f, and what the derivatives need."""
-        step, state, sharp = self.step, self.state, self.sharpness
-        terms = []
-        for centre, z in ((state.above, 0.5 + f), (state.below, 0.5 - f)):
-            slope = np.clip(centre + sharp * z, 0.0, 1.0)
-            moved = slope - centre
-            terms.append((slope, slope * z - moved * moved / (2 * sharp)))
-        (above, high), (below, low) = terms
-        rates = step.positive @ high + step.negative @ low + step.constant
-        g = rates[1:] + self.margin
-        v = np.clip(state.multipliers + self.stiffness * g, 0.0, self.limit)
-        moved = v - state.multipliers
-        value = (
-            rates[0]
-            + 0.5 * step.regularisation @ (w * w)
-            + v @ g
-            - moved @ (moved / self.stiffness) * 0.5
-        )
-        return value, above, below, v
-
-    def gradient(self, w, above, below, v):
-        p, q = self.step.costs(v)
-        return self.step.regularisation * w + self.step.rows.combine(p * above - q * below)
-
-    def hessian(self, above, below, v):
-        step = self.step
-        p, q = step.costs(v)
-        bent = (above > 0) & (above < 1), (below > 0) & (below < 1)
-        weight = self.sharpness * (p * bent[0] + q * bent[1])
-        matrix = step.rows.gram(weight)
-        active = np.flatnonzero((v > 0) & (v < self.limit))
-        for j in active:
-            slope = step.rows.combine(step.positive[1 + j] * above - step.negative[1 + j] * below)
-            matrix += self.stiffness[j] * np.outer(slope, slope)
-        diagonal = step.regularisation + 1e-12 * max(matrix.trace(), 1e-12) / len(matrix)
-        matrix[np.diag_indices_from(matrix)] += diagonal
-        return matrix
-
-
-def _newton(smooth, w, f, accuracy, most):
-    """Minimise the smooth function by Newton steps with backtracking.
-
-    Returns w, f, slopes, multipliers, the number of steps and whether they sufficed. Stops when
-    the gradient, which bounds what the dual value loses, is small enough.
-    """
-    from scipy.linalg import cho_factor, cho_solve
-
-    step = smooth.step
-    bounded = step.regularisation > 0
-    value, above, below, v = smooth.at(f, w)
-    for count in range(most + 1):
-        gradient = smooth.gradient(w, above, below, v)
-        loss = 0.5 * np.sum(gradient[bounded] ** 2 / step.regularisation[bounded])
-        loss += np.abs(gradient[~bounded]).sum()
-        if loss <= accuracy or count == most:
-            break
-        matrix = smooth.hessian(above, below, v)
-        # Where few hinges are bent, a small penalty alone lets Newton's step go too far.
-        for damping in DAMPINGS:
-            matrix[np.diag_indices_from(matrix)] += damping * step.rows.square
-            move = -cho_solve(cho_factor(matrix, lower=True), gradient)
-            slope, df, share = gradient @ move, step.rows.scores(move), 1.0
-            while True:
-                trial = smooth.at(f + share * df, w + share * move)
-                fell = trial[0] <= value + 1e-4 * share * slope
-                if fell or share < 5e-3:
-                    break
-                share *= 0.5
-            if fell:
-                break
-        if not trial[0] <= value:
-            break
-        w, f = w + share * move, f + share * df
-        value, above, below, v = trial
-    return w, f, above, below, v, count, loss <= accuracy
-
-
 def solve_whole(
     step,
     state,
@@ -263,8 +167,8 @@ def solve_whole(
     relative=None,
     most=60,
     growth=2.0,
-    sharpness=10.0,
-    stiffness=60.0,
+    sharpness=2.0,
+    stiffness=12.0,
     patience=np.inf,
 ):
     """Solve a convex step with its constraints, by proximal multipliers and Newton steps.
@@ -307,11 +211,11 @@ def solve_whole(
     asked = tolerance
     newtons, strict = 0, 0.02
     for _ in range(most):
-        smooth = _Smooth(step, state, sharp, stiff, margin, limit)
+        smooth = Smooth.of(step, state, sharp, stiff, margin, limit)
         if relative is not None and np.isfinite(best.upper):
             asked = min(tolerance, max(relative * (best.upper - step.constant[0]), 1e-12))
         accuracy = max(min(1e-4, strict * gap), strict * asked)
-        w, f, above, below, v, count, solved = _newton(smooth, w, f, accuracy, 50)
+        w, f, above, below, v, count, solved = newton(smooth, w, f, accuracy, 50)
         newtons += count
         state = ConvexState(w, above, below, v)
         lower = step.lower_bound(above, below, v)

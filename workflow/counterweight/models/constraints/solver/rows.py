@@ -1,5 +1,7 @@
 """Distinct rows of a feature matrix, with the products that the rate solvers need."""
 
+import copy
+
 import numpy as np
 
 from counterweight.errors import CounterweightError
@@ -179,9 +181,39 @@ class DistinctRows:
         return f if self.centre is None else f - self.centre @ w
 
     def combine(self, r):
-        """X'r."""
-        sums = self._transposed @ r if self.is_sparse else r @ self.matrix
-        return sums if self.centre is None else sums - self.centre * r.sum()
+        """X'r, of shape (d,), or of each line of an r of shape (k, n), of shape (k, d)."""
+        sums = (self._transposed @ r.T).T if self.is_sparse else r @ self.matrix
+        return sums if self.centre is None else sums - r.sum(axis=-1)[..., None] * self.centre
+
+    def part(self, chosen, more):
+        """Some of the distinct rows, with further rows after them.
+
+        Parameters
+        ----------
+        chosen : bool array of shape (distinct rows,)
+        more : array of shape (k, coordinates)
+            Bias included.
+
+        Returns
+        -------
+        DistinctRows
+            For `scores`, `combine` and `gram`; it has no `group`.
+        """
+        other = copy.copy(self)
+        more = more if self.centre is None else more + self.centre
+        if self.is_sparse:
+            from scipy import sparse
+
+            other.matrix = sparse.vstack([self.matrix[chosen], sparse.csr_matrix(more)], "csr")
+            other._transposed = other.matrix.T
+        else:
+            places = np.flatnonzero(chosen)
+            columns = np.empty((self.shape[1], len(places) + len(more)))
+            np.take(self.matrix.T, places, axis=1, out=columns[:, : len(places)], mode="clip")
+            columns[:, len(places) :] = more.T
+            other.matrix = columns.T
+        other.shape, other.group = other.matrix.shape, None
+        return other
 
     def gram(self, weight):
         """X' diag(weight) X; only rows with a weight are touched."""

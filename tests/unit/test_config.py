@@ -2,17 +2,12 @@
 
 import copy
 import itertools
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
-from counterweight.plan.own import with_own_tables
 from counterweight.plan.reading import with_listed_studies
 from counterweight.reporting.page.plan import study_plan
 
@@ -330,64 +325,3 @@ def test_columns_have_to_be_measured():
     made["studies"]["one"]["columns"] = ["brier"]
     with pytest.raises(CounterweightError, match="shows brier, which metrics does not list"):
         config.resolve(made)
-
-
-def test_the_study_of_the_readme_is_valid():
-    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    assert blocks
-    for block in blocks:
-        given = yaml.safe_load(block)
-        assert config.resolve(with_own_tables(given, given))["studies"]
-
-
-def test_the_python_of_the_readme_runs():
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    # The first, on a table of one's own, is run by test_docs.
-    assert len(blocks) == 4
-    blocks = blocks[1:]
-    selection = """
-import numpy as np
-rng = np.random.default_rng(0)
-X = rng.normal(size=(400, 2))
-s = (rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
-y = (X[s == 1, 1] > 0).astype(int)
-"""
-    log = """
-import os, tempfile
-import numpy as np
-from counterweight.files.tables import write_table
-rng = np.random.default_rng(0)
-n = 4000
-X, row_ids = rng.normal(size=(n, 2)), np.arange(n)
-score = 1 / (1 + np.exp(2 - X[:, 0]))
-reward = (rng.random(n) < score).astype(int)
-propensity, target = rng.uniform(0.1, 0.9, n), rng.random(n)
-os.chdir(tempfile.mkdtemp())
-columns = dict(reward=reward, propensity=propensity, target=target)
-write_table("log.parquet", columns)
-"""
-    constraints = """
-import numpy as np
-rng = np.random.default_rng(0)
-X, X_new, men = rng.normal(size=(900, 3)), rng.normal(size=(400, 3)), rng.random(900) < 0.6
-X[:, 2] += men
-y = (X @ [1.0, 1.0, 1.0] + rng.normal(size=900) > 1).astype(int)
-"""
-    after = [
-        "print(model.predict_proba(X).shape)",
-        "print(model.predict_proba(X).shape, value.low < value.value < value.high, "
-        "loss.largest_weight, auc.rows == kept.sum(), streamed['ips'].rows)",
-        "p = model.predict_proba(X)[:, 1]; "
-        "print(decided.shape, p[men].mean() <= p[~men].mean() / 0.8 + 1e-9)",
-    ]
-    shown = ["(400, 2)", "(4000, 2) True 10.0 True 4000", "(900,) True"]
-    given_first = (selection, log, constraints)
-    for given, block, end, expected in zip(given_first, blocks, after, shown, strict=True):
-        done = subprocess.run(
-            [sys.executable, "-c", given + block + "\n" + end],
-            cwd=ROOT / "workflow",
-            capture_output=True,
-            text=True,
-            env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
-        )
-        assert done.stdout.strip() == expected, done.stderr

@@ -1,9 +1,11 @@
-"""What the README and the page on one's own table show: configs are accepted, Python runs."""
+"""What README and docs show: configs are accepted, Python runs, links and messages are there."""
 
+import ast
 import re
 import runpy
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import yaml
 from counterweight.files.jobs import log
@@ -30,6 +32,19 @@ def blocks(page, language, section=""):
 PYTHON = blocks("docs/own_table.md", "python")
 PYTHON_OF_README = blocks("README.md", "python", "Your own table")
 CONFIGS = blocks("docs/own_table.md", "yaml") + blocks("README.md", "yaml", "Your own table")
+FAMILIES = sorted((ROOT / "docs" / "families").glob("*.md"))
+#: Configs of other pages: tables of one's own, or studies that are written out.
+SHOWN = [
+    pytest.param(text, id=f"{path.stem}-{number}")
+    for path in [*FAMILIES, ROOT / "docs" / "studies.md"]
+    for number, text in enumerate(blocks(path, "yaml"))
+]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in ROOT.glob("*.md") if path.name != "README.md"),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "examples").glob("*.md")),
+]
 
 
 def planned(given):
@@ -123,3 +138,140 @@ def test_the_python_that_is_shown_runs(folder, monkeypatch, parts):
     for part in parts:
         exec(compile(part, "a block of the page", "exec"), names)
     assert parts and len(names["p"]) == len(names["answers"]) == len(names["new"])
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_every_config_of_a_family_is_accepted(text):
+    given = yaml.safe_load(text)
+    studies = planned(given)["studies"]
+    assert set(given.get("studies", {})) <= set(studies) and studies
+
+
+def labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    s = (rng.random(400) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    return {"X": X, "s": s, "y": (X[s == 1, 1] > 0).astype(int)}
+
+
+def clicks():
+    rng = np.random.default_rng(0)
+    n = 4000
+    X = rng.normal(size=(n, 2))
+    score = 1 / (1 + np.exp(2 - X[:, 0]))
+    log = {
+        "reward": (rng.random(n) < score).astype(int),
+        "propensity": rng.uniform(0.1, 0.9, n),
+        "target": rng.random(n),
+    }
+    write_table("log.parquet", log)
+    return log | {"X": X, "row_ids": np.arange(n), "score": score}
+
+
+def answers():
+    rng = np.random.default_rng(0)
+    X, t = rng.normal(size=(600, 2)), rng.random(600)
+    middle = np.where(X[:, 0] > 0, 0.3, 0.7)
+    return {"X": X, "t": t, "answer": (rng.random(600) < 1 / (1 + np.exp(8 * (middle - t)))) * 1}
+
+
+def groups():
+    rng = np.random.default_rng(0)
+    X, X_new, men = rng.normal(size=(900, 3)), rng.normal(size=(400, 3)), rng.random(900) < 0.6
+    X[:, 2] += men
+    y = (X @ [1.0, 1.0, 1.0] + rng.normal(size=900) > 1).astype(int)
+    return {"X": X, "X_new": X_new, "men": men, "y": y}
+
+
+def weighed(got):
+    assert got["chance"].shape == (400,) and got["weights"].min() > 0
+
+
+def told_of_the_log(got):
+    assert got["model"].predict_proba(got["X"]).shape == (4000, 2)
+    assert got["value"].low < got["value"].value < got["value"].high
+    assert got["loss"].largest_weight == 10
+    assert got["auc"].rows == got["kept"].sum() and got["streamed"]["ips"].rows == 4000
+
+
+def priced(got):
+    assert len(got["offers"]) == len(got["people"]) == len(got["chance"])
+    # At the middle offer nearly all with a middle of .3 say yes, and few of the others.
+    likely = got["chance_at_half"][got["X"][:, 0] > 0.5].mean()
+    assert likely > 0.6 > 0.4 > got["chance_at_half"][got["X"][:, 0] < -0.5].mean()
+
+
+def accepted(got):
+    assert len(got["accepted"]) == len(got["people"])
+    assert sum(got["shares"].values()) == pytest.approx(1)
+
+
+def promised(got):
+    p = got["model"].predict_proba(got["X"])[:, 1]
+    men = got["men"]
+    assert got["decided"].shape == (900,) and p[men].mean() <= p[~men].mean() / 0.8 + 1e-9
+
+
+#: What the Python of a family's page begins with, and what holds after it.
+BEGINNING = {
+    "selection_bias": (labels, weighed),
+    "subsampled_logs": (clicks, told_of_the_log),
+    "offers": (answers, priced),
+    "balanced_filters": (dict, accepted),
+    "constraints": (groups, promised),
+}
+
+
+@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+def test_the_python_of_a_family_runs(folder, monkeypatch, path):
+    monkeypatch.chdir(folder)
+    before, after = BEGINNING[path.stem]
+    names = before()
+    (text,) = blocks(path, "python")
+    exec(compile(text, path.name, "exec"), names)
+    after(names)
+
+
+def anchors(path):
+    """Names of the headings of a page, as links call them."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in headings}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_link_is_broken(path):
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    wrong = []
+    for link in links:
+        if re.match(r"[a-z]+:", link):
+            continue
+        place, _, anchor = link.partition("#")
+        there = (path.parent / place).resolve() if place else path
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            wrong.append(link)
+    assert not wrong
+
+
+def test_the_readme_is_short_and_leads_to_every_page():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 150
+    linked = set(re.findall(r"\]\((docs/[^)#\s]+\.md)", text))
+    pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert pages - linked <= {"docs/filter_format.md"}, "the README leads to no such page"
+
+
+def test_the_messages_of_troubleshooting_are_said_somewhere():
+    said = [(ROOT / "Makefile").read_text(encoding="utf-8")]
+    said += [path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk")]
+    for path in (ROOT / "workflow" / "counterweight").rglob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        said += [node.value for node in nodes if isinstance(getattr(node, "value", None), str)]
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    rows = [row.split("|")[1] for row in page.splitlines() if row.startswith("| `")]
+    parts = [
+        part for row in rows if "Snakemake" not in row for part in re.findall(r"`([^`]+)`", row)
+    ]
+    assert len(parts) > 30
+    assert not [part for part in parts if not any(part in text for text in said)]

@@ -119,8 +119,13 @@ def test_the_models_of_the_registry_are_public():
     assert classes - NOT_FOR_USERS <= set(counterweight.PUBLIC)
 
 
-def test_the_readme_imports_public_names_only():
-    for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", *sorted((ROOT / "docs/families").glob("*.md"))],
+    ids=lambda p: p.stem,
+)
+def test_readme_and_families_import_public_names_only(page):
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
         lines = [line for line in block.splitlines() if "counterweight" in line]
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         assert imports

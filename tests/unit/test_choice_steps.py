@@ -31,6 +31,7 @@ def batch(rng, k, r, d):
         rng.normal(size=(k, r, d)),
         root @ np.swapaxes(root, -1, -2) + 0.1 * np.eye(d),
         np.stack([rng.normal(size=(k, r)), rng.uniform(1, 12, (k, r))], axis=-1),
+        np.empty((k, r, 0)),
     )
 
 
@@ -156,7 +157,11 @@ def test_values_missing_at_random_leave_the_gaussian_right():
     rows[rows[:, 0] > 0, 1] = np.nan
     data = ChoiceRows(rows, *answers(rng, n))
     start = Choices(
-        np.ones((1, 1)), np.zeros((1, 1, 2)), np.eye(2)[None, None], np.array([[[0.0, 1.0]]])
+        np.ones((1, 1)),
+        np.zeros((1, 1, 2)),
+        np.eye(2)[None, None],
+        np.array([[[0.0, 1.0]]]),
+        np.empty((1, 1, 0)),
     )
     found = climb(data, start, tolerance=1e-9, iterations=500, **RULE).parameters
     np.testing.assert_allclose(found.means[0, 0], [0, 0], atol=0.04)

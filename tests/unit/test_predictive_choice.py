@@ -303,7 +303,7 @@ def test_bad_tables_are_told():
     ):
         with pytest.raises(CounterweightError, match=message):
             fitted(*arguments, **options)
-    capped = fitted(X[:40], t[:40], y[:40], most_components=30, restarts=2)
+    capped = fitted(X[:40], t[:40], y[:40], most_components=30, restarts=2, covariance="full")
     assert capped.components_capped_ == 5 and len(capped.sizes_) == 5
     with pytest.raises(CounterweightError, match="fitted to 2 features"):
         capped.predict_segments(X[:, :1])

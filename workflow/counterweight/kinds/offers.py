@@ -268,6 +268,8 @@ def deliver(job):
 
     Where the method was trained on every answer in the first repeat, that fit is the one.
     """
+    from functools import partial
+
     import numpy as np
     import pandas as pd
 
@@ -285,7 +287,7 @@ def deliver(job):
     from counterweight.labeling.offered import answered_rows, offer_range
     from counterweight.labeling.stage import prepared_rows
     from counterweight.models.choice.delivered.saved import SavedOffers
-    from counterweight.models.choice.training import scale_of
+    from counterweight.models.choice.training import scale_of, told_categories
     from counterweight.models.filters.candidates import learned_encoder
 
     given, options = job.given, job.given["labeling"]["options"]
@@ -307,7 +309,10 @@ def deliver(job):
     known = features.set_index("row")
     X, offers = known.loc[rows[at]].to_numpy(dtype=float), layout["offer"][at]
     offer = options | {"column": options["offer"], "low": low, "high": high}
-    chosen, losses = _chosen(job, X, scale_of(offer)[0].scaled(offers), answers.astype(float))
+    declared = features.attrs.get("categories")
+    asked = partial(told_categories, names=names, categories=declared)
+    scaled = scale_of(offer)[0].scaled(offers)
+    chosen, losses = _chosen(job, X, scaled, answers.astype(float), asked)
     fitted = (first["role"] == "train").all() and np.array_equal(first["row"], rows[at])
     reused = fitted and job.input.model
     saved = SavedOffers.fitted(
@@ -318,6 +323,7 @@ def deliver(job):
         method=chosen,
         setting=chosen["setting"],
         offer=offer,
+        categories=declared,
         rng=generator(given["seed"], given["stream"], 0, f"final {chosen['model']}"),
         stored=by_setting(read_models(job.input.model)[0, "general"])[""] if reused else None,
         facts={name: given[name] for name in ("study", "title", "id")}
@@ -358,7 +364,7 @@ def _typed(columns, needed):
     }
 
 
-def _chosen(job, X, t, answers):
+def _chosen(job, X, t, answers, asked):
     """The candidate of least cross-validated log loss, and all losses by method and setting."""
     from counterweight.files.seeds import generator
     from counterweight.models.choice.training import compared
@@ -367,21 +373,21 @@ def _chosen(job, X, t, answers):
     if len(candidates) == 1:
         return candidates[0], {}
     rng = generator(job.given["seed"], job.given["stream"], 0, "comparison")
-    losses, refusals = compared(X, t, answers, candidates, rng)
+    losses, refusals = compared(X, t, answers, candidates, rng, asked)
     if len(refusals) == len(candidates):
         raise CounterweightError(f"No method can be given away. {refusals[0]}")
-    told = {}
+    known = {}
     for place, one in enumerate(candidates):
         name = f"{one['method']} {one['setting']}".strip()
         if place in refusals:
             job.log.warning("%s is passed over: %s", name, refusals[place])
         else:
-            told[name] = losses[place]
+            known[name] = losses[place]
             job.log.info("%s: cross-validated log loss %.4f", name, losses[place])
     best = min(range(len(losses)), key=losses.__getitem__)
     chosen = candidates[best]
     job.log.info("given away: %s", f"{chosen['method']} {chosen['setting']}".strip())
-    return chosen, told
+    return chosen, known
 
 
 def _made(saved, people, X, labels, offers):

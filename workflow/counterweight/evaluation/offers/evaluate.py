@@ -384,7 +384,7 @@ def _fit_records(arrays):
 
 def _divergence(arrays, true, draws, rng):
     """KL(true || fitted) of the mixtures of x, by points drawn from the true one."""
-    if true is None or not {"weights", "means", "covariances"} <= set(arrays):
+    if true is None or not {"weights", "means", "covariances"} <= set(arrays) or "shares" in arrays:
         return []
     fitted = Mixture(*(np.asarray(arrays[name]) for name in ("weights", "means", "covariances")))
     if fitted.means.shape[1:] != true.means.shape[1:]:

@@ -8,18 +8,16 @@ from scipy.special import logsumexp
 
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.checks import checked_offers, checked_rows_with_gaps
-from counterweight.models.choice.offers import checked_revenue, mixed_acceptance
-from counterweight.models.choice.scaling import used_features
+from counterweight.models.choice.scaling import Features
 from counterweight.models.choice.search import Search
-from counterweight.models.choice.segment_model import SegmentModel, segment_shares
+from counterweight.models.choice.segment_model import SegmentModel
+from counterweight.models.choice.sizes import Sizes
 from counterweight.models.choice.steps import (
     LEAST_SLOPE,
     MOST_SLOPE,
-    ChoiceRows,
     Choices,
     Prior,
     climb,
-    few_steps,
     fit_curves,
 )
 from counterweight.numerics.checks import checked_labels, checked_weights
@@ -70,6 +68,19 @@ OPTIONS = {
         "description": "Least variance of a segment, as a share of that of a feature. It is "
         "larger for features of few values, which segments would shrink to otherwise.",
     },
+    "covariance": {
+        "enum": ["auto", "full", "diagonal", "tied"],
+        "default": "auto",
+        "description": "Of the numbers in a segment: one matrix each, variances only, or one "
+        "matrix for all. auto: full, but with fewer than 30 rows for each parameter of a segment "
+        "the one of least description length.",
+    },
+    "categories": {
+        "enum": ["auto", "declared", "none"],
+        "default": "auto",
+        "description": "declared: features that the recipe declares categories have a share of "
+        "each level in each segment. auto: features with two values, too. none: all are numbers.",
+    },
     "prior": {
         "enum": ["none", "pooled"],
         "default": "none",
@@ -116,34 +127,40 @@ LABEL = "Choice model"
 #: The chosen model is run on until a row's log-likelihood rises by less than this share of
 #: the tolerance.
 POLISH = 1e-3
-#: Numbers (draws x rows) of bootstrap weights at a time.
-DRAWN = 4_000_000
+#: Rows for each parameter of a segment below which covariances other than full are tried.
+FEW_ROWS = 30
+#: Searches, at most, each without the categories that the last one had no use for.
+PASSES = 3
 
 
 @dataclass(eq=False, repr=False)
 class PredictiveChoiceModel(SegmentModel):
-    """Mixture of Gaussian segments, each with a monotone logistic response to an offer.
+    """Mixture of segments of features, each with a monotone logistic response to an offer.
 
-    p(x, y | t) = sum_j w_j N(x; mu_j, Sigma_j) f_j(t)^y (1 - f_j(t))^(1 - y), with
-    f_j(t) = logistic(k_j (t - eta_j)) and 0 < k_j <= 30, fitted by EM. It assumes that within a
-    segment the answer depends on the offer alone. Then it does not matter how past offers
-    depended on x (Theorem 1), as long as they varied within each segment; where they hardly
-    did (``offer_deviation_``), eta and k are a guess, to which the option ``prior`` gives
-    a centre.
+    p(x, y | t) = sum_j w_j p_j(x) f_j(t)^y (1 - f_j(t))^(1 - y), with
+    f_j(t) = logistic(k_j (t - eta_j)) and 0 < k_j <= 30, fitted by EM. Numbers are Gaussian in a
+    segment, N(x; mu_j, Sigma_j), categories have a share of each level, and are independent of
+    everything else in it. It assumes that within a segment the answer depends on the offer alone.
+    Then it does not matter how past offers depended on x (Theorem 1), as long as they varied
+    within each segment; where they hardly did (``offer_deviation_``), eta and k are a guess, to
+    which the option ``prior`` gives a centre.
 
     A new case is assigned by x alone: p(j | x).
 
     Missing features (NaN) are integrated out, in training and for new cases, which is right
-    if they are missing at random; the rows are counted. Categories have to be coded as
-    numbers (0/1 columns). Features without variation, and those that are a linear function of
-    one other, are left out and counted. For features with few values the least variance of a
-    segment is larger (`scaling.least_variance`): otherwise segments would shrink to single
-    values.
+    if they are missing at random; the rows are counted. Features without variation, and those
+    that are a linear function of one other, are left out and counted. So are categories that
+    segments do not tell apart: where shares of its own in each segment make the likelihood of a
+    category larger by less than their parameters cost, (J - 1)(levels - 1) log(N) / 2, it has the
+    same shares in all and says nothing of segments. Shares are smoothed by half a row a level.
+    For numbers with few values (three or more) the least variance of a segment is larger
+    (`scaling.least_variance`): otherwise segments would shrink to single values.
 
     Parameters
     ----------
-    components, most_components, restarts, tolerance, iterations, covariance_floor, prior, \
-prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, assignment
+    components, most_components, restarts, tolerance, iterations, covariance_floor, covariance, \
+categories, prior, prior_slope, prior_position_deviation, prior_slope_deviation, selection, \
+moves, assignment
         See `OPTIONS`.
 
     Attributes
@@ -151,14 +168,19 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
     weights_, eta_, k_ : ndarray (J,)
         Segments come by falling weight.
     means_ : ndarray (J, d)
-        In the units of the features; d features are used, ``features_used_``.
+        In the units of the features; d numbers are used, ``features_used_``.
     covariances_ : ndarray (J, d, d)
+    covariance_ : str
+        full, diagonal or tied.
+    shares_ : ndarray (J, L)
+        Of the levels of the categories that are used, category after category.
     n_components_ : int
     log_likelihood_ : float
         Observed, of all rows, in the units of the features.
     sizes_, mdl_, log_likelihoods_ : ndarray
         The numbers of segments tried, and their description length
-        -log L + nu_J log(N) / 2, nu_J = J - 1 + J (d + d (d + 1) / 2 + 2), and log L.
+        -log L + nu_J log(N) / 2, and log L. Of full covariances nu_J = J - 1 +
+        J (d + d (d + 1) / 2 + 2); each category adds J (levels - 1).
     history_ : ndarray
         Objective after each EM step of the winner.
     converged_ : bool
@@ -172,8 +194,8 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         Standard deviation of the offers in each segment.
     rows_missing_ : int
         Rows with a missing feature.
-    constant_features_, duplicated_features_ : list of int
-        Left out.
+    constant_features_, duplicated_features_, uninformative_features_ : list of int
+        Left out; the last are the columns of categories that segments do not tell apart.
     components_capped_ : int
         0, or the largest number of segments that there are rows for, if more were to be tried.
 
@@ -188,6 +210,8 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
     tolerance: float = 1e-6
     iterations: int = 1000
     covariance_floor: float = 1e-3
+    covariance: str = "auto"
+    categories: str = "auto"
     prior: str = "none"
     prior_slope: float | None = None
     prior_position_deviation: float = 2.0
@@ -196,7 +220,10 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
     moves: bool = True
     assignment: str = "soft"
 
-    def fit(self, X, t, y, sample_weight=None, *, rng, feature_names=None):
+    #: `fit` is told which features are categories.
+    CATEGORIES = True
+
+    def fit(self, X, t, y, sample_weight=None, *, rng, feature_names=None, categories=None):
         """Fit the model and choose the number of segments.
 
         Parameters
@@ -212,6 +239,8 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         rng : numpy.random.Generator
         feature_names : sequence of str, optional
             For messages.
+        categories : Layout, optional
+            Which columns are categories; see the option of this name.
 
         Returns
         -------
@@ -237,39 +266,78 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
                 "check the answer column, or add rows with the other answer."
             )
         self.n_features_in_ = X.shape[1]
-        features = used_features(X, row_weights, self.covariance_floor, feature_names)
-        self.features_used_, self.centre_, self.scale_ = features[:3]
-        self.constant_features_, self.duplicated_features_ = features[3:]
-        data = ChoiceRows(self._scaled(X), t, y, row_weights)
-        self.rows_missing_ = int(np.isnan(data.rows).any(axis=1).sum())
-        most = self._most_components(data)
-        rule = self._rule(data)
-        search = Search(
-            data,
-            rng,
-            restarts=self.restarts,
-            tolerance=self.tolerance,
-            iterations=self.iterations,
-            selection=self.selection,
-            moves=self.moves,
-            **rule,
+        told = None if self.categories == "none" else categories
+        self._features = Features.fitted(
+            X, row_weights, self.covariance_floor, told, self.categories == "auto", feature_names
         )
-        best = search.up_to(most)
-        seen = ~np.isnan(data.rows) * row_weights[:, None]
-        jacobian = float(seen.sum(axis=0) @ np.log(self.scale_))
-        self.sizes_ = np.arange(1, most + 1)
-        self.log_likelihoods_ = np.array([best[j].log_likelihood for j in self.sizes_]) - jacobian
-        parameters_used = np.array([self.n_parameters(j) for j in self.sizes_])
-        self.mdl_ = -self.log_likelihoods_ + 0.5 * parameters_used * np.log(data.total)
-        chosen = int(self.sizes_[self.mdl_.argmin()]) if self.components is None else most
-        self._finish(data, best[chosen], rule, jacobian)
+        used = self._features
+        self.features_used_, self.centre_, self.scale_ = used.numbers, used.centre, used.scale
+        self.constant_features_ = self._features.constant
+        self.duplicated_features_ = self._features.duplicated
+        self.uninformative_features_ = []
+        kinds = [self.covariance] if self.covariance != "auto" else self._kinds(row_weights)
+        fits = [self._searched(kind, X, t, y, row_weights, rng) for kind in kinds]
+        self._take(min(fits, key=lambda one: one.length))
         self._report()
         return self
 
+    def _kinds(self, row_weights):
+        """Covariances to try: full alone where there are rows enough, or one number."""
+        self.covariance_ = "full"
+        many = row_weights.sum() >= FEW_ROWS * self.n_parameters(1)
+        return ["full"] if many or len(self.centre_) < 2 else ["full", "diagonal", "tied"]
+
+    def _searched(self, kind, X, t, y, row_weights, rng):
+        """Best models of every size under one kind of covariance; see `sizes.Sizes`.
+
+        Categories that tell nothing are left out, and the search done anew, a few times at most.
+        """
+        self.covariance_, common, whole = kind, 0.0, self._features
+        for left in reversed(range(PASSES)):
+            data = self._rows(X, t, y, row_weights)
+            most, capped = self._most_components(data)
+            rule = self._rule(data)
+            search = Search(
+                data,
+                rng,
+                restarts=self.restarts,
+                tolerance=self.tolerance,
+                iterations=self.iterations,
+                selection=self.selection,
+                moves=self.moves,
+                **rule,
+            )
+            found = Sizes(data, search.up_to(most), rule, self.n_parameters, self._features, capped)
+            if self.components is None:
+                found.choose()
+            useless = found.useless() if left else []
+            if not len(useless):
+                break
+            common += found.marginal(useless)
+            self._features = self._features.without(useless)
+        found.length = float(found.mdl[found.chosen - 1] - common)
+        found.covariance, self._features = kind, whole
+        return found
+
+    def _take(self, found):
+        """Keep what one search has found."""
+        whole, self._features = self._features, found.features
+        left = np.setdiff1d(whole.categories, self._features.categories)
+        self.uninformative_features_ = whole.columns(np.searchsorted(whole.categories, left))
+        self.covariance_, self.components_capped_ = found.covariance, found.capped
+        data, best = found.data, found.best[found.chosen]
+        seen = ~np.isnan(data.rows) * data.row_weights[:, None]
+        jacobian = float(seen.sum(axis=0) @ np.log(self.scale_))
+        self.sizes_ = found.sizes
+        self.log_likelihoods_, self.mdl_ = found.logs - jacobian, found.mdl + jacobian
+        self.rows_missing_ = int(np.isnan(data.rows).any(axis=1).sum())
+        if data.levels:
+            self.rows_missing_ = int((np.isnan(data.rows).any(1) | (data.codes < 0).any(1)).sum())
+        self._finish(data, best, found.rule, jacobian)
+
     def n_parameters(self, components):
         """nu_J: free parameters of a model of J segments."""
-        d = len(self.features_used_)
-        return (components - 1) + components * (d + d * (d + 1) // 2 + 2)
+        return self._emission.parameter_count(components) + 2 * components
 
     def _most_components(self, data):
         rows = float(data.total)
@@ -277,24 +345,23 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         while largest > 0 and self.n_parameters(largest) >= rows:
             largest -= 1
         wanted = self.most_components if self.components is None else self.components
-        self.components_capped_ = 0
         if largest < 1 or (self.components is not None and largest < wanted):
             least = self.n_parameters(1 if largest < 1 else wanted)
+            features = len(self.centre_) + len(self._features.categories)
             what = "one segment" if largest < 1 or wanted == 1 else f"{wanted} segments"
             raise CounterweightError(
-                f"A model of {what} of {len(self.features_used_)} features has {least} parameters, "
+                f"A model of {what} of {features} features has {least} parameters, "
                 f"but there are {rows:.6g} rows: give more rows, fewer features"
                 + ("." if largest < 1 else f", or at most {largest} segments.")
             )
         if largest < wanted:
-            self.components_capped_ = largest
             log.warning(
                 "%.6g rows are enough for %d segments only: %d are not tried.",
                 rows,
                 largest,
                 wanted,
             )
-        return min(wanted, largest)
+        return min(wanted, largest), largest if largest < wanted else 0
 
     def _rule(self, data):
         """What every EM step on the rows goes by."""
@@ -312,7 +379,8 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         steps = {"tolerance": self.tolerance * POLISH, "iterations": self.iterations}
         last = climb(data, best.parameters, **steps, **rule)
         parameters = last.parameters
-        order = np.lexsort((parameters.means[:, 0, 0], -parameters.weights[:, 0]))
+        first = parameters.means if len(self.centre_) else parameters.shares
+        order = np.lexsort((first[:, 0, 0], -parameters.weights[:, 0]))
         parameters = Choices(*(values[order] for values in parameters))
         joint = data.log_joint(parameters)
         answered = joint + self._log_answer(data, parameters.curves[:, 0])
@@ -334,7 +402,8 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
         self.monotone_active_ = int((self.k_ <= LEAST_SLOPE * (1 + 1e-6)).sum())
         yes = gamma @ data.y
         self.one_answer_segments_ = int((np.minimum(yes, mass - yes) < 1.0).sum())
-        least = np.linalg.eigvalsh(parameters.covariances[:, 0])[:, 0]
+        self.shares_ = parameters.shares[:, 0]
+        least = np.linalg.eigvalsh(parameters.covariances[:, 0])[:, :1]
         self.covariances_at_floor_ = int((least <= self.covariance_floor * (1 + 1e-6)).sum())
         self.updates_held_ = int(best.held + last.held[0])
         mean = gamma @ data.t / mass
@@ -358,85 +427,3 @@ prior_slope, prior_position_deviation, prior_slope_deviation, selection, moves, 
                 log.warning("%d of %d segments %s.", count, self.n_components_, what)
         if not self.converged_:
             log.warning("EM did not converge within %d steps: raise iterations.", self.iterations)
-
-    def bootstrap_totals(
-        self,
-        X,
-        t,
-        y,
-        new_X,
-        new_t,
-        *,
-        rng,
-        draws=200,
-        steps=5,
-        revenue=(1.0, -1.0),
-        assignment=None,
-        sample_weight=None,
-    ):
-        """Expected enrolment and revenue of new rows at given offers, refitted many times.
-
-        Each draw resamples the training rows with replacement and takes a few EM steps from
-        the fitted model, so segments keep their meaning. The number of segments is not chosen
-        again, and few steps do not reach the new optimum where segments overlap much:
-        intervals are then too narrow. The noise of the answers themselves is not in them.
-
-        Parameters
-        ----------
-        X, t, y, sample_weight
-            Training rows, as in `fit`.
-        new_X : array (m, features)
-        new_t : array (m,)
-            Offers whose totals are wanted.
-        rng : numpy.random.Generator
-        draws, steps : int
-        revenue, assignment
-            See `optimal_offers`.
-
-        Returns
-        -------
-        enrolment, revenue : ndarray (draws,)
-            Sums over the new rows. Quantiles of them are the interval.
-        """
-        a, b = checked_revenue(revenue)
-        X = checked_rows_with_gaps(X)
-        n = len(X)
-        row_weights = checked_weights(sample_weight, n)
-        t, y = checked_offers(t, n), checked_labels(y, n, "answer")
-        data = ChoiceRows(self._scaled(X), t, y, row_weights)
-        new = self._new_rows(new_X)
-        new_t = checked_offers(new_t, len(new.rows))
-        totals = np.empty((2, draws))
-        for first, refitted in self._refitted(data, rng, draws, steps):
-            for number in range(refitted.weights.shape[1]):
-                one = refitted.restarts([number])
-                position, k = one.curves[:, 0].T
-                shares = self._assigned(segment_shares(new, one), assignment)
-                p = mixed_acceptance(shares, new_t, 0.5 - position / k, k)
-                totals[:, first + number] = p.sum(), p @ (a + b * new_t)
-        return totals[0], totals[1]
-
-    def refitted(self, X, t, y, *, rng, draws, steps=5):
-        """Bootstrap draws of the model itself, in scaled features; see `bootstrap_totals`.
-
-        Returns
-        -------
-        Choices
-            A batch of `draws` models.
-        """
-        data = ChoiceRows(self._scaled(checked_rows_with_gaps(X)), t, y)
-        parts = [batch for _, batch in self._refitted(data, rng, draws, steps)]
-        return Choices(*(np.concatenate(values, axis=1) for values in zip(*parts, strict=True)))
-
-    def _refitted(self, data, rng, draws, steps):
-        """Batches of refitted models, each with the number of its first draw."""
-        n, rule = len(data.rows), self._rule(data)
-        step = max(min(DRAWN // n, draws), 1)
-        for first in range(0, draws, step):
-            size = min(step, draws - first)
-            drawn = np.stack(
-                [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)]
-            )
-            start = Choices(*(np.repeat(values, size, axis=1) for values in self._parameters()))
-            weighted = data.reweighted(drawn * data.row_weights)
-            yield first, few_steps(weighted, start, steps, **rule)

@@ -1,16 +1,210 @@
-"""Features of a predictive choice model: which are used, and how they are scaled."""
+"""Features of a predictive choice model: which are used, as numbers or as categories."""
 
 import logging
+from dataclasses import dataclass
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import named
+from counterweight.numerics.emissions.layout import Layout
 
 log = logging.getLogger("counterweight")
 
 
-def used_features(X, row_weights, floor, feature_names=None):
+@dataclass
+class Features:
+    """Numbers and categories of a fit, and how any rows are turned into them.
+
+    A category is what a layout declares, or, unless told otherwise, a number with two values.
+    Numbers are centred and scaled. A number whose flag is 1 is missing, whatever stands in its
+    place; so is a category with a level that the fit has not seen.
+
+    Attributes
+    ----------
+    layout : Layout
+        Of the columns that are given.
+    low, high : ndarray (width,)
+        The two values of a column that is a category of its own; NaN of all others.
+    flag : ndarray of int (width,)
+        Column that says where a number is missing; -1 for none.
+    numbers : ndarray of int
+        Columns of the numbers in use.
+    centre, scale : ndarray
+        Of these.
+    categories : ndarray of int
+        Places in the layout of the categories in use.
+    constant, duplicated : list of int
+        Columns that are not used: with one value, or as good as one other.
+    """
+
+    layout: Layout
+    low: np.ndarray
+    high: np.ndarray
+    flag: np.ndarray
+    numbers: np.ndarray = None
+    centre: np.ndarray = None
+    scale: np.ndarray = None
+    categories: np.ndarray = None
+    constant: list = None
+    duplicated: list = None
+
+    @classmethod
+    def fitted(cls, X, row_weights, floor, told=None, find=True, feature_names=None):
+        """Find out how the columns are used.
+
+        Parameters
+        ----------
+        X : ndarray (n, width)
+            NaN where missing.
+        row_weights : ndarray (n,)
+        floor : float
+            See `used_features`.
+        told : Layout, optional
+        find : bool
+            Whether numbers with two values are categories.
+        feature_names : sequence of str, optional
+
+        Raises
+        ------
+        CounterweightError
+            When nothing varies, a category holds what is none of its levels, or squares of values
+            overflow.
+        """
+        width = X.shape[1]
+        told = Layout.of(width) if told is None else told
+        flag = np.full(width, -1)
+        for number, column in told.flags:
+            flag[number] = column
+        low, high = np.full(width, np.nan), np.full(width, np.nan)
+        made = cls(told, low, high, flag)
+        X = made._with_gaps(X)
+        blocks, levels = list(told.categories), list(told.levels)
+        for block, count in zip(blocks, levels, strict=True):
+            if len(block) == 1 and count == 2:
+                low[block[0]], high[block[0]] = 0.0, 1.0
+        for column in told.numbers if find else ():
+            there = X[~np.isnan(X[:, column]), column]
+            ends = (there.min(), there.max()) if len(there) else (0.0, 0.0)
+            if ends[0] < ends[1] and np.isin(there, ends).all():
+                low[column], high[column] = ends
+                blocks.append((column,))
+                levels.append(2)
+        taken = {column for block in blocks for column in block}
+        numbers = tuple(column for column in range(width) if column not in taken)
+        made.layout = Layout(numbers, tuple(blocks), tuple(levels))
+        values, codes = made.layout.split(made._with_codes(X, strict=True))
+        kept, alike = _distinct(codes, made.layout.levels)
+        blocks = made.layout.categories
+        made.categories = np.array(kept, dtype=int)
+        left = sorted(column for at in alike for column in blocks[at])
+        same = [
+            column
+            for at, block in enumerate(blocks)
+            if at not in kept and at not in alike
+            for column in block
+        ]
+        names = named(list(made.layout.numbers), feature_names)
+        values = np.ascontiguousarray(values)
+        found = used_features(values, row_weights, floor, names, alone=not len(kept))
+        at = np.array(made.layout.numbers, dtype=int)
+        made.numbers, made.centre, made.scale = at[found[0]], found[1], found[2]
+        made.constant = sorted([*at[found[3]].tolist(), *same])
+        made.duplicated = sorted([*at[found[4]].tolist(), *left])
+        return made
+
+    def without(self, places):
+        """The same without some of the categories in use, by their places among these."""
+        kept = np.delete(self.categories, places)
+        return Features(**(self.__dict__ | {"categories": kept}))
+
+    @property
+    def levels(self):
+        """Of each category in use."""
+        return tuple(self.layout.levels[at] for at in self.categories)
+
+    def columns(self, places):
+        """Columns of some of the categories in use."""
+        return [column for at in self.categories[places] for column in self.layout.categories[at]]
+
+    def split(self, X):
+        """Scaled numbers (n, a), NaN where missing, and codes (n, b), -1 where missing."""
+        if not len(self.layout.categories) and not (self.flag >= 0).any():
+            return (X[:, self.numbers] - self.centre) / self.scale, None
+        X = self._with_codes(self._with_gaps(X))
+        codes = self.layout.split(X)[1][:, self.categories]
+        return (X[:, self.numbers] - self.centre) / self.scale, codes
+
+    def _with_gaps(self, X):
+        X = np.array(X, dtype=float)
+        for number in np.flatnonzero(self.flag >= 0):
+            X[X[:, self.flag[number]] == 1, number] = np.nan
+        return X
+
+    def _with_codes(self, X, strict=False):
+        """Columns that are categories of their own as 0 and 1; unknown values are missing."""
+        for column in np.flatnonzero(~np.isnan(self.low)):
+            values, (low, high) = X[:, column], (self.low[column], self.high[column])
+            unknown = (values != low) & (values != high)
+            if strict and (unknown & ~np.isnan(values)).any():
+                raise CounterweightError(
+                    f"Feature column {column} is declared a category but is not 0 or 1 in some "
+                    "rows: add no noise to categories, or declare it a number."
+                )
+            X[:, column] = np.where(unknown, np.nan, values == high)
+        return X
+
+    def to_arrays(self):
+        """What `from_arrays` needs, by name."""
+        layout = self.layout.to_arrays()
+        return {
+            "layout_category": layout["category"],
+            "layout_levels": layout["levels"],
+            "binary_low": np.nan_to_num(self.low),
+            "binary_high": np.nan_to_num(self.high),
+            "number_flag": self.flag,
+            "categories_used": self.categories,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays, numbers, centre, scale):
+        """From what `to_arrays` gave; entries without values may be absent."""
+        if "layout_category" not in arrays:
+            # Stored before there were categories.
+            width = int(arrays["n_features_in"])
+            none, flag = np.full(width, np.nan), np.full(width, -1)
+            used = np.empty(0, dtype=int)
+            return cls(Layout.of(width), none, none, flag, numbers, centre, scale, used)
+        category = np.asarray(arrays["layout_category"], dtype=int)
+        told = {"category": category, "flag": np.full(len(category), -1)}
+        layout = Layout.from_arrays(told | {"levels": arrays.get("layout_levels", ())})
+        low, high = (np.array(arrays[f"binary_{end}"], dtype=float) for end in ("low", "high"))
+        none = low == high
+        low[none] = high[none] = np.nan
+        flag = np.asarray(arrays["number_flag"], dtype=int)
+        used = np.asarray(arrays.get("categories_used", ())).astype(int).reshape(-1)
+        return cls(layout, low, high, flag, numbers, centre, scale, used)
+
+
+def _distinct(codes, levels):
+    """Categories with two levels or more, and those of them that tell what an earlier one does."""
+    kept, alike = [], []
+    for at in range(codes.shape[1]):
+        own = codes[:, at] + 1
+        if len(np.unique(own[own > 0])) < 2:
+            continue
+        count = len(np.unique(own))
+        for other in kept:
+            pairs = own * (levels[other] + 1) + codes[:, other] + 1
+            if count == len(np.unique(codes[:, other])) == len(np.unique(pairs)):
+                alike.append(at)
+                break
+        else:
+            kept.append(at)
+    return kept, alike
+
+
+def used_features(X, row_weights, floor, feature_names=None, alone=True):
     """Which features are used, and their centre and scale.
 
     Constant features and linear functions of one other are left out. The scale is the
@@ -25,6 +219,8 @@ def used_features(X, row_weights, floor, feature_names=None):
     floor : float
         Least variance of a scaled feature in a segment.
     feature_names : sequence of str, optional
+    alone : bool
+        Whether one feature at least must vary.
 
     Returns
     -------
@@ -36,7 +232,7 @@ def used_features(X, row_weights, floor, feature_names=None):
     Raises
     ------
     CounterweightError
-        When no feature varies or squares of values overflow.
+        When no feature varies (unless others do) or squares of values overflow.
     """
     seen = ~np.isnan(X)
     mass = np.maximum(row_weights @ seen, 1e-300)
@@ -50,7 +246,7 @@ def used_features(X, row_weights, floor, feature_names=None):
     varies = spread & (deviation > 1e-12 * np.abs(centre))
     constant = np.flatnonzero(~varies).tolist()
     used = np.flatnonzero(varies)
-    if not len(used):
+    if not len(used) and alone:
         raise CounterweightError(
             f"All {X.shape[1]} features are constant over the {len(X)} rows given, so there "
             "are no segments to tell apart: add features that vary."

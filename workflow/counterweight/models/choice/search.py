@@ -34,6 +34,8 @@ FINISHED = 2
 LLOYD = 4
 #: Splits and merges that are tried in a short run, at most, for each J.
 MOVES = 30
+#: Of a split by a category: what of a level is left to the other side, and the tilt of the curves.
+LEFT, TILT = 0.1, np.array([0.5, 0.0])
 #: Nats by which a model must be better for its neighbours in J to be sought again.
 GAIN = 0.5
 
@@ -89,6 +91,7 @@ class Search:
         self.tolerance, self.iterations = tolerance, iterations
         self.selection, self.moves = selection, moves
         n, self.width = data.rows.shape
+        self.emission = data.emission
         positive = np.flatnonzero(data.row_weights > 0)
         self.brief = data
         if n > SEARCH_ROWS:
@@ -98,7 +101,13 @@ class Search:
         # Missing values start at the mean, which is 0 here.
         self.points = np.nan_to_num(data.rows[chosen])
         self.point_weights = data.row_weights[chosen]
+        # Categories, each with the variance of one number.
+        self.marks = _indicators(data.codes[chosen], self.emission)
+        if data.levels:
+            self.points = np.hstack([self.points, _evened(self.marks, self.emission)])
         self.pooled = fit_curves(data.t, data.y, data.row_weights)[0]
+        if data.levels:
+            self.order = self._levels_by_answer(data)
         self.best = {}
 
     def one(self, j):
@@ -148,8 +157,7 @@ class Search:
         )
         before = self.best[j].score if j in self.best else -np.inf
         statistics = self.data.expectation(run.parameters, entropy=True)
-        prior = self.rule["prior"]
-        penalty = 0.0 if prior is None else prior.log_density(run.parameters.curves)
+        penalty = self.data.penalty(run.parameters, self.rule["prior"])
         scores = statistics.log_likelihood + penalty
         if self.selection == "complete":
             scores = scores - statistics.entropy
@@ -180,11 +188,18 @@ class Search:
         """Starts from a few steps of k-means after k-means++ seeds, (K=j, R=restarts)."""
         r = self.restarts
         points, w = self.points, self.point_weights
-        m, d = points.shape
+        m, d = len(points), self.width
         squares = np.square(points).sum(axis=1)
-        pooled = np.cov(points.T, aweights=w, bias=True).reshape(d, d) if m > 1 else np.eye(d)
+        numbers = points[:, :d]
+        pooled = np.eye(d)
+        if m > 1 and d:
+            pooled = np.cov(numbers.T, aweights=w, bias=True).reshape(d, d)
         result = Choices(
-            np.empty((j, r)), np.empty((j, r, d)), np.empty((j, r, d, d)), np.empty((j, r, 2))
+            np.empty((j, r)),
+            np.empty((j, r, d)),
+            np.empty((j, r, d, d)),
+            np.empty((j, r, 2)),
+            np.empty((j, r, self.marks.shape[1])),
         )
         for start in range(r):
             centres = self._seeds(j, squares)
@@ -196,7 +211,7 @@ class Search:
                 centres = np.where(
                     count[:, None] > 0, sums / np.maximum(count, 1e-300)[:, None], centres
                 )
-            rest = points - centres[own]
+            rest = numbers - centres[own, :d]
             spread = np.empty((j, d, d))
             for a in range(d):
                 for b in range(d):
@@ -206,10 +221,32 @@ class Search:
             pseudo = (d + 1.0) * w.mean()
             covariances = (spread + pseudo * within) / (count + pseudo)[:, None, None]
             result.weights[:, start] = (count + w.mean()) / (count + w.mean()).sum()
-            result.means[:, start] = centres
-            result.covariances[:, start] = floored(covariances, self.rule["floor"])
+            result.means[:, start] = centres[:, :d]
+            result.covariances[:, start] = self._shaped(covariances, result.weights[:, start])
+            if self.marks.shape[1]:
+                counts = [np.bincount(own, w * mark, j) for mark in self.marks.T]
+                result.shares[:, start] = self.emission.smoothed(np.stack(counts, axis=1))
             result.curves[:, start] = self._curves(self.rng.normal(size=(j, 2)) * (1.0, 2.0))
         return result
+
+    def _shaped(self, covariances, weights):
+        """Covariances (K, ...) of the kind that the model has, floored."""
+        if self.emission.covariance == "diagonal":
+            covariances = covariances * np.eye(self.width)
+        elif self.emission.covariance == "tied":
+            share = (weights / weights.sum(axis=0))[..., None, None]
+            pooled = (share * covariances).sum(axis=0)
+            covariances = np.broadcast_to(pooled, covariances.shape).copy()
+        return floored(covariances, self.rule["floor"]) if self.width else covariances
+
+    def _levels_by_answer(self, data):
+        """Of each level of each category, how much more it accepts than its offers tell."""
+        a, k = self.pooled
+        odds = np.exp(-(a + k * (data.t - 0.5)))
+        marks = _indicators(data.codes, self.emission)
+        counts = data.row_weights @ marks
+        rest = data.row_weights * (data.y - 1.0 / (1.0 + odds))
+        return (rest @ marks) / np.maximum(counts, 1.0)
 
     def _seeds(self, j, squares):
         points, w = self.points, self.point_weights
@@ -232,7 +269,7 @@ class Search:
         """Starts of j + 1 segments: the best of j with one split along a main axis."""
         best = self.best[j].parameters
         values, vectors = np.linalg.eigh(best.covariances[:, 0])
-        axes = [(c, -1) for c in np.argsort(-best.weights[:, 0], kind="stable")]
+        axes = [(c, -1) for c in np.argsort(-best.weights[:, 0], kind="stable")] * bool(self.width)
         if self.width > 1 and 2 * j <= MOVES:
             axes += [(c, -2) for c, _ in axes]
         starts = []
@@ -247,6 +284,7 @@ class Search:
                     np.vstack([best.means[:, 0], best.means[c, 0] - along]),
                     np.concatenate([best.covariances[:, 0], narrow[None]]),
                     np.vstack([best.curves[:, 0], best.curves[c, 0] - tilt]),
+                    np.vstack([best.shares[:, 0], best.shares[c, 0]]),
                 )
             )
             new = starts[-1]
@@ -254,14 +292,50 @@ class Search:
             new.means[c] += along
             new.covariances[c] = narrow
             new.curves[c] += tilt
-        return self._batch(starts)
+        return self._batch(starts + self._level_splits(best))
+
+    def _level_splits(self, best):
+        """Splits of the largest segments by a category, between levels that answer otherwise."""
+        starts, offsets = [], self.emission.offsets
+        for c in np.argsort(-best.weights[:, 0], kind="stable"):
+            for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+                if len(starts) == MOVES:
+                    return starts
+                part = best.shares[c, 0, first:last]
+                order = np.argsort(-self.order[first:last], kind="stable")
+                running = part[order].cumsum() - 0.5 * part[order]
+                more = np.zeros(last - first, dtype=bool)
+                more[order[(running < 0.5) | (np.arange(len(order)) == 0)]] = True
+                more[order[-1]] = False
+                share = np.array([part[more].sum(), part[~more].sum()])
+                two = np.where([more, ~more], 1.0, LEFT)
+                weights = np.maximum(share, 0.05) / np.maximum(share, 0.05).sum()
+                shares = np.vstack([best.shares[:, 0], best.shares[c, 0]])
+                for at, row in zip((c, -1), two, strict=True):
+                    mixed = part * row
+                    shares[at, first:last] = mixed / mixed.sum()
+                curves = np.vstack([best.curves[:, 0], best.curves[c, 0] - TILT])
+                curves[c] += TILT
+                own = best.weights[c, 0]
+                split = np.append(best.weights[:, 0], own * weights[1])
+                split[c] = own * weights[0]
+                starts.append(
+                    Choices(
+                        split,
+                        np.vstack([best.means[:, 0], best.means[c, 0]]),
+                        np.concatenate([best.covariances[:, 0], best.covariances[c]]),
+                        curves,
+                        shares,
+                    )
+                )
+        return starts
 
     def merges(self, j):
         """Starts of j - 1 segments: the best of j with two merged, or one left out."""
         best = self.best[j].parameters
-        w, means, covariances, curves = (values[:, 0] for values in best)
+        w, means, covariances, curves, shares = (values[:, 0] for values in best)
         starts = []
-        for first, second in self._near_pairs(w, means, covariances, curves)[: MOVES // 2]:
+        for first, second in self._near_pairs(w, means, covariances, curves, shares)[: MOVES // 2]:
             pair = np.array([first, second])
             share = w[pair] / w[pair].sum()
             mean = share @ means[pair]
@@ -274,14 +348,17 @@ class Search:
                     np.vstack([means[rest], mean]),
                     np.concatenate([covariances[rest], covariance[None]]),
                     np.vstack([curves[rest], share @ curves[pair]]),
+                    np.vstack([shares[rest], share @ shares[pair]]),
                 )
             )
         for out in np.argsort(w, kind="stable")[: MOVES // 2]:
             rest = np.setdiff1d(np.arange(j), [out])
-            starts.append(Choices(w[rest], means[rest], covariances[rest], curves[rest]))
+            starts.append(
+                Choices(w[rest], means[rest], covariances[rest], curves[rest], shares[rest])
+            )
         return self._batch(starts)
 
-    def _near_pairs(self, w, means, covariances, curves):
+    def _near_pairs(self, w, means, covariances, curves, shares):
         # What a merger costs in log-likelihood for each row, about: Runnalls' bound for the
         # Gaussians, and the loss of two response curves at the offers 1/4, 1/2, 3/4.
         i, j = np.triu_indices(len(w), 1)
@@ -295,6 +372,11 @@ class Search:
         )
         logs = np.linalg.slogdet(covariances)[1]
         cost = 0.5 * (both * np.linalg.slogdet(joint)[1] - w[i] * logs[i] - w[j] * logs[j])
+        if shares.shape[1]:
+            mixed = si[:, None] * shares[i] + sj[:, None] * shares[j]
+            cost -= both * (mixed * np.log(mixed)).sum(axis=1)
+            own = (shares * np.log(shares)).sum(axis=1)
+            cost += w[i] * own[i] + w[j] * own[j]
         offers = np.array([-0.25, 0.0, 0.25])
         odds = np.clip(curves[:, :1] + curves[:, 1:] * offers, -12, 12)
         p = 1.0 / (1.0 + np.exp(-odds))
@@ -308,6 +390,25 @@ class Search:
         return Choices(
             batch.weights / batch.weights.sum(axis=0),
             batch.means,
-            floored(batch.covariances, self.rule["floor"]),
+            self._shaped(batch.covariances, batch.weights),
             self._curves(0.0, batch.curves),
+            batch.shares,
         )
+
+
+def _indicators(codes, emission):
+    """One column for each level of each category, (n, L)."""
+    marks = np.zeros((len(codes), int(emission.offsets[-1])))
+    for at, offset in enumerate(emission.offsets[:-1]):
+        there = np.flatnonzero(codes[:, at] >= 0)
+        marks[there, offset + codes[there, at]] = 1.0
+    return marks
+
+
+def _evened(marks, emission):
+    """Centred indicators, those of a category with a variance of one together."""
+    result = marks - marks.mean(axis=0)
+    for first, last in zip(emission.offsets[:-1], emission.offsets[1:], strict=True):
+        spread = np.square(result[:, first:last]).mean(axis=0).sum()
+        result[:, first:last] /= np.sqrt(max(spread, 1e-12))
+    return result

@@ -5,7 +5,11 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.checks import checked_new_rows_with_gaps, checked_offers
+from counterweight.models.choice.checks import (
+    checked_new_rows_with_gaps,
+    checked_offers,
+    checked_rows_with_gaps,
+)
 from counterweight.models.choice.offers import (
     Offers,
     checked_revenue,
@@ -13,7 +17,10 @@ from counterweight.models.choice.offers import (
     optimal_offer,
     soft_optimal_offer,
 )
-from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices
+from counterweight.models.choice.scaling import Features
+from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
+from counterweight.numerics.checks import checked_labels, checked_weights
+from counterweight.numerics.emissions.components import COVARIANCES, Emission
 
 #: Fitted numbers that a model is stored in, in order, and their types.
 WHOLE = (
@@ -21,7 +28,7 @@ WHOLE = (
     *("monotone_active", "one_answer_segments", "covariances_at_floor", "updates_held"),
     *("rows_missing", "components_capped"),
 )
-LISTS = ("constant_features", "duplicated_features")
+LISTS = ("constant_features", "duplicated_features", "uninformative_features")
 STORED = dict.fromkeys(
     (
         *("weights", "means", "covariances", "eta", "k", "centre", "scale", "log_likelihood"),
@@ -29,6 +36,11 @@ STORED = dict.fromkeys(
     ),
     float,
 ) | {"converged": bool, **dict.fromkeys((*WHOLE, *LISTS), int)}
+#: Numbers (draws x rows) of bootstrap weights at a time.
+DRAWN = 4_000_000
+#: Centre and scale of the numbers; and what is empty where all features are categories.
+SCALING = ("centre", "scale")
+MAYBE = (*LISTS, *SCALING, "features_used", "means", "covariances")
 
 
 def segment_shares(rows, parameters):
@@ -93,27 +105,54 @@ class SegmentModel(BaseEstimator):
 
     def to_arrays(self):
         """Fitted numbers by name."""
-        return {name: np.asarray(getattr(self, f"{name}_")) for name in STORED}
+        arrays = {name: np.asarray(getattr(self, f"{name}_")) for name in STORED}
+        arrays |= self._features.to_arrays() | {"shares": self.shares_}
+        return arrays | {"covariance_kind": np.array(COVARIANCES.index(self.covariance_))}
 
     @classmethod
     def from_arrays(cls, arrays, **options):
         """Fitted model from `to_arrays`; a list that was stored without any entry may be absent."""
         model = cls(**options)
+        if "covariance_kind" in arrays:
+            model.covariance_ = COVARIANCES[int(np.ravel(arrays["covariance_kind"])[0])]
+        else:
+            model.covariance_ = "full"
         for name, kind in STORED.items():
-            value = arrays.get(name, ()) if name in LISTS else arrays[name]
+            value = arrays.get(name, ()) if name in MAYBE else arrays[name]
             value = np.asarray(value).astype(kind)
             if name in LISTS:
                 value = value.reshape(-1).tolist()
             elif value.ndim == 0:
                 value = value.item()
             setattr(model, f"{name}_", value)
+        used = [np.reshape(getattr(model, f"{n}_"), -1) for n in ("features_used", *SCALING)]
+        model.features_used_, model.centre_, model.scale_ = used
+        count = len(used[0])
+        model.means_ = np.reshape(model.means_, (-1, count)) if count else model._empty(0)
+        model.covariances_ = np.reshape(model.covariances_, (-1, count, count))
+        if not count:
+            model.covariances_ = model._empty(0, 0)
+        model._features = Features.from_arrays(arrays, *used)
+        levels = sum(model._features.levels)
+        shares = np.asarray(arrays.get("shares", ()), dtype=float)
+        model.shares_ = shares.reshape(-1, levels) if levels else model._empty(0)
         return model
 
-    def _scaled(self, X):
-        return (X[:, self.features_used_] - self.centre_) / self.scale_
+    def _empty(self, *shape):
+        return np.empty((len(self.weights_), *shape))
+
+    @property
+    def _emission(self):
+        return Emission(len(self.centre_), self._features.levels, self.covariance_)
+
+    def _rows(self, X, *answered):
+        """`ChoiceRows` of checked rows, perhaps with offers, answers and weights."""
+        numbers, codes = self._features.split(X)
+        answered = answered or (None, None, None)
+        return ChoiceRows(numbers, *answered, codes, self._emission)
 
     def _new_rows(self, X):
-        return ChoiceRows(self._scaled(checked_new_rows_with_gaps(X, self.n_features_in_)))
+        return self._rows(checked_new_rows_with_gaps(X, self.n_features_in_))
 
     def _parameters(self):
         curves = np.stack([self.k_ * (0.5 - self.eta_), self.k_], axis=-1)
@@ -123,4 +162,87 @@ class SegmentModel(BaseEstimator):
             ((self.means_ - self.centre_) / self.scale_)[:, None],
             (self.covariances_ / np.outer(self.scale_, self.scale_))[:, None],
             curves[:, None],
+            self.shares_[:, None],
         )
+
+    def bootstrap_totals(
+        self,
+        X,
+        t,
+        y,
+        new_X,
+        new_t,
+        *,
+        rng,
+        draws=200,
+        steps=5,
+        revenue=(1.0, -1.0),
+        assignment=None,
+        sample_weight=None,
+    ):
+        """Expected enrolment and revenue of new rows at given offers, refitted many times.
+
+        Each draw resamples the training rows with replacement and takes a few EM steps from
+        the fitted model, so segments keep their meaning. The number of segments is not chosen
+        again, and few steps do not reach the new optimum where segments overlap much:
+        intervals are then too narrow. The noise of the answers themselves is not in them.
+
+        Parameters
+        ----------
+        X, t, y, sample_weight
+            Training rows, as in `fit`.
+        new_X : array (m, features)
+        new_t : array (m,)
+            Offers whose totals are wanted.
+        rng : numpy.random.Generator
+        draws, steps : int
+        revenue, assignment
+            See `optimal_offers`.
+
+        Returns
+        -------
+        enrolment, revenue : ndarray (draws,)
+            Sums over the new rows. Quantiles of them are the interval.
+        """
+        a, b = checked_revenue(revenue)
+        X = checked_rows_with_gaps(X)
+        n = len(X)
+        row_weights = checked_weights(sample_weight, n)
+        t, y = checked_offers(t, n), checked_labels(y, n, "answer")
+        data = self._rows(X, t, y, row_weights)
+        new = self._new_rows(new_X)
+        new_t = checked_offers(new_t, len(new.rows))
+        totals = np.empty((2, draws))
+        for first, refitted in self._refitted(data, rng, draws, steps):
+            for number in range(refitted.weights.shape[1]):
+                one = refitted.restarts([number])
+                position, k = one.curves[:, 0].T
+                shares = self._assigned(segment_shares(new, one), assignment)
+                p = mixed_acceptance(shares, new_t, 0.5 - position / k, k)
+                totals[:, first + number] = p.sum(), p @ (a + b * new_t)
+        return totals[0], totals[1]
+
+    def refitted(self, X, t, y, *, rng, draws, steps=5):
+        """Bootstrap draws of the model itself, in scaled features; see `bootstrap_totals`.
+
+        Returns
+        -------
+        Choices
+            A batch of `draws` models.
+        """
+        data = self._rows(checked_rows_with_gaps(X), t, y, np.ones(len(X)))
+        parts = [batch for _, batch in self._refitted(data, rng, draws, steps)]
+        return Choices(*(np.concatenate(values, axis=1) for values in zip(*parts, strict=True)))
+
+    def _refitted(self, data, rng, draws, steps):
+        """Batches of refitted models, each with the number of its first draw."""
+        n, rule = len(data.rows), self._rule(data)
+        step = max(min(DRAWN // n, draws), 1)
+        for first in range(0, draws, step):
+            size = min(step, draws - first)
+            drawn = np.stack(
+                [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(size)]
+            )
+            start = Choices(*(np.repeat(values, size, axis=1) for values in self._parameters()))
+            weighted = data.reweighted(drawn * data.row_weights)
+            yield first, few_steps(weighted, start, steps, **rule)

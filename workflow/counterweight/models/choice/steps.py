@@ -1,10 +1,12 @@
-"""EM steps of many predictive choice models at once: Gaussian segments, logistic choice.
+"""EM steps of many predictive choice models at once: segments of features, logistic choice.
 
 The density of Noor et al. (2014) is p(x, y | t) = sum_j w_j N(x; mu_j, Sigma_j) p_j(y | t), with
-p_j(1 | t) = logistic(a_j + k_j (t - 1/2)) and 0 < k_j <= 30, so that eta_j = 1/2 - a_j / k_j. The
-log density of a Gaussian is linear in (1, x_i, x_i x_j) and the log odds of an answer in (1, t), so
-an E-step of R models of K segments is two matrix products over blocks of rows, and the
-sums for the M-step are three more. Arrays of a batch start with the axes (K, R).
+p_j(1 | t) = logistic(a_j + k_j (t - 1/2)) and 0 < k_j <= 30, so that eta_j = 1/2 - a_j / k_j.
+Categories add a factor each, the share of the level in the segment
+(`counterweight.numerics.emissions`). The log density is linear in (1, x_i, x_i x_j) and in
+indicators of levels, and the log odds of an answer in (1, t), so an E-step of R models of K
+segments is two matrix products over blocks of rows, and the sums for the M-step are three more.
+Arrays of a batch start with the axes (K, R).
 
 A row with missing features counts by the density of the features it has, and the M-step uses
 the conditional moments of the missing ones: this is EM for values missing at random.
@@ -14,13 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.numerics.mixture_steps import (
-    Parameters,
-    density_coefficients,
-    maximisation,
-    split_moments,
-    upper_triangle,
-)
+from counterweight.numerics.emissions.components import Emission
+from counterweight.numerics.mixture_steps import upper_triangle
 
 #: Slopes: steeper curves are hardly steeper to see (section 3.4.2); 0 would leave eta undefined.
 LEAST_SLOPE, MOST_SLOPE = 1e-3, 30.0
@@ -44,20 +41,19 @@ class Choices(NamedTuple):
     covariances : ndarray (K, R, d, d)
     curves : ndarray (K, R, 2)
         Position a (log odds at the offer 1/2) and slope k.
+    shares : ndarray (K, R, L)
+        Of the levels of all categories; L is 0 where there are none.
     """
 
     weights: np.ndarray
     means: np.ndarray
     covariances: np.ndarray
     curves: np.ndarray
+    shares: np.ndarray
 
     def restarts(self, index):
         """The models at `index` of the batch."""
         return Choices(*(values[:, index] for values in self))
-
-    def gaussians(self):
-        """The part that describes the features."""
-        return Parameters(*self[:3])
 
 
 class Prior(NamedTuple):
@@ -74,9 +70,10 @@ class Prior(NamedTuple):
 class Statistics(NamedTuple):
     """What an E-step leaves for the M-step, and the log-likelihood (R,).
 
-    ``moments`` (K, R, q) are sums of responsibility times (1, x_i, x_i x_j), ``gradient``
-    (K, R, 2) and ``curvature`` (K, R, 3) the derivatives of the expected log-likelihood in the
-    curves, ``entropy`` (R,) that of the responsibilities (zero unless asked for).
+    ``moments`` (K, R, q) are sums of responsibility times what the density is linear in,
+    ``gradient`` (K, R, 2) and ``curvature`` (K, R, 3) the derivatives of the expected
+    log-likelihood in the curves, ``entropy`` (R,) that of the responsibilities (zero unless
+    asked for).
     """
 
     moments: np.ndarray
@@ -108,14 +105,22 @@ class ChoiceRows:
     y : ndarray (n,) of 0 and 1, optional
     row_weights : ndarray (n,) or (R, n), optional
         Zero or more; one row of weights for each model of a batch is allowed.
+    codes : ndarray of int (n, categories), optional
+        Levels; -1 where missing.
+    emission : Emission, optional
+        What segments look like; full covariances of the features if not given.
     """
 
-    def __init__(self, rows, t=None, y=None, row_weights=None):
+    def __init__(self, rows, t=None, y=None, row_weights=None, codes=None, emission=None):
         n, d = rows.shape
         self.rows, self.t, self.y = rows, t, y
+        self.codes = np.empty((n, 0), dtype=np.int32) if codes is None else codes
+        self.emission = Emission(d) if emission is None else emission
+        self.levels = int(self.emission.offsets[-1])
+        self._diagonal = self.emission.covariance == "diagonal"
         self.row_weights = np.ones(n) if row_weights is None else row_weights
         self.total = self.row_weights.sum(axis=-1)
-        self.width = 1 + d + d * (d + 1) // 2
+        self.width = self._width(d)
         missing = np.isnan(rows)
         if missing.any():
             patterns, codes = np.unique(missing, axis=0, return_inverse=True)
@@ -127,13 +132,23 @@ class ChoiceRows:
             parts = [(np.arange(n), np.ones(d, dtype=bool))]
         self.groups = [self._group(index, np.flatnonzero(seen)) for index, seen in parts]
 
+    def _width(self, d):
+        return 1 + d + (d if self._diagonal else d * (d + 1) // 2) + self.levels
+
     def _group(self, index, observed):
         values = self.rows[np.ix_(index, observed)].T
         n, d = len(index), len(observed)
-        features = np.ones((1 + d + d * (d + 1) // 2, n))
+        features = np.ones((self._width(d), n))
         features[1 : d + 1] = values
-        i, j = upper_triangle(d)
-        np.multiply(values[i], values[j], out=features[d + 1 :])
+        i, j = (np.arange(d),) * 2 if self._diagonal else upper_triangle(d)
+        np.multiply(values[i], values[j], out=features[d + 1 : len(features) - self.levels])
+        if self.levels:
+            marks = features[-self.levels :]
+            marks[:] = 0.0
+            codes = self.codes[index]
+            for at, offset in enumerate(self.emission.offsets[:-1]):
+                there = np.flatnonzero(codes[:, at] >= 0)
+                marks[offset + codes[there, at], there] = 1.0
         answers = offers = None
         if self.t is not None:
             offers = np.ones((3, n))
@@ -145,7 +160,12 @@ class ChoiceRows:
     def part(self, index):
         """The rows at `index` alone."""
         return ChoiceRows(
-            self.rows[index], self.t[index], self.y[index], self.row_weights[..., index]
+            self.rows[index],
+            self.t[index],
+            self.y[index],
+            self.row_weights[..., index],
+            self.codes[index],
+            self.emission,
         )
 
     def reweighted(self, row_weights):
@@ -170,7 +190,8 @@ class ChoiceRows:
         against = -parameters.curves.reshape(k * r, 2)
         step = max(BLOCK // (k * r), 64)
         for group in self.groups:
-            coefficients = self._coefficients(parameters, group.observed).reshape(k * r, -1)
+            coefficients = self.emission.coefficients(parameters, group.observed)
+            coefficients = coefficients.reshape(k * r, -1)
             sums = np.zeros(coefficients.shape)
             for start in range(0, len(group.index), step):
                 at = slice(start, start + step)
@@ -200,62 +221,29 @@ class ChoiceRows:
                 gradient += joint @ answers.T
                 np.multiply(agreeing, 1.0 - chance, out=joint)
                 curvature += joint @ group.offers[:, at].T
-            moments += self._completed(sums.reshape(k, r, -1), parameters, group.observed)
+            moments += self.emission.completed(sums.reshape(k, r, -1), parameters, group.observed)
         return Statistics(
             moments, log_likelihood, gradient.reshape(k, r, 2), curvature.reshape(k, r, 3), doubt
         )
 
     def log_joint(self, parameters):
-        """log w_j + log N(x; mu_j, Sigma_j), (n, K), of a batch of one: answers play no part."""
+        """log w_j + log density of x, (n, K), of a batch of one: answers play no part."""
         result = np.empty((len(self.rows), len(parameters.weights)))
         for group in self.groups:
-            coefficients = self._coefficients(parameters, group.observed)[:, 0]
+            coefficients = self.emission.coefficients(parameters, group.observed)[:, 0]
             result[group.index] = group.features.T @ coefficients.T
         return result
 
-    def _coefficients(self, parameters, observed):
-        return density_coefficients(
-            Parameters(
-                parameters.weights,
-                parameters.means[..., observed],
-                parameters.covariances[..., observed[:, None], observed],
-            )
-        )
+    def maximised(self, moments, previous, minimum_rows, floor, curves):
+        """Models after the part of an M-step that describes the features."""
+        held = moments[..., 0] < minimum_rows
+        made = self.emission.maximisation(moments, previous, held, floor)
+        return Choices(made.weights, made.means, made.covariances, curves, made.shares)
 
-    def _completed(self, sums, parameters, observed):
-        """Moments of all features from those of the observed ones."""
-        d = parameters.means.shape[-1]
-        if len(observed) == d:
-            return sums
-        missing = np.setdiff1d(np.arange(d), observed)
-        total, first, second = split_moments(sums, len(observed))
-        covariances = parameters.covariances
-        across = covariances[..., missing[:, None], observed]
-        within = covariances[..., observed[:, None], observed]
-        slopes = np.swapaxes(np.linalg.solve(within, np.swapaxes(across, -1, -2)), -1, -2)
-        rest = covariances[..., missing[:, None], missing] - slopes @ np.swapaxes(across, -1, -2)
-        base = (
-            parameters.means[..., missing]
-            - (slopes @ parameters.means[..., observed, None])[..., 0]
-        )
-        mapped = (slopes @ first[..., None])[..., 0]
-        outer = base[..., :, None] * mapped[..., None, :]
-        full_first = np.empty(total.shape + (d,))
-        full_first[..., observed] = first
-        full_first[..., missing] = base * total[..., None] + mapped
-        full = np.empty(total.shape + (d, d))
-        full[..., observed[:, None], observed] = second
-        mixed = base[..., :, None] * first[..., None, :] + slopes @ second
-        full[..., missing[:, None], observed] = mixed
-        full[..., observed[:, None], missing] = np.swapaxes(mixed, -1, -2)
-        full[..., missing[:, None], missing] = (
-            total[..., None, None] * (rest + base[..., :, None] * base[..., None, :])
-            + outer
-            + np.swapaxes(outer, -1, -2)
-            + slopes @ second @ np.swapaxes(slopes, -1, -2)
-        )
-        i, j = upper_triangle(d)
-        return np.concatenate([total[..., None], full_first, full[..., i, j]], axis=-1)
+    def penalty(self, parameters, prior=None):
+        """What priors add to the log-likelihood, (R,); 0 where there are none."""
+        added = self.emission.log_prior(parameters.shares) if self.levels else 0.0
+        return added if prior is None else added + prior.log_density(parameters.curves)
 
 
 def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
@@ -385,9 +373,9 @@ class Climb(NamedTuple):
 def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior=None):
     """Run EM on a batch of models until the objective of each rises by less than `tolerance`.
 
-    The Gaussian part of an M-step is exact. Its choice part is one Newton step, which comes
-    almost free with the E-step. If the objective (log-likelihood plus log prior) falls after
-    it, the step is halved until it does not: the objective never falls.
+    The part of an M-step that describes the features is exact. Its choice part is one Newton step,
+    which comes almost free with the E-step. If the objective (log-likelihood plus log prior) falls
+    after it, the step is halved until it does not: the objective never falls.
 
     Parameters
     ----------
@@ -418,9 +406,7 @@ def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior
     total = np.broadcast_to(data.total, restarts)
     while True:
         statistics = data.expectation(parameters)
-        current = statistics.log_likelihood
-        if prior is not None:
-            current = current + prior.log_density(parameters.curves)
+        current = statistics.log_likelihood + data.penalty(parameters, prior)
         before = last[live]
         fell = ~(current >= before - 1e-12 * np.abs(before)) & (halved[live] < HALVINGS)
         rose = current - before
@@ -438,28 +424,28 @@ def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior
         if not len(live):
             return Climb(final, last, count, converged, held_back, history)
         moments = statistics.moments[:, keep]
-        held = moments[..., 0] < minimum_rows
-        held_back[live] += np.where(fell, 0, held.sum(axis=0))
-        gaussians = maximisation(moments, parameters.gaussians(), held, floor)
+        held_back[live] += np.where(fell, 0, (moments[..., 0] < minimum_rows).sum(axis=0))
         newton = curve_step(
             parameters.curves, statistics.gradient[:, keep], statistics.curvature[:, keep], prior
         )
         count[live] += ~fell
         halved[live] = np.where(fell, halved[live] + 1, 0)
         if fell.any():
-            # The last halving undoes the step: the Gaussian part alone cannot lower it.
+            # The last halving undoes the step: the part of the features cannot lower it.
             back = np.where(halved[live] < HALVINGS, 0.5, 1.0)
             shorter = -step * back[:, None]
             step = np.where(fell[:, None], step * (1 - back)[:, None], newton)
             curves = parameters.curves + np.where(fell[:, None], shorter, newton)
+            new = data.maximised(moments, parameters, minimum_rows, floor, curves)
             mixed = [
-                np.where(fell.reshape((-1,) + (1,) * (old.ndim - 2)), old, new)
-                for old, new in zip(parameters.gaussians(), gaussians, strict=True)
+                np.where(fell.reshape((-1,) + (1,) * (one.ndim - 2)), one, other)
+                for one, other in zip(parameters, new, strict=True)
             ]
-            parameters = Choices(*mixed, curves)
+            parameters = Choices(*mixed)._replace(curves=curves)
         else:
             step = newton
-            parameters = Choices(*gaussians, parameters.curves + newton)
+            curves = parameters.curves + newton
+            parameters = data.maximised(moments, parameters, minimum_rows, floor, curves)
 
 
 def few_steps(data, parameters, steps, *, floor, minimum_rows, prior=None):
@@ -480,8 +466,8 @@ def few_steps(data, parameters, steps, *, floor, minimum_rows, prior=None):
     """
     for _ in range(steps):
         statistics = data.expectation(parameters)
-        held = statistics.moments[..., 0] < minimum_rows
-        gaussians = maximisation(statistics.moments, parameters.gaussians(), held, floor)
         step = curve_step(parameters.curves, statistics.gradient, statistics.curvature, prior)
-        parameters = Choices(*gaussians, parameters.curves + step)
+        parameters = data.maximised(
+            statistics.moments, parameters, minimum_rows, floor, parameters.curves + step
+        )
     return parameters

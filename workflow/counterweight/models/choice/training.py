@@ -17,6 +17,7 @@ from counterweight.models.choice.offers import (
     soft_optimal_offer,
     soft_revenue,
 )
+from counterweight.numerics.emissions.layout import Layout
 from counterweight.plan.components import load
 
 #: Columns of a table of predictions, in order; ``setting`` is hard, soft or "".
@@ -63,6 +64,23 @@ def scale_of(offer, made=()):
     scale = OfferScale(low, high, **{name: offer[name] for name in names if name in offer})
     grid = offer.get("grid")
     return scale, None if grid is None else feasible(scale.scaled(grid), 0.0, 1.0)
+
+
+def told_categories(kind, names, categories):
+    """Arguments of ``fit`` that say which features are categories, for models that ask.
+
+    Parameters
+    ----------
+    kind : class
+        A model; it asks if it has ``CATEGORIES``.
+    names : sequence of str
+        Of the columns.
+    categories : dict or None
+        As a recipe declares them: ``blocks`` and ``flags``.
+    """
+    if not (categories and getattr(kind, "CATEGORIES", False)):
+        return {}
+    return {"categories": Layout.named(list(names), **categories)}
 
 
 def offer_rows(data, repeat):
@@ -131,7 +149,8 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
     train, X, t = rows["train"], rows["X"], rows["t"]
     oracle = bool(method["options"].get("per_component"))
     if hasattr(model, "predict_segments"):
-        model.fit(X[train], t[train], rows["answer"], rng=rng)
+        told = told_categories(type(model), data.names, data.categories)
+        model.fit(X[train], t[train], rows["answer"], rng=rng, **told)
         said = segment_predictions(model, X, t, scale, grid)
     else:
         component = rows["component"] if oracle else None
@@ -315,7 +334,7 @@ def _check_finite(columns, model, repeat):
             )
 
 
-def compared(X, t, y, candidates, rng):
+def compared(X, t, y, candidates, rng, told=None):
     """Cross-validated log loss of some methods on people with an answer.
 
     Of many people `COMPARED` are taken at random, in `FOLDS` folds with equal shares of yes.
@@ -330,6 +349,8 @@ def compared(X, t, y, candidates, rng):
         ``model``, ``options`` and ``setting``; those that differ in the setting alone are of one
         fit.
     rng : numpy.random.Generator
+    told : callable, optional
+        ``told(kind)``: further arguments of ``fit`` of a kind of model.
 
     Returns
     -------
@@ -347,7 +368,7 @@ def compared(X, t, y, candidates, rng):
     for place, one in enumerate(candidates):
         key = (one["model"], repr(one["options"]))
         if key not in fits:
-            fits[key] = _held_out(X, t, y, one, fold, seed)
+            fits[key] = _held_out(X, t, y, one, fold, seed, told)
         if isinstance(fits[key], CounterweightError):
             refusals[place] = str(fits[key])
             losses.append(np.inf)
@@ -362,15 +383,18 @@ def compared(X, t, y, candidates, rng):
     return losses, refusals
 
 
-def _held_out(X, t, y, one, fold, seed):
+def _held_out(X, t, y, one, fold, seed, told=None):
     """A model for each fold, fitted to the others; the refusal where it cannot be."""
+    kind = load("model", one["model"])
+    more = told(kind) if told else {}
     try:
         return [
-            load("model", one["model"])(**one["options"]).fit(
+            kind(**one["options"]).fit(
                 X[fold != number],
                 t[fold != number],
                 y[fold != number],
                 rng=np.random.default_rng([seed, number]),
+                **more,
             )
             for number in range(FOLDS)
         ]

@@ -15,7 +15,6 @@ from scipy.special import expit, logsumexp
 
 from counterweight.models.choice.offers import mixed_acceptance, optimal_offer, soft_optimal_offer
 from counterweight.models.choice.training import searched_offers
-from counterweight.numerics.mixture_steps import density_coefficients
 
 #: Offers at which a draw's expected revenue is looked at; the best one is refined by a parabola.
 LOOKED = 33
@@ -135,12 +134,12 @@ class Segments:
         -------
         dict of str to array
             ``densities`` (draws, J, q): coefficients of the log densities in
-            (1, x_i, x_i x_j); ``eta`` and ``k`` (draws, J).
+            (1, x_i, x_i x_j, levels); ``eta`` and ``k`` (draws, J).
         """
         batch = self.model.refitted(X, t, y, rng=rng, draws=draws, steps=steps)
         position, k = np.moveaxis(batch.curves, -1, 0)
         return {
-            "densities": np.swapaxes(density_coefficients(batch.gaussians()), 0, 1),
+            "densities": np.swapaxes(self.model._emission.coefficients(batch), 0, 1),
             "eta": (0.5 - position / k).T,
             "k": k.T,
         }

@@ -9,6 +9,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.offer_scale import OfferScale
 from counterweight.models.choice.delivered.pricing import FAR, Kinds, beyond, offers_made, pricer
+from counterweight.models.choice.training import told_categories
 from counterweight.models.filters.candidates import encoded
 from counterweight.plan.components import load
 
@@ -63,7 +64,19 @@ class SavedOffers:
 
     @classmethod
     def fitted(
-        cls, X, offers, answers, encoder, *, method, setting, offer, rng, stored=None, facts=None
+        cls,
+        X,
+        offers,
+        answers,
+        encoder,
+        *,
+        method,
+        setting,
+        offer,
+        rng,
+        stored=None,
+        facts=None,
+        categories=None,
     ):
         """Fit a method on all people with an offer and an answer.
 
@@ -87,6 +100,8 @@ class SavedOffers:
             A fit on these very rows, by ``to_arrays``, instead of a new one.
         facts : dict, optional
             More to be kept: ``study``, ``title``, ``method``, ``id``.
+        categories : dict, optional
+            Which features are categories, as `declare_categories` says it.
 
         Raises
         ------
@@ -103,7 +118,8 @@ class SavedOffers:
         scale = OfferScale(offer["low"], offer["high"], offer["direction"], offer["revenue"])
         t = scale.scaled(offers)
         if stored is None:
-            stored = kind(**method["options"]).fit(X, t, answers, rng=rng).to_arrays()
+            told = told_categories(kind, [one.name for one in encoder.features_], categories)
+            stored = kind(**method["options"]).fit(X, t, answers, rng=rng, **told).to_arrays()
         own = pricer(kind.from_arrays(stored), setting)
         arrays = {f"model.{name}": values for name, values in stored.items()}
         arrays["feature.fill"] = [feature.fill for feature in encoder.features_]

@@ -17,7 +17,7 @@ def draw(study):
     found = choice_model(study)
     if found is None:
         return kit.blank("No choice model of this study was fitted.")
-    weights, means, names, best = (found[one] for one in ("weights", "means", "names", "best"))
+    weights, means, names, best = (found[one] for one in ("weights", "profiles", "columns", "best"))
     people = found["rows"][names]
     spread = people.std(ddof=0).to_numpy(float)
     away = (means - people.mean().to_numpy(float)) / np.where(spread > 0, spread, 1.0)

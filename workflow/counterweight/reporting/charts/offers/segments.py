@@ -5,6 +5,7 @@ import numpy as np
 from counterweight.labeling.offer_scale import OfferScale
 from counterweight.labeling.offered import offer_range
 from counterweight.models.choice.offers import optimal_offer
+from counterweight.models.choice.scaling import Features
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (
@@ -14,7 +15,7 @@ CAPTION = (
 )
 _POINTS, _SEGMENTS = 1200, 30
 #: What the arrays of a fitted choice model are called.
-_ARRAYS = ("weights", "eta", "k", "means", "covariances")
+_ARRAYS = ("weights", "eta", "k")
 _FOUND, _TRUE = kit.Look(style.INK, ""), kit.Look(style.RED, "", kit.DASHED)
 
 
@@ -24,7 +25,7 @@ def draw(study):
         return kit.blank("No choice model of this study was fitted.")
     means, covariances, weights = (found[name] for name in ("means", "covariances", "weights"))
     if means.shape[1] < 2:
-        return kit.blank("No plane: the choice model uses one feature only.")
+        return kit.blank("No plane: the choice model uses fewer than two numbers.")
     names, rows = found["names"][:2], found["rows"]
     points = rows[["row", "repeat", "answer", *names]].dropna()
     canvas = kit.Canvas([""], 3.4, *(name.replace("_", " ") for name in names), grid="x")
@@ -68,8 +69,10 @@ def choice_model(study, repeat=0):
     Returns
     -------
     dict
-        Its arrays; ``source``; ``rows``: labels and features of its training rows; ``names`` of its
-        features; ``scale`` of offers and the ``best`` offer of each segment, in the user's units.
+        Its arrays; ``source``; ``rows``: labels and features of its training rows; ``names`` of the
+        numbers that it uses; ``columns`` and ``profiles``, names and means by segment of these
+        and of the columns of its categories; ``scale`` of offers and the ``best`` offer of each
+        segment, in the user's units.
     """
     for source in kit.main_first(study, False):
         if not (study.folder / "models" / f"{source}.parquet").exists():
@@ -81,22 +84,44 @@ def choice_model(study, repeat=0):
         made = labels["offer"]
         labels = labels[(labels["repeat"] == repeat) & (labels["role"] == "train")]
         names = [name for name in features.columns if name != "row"]
-        means = arrays["means"].reshape(len(arrays["weights"]), -1)
+        means = np.reshape(arrays.get("means", ()), (len(arrays["weights"]), -1))
         used = arrays.get("features_used", np.arange(means.shape[1])).astype(int)
         offer = study.plan.get("offer") or {}
         known = ("direction", "revenue")
         own = {name: offer[name] for name in known if name in offer}
         scale = OfferScale(*offer_range(offer, made), **own)
+        columns, profiles = _profiles(arrays, means, used)
         best = optimal_offer(arrays["eta"], arrays["k"], revenue=scale.scaled_revenue())
         return arrays | {
             "means": means,
             "source": source,
             "rows": labels.merge(features, on="row").sort_values("row"),
             "names": [names[j] for j in used],
+            "columns": [names[j] for j in columns],
+            "profiles": profiles,
             "scale": scale,
             "best": scale.offers(np.atleast_1d(best)),
         }
     return None
+
+
+def _profiles(arrays, means, used):
+    """Columns that a model uses, and their means by segment; of categories from their shares."""
+    columns, parts = [*used], [means]
+    if "layout_category" in arrays and "shares" in arrays:
+        features = Features.from_arrays(arrays, used, 0.0, 1.0)
+        shares, at = np.reshape(arrays["shares"], (len(means), -1)), 0
+        for place, levels in zip(features.categories, features.levels, strict=True):
+            block, own = features.layout.categories[place], shares[:, at : at + levels]
+            at += levels
+            if len(block) == 1 and levels == 2:
+                low, high = features.low[block[0]], features.high[block[0]]
+                own = low + own[:, 1:] * (high - low)
+            elif len(block) == 1:
+                own = own @ np.arange(levels)[:, None]
+            columns += block
+            parts.append(own)
+    return columns, np.hstack(parts)
 
 
 def _ellipse(mean, covariance, share):

@@ -28,13 +28,13 @@ def encoded(people, features):
 
 def chances(x, array):
     """Probability of each leaf for one person, from the root on; parents stand before children."""
-    chance = {(-1, 0): 1.0}
+    chance, of = {(-1, 0): 1.0}, array("condition_hypothesis")
     for s, parent in enumerate(array("split_parent")):
         side, cut = 0.0, array("split_cut").iloc[s]
         for h in [h for h, split in enumerate(array("hypothesis_split")) if split == s]:
-            weights = array("hypothesis_coefficients").loc[h]
-            score = sum(a * b for a, b in zip(x, weights, strict=True))
-            if score + array("hypothesis_intercept").iloc[h] > 0:
+            rules = [h] if of.empty else of.index[of == h].get_level_values("i")
+            scores = array("hypothesis_coefficients").loc[rules].unstack() @ x
+            if (scores + array("hypothesis_intercept").loc[rules].to_numpy() > 0).all():
                 side += array("hypothesis_probability").iloc[h]
         side = min(side, 1.0) if cut != cut else float(side > cut)
         above = chance[parent, array("split_side").iloc[s]]

@@ -23,19 +23,23 @@ SELECTORS = {
     "relaxed_deep": "split_tree",
     "alpha_beta_paper": "split_tree",
     "alpha_beta_fixed": "split_tree",
+    "printed": "split_tree",
 }
 #: Selector, weighting, and how far each method gets on training and on test rows.
 METHODS = {
     "naive_regression": ("regression", "equal", 0.1, 0.1),
     "naive_tree": ("tree", "equal", 0.5, 0.3),
+    "naive_tree_kept": ("tree", "equal_kept", 0.45, 0.25),
     "qp_regression": ("regression", "quadratic", 0.1, 0.1),
     "qp_tree": ("tree", "quadratic", 0.8, 0.5),
+    "qp_tree_kept": ("tree", "quadratic_kept", 0.75, 0.5),
     "alpha_beta": ("alpha_beta", "quadratic", 0.7, 0.6),
     "relaxed": ("relaxed", "relaxed", 0.8, 0.65),
     "alpha_beta_deep": ("alpha_beta_deep", "quadratic", 0.9, 0.5),
     "relaxed_deep": ("relaxed_deep", "relaxed", 0.95, 0.5),
     "alpha_beta_paper": ("alpha_beta_paper", "quadratic", 0.75, 0.55),
     "alpha_beta_fixed": ("alpha_beta_fixed", "quadratic", 0.6, 0.5),
+    "printed": ("printed", "quadratic", 0.5, 0.4),
 }
 RACES = {
     "Amer-Indian-Eskimo": 0.0096,
@@ -59,20 +63,23 @@ JOBS = {
     "missing": 0.0064,
 }
 SEXES = {"Female": 0.33, "Male": 0.67}
+SCHOOLING = {"3": 0.5, "4": 0.3, "6": 0.2}
 GROUPS = {
     "adult_filter": {"race": RACES},
     "bank_filter": {"job": JOBS},
     "adult_filter_two": {"race": RACES, "sex": SEXES},
     "bank_filter_target": {"job": JOBS},
+    "kakadu_filter": {"schooling": SCHOOLING},
 }
 TITLES = {
     "adult_filter": "Adult: balance over race",
     "bank_filter": "Bank Marketing: balance over job",
     "adult_filter_two": "Adult: balance over race and sex",
     "bank_filter_target": "Bank Marketing: other shares wanted",
+    "kakadu_filter": "Kakadu: balance over schooling",
 }
 FIGURES = ("tradeoff", "frontier", "proportions", "heatmap", "tree")
-ALPHAS = [round(0.05 * k, 10) for k in range(21)]
+ALPHAS = sorted([*(round(0.05 * k, 10) for k in range(21)), 0.82, 0.97])
 ETAS = [round(0.1 * k, 10) for k in range(11)]
 LEAVES = 4
 
@@ -301,6 +308,7 @@ def _of_selector(name, selector):
         ):
             yield {"metric": metric, "value": value}
         return
+    yield {"metric": "lemma3_case", "value": 1.05}
     for alpha in ALPHAS:
         place = {"setting": f"alpha={alpha:g}"}
         for metric, value in (
@@ -314,6 +322,7 @@ def _of_selector(name, selector):
             ("reached", 0.0),
             ("lemma3_splits", 1.0),
             ("lemma3_shrink", 0.8),
+            ("beyond_budget", 0.005),
         ):
             yield place | {"metric": metric, "value": value}
 

@@ -329,3 +329,21 @@ def test_a_least_rate_is_met_and_costs_no_more_balance_than_it_must(least):
         if rho @ mass >= least:
             other = rho * mass @ A / (rho @ mass)
             assert np.linalg.norm(other - target) >= made.distance - 1e-9
+
+
+@pytest.mark.parametrize("weigh", [acc.equal_acceptance, acc.quadratic_acceptance])
+def test_chances_kept_under_noise_are_those_without_it(weigh):
+    """A.1.1 as printed: a row is accepted as the leaf it was moved to, by the first chances."""
+    rng = np.random.default_rng(5)
+    A, mass, target = rng.dirichlet(np.ones(3), 5), rng.dirichlet(np.ones(5)), np.full(3, 1 / 3)
+    (first,) = weigh(mass, A, target)
+    kept = weigh(mass, A, target, etas=[0.0, 0.4, 1.0], under_noise="kept")
+    solved = weigh(mass, A, target, etas=[0.0, 0.4, 1.0])
+    for one, again in zip(kept, solved, strict=True):
+        assert one.rho == pytest.approx(first.rho, abs=1e-12)
+        np.testing.assert_allclose(one.shares, again.shares)
+        assert one.rate == pytest.approx(one.rho @ one.mass)
+        assert one.distance == pytest.approx(np.linalg.norm(one.q @ one.shares - target))
+    assert kept[2].q @ kept[2].shares == pytest.approx(mass @ A), "noise alone: uniform sampling"
+    if weigh is acc.quadratic_acceptance:
+        assert all(a.distance >= b.distance - 1e-9 for a, b in zip(kept, solved, strict=True))

@@ -132,6 +132,26 @@ def test_settings_are_compared_one_by_one_with_the_number_in_them(small):
     assert verdict(small, **wrong, each="max")["verdict"] == "cannot", "everyone has no alpha"
 
 
+def test_what_holds_by_construction_is_told_and_is_no_evidence(small):
+    plan = {"data_source": "download", "studies": {"s": filters.settings_of()}}
+    built = {"metric": "imbalance", "left": {"source": "alpha_beta", "setting": "alpha=0.2"}}
+    built |= {"right": 0.0, "comparison": "greater", "identity": True, "judge": "mean"}
+    built |= {"label": "built"}
+    found = built | {"comparison": "less", "identity": False, "label": "found"}
+
+    def decided(*asked):
+        claim = rules(**asked[0])[0]
+        claim["decide"] = [{"study": "s", "target": "test", **rule} for rule in asked]
+        return decide([claim], small, plan).iloc[0]
+
+    assert decided(built)["verdict"] == "holds"
+    assert "holds, by construction" in decided(built)["detail"]
+    assert decided(built | {"identity": False}, found)["verdict"] == "depends"
+    assert decided(built, found)["verdict"] == "does not hold"
+    broken = built | {"comparison": "less"}
+    assert decided(broken, found | {"comparison": "greater"})["verdict"] == "depends"
+
+
 def test_settings_that_one_side_lacks_are_passed_over():
     left = pd.DataFrame({"a": [1.0, 2.0], "b": [5.0, 6.0]})
     right = pd.DataFrame({"b": [4.0, 7.0], "c": [0.0, 0.0]})

@@ -122,6 +122,11 @@ CASES = {
     "tree": (TreeProxy, {"depth": 4}, "eta=0"),
     "noise": (RegressionProxy, {}, "eta=0.3"),
     "split": (SplitTreeProxy, {"alphas": [0.0, 0.1, 0.3], "smallest_leaf": 0.05}, "alpha=0.3"),
+    "trees": (
+        SplitTreeProxy,
+        {"alphas": [0.0, 0.3], "smallest_leaf": 0.05, "hypotheses": "trees"},
+        "alpha=0.3",
+    ),
     "stump": (SplitTreeProxy, {"alphas": [0.0, 0.1], "smallest_leaf": 0.05}, "alpha=0"),
 }
 

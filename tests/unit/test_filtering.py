@@ -419,6 +419,7 @@ def test_the_scripts_hand_each_other_what_they_need(tmp_path, outcome):
         some("metrics", table="leaves", model="proxy"),
         [selector],
         selector={"selector": "tree_proxy", "options": {"depth": 3}},
+        repeats=2,
     )
     run(
         "weigh",

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from counterweight.numerics.geometry.hulls import closest_in_hull
 from counterweight.selection.proxies.split_rules import ROOT, Split
-from counterweight.selection.proxies.split_steps import lemma3, step_records, steps
+from counterweight.selection.proxies.split_steps import (
+    CASE,
+    GAMMA,
+    counterexample,
+    lemma3,
+    step_records,
+    steps,
+)
 
 
 def split(place):
@@ -54,17 +61,10 @@ def test_a_tree_without_splits_has_no_steps():
 
 
 def test_the_printed_conditions_do_not_suffice_for_every_leaf():
-    """A counterexample: the leaf that is split is not the nearest point of the hull.
-
-    The second child takes hardly any rows, so that the other one stays where the leaf was.
-    """
-    gamma, target = 0.139, np.full(3, 1 / 3)
-    leaf, other = np.array([0.002, 0.998, 0.0]), np.array([0.226, 0.473, 0.301])
-    child = np.array([0.014, 0.004, 0.982])
-    before = np.array([leaf, other])
+    """The leaf of the counterexample is not the nearest point of the hull."""
+    target, before = np.full(3, 1 / 3), CASE[:2]
     point = closest_in_hull(before, target) @ before
-    assert lemma3(leaf, child, point, target, gamma)
-    after = np.array([leaf, other, child])
-    left = np.linalg.norm(closest_in_hull(after, target) @ after - target)
+    assert lemma3(CASE[0], CASE[2], point, target, GAMMA)
+    left = np.linalg.norm(closest_in_hull(CASE, target) @ CASE - target)
     assert left / np.linalg.norm(point - target) == pytest.approx(0.906, abs=1e-3)
-    assert left / np.linalg.norm(point - target) > 1 - gamma
+    assert counterexample(closest_in_hull) == pytest.approx(0.906 / 0.861, abs=2e-3)

@@ -142,7 +142,7 @@ def test_the_best_response_is_the_paired_regression_of_the_costs():
     # Costs of the two labels, split at will: only their difference counts.
     of_one = rng.normal(size=300)
     predicted = [full @ np.linalg.lstsq(full, c, rcond=None)[0] for c in (of_one, of_one + cost)]
-    assert leaf.scores @ g == pytest.approx(predicted[1] - predicted[0], abs=1e-6)
+    assert leaf.oracle.scores @ g == pytest.approx(predicted[1] - predicted[0], abs=1e-6)
 
 
 def test_the_lagrangian_of_the_rows_is_linear_in_the_group_sums():

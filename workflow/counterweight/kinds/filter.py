@@ -185,10 +185,20 @@ def label(job):
     return describe_groups(labels, truth, dropped, given["target"])
 
 
+def _repeats(study, selector):
+    """Repeats in which some method needs a proxy: the first ones."""
+    by = [
+        method["repeats"]
+        for method in study["methods"].values()
+        if study["weightings"][method["weights"]]["selector"] == selector
+    ]
+    return max(by)
+
+
 def plan_select(plan, study, selector, at):
     spec = study["selectors"][selector]
     inputs = {"features": at.features, "labels": at.labels}
-    given = {"selector": spec, "target": study["target"]}
+    given = {"selector": spec, "target": study["target"], "repeats": _repeats(study, selector)}
     uses = (("selector", spec["selector"]),)
     return Job(f"{_HERE}:select", inputs, given | draws(plan, study), uses)
 
@@ -210,6 +220,7 @@ def select(job):
     seen = {  # Test rows have no group here; every group has training rows in every repeat.
         repeat: [part[f"group_{name}"][part["role"] == "train"] for name in classes]
         for repeat, part in data.labels.items()
+        if repeat < given["repeats"]
     }
     names, groups = group_names(seen[0], classes)
     sizes = [len(block) for block in names]
@@ -232,7 +243,7 @@ def select(job):
         job.log.info("repeat %d: %d settings; %s", repeat, len(leaves), far)
         return tables.model_table(proxy.to_arrays(), repeat, ""), leaves, records
 
-    models, leaves, records = zip(*over_repeats(one, data.labels, job.threads), strict=True)
+    models, leaves, records = zip(*over_repeats(one, seen, job.threads), strict=True)
     leaves = [pa.table(part) for parts in leaves for part in parts]
     tables.write_table(job.output.model, tables.stacked(models), tables.MODEL)
     tables.write_table(job.output.table, tables.stacked(leaves))

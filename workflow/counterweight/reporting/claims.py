@@ -310,6 +310,12 @@ def _decide_rule(rule, metrics, plan, failures):
     return outcome | {"text": _phrase(left, right, rule, outcome, plan)}
 
 
+def _evidence(by_label, built):
+    """Outcomes of the conditions that count: identities do where they fail, or stand alone."""
+    counted = [o for label, o in by_label.items() if label not in built or o == "fails"]
+    return counted or by_label.values()
+
+
 def conditions(outcomes):
     """Verdict of each label: the worst of its rules."""
     order = ("cannot", "fails", "undecided", "holds")
@@ -370,11 +376,13 @@ def _decide_claim(claim, metrics, plan, failures):
         outcomes = []
     else:
         by_label = conditions(outcomes)
-        verdict = verdict_of(by_label.values())
+        built = {rule["label"] for rule in claim["decide"] if rule.get("identity")}
+        verdict = verdict_of(_evidence(by_label, built))
         parts = []
         for label, outcome in by_label.items():
             texts = dict.fromkeys(o["text"] for o in outcomes if o["label"] == label)
-            parts.append(f"{label}: {OUTCOMES[outcome]} ({'; '.join(texts)})")
+            word = OUTCOMES[outcome] + (", by construction" if label in built else "")
+            parts.append(f"{label}: {word} ({'; '.join(texts)})")
         detail = ". ".join(part[0].upper() + part[1:] for part in parts) + "."
         if verdict == "depends":
             detail = f"It depends on {claim.get('depends_on', 'the condition')}. {detail}"

@@ -74,6 +74,20 @@ MEASURES = {
         "meaning": "Largest share of the distance that a split within the conditions of Lemma 3 "
         "leaves.",
     },
+    "lemma3_case": {
+        "label": "distance that a constructed split leaves, over what Lemma 3 allows",
+        "better": "less",
+        "digits": 3,
+        "meaning": "Of one split that meets the conditions of Lemma 3 as printed; above 1 it is a "
+        "counterexample.",
+    },
+    "beyond_budget": {
+        "label": "beyond the budget before the repair",
+        "better": "less",
+        "digits": 3,
+        "meaning": "How far the answers of Algorithm 3 as printed tell more than alpha, before an "
+        "even coin is mixed in.",
+    },
     "disclosivity_nodes": {
         "label": "disclosivity of all nodes",
         "better": "less",

@@ -46,6 +46,12 @@ OPTIONS = {
         "description": "Probabilities with which a row's leaf is replaced by one drawn uniformly; "
         "for proxies of one setting only, [] for none.",
     },
+    "under_noise": {
+        "enum": ["solved", "kept"],
+        "default": "solved",
+        "description": "Acceptance of the leaves at each eta: solved for the leaves as the noise "
+        "leaves them, or kept from the proxy without noise (appendix A.1.1 as printed).",
+    },
     "least_accepted": {
         "type": "number",
         "minimum": 0,
@@ -55,6 +61,7 @@ OPTIONS = {
     },
 }
 LABEL_BY_NAME = {"equal": "naive", "quadratic": "QP", "relaxed": "relaxed"}
+VALUE_LABELS = {"under_noise": {"kept": "A.1.1 as printed"}}
 
 #: An acceptance of the linear program this close to a bound is at the bound.
 BOUND = 1e-7
@@ -175,26 +182,34 @@ def most_accepted(rho, mass, A):
     return new / new.max() if exact and new @ mass > (rho @ mass) * (1 + GAIN) else rho
 
 
-def _weighed(mass, A, target, etas, solve):
+def _weighed(mass, A, target, etas, solve, under_noise="solved"):
     """`Weighed` at each eta, by a function from shares, target and masses to q of the leaves."""
     mass, A = checked_leaves(mass, A)
     _, target = checked_shares(A, target)
-    made = []
+    made, first = [], None
+    if under_noise == "kept":
+        first, _ = _solved(mass, A, target, solve)
     for eta in etas or (None,):
         new, shares = (mass, A) if eta is None else interpolated(mass, A, eta)
-        with_rows = new > 0
-        shares = np.where(with_rows[:, None], shares, 0.0)
-        solution = solve(shares[with_rows], target, new[with_rows])
-        distance = float(np.linalg.norm(solution @ shares[with_rows] - target))
-        q = np.zeros(len(new))
-        q[with_rows] = solution
-        rho, rate = acceptance(q, new)
-        if solve is not _equal:
-            rho = most_accepted(rho, new, shares)
-            rate = float(rho @ new)
+        shares = np.where(new[:, None] > 0, shares, 0.0)
+        rho, distance = (first, None) if first is not None else _solved(new, shares, target, solve)
         q = rho * new
-        made.append(Weighed(eta, new, shares, q / q.sum(), rho, rate, distance))
+        q = q / q.sum()
+        if distance is None:
+            distance = float(np.linalg.norm(q @ shares - target))
+        made.append(Weighed(eta, new, shares, q, rho, float(rho @ new), distance))
     return made
+
+
+def _solved(mass, A, target, solve):
+    """Acceptance of the leaves, and the distance from the target as solved."""
+    with_rows = mass > 0
+    solution = solve(A[with_rows], target, mass[with_rows])
+    distance = float(np.linalg.norm(solution @ A[with_rows] - target))
+    q = np.zeros(len(mass))
+    q[with_rows] = solution
+    rho, _ = acceptance(q, mass)
+    return (rho if solve is _equal else most_accepted(rho, mass, A)), distance
 
 
 def _with_rate(solve, least):
@@ -216,7 +231,7 @@ def _equal(A, target, mass):
     return np.full(len(A), 1 / len(A))
 
 
-def equal_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
+def equal_acceptance(mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0):
     """The same number of rows from each leaf, whatever is in it: the naive proxies of section 5.
 
     Parameters
@@ -230,6 +245,9 @@ def equal_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
     etas : sequence of float
         Probabilities that a leaf is replaced by one drawn uniformly; none for the proxy as
         it is.
+    under_noise : {"solved", "kept"}
+        Whether the acceptance is solved for again at each eta, or kept from the proxy without
+        noise. A.1.1 reads as the second: labels are replaced, then Algorithm 2 samples.
     least_accepted : float
         Least rate; must be 0 here, where every leaf gives as many rows.
 
@@ -243,10 +261,10 @@ def equal_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
             "least_accepted has no meaning for the weighting equal, which gives every leaf the "
             "same number of rows: choose quadratic."
         )
-    return _weighed(mass, A, target, etas, _equal)
+    return _weighed(mass, A, target, etas, _equal, under_noise)
 
 
-def quadratic_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
+def quadratic_acceptance(mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0):
     """Algorithm 1: the q on the simplex whose qA is nearest to the target.
 
     Where several q are, that which accepts most rows (see `most_accepted`).
@@ -254,10 +272,10 @@ def quadratic_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
     Parameters and result as `equal_acceptance`. With `least_accepted`, at least that share of
     the rows is accepted: the same problem with q_j <= r'_j / least_accepted.
     """
-    return _weighed(mass, A, target, etas, _with_rate(closest_in_hull, least_accepted))
+    return _weighed(mass, A, target, etas, _with_rate(closest_in_hull, least_accepted), under_noise)
 
 
-def relaxed_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
+def relaxed_acceptance(mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0):
     """Algorithm 1 without the constraint that q sums to 1; q is normalised afterwards.
 
     Parameters and result as `equal_acceptance`; `Weighed.distance` is that of the q which is
@@ -269,4 +287,4 @@ def relaxed_acceptance(mass, A, target, *, etas=(), least_accepted=0.0):
         When the nearest point of the cone is 0: the target has no group in common with any
         leaf.
     """
-    return _weighed(mass, A, target, etas, _with_rate(closest_in_cone, least_accepted))
+    return _weighed(mass, A, target, etas, _with_rate(closest_in_cone, least_accepted), under_noise)

@@ -148,6 +148,26 @@ OPTIONS = {
         "default": None,
         "description": "Shares to aim at, in the order of the groups; null for equal shares.",
     },
+    "hypotheses": {
+        "enum": ["linear", "stumps", "trees"],
+        "default": "linear",
+        "description": "What splits are mixed of: half-spaces by regressions of the groups, stumps "
+        "(one feature against a cut), or shallow trees.",
+    },
+    "hypothesis_depth": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 5,
+        "default": 2,
+        "description": "Depth of the shallow trees that splits are mixed of.",
+    },
+    "solver": {
+        "enum": ["program", "printed"],
+        "default": "program",
+        "description": "Who mixes a split: linear programs over the hypotheses that a short game "
+        "plays, or Algorithm 3 as printed (the mean of so many rounds, then repaired with an even "
+        "coin to keep alpha), which needs some hundred rounds.",
+    },
 }
 
 

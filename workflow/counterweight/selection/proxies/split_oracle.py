@@ -10,6 +10,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linprog
 
+from counterweight.selection.proxies.split_hypotheses import HYPOTHESES, cuts_of
+
 #: Weights of a mixture below this are dropped.
 TINY = 1e-9
 #: First step of the Auditor per unit of the distance; it falls with the square root of the round.
@@ -35,9 +37,13 @@ class Design:
     ridge : float
         Added to the diagonal of the Gram matrix per unit of weight, 1e-9 at least: one-hot
         features are not of full rank.
+    hypotheses : str
+        Class of the hypotheses, of `split_hypotheses.HYPOTHESES`.
+    depth : int
+        Of the trees, where these are the hypotheses.
     """
 
-    def __init__(self, X, Z, first, *, weighted, ridge):
+    def __init__(self, X, Z, first, *, weighted, ridge, hypotheses="linear", depth=2):
         self.raw = X
         self.mean = X.mean(axis=0)
         spread = X.std(axis=0)
@@ -49,13 +55,13 @@ class Design:
         self.X[:, d] = 1.0
         self.Z, self.first = Z, first
         self.weighted, self.ridge = weighted, ridge
-        self.factor = None
+        self.hypotheses, self.depth = HYPOTHESES[hypotheses], depth
+        self.factor = self.tried = None
 
     def regression(self, rows, w):
-        """Coefficients (d + 1, K) of the groups' weights on the features."""
+        """Coefficients (d + 1, K) of the groups' weights on the features, and these features."""
         X = self.X if rows is None else self.X[rows]
-        wZ = self._weighted(rows, w)
-        M = X.T @ wZ
+        M = X.T @ self.weighted_groups(rows, w)
         if self.weighted:
             gram = (X * w[:, None]).T @ X
             factor = self._factor(gram, w.sum())
@@ -63,9 +69,16 @@ class Design:
             if self.factor is None:
                 self.factor = self._factor(self.X.T @ self.X, len(self.X))
             factor = self.factor
-        return cho_solve(factor, M), X, wZ
+        return cho_solve(factor, M), X
 
-    def _weighted(self, rows, w):
+    def cuts(self):
+        """Cuts of each feature that stumps try."""
+        if self.tried is None:
+            self.tried = cuts_of(self.raw)
+        return self.tried
+
+    def weighted_groups(self, rows, w):
+        """Weight of each group in some rows, (rows, K)."""
         return (self.Z if rows is None else self.Z[rows]) * w[:, None]
 
     def _factor(self, gram, weight):
@@ -94,22 +107,22 @@ class Leaf:
         self.counts = weight @ design.Z
         self.mass = float(self.counts[: design.first].sum())
         self.shares = self.counts / self.mass
-        self.scores = None
+        self.oracle, self.beyond = None, {}
 
     def prepare(self):
-        """Regress the groups on the features, once; start the pool of hypotheses."""
-        if self.scores is not None:
+        """Fit the class of hypotheses to the leaf, once; start the pool of hypotheses."""
+        if self.oracle is not None:
             return
         w = self.weight if self.rows is None else self.weight[self.rows]
-        self.coefficients, X, self.wZ = self.design.regression(self.rows, w)
-        self.scores = X @ self.coefficients
+        self.wZ = self.design.weighted_groups(self.rows, w)
+        self.oracle = self.design.hypotheses(self.design, self.rows, w)
         K = len(self.counts)
         self.directions = np.zeros((2, K))
         self.sums = np.vstack([self.counts, np.zeros(K)]) / self.mass
 
     def play(self, directions):
-        """Side-1 weight of each group for hypotheses 1[s g > 0], per unit of the leaf's mass."""
-        side = (self.scores @ directions.T > 0).astype(float)
+        """Side-1 weight of each group for answers to prices, per unit of the leaf's mass."""
+        side = self.oracle.says(directions).astype(float)
         sums = side.T @ self.wZ / self.mass
         self.directions = np.vstack([self.directions, directions])
         self.sums = np.vstack([self.sums, sums])
@@ -117,8 +130,9 @@ class Leaf:
 
     def answers(self, which):
         """What some hypotheses of the pool say of the leaf's rows, (rows, m) of bool."""
-        says = self.scores @ self.directions[which].T > 0
+        says = self.oracle.says(self.directions[which])
         says[:, np.asarray(which) == 0] = True
+        says[:, np.asarray(which) == 1] = False
         return says
 
     def trim(self, most):
@@ -150,8 +164,16 @@ class Limits:
         side = np.vstack([over[r + alpha < 1], under[r - alpha > 0]])
         whole = leaf.shares
         least = min(smallest / leaf.mass, 0.5)
+        self.r, self.alpha, self.whole, self.ones = r, alpha, whole, ones
         self.rows = np.vstack([side, -side, -ones, ones])
         self.bounds = np.concatenate([np.zeros(len(side)), -side @ whole, [-least, 1.0 - least]])
+
+    def beyond(self, N):
+        """How far a child's shares are from the base shares beyond alpha; 0 within."""
+        inside = float(N @ self.ones)
+        parts = [N / inside] if inside > 0 else []
+        parts += [(self.whole - N) / (1 - inside)] if inside < 1 else []
+        return max(0.0, float(np.abs(np.array(parts) - self.r).max()) - self.alpha)
 
     def excess(self, N):
         """By how much each limit is exceeded, (m, limits)."""
@@ -182,6 +204,72 @@ def game(leaf, limits, D, levels, rounds):
         if np.array_equal(moved, multipliers):
             break
         multipliers = moved
+
+
+def as_printed(leaf, r, alpha, D, levels, rounds, epsilon):
+    """Algorithm 3 as it is printed, with sums per unit of the leaf's mass; one mixture a level.
+
+    The limits are those of program (3): |sum w h (1[z = k] - r_k)| <= alpha for both sides,
+    which are not divided by the weight of the side. Multipliers never fall, steps are t^(-1/2),
+    the answer is the mean of all hypotheses played. Two things differ from print: the rounds are
+    `rounds`, not some 10^25, and Q is a level that is given (the printed f admits no split).
+
+    Parameters
+    ----------
+    leaf : Leaf
+        Its pool gets the hypotheses.
+    r : numpy.ndarray, (K,)
+    alpha : float
+    D : numpy.ndarray, (K,)
+    levels : numpy.ndarray, (m,)
+    rounds : int
+    epsilon : float
+
+    Returns
+    -------
+    list of numpy.ndarray
+        Probabilities over the leaf's pool, which may be beyond alpha.
+    """
+    ones, gap = _ones(leaf), leaf.shares - r
+    shift = np.eye(len(r)) - np.outer(r, ones)
+    rows = np.vstack([shift, -shift, -shift, shift])
+    bounds = alpha + np.concatenate([0 * r, 0 * r, -gap, gap])
+    most = (len(r) - 1) / (len(r) * max(epsilon, 1e-9)) + 2
+    objective = D[None] - levels[:, None] * ones
+    multipliers, played = np.zeros((len(levels), len(bounds))), []
+    for t in range(rounds):
+        directions = objective - multipliers @ rows
+        sums = leaf.oracle.says(directions).T @ leaf.wZ / leaf.mass
+        played.append(directions)
+        multipliers = multipliers + np.maximum(sums @ rows.T - bounds, 0.0) / np.sqrt(t + 1.0)
+        norm = np.linalg.norm(multipliers, axis=1, keepdims=True)
+        multipliers *= np.minimum(1.0, most / np.maximum(norm, most))
+    mixtures = []
+    for own in np.swapaxes(played, 0, 1):
+        distinct, counts = np.unique(own, axis=0, return_counts=True)
+        start = len(leaf.sums)
+        leaf.play(distinct)
+        mixtures.append(np.append(np.zeros(start), counts / rounds))
+    return [np.pad(p, (0, len(leaf.sums) - len(p))) for p in mixtures]
+
+
+def repaired(leaf, limits, p):
+    """A mixture of the pool with an even coin, as little of it as puts it within the limits.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        None where the leaf itself is on a limit that the mixture is beyond.
+    """
+    excess, middle = limits.excess(p @ leaf.sums), limits.excess(leaf.shares / 2)
+    over = excess > 0
+    if not over.any():
+        return p
+    if (middle[over] >= 0).any():
+        return None
+    p = p * float((-middle[over] / (excess[over] - middle[over])).min()) * (1 - 1e-12)
+    p[:2] += (1 - p.sum()) * np.array([0.5, 0.5])
+    return p
 
 
 def _ones(leaf):
@@ -229,7 +317,7 @@ def mixture(leaf, limits, objective):
     return p / p.sum(), -program.ineqlin.marginals, -float(program.eqlin.marginals[0])
 
 
-def proposals(leaf, limits, D, *, thresholds, rounds, epsilon):
+def proposals(leaf, limits, D, *, thresholds, rounds, epsilon, solver="program"):
     """Mixtures of hypotheses worth trying as the split of a leaf.
 
     One for each level Q of the objective sum w h (D_z - Q), from the leaf's mean of D towards
@@ -244,6 +332,8 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon):
         Target minus closest point of the hull.
     thresholds, rounds : int
     epsilon : float
+    solver : {"program", "printed"}
+        The game, then linear programs over what was played; or `as_printed`, then `repaired`.
 
     Returns
     -------
@@ -253,8 +343,17 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon):
     leaf.prepare()
     leaf.trim(POOL)
     middle = float(leaf.shares @ D)
-    top = max(float(np.quantile(leaf.scores @ D, 0.995)), middle)
+    top = max(float(np.quantile(leaf.oracle.values(D), 0.995)), middle)
     levels = middle + (top - middle) * np.arange(thresholds) / thresholds
+    if solver == "printed":
+        found, leaf.beyond = [], {}
+        mixtures = as_printed(leaf, limits.r, limits.alpha, D, levels, rounds, epsilon)
+        for p in mixtures:
+            again = repaired(leaf, limits, p.copy())
+            if again is not None:
+                leaf.beyond[again.tobytes()] = limits.beyond(p @ leaf.sums)
+                found.append(again)
+        return found
     objectives = D - levels[:, None] * _ones(leaf)
     game(leaf, limits, D, levels, rounds)
     mixtures = [mixture(leaf, limits, c) for c in objectives]

@@ -1,9 +1,11 @@
 """Splits of proxy trees as linear rules on raw features: stored, applied, read.
 
-A split is a mixture of hypotheses 1[x b + b_0 > 0] with probabilities p that sum to at most 1
-(a constant hypothesis has b = 0). A row goes to side 1 with probability h~(x), the sum of p
-over the hypotheses that say 1; a deterministic split sends it there when that sum is above the
-cut. All settings of a proxy share one list of splits, whose parents come before them.
+A split is a mixture of hypotheses with probabilities p. A hypothesis holds where its conditions
+x b + b_0 > 0 do, mostly one (a constant has b = 0); of those that a tree is cut into, one holds at
+most. The probabilities of what holds for one row sum to at most 1. A row goes to side 1 with
+probability h~(x), the sum of p over the hypotheses that hold; a deterministic split sends it there
+when that sum is above the cut. All settings of a proxy share one list of splits, whose parents
+come before them.
 """
 
 from typing import NamedTuple
@@ -26,11 +28,16 @@ class Split(NamedTuple):
         The split that made the leaf which this one divides, and its side (1 or 0).
     p : numpy.ndarray, (m,)
         Probabilities of the hypotheses.
-    coefficients : numpy.ndarray, (m, d)
-        In units of the raw features.
-    intercepts : numpy.ndarray, (m,)
+    coefficients : numpy.ndarray, (c, d)
+        Of the conditions, in units of the raw features.
+    intercepts : numpy.ndarray, (c,)
     cut : float
         NaN for a randomised split.
+    owner : numpy.ndarray of int, (c,), optional
+        The hypothesis that each condition is of, in their order; one each where it is None.
+    beyond : float
+        How far the solver's answer was beyond alpha, before it was repaired; NaN where that is
+        not told.
     """
 
     place: tuple
@@ -38,17 +45,31 @@ class Split(NamedTuple):
     coefficients: np.ndarray
     intercepts: np.ndarray
     cut: float
+    owner: np.ndarray | None = None
+    beyond: float = float("nan")
+
+    @property
+    def one_each(self):
+        """Whether each hypothesis has one condition."""
+        return len(self.intercepts) == len(self.p)
+
+    def holds(self, says):
+        """Whether hypotheses hold, (n, m), by their conditions, (n, c)."""
+        if self.one_each:
+            return says
+        first = np.flatnonzero(np.diff(self.owner, prepend=-1))
+        return np.logical_and.reduceat(says, first, axis=1)
 
     def side(self, X):
         """Probability of side 1 for each row of X, (n,)."""
-        says = np.empty((len(X), len(self.p)), bool)
+        says = np.empty((len(X), len(self.intercepts)), bool)
         for start in range(0, len(X), BLOCK):
             rows = X[start : start + BLOCK]
             if len(rows) < BLOCK:
                 rows = np.concatenate([rows, np.zeros((BLOCK - len(rows), X.shape[1]))])
             scores = rows @ self.coefficients.T + self.intercepts
             says[start : start + BLOCK] = scores[: len(X) - start] > 0
-        return self.mixed(says)
+        return self.mixed(self.holds(says))
 
     def mixed(self, says):
         """Probability of side 1 from what the hypotheses say, (n, m)."""
@@ -125,9 +146,19 @@ def depth(splits, place):
 
 
 def packed(splits, features):
-    """Splits as arrays: one row a split, and one row a hypothesis."""
+    """Splits as arrays: one row a split, one a hypothesis, and one a condition.
+
+    Where each hypothesis has one condition, nothing says which is whose.
+    """
     owner = [s for s, split in enumerate(splits) for _ in split.p]
-    return {
+    told = {}
+    if not all(split.one_each for split in splits):
+        starts = np.cumsum([0, *(len(split.p) for split in splits)])
+        whose = [at + split.owner for at, split in zip(starts, splits, strict=False)]
+        told["condition_hypothesis"] = np.concatenate(whose).astype(float)
+    if any(not np.isnan(split.beyond) for split in splits):
+        told["split_beyond"] = np.array([split.beyond for split in splits])
+    return told | {
         "split_parent": np.array([split.place[0] for split in splits], dtype=float),
         "split_side": np.array([split.place[1] for split in splits], dtype=float),
         "split_cut": np.array([split.cut for split in splits], dtype=float),
@@ -145,18 +176,23 @@ def unpacked(arrays):
     if not np.size(arrays.get("split_parent", ())):
         return []
     owner = arrays["hypothesis_split"].astype(int)
+    whose = arrays.get("condition_hypothesis")
+    whose = np.arange(len(owner)) if whose is None else np.asarray(whose).astype(int)
+    columns = [arrays[f"split_{name}"] for name in ("parent", "side", "cut")]
+    columns.append(arrays.get("split_beyond", np.full(len(columns[0]), np.nan)))
     splits = []
-    for s, (parent, side, cut) in enumerate(
-        zip(arrays["split_parent"], arrays["split_side"], arrays["split_cut"], strict=True)
-    ):
+    for s, (parent, side, cut, beyond) in enumerate(zip(*columns, strict=True)):
         at = owner == s
+        own = at[whose]
         splits.append(
             Split(
                 (int(parent), int(side)),
                 arrays["hypothesis_probability"][at],
-                arrays["hypothesis_coefficients"][at],
-                arrays["hypothesis_intercept"][at],
+                arrays["hypothesis_coefficients"][own],
+                arrays["hypothesis_intercept"][own],
                 float(cut),
+                whose[own] - np.flatnonzero(at)[0],
+                float(beyond),
             )
         )
     return splits
@@ -205,10 +241,7 @@ def readable(splits, leaves, mass, shares, spread, most):
             node["shares"] = shares[number[place]].tolist()
             return node["mass"], np.array(node["shares"])
         split = splits[at[place]]
-        node["hypotheses"] = [
-            (float(p), b.tolist(), float(b0))
-            for p, b, b0 in zip(split.p, split.coefficients, split.intercepts, strict=True)
-        ]
+        node["hypotheses"] = _hypotheses(split)
         node["cut"] = None if np.isnan(split.cut) else split.cut
         node["terms"] = _terms(split, spread, most)
         total, counts = 0.0, 0.0
@@ -223,12 +256,24 @@ def readable(splits, leaves, mass, shares, spread, most):
     return nodes
 
 
+def _hypotheses(split):
+    """Probability, coefficients and intercepts of each hypothesis; lists where of several."""
+    if split.one_each:
+        parts = zip(split.p, split.coefficients, split.intercepts, strict=True)
+        return [(float(p), b.tolist(), float(b0)) for p, b, b0 in parts]
+    return [
+        (float(p), split.coefficients[own].tolist(), split.intercepts[own].tolist())
+        for p, own in ((p, split.owner == h) for h, p in enumerate(split.p))
+    ]
+
+
 def _terms(split, spread, most):
     """Features that move the weightiest hypothesis most, with their raw coefficients."""
     moving = np.abs(split.coefficients).sum(axis=1) > 0
     if not moving.any():
         return []
-    i = int(np.argmax(np.where(moving, split.p, -1.0)))
+    weights = split.p if split.one_each else split.p[split.owner]
+    i = int(np.argmax(np.where(moving, weights, -1.0)))
     reach = np.abs(split.coefficients[i]) * spread
     order = np.argsort(-reach, kind="stable")[:most]
     return [(int(f), float(split.coefficients[i, f])) for f in order if reach[f] > 0]

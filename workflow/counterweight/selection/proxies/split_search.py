@@ -28,6 +28,7 @@ class Search:
     cone, deterministic : bool
     thresholds, rounds : int
     epsilon : float
+    solver : str
     smallest : float
         Least weight of a leaf, in rows.
     smallest_drop, stop : float
@@ -50,6 +51,7 @@ class Search:
         thresholds,
         rounds,
         epsilon,
+        solver,
         smallest,
         smallest_drop,
         stop,
@@ -59,6 +61,7 @@ class Search:
         self.design, self.r, self.U = design, r, U
         self.cone, self.deterministic = cone, deterministic
         self.sweep = {"thresholds": thresholds, "rounds": rounds, "epsilon": epsilon}
+        self.sweep["solver"] = solver
         self.smallest, self.smallest_drop, self.stop = smallest, smallest_drop, stop
         self.height, self.most_leaves = height, most_leaves
         self.splits = []
@@ -97,7 +100,7 @@ class Search:
         leaves = list(leaves)
         q, distance = self._closest(leaves)
         while distance > max(self.stop, 1e-9) and len(leaves) < self.most_leaves:
-            made = self._split(leaves, q, distance, alpha)
+            made = self._split(leaves, q, alpha)
             if made is None:
                 break
             j, children = made
@@ -111,10 +114,18 @@ class Search:
     def _disclosivity(self, leaves):
         return max(float(np.abs(leaf.shares - self.r).max()) for leaf in leaves)
 
-    def _split(self, leaves, q, distance, alpha):
-        """The best split of any leaf that shrinks the distance enough, or None."""
+    def _hull(self, A):
+        """Distance of the target from the hull of the leaves, which every split has to shrink.
+
+        For the cone, too: its own distance falls far less at the same gain of balance where it
+        is nearly that of no filter, so one least drop would mean two things.
+        """
+        return closest(A, self.U)[1]
+
+    def _split(self, leaves, q, alpha):
+        """The best split of any leaf that shrinks the distance of the hull enough, or None."""
         A = np.array([leaf.shares for leaf in leaves])
-        D = self.U - q @ A
+        D, distance = self.U - q @ A, self._hull(A)
         bound = distance * (1.0 - self.smallest_drop)
         mass = np.array([leaf.mass for leaf in leaves])
         active = [j for j in np.argsort(-q, kind="stable") if q[j] > 1e-9]
@@ -132,7 +143,8 @@ class Search:
                 if children is None:
                     continue
                 grown = [*leaves[:j], *(leaf for leaf in children[0]), *leaves[j + 1 :]]
-                if self._closest(grown)[1] < min(bound, distance - 1e-12):
+                shares = np.array([leaf.shares for leaf in grown])
+                if self._hull(shares) < min(bound, distance - 1e-12):
                     self.splits.append(children[1])
                     return j, children[0]
         return None
@@ -167,8 +179,7 @@ class Search:
             inside = float(N[: self.design.first].sum())
             if 1e-9 < inside < 1 - 1e-9:
                 both = np.vstack([rest, N / inside, (leaf.shares - N) / (1 - inside)])
-                reached = closest(both, self.U, self.cone)[1]
-                outcomes.append(((reached, min(inside, 1 - inside) * leaf.mass), p, cut))
+                outcomes.append(((self._hull(both), min(inside, 1 - inside) * leaf.mass), p, cut))
         return outcomes
 
     def _deterministic(self, leaf, mixtures, D, limits):
@@ -178,7 +189,9 @@ class Search:
         tried with other intercepts: the regressions of a class's groups sum to 1.
         """
         directions = np.vstack([D, leaf.directions[-self.sweep["thresholds"] :]])
-        cuts = np.quantile(leaf.scores @ directions.T, np.linspace(0, 1, CUTS + 2)[1:-1], axis=0)
+        cuts = np.quantile(
+            leaf.oracle.values(directions), np.linspace(0, 1, CUTS + 2)[1:-1], axis=0
+        )
         first = np.arange(len(D)) < self.design.first
         leaf.play((directions - cuts[:, :, None] * first).reshape(-1, len(D)))
         fits = np.flatnonzero((limits.excess(leaf.sums) <= 0).all(axis=1))
@@ -202,20 +215,25 @@ class Search:
         design = self.design
         played = np.flatnonzero(p)
         directions = leaf.directions[played]
-        b = (leaf.coefficients @ directions.T).T
-        intercepts = b[:, -1]
-        b = b[:, :-1] / design.scale
-        intercepts = intercepts - b @ design.mean
+        paths, of = [], []
+        for i, (which, own) in enumerate(zip(played, leaf.oracle.paths(directions), strict=True)):
+            # The two constants: always side 1, never side 1.
+            own = (
+                [(np.zeros_like(own[0][0][:1]), np.array([1.0 - 2 * which]))] if which < 2 else own
+            )
+            paths += own
+            of += [i] * len(own)
+        b = np.concatenate([one for one, _ in paths])
+        intercepts = np.concatenate([one for _, one in paths])
         raw = design.raw if leaf.rows is None else design.raw[leaf.rows]
         scores = raw @ b.T
-        for i, which in enumerate(played):
-            if which < 2:
-                # The two constants: always side 1, never side 1.
-                intercepts[i] = 1.0 if which == 0 else -1.0
-            else:
+        if not leaf.oracle.settled:
+            for i in np.flatnonzero(np.abs(b).sum(axis=1)):
                 intercepts[i] += _gap(scores[:, i] + intercepts[i])
-        split = Split(leaf.place, p[played], b, intercepts, cut)
-        side = split.mixed(scores + intercepts > 0)
+        owner = np.repeat(np.arange(len(paths)), [len(one) for _, one in paths])
+        beyond = leaf.beyond.get(p.tobytes(), np.nan)
+        split = Split(leaf.place, p[played][of], b, intercepts, cut, owner, beyond)
+        side = split.mixed(split.holds(scores + intercepts > 0))
         limits = self._limits(leaf, alpha)
         N = side @ leaf.wZ / leaf.mass
         excess, middle = limits.excess(N), limits.excess(leaf.shares / 2)
@@ -231,6 +249,8 @@ class Search:
                 np.vstack([b, np.zeros(b.shape[1])]),
                 np.append(intercepts, 1.0),
                 cut,
+                np.append(owner, len(paths)),
+                beyond,
             )
             side = share * side + (1 - share) / 2
         whole = np.zeros(len(leaf.weight))

@@ -58,6 +58,34 @@ def lemma3(parent, child, nearest, target, gamma):
     )
 
 
+#: A split that meets Lemma 3 as printed at the share GAMMA, though not its result: the leaf is not
+#: the nearest point of the hull, and the second child takes hardly any rows, so that the other one
+#: stays where the leaf was. The leaf, another leaf, the child; the target is uniform.
+GAMMA = 0.139
+CASE = np.array([[0.002, 0.998, 0.0], [0.226, 0.473, 0.301], [0.014, 0.004, 0.982]])
+
+
+def counterexample(nearest):
+    """Distance that the split `CASE` leaves, over the most that Lemma 3 as printed allows.
+
+    Parameters
+    ----------
+    nearest : callable
+        See `steps`.
+
+    Returns
+    -------
+    float
+        Above 1 where the conditions are met and the result is not; NaN where they are not met.
+    """
+    target = np.full(3, 1 / 3)
+    before = nearest(CASE[:2], target) @ CASE[:2]
+    if not lemma3(CASE[0], CASE[2], before, target, GAMMA):
+        return float("nan")
+    left = np.linalg.norm(nearest(CASE, target) @ CASE - target)
+    return float(left / (1 - GAMMA) / np.linalg.norm(before - target))
+
+
 def steps(splits, leaves, mass, shares, target, nearest, gamma=0.1):
     """The splits of one tree in the order of its growth.
 

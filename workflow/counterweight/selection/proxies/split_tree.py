@@ -19,7 +19,7 @@ from counterweight.selection.proxies.split_options import (
 )
 from counterweight.selection.proxies.split_oracle import Design
 from counterweight.selection.proxies.split_search import Search
-from counterweight.selection.proxies.split_steps import step_records, steps
+from counterweight.selection.proxies.split_steps import counterexample, step_records, steps
 
 KIND = "filter"
 LABEL = "(α,β)-proxy"
@@ -27,6 +27,8 @@ VALUE_LABELS = {
     "hull": {"cone": "relaxed"},
     "preset": {"deep": "deep", "paper": "the paper's stop rule"},
     "splits": {"thresholded": "thresholded splits"},
+    "solver": {"printed": "Algorithm 3 as printed"},
+    "hypotheses": {"stumps": "stumps", "trees": "shallow trees"},
 }
 
 
@@ -43,7 +45,8 @@ class SplitTreeProxy(Proxy):
     Parameters
     ----------
     alphas, preset, hull, splits, gamma, height, most_leaves, stop_distance, smallest_drop, \
-smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, ridge, target
+smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, ridge, target, \
+hypotheses, hypothesis_depth, solver
         See `OPTIONS`.
 
     Attributes
@@ -82,6 +85,9 @@ smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, rid
         oracle_rows="leaf",
         ridge=1e-6,
         target=None,
+        hypotheses="linear",
+        hypothesis_depth=2,
+        solver="program",
     ):
         self.alphas = alphas
         self.preset = preset
@@ -100,6 +106,9 @@ smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, rid
         self.oracle_rows = oracle_rows
         self.ridge = ridge
         self.target = target
+        self.hypotheses = hypotheses
+        self.hypothesis_depth = hypothesis_depth
+        self.solver = solver
 
     def fit(self, X, Z, *, classes, target=None, rng=None):
         """Grow one tree for each alpha.
@@ -132,7 +141,15 @@ smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, rid
         self.classes_ = [int(k) for k in classes]
         self.settings_ = [setting_name(alpha) for alpha in alphas]
         self.spread_ = X.std(axis=0)
-        design = Design(X, Z, classes[0], weighted=self.oracle_rows == "leaf", ridge=self.ridge)
+        design = Design(
+            X,
+            Z,
+            classes[0],
+            weighted=self.oracle_rows == "leaf",
+            ridge=self.ridge,
+            hypotheses=self.hypotheses,
+            depth=self.hypothesis_depth,
+        )
         search = Search(
             design,
             self.base_,
@@ -142,6 +159,7 @@ smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, rid
             thresholds=self.thresholds,
             rounds=self.rounds,
             epsilon=self.epsilon,
+            solver=self.solver,
             smallest=max(self._rule("smallest_leaf") * len(X), float(self.smallest_leaf_rows)),
             smallest_drop=self._rule("smallest_drop"),
             stop=self._rule("stop_distance"),
@@ -195,7 +213,9 @@ smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, rid
         Metrics: distance (to the hull or cone of the leaves), reached (1 where it is at most
         `stop_distance`), leaves, height, splits, disclosivity (in sample),
         smallest_leaf_rows (weight of the smallest leaf, in training rows), and how the
-        distance fell split by split (`counterweight.selection.proxies.split_steps`).
+        distance fell split by split (`counterweight.selection.proxies.split_steps`). With the
+        preset paper also lemma3_case, a counterexample to Lemma 3 as printed; with the solver
+        printed beyond_budget, how far its answers were beyond alpha before they were repaired.
         """
         records = []
         stop = self._rule("stop_distance")
@@ -210,6 +230,9 @@ smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, rid
                 "disclosivity": disclosivity(self.mass_[t], self.shares_[t], self.base_),
                 "smallest_leaf_rows": float(self.mass_[t].min() * self.rows_),
             }
+            made = [self.splits_[s].beyond for s in split_rules.ancestors(self.splits_, leaves)]
+            if made and not np.isnan(made).any():
+                values["beyond_budget"] = max(made)
             values |= step_records(
                 steps(
                     self.splits_,
@@ -225,6 +248,9 @@ smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, rid
                 {"metric": metric, "setting": setting, "value": value}
                 for metric, value in values.items()
             ]
+        if self.preset == "paper":
+            value = counterexample(closest_in_hull)
+            records.append({"metric": "lemma3_case", "setting": "", "value": value})
         return records
 
     def reached_from(self):
@@ -270,7 +296,8 @@ smallest_leaf, smallest_leaf_rows, thresholds, rounds, epsilon, oracle_rows, rid
                 unit of the raw feature.
             hypotheses : list of (float, list of float, float)
                 Probability, coefficients (d,) and intercept of each hypothesis
-                1[x b + b_0 > 0] on raw features. A row goes to side 1 with the sum of the
+                1[x b + b_0 > 0] on raw features; where hypotheses are trees, lists of both, of
+                conditions that all hold. A row goes to side 1 with the sum of the
                 probabilities of the hypotheses that hold, to side 0 with the rest.
             cut : float or None
                 Of a deterministic split: side 1 when that sum is above the cut.

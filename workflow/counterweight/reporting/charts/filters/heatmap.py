@@ -8,16 +8,19 @@ from counterweight.reporting.wording import chance_text, count, setting_label
 
 CAPTION = (
     "Shares of the groups (columns, in per cent) in each leaf of one filter (rows) at three "
-    "budgets, first repeat; the darker, the larger. Beside each leaf the share of people in it "
-    "and, in brackets, their chance of being accepted. A budget of 0 has one leaf: everybody."
+    "budgets (those that the paper prints, where a filter has them), first repeat; the darker, the "
+    "larger. Beside each leaf the share of people in it and, in brackets, their chance of "
+    "being accepted. A budget of 0 has one leaf: everybody."
 )
-_BUDGETS, _LEAVES = (0.0, 0.82, 1.0), 16
+#: Of Figure 4.
+_BUDGETS, _LEAVES = (0.0, 0.82, 0.97), 16
 
 
 def draw(study):
     known = Filters(study)
-    settings = known.nearest(known.main, _BUDGETS) if known.main else []
-    maps = {setting: leaves_of(known, known.main, setting) for setting in settings}
+    source = next((name for name in known.levels if _printed(known, name)), known.main)
+    settings = known.nearest(source, _BUDGETS) if source else []
+    maps = {setting: leaves_of(known, source, setting) for setting in settings}
     maps = {setting_label(setting): table for setting, table in maps.items() if table[0]}
     if not maps:
         return kit.blank("No leaves of this study were measured.")
@@ -43,8 +46,13 @@ def draw(study):
     label, (leaves, _, _, accepted) = list(maps.items())[-1]
     said = count(len(leaves), "leaf", "leaves")
     said += f", of which {kit.span(100 * accepted)} % are accepted"
-    title = f"{study.label(known.main)}, {label}: {said}"
+    title = f"{study.label(source)}, {label}: {said}"
     return canvas.drawing(title, "Shares of groups in each leaf of a filter at three budgets")
+
+
+def _printed(known, source):
+    """Whether a filter was measured at each of the budgets of the paper."""
+    return {*_BUDGETS} <= {value for value, _ in known.levels[source]}
 
 
 def leaves_of(known, source, setting):

@@ -1,0 +1,156 @@
+"""Classes of hypotheses of splits, and Algorithm 3 as printed beside the solver here."""
+
+import numpy as np
+import pytest
+from counterweight.files import tables
+from counterweight.numerics import groups
+from counterweight.selection.proxies.split_hypotheses import cuts_of
+from counterweight.selection.proxies.split_oracle import (
+    Design,
+    Leaf,
+    Limits,
+    as_printed,
+    mixture,
+    repaired,
+)
+from counterweight.selection.proxies.split_rules import ROOT
+from counterweight.selection.proxies.split_tree import SplitTreeProxy
+
+CLASSES = ("linear", "stumps", "trees")
+
+
+def world(seed, n=600, groups_=3):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(n, 2)) * [1.0, 30.0], rng.integers(0, 4, n)])
+    lean = X / X.std(axis=0) @ rng.normal(size=(3, groups_)) + np.arange(groups_)
+    return X, np.eye(groups_)[(lean + rng.gumbel(size=(n, groups_))).argmax(axis=1)]
+
+
+def leaf_of(X, Z, hypotheses="linear", weight=None):
+    design = Design(X, Z, Z.shape[1], weighted=True, ridge=1e-6, hypotheses=hypotheses)
+    leaf = Leaf(design, ROOT, 0, np.ones(len(X)) if weight is None else weight)
+    leaf.prepare()
+    return leaf
+
+
+def test_no_stump_is_worth_more_than_the_answer():
+    X, Z = world(0)
+    rng = np.random.default_rng(0)
+    w = rng.random(len(X))
+    oracle = leaf_of(X, Z, "stumps", w).oracle
+    cuts = cuts_of(X)
+    every = [
+        side for f, own in enumerate(cuts) for c in own for side in (X[:, f] > c, X[:, f] <= c)
+    ]
+    for g in rng.normal(size=(20, 3)):
+        worth = w * (Z @ g)
+        says = oracle.says(g[None])[:, 0]
+        assert worth @ says == pytest.approx(max(worth @ side for side in every), abs=1e-9)
+
+
+def test_cuts_lie_between_values_and_are_few():
+    X = np.column_stack([np.tile([0.0, 1.0, 5.0], 40), np.arange(120.0), np.ones(120)])
+    few, many, none = cuts_of(X)
+    assert few.tolist() == [0.5, 3.0] and len(none) == 0
+    assert 10 <= len(many) <= 16 and not np.isin(many, X[:, 1]).any()
+
+
+@pytest.mark.parametrize("hypotheses", CLASSES)
+def test_paths_say_what_the_hypothesis_says(hypotheses):
+    X, Z = world(1)
+    directions = np.random.default_rng(1).normal(size=(12, 3)) - 0.2
+    oracle = leaf_of(X, Z, hypotheses).oracle
+    says = oracle.says(directions)
+    for told, paths in zip(says.T, oracle.paths(directions), strict=True):
+        on = np.array([(X @ b.T + b0 > 0).all(axis=1) for b, b0 in paths])
+        assert on.sum(axis=0).max() <= 1
+        assert np.array_equal(on.any(axis=0), told)
+    assert 0 < says.mean() < 1
+
+
+@pytest.mark.parametrize("hypotheses", CLASSES)
+@pytest.mark.parametrize("splits", ["randomised", "thresholded"])
+def test_trees_of_every_class_keep_alpha_and_are_stored_whole(hypotheses, splits):
+    X, Z = world(2)
+    options = {"alphas": [0.0, 0.1, 0.3], "hypotheses": hypotheses, "splits": splits}
+    proxy = SplitTreeProxy(**options).fit(X, Z, classes=[3])
+    stored = tables.model_arrays(tables.model_table(proxy.to_arrays(), 0, "").to_pydict())
+    again = SplitTreeProxy.from_arrays(stored)
+    some = np.arange(17) * 5
+    for alpha, (_, member), (_, few) in zip(
+        proxy.alphas, proxy.leaves(X), again.leaves(X[some]), strict=True
+    ):
+        mass, A = groups.leaf_table(member, Z)
+        assert groups.disclosivity(mass, A, Z.mean(axis=0)) <= alpha + 1e-9
+        assert np.abs(member.sum(axis=1) - 1).max() < 1e-12 and member.min() >= 0
+        assert few == pytest.approx(member[some], abs=1e-15)
+    assert len(proxy.trees_[-1]) > 1
+    assert again.rules() == proxy.rules() and again.describe() == proxy.describe()
+
+
+def test_groups_that_no_half_space_tells_apart_need_trees():
+    rng = np.random.default_rng(3)
+    X = rng.choice([-1.0, 1.0], size=(1500, 2)) + rng.normal(0, 0.01, size=(1500, 2))
+    rare = (X[:, 0] * X[:, 1] > 0) & (rng.random(1500) < 0.6)
+    Z = np.column_stack([~rare, rare]).astype(float)
+    left = {
+        name: SplitTreeProxy(alphas=[0.25], hypotheses=name, height=1).fit(X, Z, classes=[2])
+        for name in CLASSES
+    }
+    reached = {name: proxy.distance_[0] for name, proxy in left.items()}
+    assert reached["trees"] < 0.1 * reached["linear"]
+    assert reached["trees"] < 0.1 * reached["stumps"]
+
+
+@pytest.fixture(scope="module")
+def small():
+    X, Z = world(4, n=400)
+    leaf, r = leaf_of(X, Z), Z.mean(axis=0)
+    return leaf, r, 1 / 3 - r
+
+
+def test_the_printed_game_comes_within_the_printed_limits(small):
+    """Theorem 1: program (3) has a feasible point, so the answer is nearly feasible."""
+    leaf, r, D = small
+    beyond = []
+    for rounds in (5, 50, 2000):
+        (p,) = as_printed(leaf, r, 0.02, D, np.array([D @ r]), rounds, 1e-3)
+        N = p @ leaf.sums
+        assert p.sum() == pytest.approx(1) and p.min() >= 0
+        own = N - r * N.sum(), leaf.shares - N - r * (1 - N.sum())
+        beyond.append(max(np.abs(one).max() for one in own) - 0.02)
+    assert beyond[0] > beyond[2] and beyond[2] < 0.005
+
+
+def test_the_repair_keeps_alpha_and_changes_nothing_that_does(small):
+    leaf, r, D = small
+    limits = Limits(leaf, r, 0.02, 4.0)
+    (p,) = as_printed(leaf, r, 0.02, D, np.array([D @ r]), 50, 1e-3)
+    assert limits.beyond(p @ leaf.sums) > 0
+    again = repaired(leaf, limits, p.copy())
+    assert limits.excess(again @ leaf.sums).max() <= 1e-12
+    assert again.sum() == pytest.approx(1) and again.min() >= 0
+    assert limits.beyond(again @ leaf.sums) <= 1e-9
+    assert repaired(leaf, limits, again) is again
+
+
+def test_the_linear_program_gains_at_least_what_the_printed_game_does(small):
+    leaf, r, D = small
+    limits = Limits(leaf, r, 0.05, 4.0)
+    (p,) = as_printed(leaf, r, 0.05, D, np.array([D @ r]), 300, 1e-3)
+    objective = D - D @ r
+    best, _, _ = mixture(leaf, limits, objective)
+    printed = repaired(leaf, limits, p.copy())
+    assert best @ leaf.sums @ objective >= printed @ leaf.sums @ objective - 1e-9
+
+
+def test_trees_by_algorithm_3_as_printed_keep_alpha_after_the_repair():
+    X, Z = world(5)
+    proxy = SplitTreeProxy(alphas=[0.05, 0.2], solver="printed", rounds=100).fit(X, Z, classes=[3])
+    for alpha, (_, member) in zip(proxy.alphas, proxy.leaves(X), strict=True):
+        mass, A = groups.leaf_table(member, Z)
+        assert groups.disclosivity(mass, A, Z.mean(axis=0)) <= alpha + 1e-9
+    told = {r["setting"]: r["value"] for r in proxy.describe() if r["metric"] == "beyond_budget"}
+    assert told and min(told.values()) >= 0 and len(proxy.trees_[-1]) > 1
+    stored = tables.model_arrays(tables.model_table(proxy.to_arrays(), 0, "").to_pydict())
+    assert SplitTreeProxy.from_arrays(stored).describe() == proxy.describe()

@@ -3,7 +3,8 @@
 # make paper  the papers' full repeats     make demo  generated data, no network, a few minutes
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
-.PHONY: run mine init paper demo test lint bench env clean
+# make docs   the pages of docs/, in site/  make dry   what each config would run
+.PHONY: run mine init paper demo test lint dry docs bench env clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ VENV ?= .venv
 CORES ?= all
 TESTERS ?= logical
 BIN := $(VENV)/bin
-PYSOURCES := workflow/counterweight scripts tests
+PYSOURCES := workflow/counterweight scripts tests docs examples
 SMKSOURCES := Snakefile workflow/rules
 
 run: env
@@ -40,7 +41,7 @@ $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-	  --no-build-isolation --editable '.[workflow,slurm,sql,dev,browser]'
+	  --no-build-isolation --editable '.[workflow,slurm,sql,dev,docs,browser]'
 	@touch $@
 
 lint: env
@@ -48,6 +49,18 @@ lint: env
 	$(BIN)/ruff format --check $(PYSOURCES)
 	$(BIN)/snakefmt --check $(SMKSOURCES)
 	COUNTERWEIGHT_MIRROR= $(BIN)/snakemake --lint
+
+# Every config is checked and planned; nothing is computed.
+dry: env
+	$(BIN)/python examples/tables.py
+	for config in config.yaml workflow/overlays/*.yaml examples/*.yaml; do \
+	  echo "$$config"; \
+	  COUNTERWEIGHT_MIRROR= $(BIN)/snakemake --cores 1 --dry-run --quiet all --configfile $$config || exit 1; \
+	done
+
+docs: env
+	$(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 # Side by side, a file of tests at a time; each process computes on one thread.
 test: lint
@@ -66,4 +79,4 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_matching.py
 
 clean:
-	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache build workflow/*.egg-info
+	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache build site workflow/*.egg-info

@@ -89,3 +89,27 @@ def test_what_the_library_imports_is_a_dependency_and_nothing_else_is():
     assert needed - names(EXTRAS["sql"]) == {
         IMPORTED.get(name, name) for name in names(PROJECT["dependencies"])
     }
+
+
+def test_hooks_before_a_commit_use_the_pinned_versions():
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    used = [text for hook in repository["hooks"] for text in hook["additional_dependencies"]]
+    assert used and all(constraints()[text.split("==")[0]] == text.split("==")[1] for text in used)
+
+
+def test_the_checks_of_the_public_repository_are_targets_of_make():
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
+    jobs = yaml.safe_load((ROOT / ".github/workflows/checks.yml").read_text())["jobs"]
+    run = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    assert {"make lint", "make dry", "make test", "make docs"} == set(run)
+    assert {text.removeprefix("make ") for text in run} <= targets
+
+
+def test_issue_forms_ask_for_the_log():
+    form = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE/problem.yml").read_text())
+    needed = {
+        part["id"]
+        for part in form["body"]
+        if part.get("validations", {}).get("required") and "id" in part
+    }
+    assert {"happened", "command", "log", "version"} <= needed

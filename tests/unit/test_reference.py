@@ -1,0 +1,119 @@
+"""The listing of parts and the reference of the docs: nothing is left out, and pages build."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import counterweight
+import pytest
+import yaml
+from counterweight import options
+from counterweight.plan import components
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def reference():
+    spec = importlib.util.spec_from_file_location("docs_hooks", ROOT / "docs" / "hooks.py")
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    return hooks.reference()
+
+
+def keys(node):
+    """Names of all keys of a schema, at any depth."""
+    found = set(node.get("properties", {}))
+    for inner in [
+        *node.get("properties", {}).values(),
+        node.get("additionalProperties"),
+        node.get("items"),
+    ]:
+        found |= keys(inner) if isinstance(inner, dict) else set()
+    return found
+
+
+@pytest.mark.parametrize("name", ["own_table", "config"])
+def test_every_key_of_a_schema_is_told(reference, name):
+    file = {"own_table": "own.schema.yaml", "config": "config.schema.yaml"}[name]
+    schema = yaml.safe_load(components.schema_path(file).read_text())
+    told = {line.split("`")[1] for line in reference[name].splitlines() if "- `" in line}
+    assert told == keys(schema) and len(told) > 20
+
+
+def test_every_part_and_option_is_told(reference):
+    sections = {}
+    for block in reference["parts"].split("\n## ")[1:]:
+        kind, *parts = block.split("\n### ")
+        for part in parts:
+            name, _, text = part.partition("\n")
+            sections[kind.strip(), name] = text
+    wanted = {(kind, n) for kind in components.STAGES for n in components.registry(kind)}
+    assert set(sections) == wanted
+    for kind, name in wanted:
+        lines = sections[kind, name].splitlines()
+        told = [line.split("`")[1] for line in lines if line.startswith("- `")]
+        assert told == list(components.options(kind, name)), name
+
+
+def test_every_public_name_is_told_with_its_docstring(reference):
+    for name in counterweight.__all__:
+        assert f"\n## {name}\n" in reference["python"]
+        said = getattr(counterweight, name).__doc__.strip().splitlines()[0]
+        assert said in reference["python"]
+
+
+def test_the_overview_says_which_parts_fit_which():
+    text = "\n".join(options.overview())
+    for kind in components.registry("kind"):
+        own, borrowed = options.fitting(kind)
+        assert own["labeling"] and own["model"] and own["protocol"]
+        for names in (*own.values(), *borrowed.values()):
+            assert all(name in text for name in names)
+    # What does not fit is not named: a filter's weighting for classifiers, and the other way.
+    assert "quadratic" not in options.fitting("classification")[0]["weighting"]
+    assert options.fitting("filter")[0]["weighting"] == ["equal", "quadratic", "relaxed"]
+    assert "no_outcome" not in options.fitting("offers")[0]["outcome"]
+    assert "lemma1" in options.fitting("blanks")[1]["weighting"]
+
+
+@pytest.mark.parametrize(
+    ("node", "words"),
+    [
+        ({"enum": ["one", 2]}, "one of one, 2"),
+        ({"type": "integer", "minimum": 1, "maximum": 9}, "whole number from 1 to 9"),
+        ({"type": ["number", "null"], "exclusiveMinimum": 0}, "number above 0 or null"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, "list of: one of a, b"),
+        ({"type": "boolean"}, "true or false"),
+        ({"anyOf": [{"enum": ["all"]}, {"type": "array"}]}, "one of all, or list"),
+        ({"type": ["number", "string"], "pattern": "^(all|some)$"}, "number or all, some"),
+        ({}, ""),
+    ],
+)
+def test_what_an_option_allows_is_said_in_words(node, words):
+    assert options.allowed(node) == words
+
+
+def test_parts_are_asked_for_by_name(capsys):
+    assert options.main(["shimodaira"]) == 0
+    assert "shimodaira (for studies of classifiers)" in capsys.readouterr().out
+    assert options.main(["metric"]) == 0
+    assert "  auc" in capsys.readouterr().out
+    assert options.main(["shimodara"]) == 1
+    assert "did you mean 'shimodaira'?" in capsys.readouterr().out
+
+
+def test_the_pages_build_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
+    for page in ("index", "docs/own_table", "reference/config", "reference/python"):
+        assert (tmp_path / "site" / f"{page}.html").is_file()

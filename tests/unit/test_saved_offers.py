@@ -316,6 +316,7 @@ def deliver(folder, *pairs):
             for model, setting in pairs
         ],
         "everybody": True,
+        "methods": [f"my-{model}" for model, _ in pairs],
         "id": "customer",
     }
     files = {"model": "model.parquet", "offers": "offers.parquet", "csv": "offers.csv"}
@@ -390,6 +391,7 @@ def test_the_plan_of_ones_own_table(own):
         columns="c",
         labels="l",
         model=lambda method: method,
+        predictions=lambda method: f"{method}'s",
         metrics=lambda source: source,
     )
     plan = {"seed": 1, "datasets": {"mine": {"roles": {"id": "customer"}}}}
@@ -411,10 +413,16 @@ def test_the_plan_of_ones_own_table(own):
     ]
     assert ("model", "predictive_choice") in kind.plan_apply(plan, study, at).uses
     other = study | {"source": "download"}
-    assert kind.given_away(other) == {"method": "predictive_choice", "setting": "hard"}
-    assert kind.plan_deliver(plan, other, at).inputs["model"] == "predictive_choice"
+    assert kind.given_away(other) == {"method": None, "setting": ""}
+    inputs = kind.plan_deliver(plan, other, at).inputs
+    assert inputs["model"] == ["offer_logistic", "predictive_choice"]
+    assert inputs["predictions"] == ["offer_logistic's", "predictive_choice's"]
     asked = study | {"deliver": {"method": "offer_logistic", "setting": ""}}
     assert kind.given_away(asked) == {"method": "offer_logistic", "setting": ""}
+    named = other | {"deliver": {"method": "predictive_choice"}}
+    assert kind.given_away(named) == {"method": "predictive_choice", "setting": "soft"}
+    job = kind.plan_deliver(plan, named, at)
+    assert job.inputs["model"] == ["predictive_choice"] and "metrics" not in job.outputs
 
 
 def test_the_method_that_predicts_best_is_given_away(own):

@@ -17,6 +17,8 @@ _HERE = "counterweight.kinds.offers"
 #: What to do where new rows are not there.
 ABSENT = "correct the path of the new rows in the config (score)"
 ROLES = ("offer", "answer")
+#: People, at most, of the comparison of methods in a study that keeps no answers from them.
+COMPARED = 1500
 ASKS = "which offer earns most from each person"
 
 
@@ -180,25 +182,24 @@ def evaluate(job):
 def given_away(study):
     """Method and setting of the offers that a study gives away; None where it has none.
 
-    Those that ``deliver`` names. Else the first method that makes segments, each person priced by
-    the likeliest; for a table of one's own the method None: the one that predicts answers best.
+    Those that ``deliver`` names. Else the method None: the one that predicts held-out answers best.
     """
-    asked, own = study.get("deliver") or {}, study["source"] == "own"
-    method = asked.get("method") or (None if own else _offering(study))
+    asked = study.get("deliver") or {}
+    method = asked.get("method")
     if method is None:
-        return {"method": None, "setting": ""} if own else None
+        none = study["source"] != "own" and _offering(study) is None
+        return None if none else {"method": None, "setting": ""}
     return {"method": method, "setting": asked.get("setting") or _settings(study, method)[0]}
 
 
 def _settings(study, method):
     """Ways to price people by a method, the usual one first."""
-    ways = ["hard", "soft"] if study["source"] != "own" else ["soft", "hard"]
     model = study["methods"][method]["model"]
-    return ways if components.declared("model", model, "OFFERS", False) else [""]
+    return ["soft", "hard"] if components.declared("model", model, "OFFERS", False) else [""]
 
 
 def _candidates(study):
-    """Methods and settings that may be given away: the one, or for one's own table all."""
+    """Methods and settings that may be given away: the one that is named, or all."""
     chosen = given_away(study)
     pairs = (
         [(chosen["method"], chosen["setting"])]
@@ -230,13 +231,16 @@ def plan_deliver(plan, study, at):
     if chosen is None:
         return None
     candidates, (parts, uses) = _candidates(study), labeling_of(study)
-    own = study["source"] == "own"
+    own, many = study["source"] == "own", len(candidates) > 1
+    methods = list(dict.fromkeys(one["method"] for one in candidates))
     inputs = {
         "table": at.table,
         "columns": getattr(at, "columns", []),
         "labels": at.labels,
-        # A fit on every answer is used again; on one's own table methods are fitted anew.
-        "model": [] if own else at.model(chosen["method"]),
+        # A fit on every answer is used again; on one's own table methods are fitted anew. Methods
+        # are judged by the answers that the study kept from them, where it did.
+        "model": [] if own else [at.model(method) for method in methods],
+        "predictions": [at.predictions(method) for method in methods if not own and many],
     }
     roles = plan["datasets"][study["dataset"]].get("roles") or {}
     given = {
@@ -244,6 +248,7 @@ def plan_deliver(plan, study, at):
         "title": study["title"],
         "candidates": candidates,
         "everybody": own,
+        "methods": methods,
         "id": roles.get("id"),
     }
     outputs = {
@@ -251,7 +256,7 @@ def plan_deliver(plan, study, at):
         "offers": f"{at.folder}/offers.parquet",
         "csv": f"{at.folder}/offers.csv",
     }
-    if own:
+    if own or many:
         outputs["metrics"] = at.metrics("delivered")
     uses += _models(candidates)
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
@@ -264,7 +269,8 @@ def _models(candidates):
 def deliver(job):
     """Fit a method on every answer, save it, and write an offer for each person.
 
-    Of several methods it is the one of least cross-validated log loss.
+    Of several methods it is the one of least log loss on answers that it has not seen: those of
+    the test rows of the study's repeats, or else cross-validated ones.
 
     Where the method was trained on every answer in the first repeat, that fit is the one.
     """
@@ -312,9 +318,15 @@ def deliver(job):
     declared = features.attrs.get("categories")
     asked = partial(told_categories, names=names, categories=declared)
     scaled = scale_of(offer)[0].scaled(offers)
-    chosen, losses = _chosen(job, X, scaled, answers.astype(float), asked)
+    held = (
+        _held_out_losses(job, labels, rows[at], answers) if len(given["candidates"]) > 1 else None
+    )
+    chosen, losses = _chosen(job, X, scaled, answers.astype(float), asked, held)
     fitted = (first["role"] == "train").all() and np.array_equal(first["row"], rows[at])
-    reused = fitted and job.input.model
+    stored = None
+    if fitted and job.input.model:
+        models = dict(zip(given["methods"], np.atleast_1d(job.input.model), strict=True))
+        stored = by_setting(read_models(str(models[chosen["method"]]))[0, "general"])[""]
     saved = SavedOffers.fitted(
         X,
         offers,
@@ -325,11 +337,15 @@ def deliver(job):
         offer=offer,
         categories=declared,
         rng=generator(given["seed"], given["stream"], 0, f"final {chosen['model']}"),
-        stored=by_setting(read_models(job.input.model)[0, "general"])[""] if reused else None,
+        stored=stored,
         facts={name: given[name] for name in ("study", "title", "id")}
         | {
             "method": chosen["method"],
-            "losses": losses,
+            "losses": {
+                f"{one['method']} {one['setting']}".strip(): losses[place]
+                for place, one in enumerate(given["candidates"])
+                if place in losses
+            },
             "id_numbers": bool(given["id"]) and pd.api.types.is_numeric_dtype(frame[given["id"]]),
         }
         | _typed(job.input.columns, encoder.columns_),
@@ -343,9 +359,17 @@ def deliver(job):
     table = pd.DataFrame(table)
     write_answers(job.output.offers, job.output.csv, table)
     if hasattr(job.output, "metrics"):
-        record = {"metric": "delivered", "part": chosen["method"], "setting": chosen["setting"]}
-        record |= {"value": 1.0, "rows": len(table)}
-        write_table(job.output.metrics, metrics_table(given["study"], "delivered", [record]))
+        # A page of one's own table is about the method that is given away.
+        name = "delivered" if given["everybody"] else "given_away"
+        record = {"metric": name, "part": chosen["method"], "setting": chosen["setting"]}
+        records = [record | {"value": 1.0, "rows": len(table)}]
+        records += [
+            {"metric": "validated_log_loss", "part": one["method"], "setting": one["setting"]}
+            | {"value": losses[place], "target": "general"}
+            for place, one in enumerate(given["candidates"])
+            if place in losses
+        ]
+        write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     told(job.log, table, options["offer"])
 
 
@@ -364,16 +388,40 @@ def _typed(columns, needed):
     }
 
 
-def _chosen(job, X, t, answers, asked):
-    """The candidate of least cross-validated log loss, and all losses by method and setting."""
+def _held_out_losses(job, labels, rows, answers):
+    """Log loss of each candidate on the test rows of all repeats; None where there are none."""
+    import numpy as np
+
+    from counterweight.files.tables import read_columns
+
+    paths = getattr(job.input, "predictions", None)
+    if not len(paths or ()) or not (labels["role"] == "test").any():
+        return None
+    losses, known = [], dict(zip(rows.tolist(), answers.tolist(), strict=True))
+    tables = dict(zip(job.given["methods"], np.atleast_1d(paths), strict=True))
+    for one in job.given["candidates"]:
+        table = read_columns(str(tables[one["method"]]))
+        own = (table["role"] == "test") & (table["setting"] == one["setting"])
+        yes = np.array([known[row] for row in table["row"][own].tolist()], dtype=float)
+        given = np.where(yes > 0.5, table["p"][own], 1 - table["p"][own])
+        losses.append(float(-np.log(np.maximum(given, 1e-12)).mean()))
+    return losses
+
+
+def _chosen(job, X, t, answers, asked, losses=None):
+    """The candidate of least log loss on answers not seen, and all losses by place."""
     from counterweight.files.seeds import generator
     from counterweight.models.choice.training import compared
 
     candidates = job.given["candidates"]
     if len(candidates) == 1:
         return candidates[0], {}
-    rng = generator(job.given["seed"], job.given["stream"], 0, "comparison")
-    losses, refusals = compared(X, t, answers, candidates, rng, asked)
+    refusals, how = {}, "held-out"
+    if losses is None:
+        rng = generator(job.given["seed"], job.given["stream"], 0, "comparison")
+        most = None if job.given["everybody"] else COMPARED
+        losses, refusals = compared(X, t, answers, candidates, rng, asked, most)
+        how = "cross-validated"
     if len(refusals) == len(candidates):
         raise CounterweightError(f"No method can be given away. {refusals[0]}")
     known = {}
@@ -382,10 +430,9 @@ def _chosen(job, X, t, answers, asked):
         if place in refusals:
             job.log.warning("%s is passed over: %s", name, refusals[place])
         else:
-            known[name] = losses[place]
-            job.log.info("%s: cross-validated log loss %.4f", name, losses[place])
-    best = min(range(len(losses)), key=losses.__getitem__)
-    chosen = candidates[best]
+            known[place] = losses[place]
+            job.log.info("%s: %s log loss %.4f", name, how, losses[place])
+    chosen = candidates[min(range(len(losses)), key=losses.__getitem__)]
     job.log.info("given away: %s", f"{chosen['method']} {chosen['setting']}".strip())
     return chosen, known
 

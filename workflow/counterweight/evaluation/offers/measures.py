@@ -1,6 +1,13 @@
 """How models of acceptance and their offers are told."""
 
 MEASURES = {
+    "given_away": {"label": "given away", "meaning": "The method whose offers are in the files."},
+    "validated_log_loss": {
+        "label": "log loss on answers not seen",
+        "better": "less",
+        "meaning": "Mean log loss on answers that the method has not seen: of the test rows, or "
+        "cross-validated where a study has none. The method of the least one is given away.",
+    },
     "rmse": {
         "label": "RMSE",
         "better": "less",

@@ -334,7 +334,7 @@ def _check_finite(columns, model, repeat):
             )
 
 
-def compared(X, t, y, candidates, rng, told=None):
+def compared(X, t, y, candidates, rng, told=None, most=None):
     """Cross-validated log loss of some methods on people with an answer.
 
     Of many people `COMPARED` are taken at random, in `FOLDS` folds with equal shares of yes.
@@ -351,6 +351,8 @@ def compared(X, t, y, candidates, rng, told=None):
     rng : numpy.random.Generator
     told : callable, optional
         ``told(kind)``: further arguments of ``fit`` of a kind of model.
+    most : int, optional
+        People, at most, if not `COMPARED`.
 
     Returns
     -------
@@ -359,8 +361,9 @@ def compared(X, t, y, candidates, rng, told=None):
     refusals : dict of int to str
         Why, by place.
     """
-    if len(X) > COMPARED:
-        some = np.sort(rng.choice(len(X), COMPARED, replace=False))
+    most = COMPARED if most is None else most
+    if len(X) > most:
+        some = np.sort(rng.choice(len(X), most, replace=False))
         X, t, y = X[some], t[some], y[some]
     fold = fold_numbers(y, FOLDS, rng)
     seed = int(rng.integers(2**31))

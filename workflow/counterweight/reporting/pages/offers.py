@@ -48,6 +48,8 @@ LAYOUT = (
     *("study", "target", "method", "label", "oracle", "assignment", "metric", "part", "variable"),
     *("mean", "sd", "low", "high", "n", "printed", "status", "reason"),
 )
+#: Log loss by which a method must be better for the page to advise against the main one.
+WORSE = 0.01
 CHANGE = Measure("change", "relative", digits=1)
 SHARE = Measure("share", "share", "less", 0, percent=True)
 
@@ -69,14 +71,34 @@ def each_way(numbers):
             )
 
 
+def chosen(numbers):
+    """Method and setting whose offers are given away."""
+    if numbers.given_away[0]:
+        return numbers.given_away
+    found = numbers.rows("delivered", "given_away")
+    if len(found):
+        return str(found["part"].iloc[0]), str(found["setting"].iloc[0])
+    given = numbers.plan.get("given_away") or {}
+    return given.get("method"), given.get("setting", "")
+
+
+def validated(numbers):
+    """Log loss on answers not seen, by method and setting."""
+    found = numbers.rows("delivered", "validated_log_loss")
+    pairs = zip(found["part"], found["setting"], found["value"], strict=True)
+    return {(str(part), str(way)): float(value) for part, way, value in pairs}
+
+
 def fair_lines(numbers):
     """Measured lines that see nothing hidden; first the one that the page is about.
 
-    That is the main method, by the way in which its offers are given away.
+    That is the main method, by the way in which its offers are given away, or would be.
     """
     lines = [one for one in each_way(numbers) if one.mark != "oracle" and ways(numbers, one.source)]
-    chosen, given = numbers.given_away
-    given = given if chosen else (numbers.plan.get("given_away") or {}).get("setting")
+    method, given = chosen(numbers)
+    if method != numbers.main:
+        own = {way: loss for (of, way), loss in validated(numbers).items() if of == numbers.main}
+        given = min(own, key=own.get, default=given)
     return sorted(
         lines, key=lambda one: (one.source != numbers.main, one.place.get("setting") != given)
     )
@@ -153,6 +175,7 @@ def answer(numbers):
         return None
     rivals = [other for other in others if other.source != line.source]
     warning, compared = prediction(numbers, line, rivals)
+    warning, compared = instead(numbers, line, rivals) or (warning, compared)
     earned, cards, points = earnings(numbers, line, rivals)
     said = [text for text in (warning, *earned, compared) if text]
     links = tuple(given_away(numbers)) if numbers.given_away[0] else ()
@@ -186,6 +209,29 @@ def prediction(numbers, line, rivals):
         f"{difference_in_words(gap, measure)} {line.label}."
     )
     return (f"Do not set offers by {line.label} alone. {text}", "") if better else ("", text)
+
+
+def instead(numbers, line, rivals):
+    """Sentences where another method's offers are given away; None where they are not.
+
+    A warning where it predicts better by `WORSE` or beyond chance, else a remark.
+    """
+    method, losses = chosen(numbers)[0], validated(numbers)
+    other = next((one for one in rivals if one.source == method), None)
+    loss, best = (
+        losses.get((one.source, one.place.get("setting", ""))) if one else None
+        for one in (line, other)
+    )
+    if loss is None or best is None:
+        return None
+    text = (
+        f"Its log loss on answers not seen is {loss:.3f}, that of {other.label} {best:.3f}, whose "
+        "offers are given away."
+    )
+    gaps = gaps_of(numbers, line, [other], "log_loss")
+    if loss - best > WORSE or any(gap.high < 0 for gap, _ in gaps):
+        return f"Do not set offers by {line.label}. {text}", ""
+    return "", f"{line.label} is not the best to predict answers. {text}"
 
 
 def earnings(numbers, line, rivals):
@@ -257,6 +303,11 @@ def _totals(caption, metrics):
     return Sheet(lambda numbers: f"{caption}, {people(numbers)}", each_way, columns, note=_WITHIN)
 
 
+def _validated(numbers, line):
+    loss = validated(numbers).get((line.source, line.place.get("setting", "")))
+    return Estimate() if loss is None else Estimate(loss)
+
+
 _CLOSE = Bound(0.05, "A claim should be within 5 % of what it is held against.", absolute=True)
 _FLOOR = Bound(
     0.1,
@@ -270,6 +321,7 @@ EARNINGS = Sheet(
     lambda numbers: f"What the best offers would earn, {people(numbers)}",
     each_way,
     (
+        Column("validated_log_loss", "Log loss, answers not seen", value=_validated, show="mean"),
         Column("best_offer", value=spread("best_offer")),
         _change("Gain claimed", CLAIM),
         _change("Gain in truth", TRUE),
@@ -280,6 +332,7 @@ EARNINGS = Sheet(
         Column(label="People without", value=unsupported, measure=SHARE, show="mean"),
     ),
     note=lambda numbers: (
+        "Given away is the method of least log loss on answers not seen, unless deliver names one. "
         "Best offer: median over people, with quartiles. Claimed: by the method's own curves, over "
         f"what was earned. {_TRUTH if numbers.measured('revenue_optimal_true') else ''} Logged "
         "answers (SNIPS): to past offers near the best ones, by no model of the answers. "
@@ -423,14 +476,11 @@ def _made(numbers, metric):
 
 def given_away(numbers):
     """Where the offers are, person by person, and the model that prices new people."""
-    given = numbers.plan.get("given_away") or {}
-    method, setting = numbers.given_away
-    chosen = (method, setting) if method else (given.get("method"), given.get("setting"))
     ways = {(line.source, line.place.get("setting", "")): line.label for line in each_way(numbers)}
-    by = ways.get(chosen)
+    by = ways.get(chosen(numbers))
     if by:
         folder = numbers.name
-        best = ", which predicts the answers best in cross-validation" if method else ""
+        best = ", which predicts answers best that it has not seen" if validated(numbers) else ""
         yield Link("The best offer for each person", f"{folder}/offers.csv", f"By {by}{best}.")
         if (numbers.folder / "new_offers.csv").exists():
             yield Link("The best offer for the new people", f"{folder}/new_offers.csv")

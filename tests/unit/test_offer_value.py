@@ -138,3 +138,62 @@ def test_what_does_not_fit_together_is_told():
         offer_value(t, answer, np.where(policy > 0.5, np.nan, policy), density)
     with pytest.raises(CounterweightError, match="kernel or binned"):
         offer_value(t, answer, policy, density, estimator="tree")
+
+
+PRICES = np.array([0.125, 0.5, 0.75, 0.875])
+
+
+def priced(seed, asked, rows=1000):
+    """Four levels by known chances, a policy of one offer each to two kinds, its true value."""
+    rng = np.random.default_rng(seed)
+    kind = rng.random(rows) < 0.5
+    chance = np.where(kind[:, None], [0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4])
+    at = (rng.random(rows)[:, None] > chance.cumsum(axis=1)).sum(axis=1)
+    eta = np.where(kind, *ETA)
+    answer = (rng.random(rows) < expit(K * (PRICES[at] - eta))).astype(int)
+    edges = np.array([-0.05, 0.3, 0.6, 0.8, 0.95])
+    policy = np.where(kind, *asked)
+    truth = np.mean(
+        [expit(K * (one - own)) * (1 - one) for one, own in zip(asked, ETA, strict=True)]
+    )
+    return PRICES[at], answer, policy, OfferDensity(edges, PRICES, chance), truth
+
+
+@pytest.mark.parametrize("asked", [(0.5, 0.75), (0.3, 0.6), (0.7, 0.86)])
+def test_values_at_levels_cover_and_between_levels_bounds_do_so_too(asked):
+    hits, lengths, values = {"ips": [], "snips": []}, [], []
+    for seed in range(1000, 1400):
+        t, answer, policy, density, truth = priced(seed, asked)
+        value = offer_value(t, answer, policy, density)
+        for name, own in hits.items():
+            estimate = getattr(value, name)
+            own.append(estimate.low <= truth <= estimate.high)
+        values.append((value.ips.value, value.snips.value))
+        lengths.append([getattr(value, one).high - getattr(value, one).low for one in hits])
+        assert value.rows_between == (0 if asked[0] in PRICES else 1000) and not value.rows_beyond
+    least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / 400)
+    assert all(np.mean(own) >= least for own in hits.values())
+    if asked[0] in PRICES:
+        # As long as intervals that know the variance of the estimate, but for a quarter.
+        known = 2 * 1.96 * np.std(values, axis=0)
+        assert (np.mean(lengths, axis=0) <= 1.25 * known).all()
+
+
+def test_beyond_the_levels_no_value_is_given(caplog):
+    t, answer, policy, density, _ = priced(0, (0.9, 0.5))
+    value = offer_value(t, answer, policy, density)
+    assert value.ips is None and value.snips is None
+    assert value.rows_beyond == int((policy > 0.875).sum()) and "not told" in caplog.text
+
+
+def test_the_interpolation_is_linear_and_the_ends_are_those_of_the_levels():
+    t, answer, policy, density, _ = priced(1, (0.6, 0.6))
+    value = offer_value(t, answer, policy, density)
+    below, above = (
+        offer_value(t, answer, np.full(len(t), one), density, revenue=(0.4, 0.0))
+        for one in (0.5, 0.75)
+    )
+    assert value.ips.value == pytest.approx(0.6 * below.ips.value + 0.4 * above.ips.value)
+    assert value.ips.low == pytest.approx(min(below.ips.low, value.ips.low))
+    assert value.snips.low <= below.snips.low + 1e-12
+    assert value.snips.high >= above.snips.high - 1e-12

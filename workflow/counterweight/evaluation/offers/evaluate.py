@@ -322,6 +322,8 @@ def _policy_records(own, known, estimator, bandwidth, level):
         for metric, number in (
             ("offers_matched", value.rows_matched),
             ("offers_unsupported", value.rows_unsupported),
+            ("offers_between", value.rows_between),
+            ("offers_beyond", value.rows_beyond),
             ("offers_bandwidth", value.bandwidth),
             ("revenue_smoothing", count * value.smoothing),
         )

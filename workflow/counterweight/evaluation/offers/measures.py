@@ -189,6 +189,19 @@ MEASURES = {
         "meaning": "People for whom the log has hardly any offer near the one that the method "
         "would make.",
     },
+    "offers_between": {
+        "label": "offers between levels",
+        "digits": 0,
+        "meaning": "People whose best offer lies between two that were ever made: its acceptance "
+        "is interpolated, and the interval holds its bounds.",
+    },
+    "offers_beyond": {
+        "label": "offers beyond levels",
+        "digits": 0,
+        "better": "less",
+        "meaning": "People whose best offer lies beyond all that were ever made, where few were: "
+        "then no value is given.",
+    },
     "offers_bandwidth": {
         "label": "window of near offers",
         "meaning": "How near an offer must be to count, on the scale from 0 to 1.",

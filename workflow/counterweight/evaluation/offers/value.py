@@ -4,10 +4,15 @@ A logged offer is seldom exactly the policy's. A row counts where its offer lies
 policy's, within a window or in the same bin, and is weighted by one over the probability that
 a person like this one was made an offer there. What an accepted offer earns is known, so only
 acceptance is taken from the neighbouring offer.
+
+Where few offers were ever made, such as four prices, nothing is near one between them. There
+acceptance is interpolated between the two levels around it, and, since it rises with the scaled
+offer, lies between theirs: intervals reach from the lower end by the level below to the upper end
+by that above. Beyond the levels nothing is known, and no value is given.
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +27,8 @@ log = logging.getLogger("counterweight")
 MOST_LEVELS = 30
 #: Least probability of a logged offer near the policy's: below it a row has no support.
 LEAST_PROBABILITY = 0.01
+#: Offers nearer to a level than this, on the scale of t, are at it.
+SAME = 1e-6
 #: Forests for the estimated density: trees of each, and rows that a leaf must have.
 TREES, LEAVES = 50, (20, 60, 200)
 #: Rows that a tree is grown on, at most: then the time is linear in the rows.
@@ -151,7 +158,7 @@ class OfferValue:
     ----------
     ips, snips : Estimate or None
         Divided by the rows, or by the sum of the weights. None where no logged offer is near
-        the policy's.
+        the policy's, or where the policy's lie beyond all levels that were logged.
     bandwidth : float
         Half the window, on the scale of t; 0 for bins and levels.
     smoothing : float
@@ -163,6 +170,10 @@ class OfferValue:
         Rows for which an offer near the policy's has an estimated probability below
         `LEAST_PROBABILITY`. The log says nothing of them: ips counts about nothing for them,
         snips takes them to be like the others. Their weights are cut to 1 / that probability.
+    rows_between, rows_beyond : int
+        Where few levels were logged: rows whose offer lies between two of them, so that its
+        acceptance is interpolated and intervals hold its bounds; rows whose offer lies below the
+        least or above the largest.
     """
 
     ips: Estimate
@@ -172,6 +183,8 @@ class OfferValue:
     rows: int
     rows_matched: int
     rows_unsupported: int
+    rows_between: int = 0
+    rows_beyond: int = 0
 
 
 def window_rule(t):
@@ -201,7 +214,9 @@ def offer_value(
     for a logged offer that is not near it, and else one over the probability of one that is.
     SNIPS: the same over the mean weight. Near means within `bandwidth` of it ("kernel"; a
     flat kernel, the part of the window outside [0, 1] cut off), in the same bin ("binned"),
-    or the nearest level, where there are few.
+    or the same level, where there are few. An offer between two levels counts for both, by
+    linear interpolation. That acceptance rises with t, which intervals rest on there, is
+    assumed; that it is linear between levels is not.
 
     What is estimated is the value of the policy *smoothed*: acceptance averaged over the
     logged offers in the window. Offers must have been made by what is in the features
@@ -243,7 +258,9 @@ def offer_value(
     answer = checked_labels(answer, len(t), "answer")
     a, b = revenue
     earned = answer * (a + b * policy)
-    flat = density.levels is not None or estimator == "binned"
+    if density.levels is not None:
+        return _by_levels(t, policy, earned, a + b * policy, density, level)
+    flat = estimator == "binned"
     h = 0.0 if flat else float(bandwidth) or window_rule(t)
     smoothing = float("nan")
     near, probability = _near(t, policy, density, h, flat)
@@ -258,14 +275,78 @@ def offer_value(
         wide, mass = _near(t, policy, density, 2 * h, flat)
         double = np.where(wide, 1.0 / np.maximum(mass, LEAST_PROBABILITY), 0.0)
         smoothing = abs(snips.value - float(double @ earned / double.sum())) / 3
+    _warn(unsupported)
+    return OfferValue(ips, snips, h, smoothing, len(t), int(near.sum()), int(unsupported.sum()))
+
+
+def _warn(unsupported):
     if unsupported.mean() > 0.05:
         log.warning(
             "For %.0f %% of %d rows the log has hardly any offer near the policy's: its value "
             "cannot be learned from this log for them.",
             100 * unsupported.mean(),
+            len(unsupported),
+        )
+
+
+def _by_levels(t, policy, earned, worth, density, level):
+    """`offer_value` where few offers were ever made; `worth` is the revenue of the policy's."""
+    levels, rows = density.levels, np.arange(len(t))
+    beyond = (policy < levels[0] - SAME) | (policy > levels[-1] + SAME)
+    upper = np.clip(np.searchsorted(levels, policy - SAME), 0, len(levels) - 1)
+    at = np.abs(levels[upper] - policy) <= SAME
+    lower = np.where(at | beyond, upper, np.maximum(upper - 1, 0))
+    upper = np.where(beyond, lower, upper)
+    gap = levels[upper] - levels[lower]
+    part = np.where(gap > 0, (policy - levels[lower]) / np.where(gap > 0, gap, 1.0), 0.0)
+    logged = density.bins(t)
+
+    def weights(which):
+        chance = density.probability[rows, which]
+        return np.where(logged == which, 1.0 / np.maximum(chance, LEAST_PROBABILITY), 0.0), chance
+
+    (below, low_chance), (above, high_chance) = weights(lower), weights(upper)
+    unsupported = beyond | (np.minimum(low_chance, high_chance) < LEAST_PROBABILITY)
+    weight = (1 - part) * below + part * above
+    # Acceptance rises with the offer: each end by the level that makes revenue less, or more.
+    gains = worth >= 0
+    ends = [np.where(gains == (end == 0), below, above) for end in (0, 1)]
+    bounds = (0.0, None) if worth.min() >= 0 else None
+    ips = snips = None
+    matched = (logged == lower) | (logged == upper)
+    between = ~at & ~beyond
+    if not beyond.any() and all(one.any() for one in (weight, *ends)):
+        ips, snips = (
+            _widened(
+                [
+                    ratio_mean(one * earned, level=level, bounds=bounds)
+                    if plain
+                    else ratio_mean(earned, one, level=level, bounds=bounds)
+                    for one in (weight, *(ends if between.any() else ()))
+                ]
+            )
+            for plain in (True, False)
+        )
+    if beyond.any():
+        log.warning(
+            "%d of %d offers of the policy lie beyond all that were logged, so its value is not "
+            "told.",
+            int(beyond.sum()),
             len(t),
         )
-    return OfferValue(ips, snips, h, smoothing, len(t), int(near.sum()), int(unsupported.sum()))
+    _warn(unsupported)
+    counts = (int((matched & ~beyond).sum()), int(unsupported.sum()))
+    return OfferValue(
+        ips, snips, 0.0, float("nan"), len(t), *counts, int(between.sum()), int(beyond.sum())
+    )
+
+
+def _widened(estimates):
+    """The first estimate, its interval from the least end to the largest of all of them."""
+    low, high = (
+        pick(getattr(one, end) for one in estimates) for pick, end in ((min, "low"), (max, "high"))
+    )
+    return replace(estimates[0], low=low, high=high)
 
 
 def _near(t, policy, density, h, flat):

@@ -26,7 +26,7 @@ from counterweight.numerics.options import check_options
 log = logging.getLogger("counterweight")
 
 KIND = "offers"
-#: Its offers are what a study gives away.
+#: Its people are priced by segments, hard or soft; a study with such a method gives offers away.
 OFFERS = True
 OPTIONS = {
     "components": {

@@ -361,6 +361,19 @@ SINGLE = Sheet(
     ),
     fold=False,
 )
+SUPPORT = Sheet(
+    lambda numbers: f"How far logged answers support the best offers, {people(numbers)}",
+    each_way,
+    (
+        *(Column(name, show="mean") for name in ("offers_matched", "offers_unsupported")),
+        *(Column(name, show="mean") for name in ("offers_between", "offers_beyond")),
+        *(Column(name, show="mean") for name in ("offers_bandwidth", "revenue_smoothing")),
+        Column("revenue_snips", value=spread("revenue_snips")),
+    ),
+    note="Offers count as near within the window (half of it on the scale of 0 to 1), or at the "
+    "same level where few were ever made. Smoothing: about what the window does to the value.",
+    fold=False,
+)
 TOTALS = _totals("Totals at past offers", _PREDICTED)
 CLAIMS = _totals("Totals with each method's best offers", [*_CLAIMED, *_LOGGED])
 
@@ -498,7 +511,7 @@ def where_they_are(numbers):
 
 PAGE = StudyPage(
     answer=answer,
-    sheets=(EARNINGS, ACCURACY, SINGLE),
+    sheets=(EARNINGS, ACCURACY, SUPPORT, SINGLE),
     trust=(segments, at_the_end, where_they_are),
     details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),
     question=lambda numbers: "What should each person be offered, and what would that earn?",

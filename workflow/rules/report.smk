@@ -1,7 +1,7 @@
 """Stage 7, report assembly: a family's pages and tables, the index, the claims, the glossary.
 
 Needs: every table of measurements and every figure. Makes: report.html and the pages in report/,
-tables as Parquet and CSV, claims.parquet. When other jobs failed, `report_what_is_there` makes one
+tables as Parquet, CSV and LaTeX, claims.parquet. When other jobs failed, `report_what_is_there` makes one
 page from what is there at the end of the run.
 """
 
@@ -25,6 +25,7 @@ for family in families(PLAN):
                 caption="../report/tables.rst",
                 category="Tables",
             ),
+            tables_tex=job("page", family).outputs["tables_tex"],
         log:
             PATHS.log("page", family),
         benchmark:

@@ -26,6 +26,7 @@ from counterweight.reporting.page.failures import (
     measurements_and_failures,
     reason_of,
 )
+from counterweight.reporting.page.latex import latex
 from counterweight.reporting.page.render import render, render_one
 from counterweight.reporting.page.study import StudyContext, study_page
 
@@ -75,6 +76,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
             )
             where = "" if len(plan["targets"]) == 1 else f", {target}"
             links.append(blocks.Link(f"The table as CSV{where}", f"tables/{name}-{target}.csv"))
+        links.append(blocks.Link("The tables in LaTeX", f"tables/{name}.tex"))
         drawn = results / name / "figures"
         if draw_in is not None:
             drawn = Path(draw_in) / name
@@ -147,6 +149,10 @@ def page(job):
         write_table(results / "tables" / f"{name}.parquet", table)
         with replacing(results / "tables" / f"{name}.csv") as path:
             table.to_csv(path, index=False)
+    # The family's own page stands first.
+    for name, one in zip(contents.families(shown)[family], pages[1:], strict=True):
+        with replacing(results / "tables" / f"{name}.tex") as path:
+            path.write_text(latex(one), encoding="utf-8")
     rows = {
         column: [
             name if column == "study" else getattr(one, column) for name, one in findings.items()

@@ -63,6 +63,7 @@ def page_job(plan, paths, family):
             "pages": [f"{paths.results}/{page_of(name)}" for name in pages],
             "tables": [f"{table}.parquet" for table in tables],
             "tables_csv": [f"{table}.csv" for table in tables],
+            "tables_tex": [f"{paths.results}/tables/{name}.tex" for name in names],
         },
         files=_templates(),
         modules=_sheet_modules(own),

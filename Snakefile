@@ -33,6 +33,10 @@ rule all:
         given_away(),
 
 
+onstart:
+    submit_without_limit()
+
+
 onsuccess:
     print(what_was_made())
 

@@ -1,4 +1,8 @@
-"""Typed columns that people bring (Parquet, pandas, databases) as numbers, days and text."""
+"""Typed columns that people bring as numbers, days and text; columns of jobs by their buffers.
+
+PyArrow's own conversions import pandas where it is installed, which takes longer than what most
+jobs compute: `arrow_column`, `arrow_table` and `numpy_column` do without.
+"""
 
 import numpy as np
 
@@ -76,3 +80,85 @@ def as_text(values):
             values = values.cast(pa.decimal128(38, 0), safe=False)
     text = values.cast(pa.string())
     return (text if isinstance(text, pa.ChunkedArray) else pa.chunked_array([text])).to_pandas()
+
+
+def arrow_column(values, kind=None):
+    """An Arrow array of numbers or text.
+
+    Parameters
+    ----------
+    values : numpy array, or list of numbers or text
+        None in a list of numbers is null; Arrow arrays are given back.
+    kind : pyarrow.DataType, optional
+        That of the values by default.
+    """
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return values if kind is None else values.cast(kind)
+    known = None
+    if isinstance(values, list):
+        text = kind is not None and pa.types.is_string(kind)
+        if not text:
+            known = np.array([value is not None for value in values], bool)
+            values = [0 if value is None else value for value in values]
+            values = np.array(values, _dtype(kind) if kind else None)
+        elif all(isinstance(value, str) for value in values):
+            return _text(values)
+        else:
+            return pa.array(values, kind)
+    values = np.asarray(values)
+    if values.dtype.kind not in "iuf" or values.ndim != 1:
+        return pa.array(values, kind)
+    values = np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+    missing = None
+    if known is not None and not known.all():
+        missing = pa.py_buffer(np.packbits(known, bitorder="little"))
+    own = pa.from_numpy_dtype(values.dtype)
+    made = pa.Array.from_buffers(own, len(values), [missing, pa.py_buffer(values)])
+    return made if kind is None else made.cast(kind)
+
+
+def _dtype(kind):
+    names = {"double": "float64", "float": "float32", "halffloat": "float16"}
+    return np.dtype(names.get(str(kind), str(kind)))
+
+
+def _text(values):
+    import pyarrow as pa
+
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)])
+    if ends[-1] > np.iinfo("int32").max:
+        return pa.array(values, pa.string())
+    parts = [None, pa.py_buffer(ends.astype("int32")), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(values), parts)
+
+
+def arrow_table(columns):
+    """An Arrow table from arrays by name; see `arrow_column`."""
+    import pyarrow as pa
+
+    made = [arrow_column(values) for values in columns.values()]
+    return pa.Table.from_arrays(made, names=list(columns))
+
+
+def numpy_column(column):
+    """A numpy array from an Arrow column; nulls of numbers become NaN."""
+    import pyarrow as pa
+
+    is_ = pa.types
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    if is_.is_string(column.type):
+        return np.array([*column.to_pylist(), None], object)[:-1]
+    if not (is_.is_integer(column.type) or is_.is_floating(column.type)) or not len(column):
+        return column.to_numpy(zero_copy_only=False)
+    bits, numbers = column.buffers()
+    found = np.frombuffer(numbers, _dtype(column.type), column.offset + len(column))
+    if not column.null_count:
+        return found[column.offset :]
+    known = np.unpackbits(np.frombuffer(bits, "uint8"), count=len(found), bitorder="little")
+    return np.where(known.view(bool), found, np.nan)[column.offset :]

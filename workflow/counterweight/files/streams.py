@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.arrow_types import numpy_column
 from counterweight.files.tables import ROW_GROUP, _arrow_schema, _opened, replacing
 
 #: Rows a batch: a row group of ours.
@@ -105,12 +106,12 @@ def log_batches(paths, columns, size=BATCH):
 
 def _array(column, category):
     if category:
-        return column.indices.to_numpy(zero_copy_only=False), column.dictionary.to_pylist()
+        return numpy_column(column.indices), column.dictionary.to_pylist()
     kind = str(column.type)
     if kind.startswith("decimal") or (kind == "bool" and column.null_count):
         # As objects their rows would be walked one by one.
         column = (column.cast("int8") if kind == "bool" else column).cast("float64")
-    return column.to_numpy(zero_copy_only=False)
+    return numpy_column(column)
 
 
 def ahead(items):

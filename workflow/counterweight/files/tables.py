@@ -47,6 +47,7 @@ import tempfile
 from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.arrow_types import arrow_column, arrow_table, numpy_column
 
 ROW_GROUP = 1 << 17
 
@@ -154,7 +155,7 @@ def write_table(path, columns, layout=None, facts=None):
     if isinstance(columns, pa.Table):
         table = columns
     elif isinstance(columns, dict):
-        table = pa.table({name: pa.array(values) for name, values in columns.items()})
+        table = arrow_table(columns)
     else:
         table = pa.Table.from_pandas(columns, preserve_index=False)
     if layout is not None:
@@ -241,11 +242,11 @@ def read_columns(path, columns=None, categories=()):
             if hasattr(column, "chunks"):
                 column = column.chunk(0)
             columns[name] = (
-                column.indices.to_numpy(zero_copy_only=False),
+                numpy_column(column.indices),
                 column.dictionary.to_pylist(),
             )
         else:
-            columns[name] = column.to_numpy()
+            columns[name] = numpy_column(column)
     return columns
 
 
@@ -300,7 +301,8 @@ def constant(text, rows, codes="int8"):
     import numpy as np
     import pyarrow as pa
 
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, codes)), pa.array([text]))
+    words = arrow_column([text], pa.string())
+    return pa.DictionaryArray.from_arrays(arrow_column(np.zeros(rows, codes)), words)
 
 
 def metrics_table(study, source, records):
@@ -337,9 +339,9 @@ def metrics_table(study, source, records):
     unknown = {key for record in full for key in record} - {name for name, _ in METRICS}
     if unknown:
         raise ValueError(f"a table of measurements has no columns {listed(sorted(unknown))}")
-    return pa.table(
+    return arrow_table(
         {
-            name: pa.array([record[name] for record in full], pa.type_for_alias(kind))
+            name: arrow_column([record[name] for record in full], pa.type_for_alias(kind))
             for name, kind in METRICS
         }
     )
@@ -368,7 +370,7 @@ def model_table(arrays, repeat, target):
         index = np.vstack([index, np.full((3 - values.ndim, values.size), -1)]).astype("int32")
         rows = values.size
         tables.append(
-            pa.table(
+            arrow_table(
                 {
                     "repeat": np.full(rows, repeat, "int16"),
                     "target": constant(target, rows),

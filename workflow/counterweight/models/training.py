@@ -4,9 +4,9 @@ import inspect
 import itertools
 
 import numpy as np
-import pyarrow as pa
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.arrow_types import arrow_table
 from counterweight.files.seeds import generator
 from counterweight.files.settings import numbers_of, setting_name
 from counterweight.files.tables import by_setting, constant
@@ -170,7 +170,7 @@ def stored_model(method, arrays, setting=""):
 
 def _predicted(repeat, target, setting, rows, p, decided=None):
     told = {} if decided is None else {"decision": np.asarray(decided, "int8")}
-    return pa.table(
+    return arrow_table(
         {
             "repeat": np.full(len(rows), repeat, "int16"),
             "target": constant(target, len(rows)),

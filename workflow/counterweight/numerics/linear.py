@@ -1,7 +1,6 @@
 """Weighted logistic regression, shared by selection models and models of the label."""
 
 import logging
-import warnings
 
 import numpy as np
 
@@ -43,9 +42,6 @@ def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
     iterations : int
     converged : bool
     """
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
-
     if not (np.isfinite(ridge) and ridge >= 0):
         raise CounterweightError(f"ridge is {ridge}; it must be a number from 0 up.")
     X, y, weights = two_class_rows(X, y, sample_weight, "Logistic regression")
@@ -60,18 +56,47 @@ def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):
         )
     scale[constant] = 1.0
     standard = np.where(constant, 0.0, (X - center) / scale)
-    model = LogisticRegression(
-        C=1.0 / (ridge * len(X)) if ridge else np.inf,
-        solver="newton-cholesky",
-        tol=1e-8,
-        max_iter=max_iter,
-    )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(standard, y, sample_weight=weights)
-    converged = not any(issubclass(item.category, ConvergenceWarning) for item in caught)
-    coef = np.where(constant, 0.0, model.coef_[0] / scale)
-    return coef, float(model.intercept_[0] - coef @ center), int(model.n_iter_[0]), converged
+    found, steps, converged = _newton(standard, y, weights / len(X), ridge, max_iter)
+    coef = np.where(constant, 0.0, found[:-1] / scale)
+    return coef, float(found[-1] - coef @ center), steps, converged
+
+
+def _newton(X, y, share, ridge, max_iter, tol=1e-8):
+    """Newton steps for the mean log loss plus ``ridge/2 |coef|^2``; the intercept is last.
+
+    Each step is halved until the loss falls. It ends where the gradient and the expected fall are
+    below `tol`, as scikit-learn's ``newton-cholesky`` does, with the same steps.
+    """
+    rows = np.column_stack([X, np.ones(len(X))])
+    penalty = np.append(np.full(X.shape[1], float(ridge)), 0.0)
+    found, score = np.zeros(rows.shape[1]), np.zeros(len(rows))
+    value, chance = share.sum() * np.log(2.0), np.full(len(rows), 0.5)
+    gradient = rows.T @ (share * (chance - y))
+    for step in range(1, max_iter + 1):
+        hessian = (rows * (share * chance * (1 - chance))[:, None]).T @ rows
+        hessian[np.diag_indices_from(hessian)] += penalty
+        try:
+            move = -np.linalg.solve(hessian, gradient)
+        except np.linalg.LinAlgError:
+            move = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        along, expected = rows @ move, gradient @ move
+        for length in 0.5 ** np.arange(21):
+            new = found + length * move
+            at = score + length * along
+            power = np.exp(-np.abs(at))
+            reached = share @ (np.maximum(at, 0) - y * at + np.log1p(power))
+            reached += 0.5 * (penalty * new) @ new
+            gain = value - reached
+            if gain >= -length * expected / 2048 or abs(gain) <= 4e-15 * abs(value):
+                break
+        else:
+            return found, step, False
+        found, score, value = new, at, reached
+        chance = np.where(at >= 0, 1.0, power) / (1 + power)
+        gradient = rows.T @ (share * (chance - y)) + penalty * found
+        if np.abs(gradient).max() <= tol and move @ hessian @ move <= 2 * tol:
+            return found, step, True
+    return found, max_iter, False
 
 
 def logistic_probability(X, coef, intercept):

@@ -23,7 +23,6 @@ end, where a class has the bounds 0 and 1.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_weights
@@ -325,7 +324,28 @@ def turns_at(margin, most=MOST):
         return 1.0
     if margin(most) > 0:
         return np.inf
-    return float(np.exp(brentq(lambda log: margin(float(np.exp(log))), 0, np.log(most), xtol=1e-7)))
+    return float(np.exp(_crossing(lambda log: margin(float(np.exp(log))), 0.0, np.log(most))))
+
+
+def _crossing(falling, low, high, tol=1e-7):
+    """Where a falling function, above 0 at `low` and not at `high`, is 0, to within `tol`.
+
+    The secant is kept within the bracket, and the end that stays is halved (Illinois); SciPy's
+    solvers would do, but to import them takes longer than all else that this serves.
+    """
+    above, below = falling(low), falling(high)
+    middle = value = None
+    while high - low > tol:
+        middle = low + (high - low) * above / (above - below)
+        middle = min(max(middle, low + tol / 2), high - tol / 2)
+        last, value = value, falling(middle)
+        if value > 0:
+            low, above = middle, value
+            below = below / 2 if last is not None and last > 0 else below
+        else:
+            high, below = middle, value
+            above = above / 2 if last is not None and last <= 0 else above
+    return (low + high) / 2
 
 
 def turn_sentence(conclusion, gamma, most=MOST):

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from counterweight.errors import CounterweightError
@@ -319,6 +318,8 @@ def _by_likelihood(p, y, p_target, fitted):
         low /= 8
     while slope(high) > 0 and 1 - high > 1e-15:
         high = 1 - (1 - high) / 8
+    from scipy.optimize import brentq
+
     rate = brentq(slope, low, high, xtol=1e-300, rtol=1e-14) if low < high else low
     delta = float(logit(rate) - logit(prior))
     q = tilted(p_target, delta)
@@ -379,6 +380,8 @@ def _by_rate(p, y, p_target, rate, fitted):
     odds = logit(p_target[inner])
     aim = (rate - least) * len(p_target) / len(odds)
     low, high = logit(aim) - odds.max() - 1e-9, logit(aim) - odds.min() + 1e-9
+    from scipy.optimize import brentq
+
     delta = float(brentq(lambda d: expit(odds + d).mean() - aim, low, high, xtol=1e-14, rtol=1e-15))
     q = tilted(p_target, delta)
     slope = np.mean(q * (1 - q))

@@ -5,7 +5,9 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.logistic import LogisticModel
-from counterweight.numerics.linear import fit_logistic, logistic_probability
+from counterweight.numerics.linear import expit, fit_logistic, logistic_probability, logit
+from scipy import special
+from sklearn.linear_model import LogisticRegression
 
 
 def sample(n=400, seed=0):
@@ -41,6 +43,40 @@ def test_score_equations_hold_at_the_optimum():
     assert converged
     assert np.abs(residual @ standard).max() < 1e-5
     assert abs(residual.sum()) < 1e-5
+
+
+@pytest.mark.parametrize("ridge", [0, 1e-6, 0.1])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_fit_is_that_of_scikit_learn_after_as_many_steps(seed, ridge):
+    X, y = sample(seed=seed)
+    X = (X - X.mean(0)) / X.std(0)
+    weights = np.random.default_rng(seed).exponential(size=len(y))
+    peer = LogisticRegression(
+        C=1 / (ridge * len(y)) if ridge else np.inf, solver="newton-cholesky", tol=1e-8
+    )
+    center = np.average(X, axis=0, weights=weights)
+    scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=weights))
+    peer.fit((X - center) / scale, y, sample_weight=weights / weights.mean())
+    coef, intercept, steps, converged = fit_logistic(X, y, weights, ridge)
+    assert converged and steps == peer.n_iter_[0]
+    np.testing.assert_allclose(coef, peer.coef_[0] / scale, rtol=1e-9)
+    assert intercept == pytest.approx(peer.intercept_[0] - coef @ center, abs=1e-9)
+
+
+def test_classes_that_can_be_told_apart_end_at_the_penalty():
+    X = np.r_[-np.ones(50), np.ones(50)][:, None]
+    y = (X[:, 0] > 0).astype(int)
+    coef, intercept, _, converged = fit_logistic(X, y, ridge=1e-6)
+    # The slope of the mean log loss, with the sign of each row at z = coef, is that of the penalty.
+    assert converged and intercept == pytest.approx(0, abs=1e-6)
+    assert 1 / (1 + np.exp(coef[0])) == pytest.approx(1e-6 * coef[0], rel=1e-2)
+
+
+def test_log_odds_and_probabilities_are_scipys():
+    odds = np.r_[-800, np.linspace(-40, 40, 201), 800]
+    np.testing.assert_allclose(expit(odds), special.expit(odds), rtol=1e-14)
+    p = np.r_[0, 1e-300, np.linspace(0, 1, 101), 1]
+    np.testing.assert_allclose(logit(p), special.logit(p), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize(

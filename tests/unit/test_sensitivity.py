@@ -209,3 +209,12 @@ def test_a_conclusion_turns_where_the_odds_reach_the_limit():
 def test_what_cannot_be_swept_is_told(p, gammas, sentence):
     with pytest.raises(CounterweightError, match=sentence):
         swept(p, gammas=gammas)
+
+
+@pytest.mark.parametrize("power", [1, 3, 0.2])
+@pytest.mark.parametrize("root", [1.001, 1.7, 9.9])
+def test_the_breakdown_value_is_that_of_a_slower_solver(power, root):
+    def margin(gamma):
+        return np.sign(root - gamma) * abs(np.log(root / gamma)) ** power
+
+    assert turns_at(margin) == pytest.approx(root, rel=3e-7)

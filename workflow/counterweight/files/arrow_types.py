@@ -98,8 +98,9 @@ def arrow_column(values, kind=None):
         return values if kind is None else values.cast(kind)
     known = None
     if isinstance(values, list):
-        text = kind is not None and pa.types.is_string(kind)
-        if not text:
+        if kind is not None and not (pa.types.is_string(kind) or _has_numbers(kind)):
+            return pa.array(values, kind)
+        if kind is None or _has_numbers(kind):
             known = np.array([value is not None for value in values], bool)
             values = [0 if value is None else value for value in values]
             values = np.array(values, _dtype(kind) if kind else None)
@@ -117,6 +118,12 @@ def arrow_column(values, kind=None):
     own = pa.from_numpy_dtype(values.dtype)
     made = pa.Array.from_buffers(own, len(values), [missing, pa.py_buffer(values)])
     return made if kind is None else made.cast(kind)
+
+
+def _has_numbers(kind):
+    import pyarrow as pa
+
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
 
 
 def _dtype(kind):
@@ -147,14 +154,13 @@ def numpy_column(column):
     """A numpy array from an Arrow column; nulls of numbers become NaN."""
     import pyarrow as pa
 
-    is_ = pa.types
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-    if is_.is_string(column.type):
+    if pa.types.is_string(column.type):
         return np.array([*column.to_pylist(), None], object)[:-1]
-    if not (is_.is_integer(column.type) or is_.is_floating(column.type)) or not len(column):
+    if not _has_numbers(column.type) or not len(column):
         return column.to_numpy(zero_copy_only=False)
     bits, numbers = column.buffers()
     found = np.frombuffer(numbers, _dtype(column.type), column.offset + len(column))

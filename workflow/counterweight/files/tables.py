@@ -162,7 +162,8 @@ def write_table(path, columns, layout=None, facts=None):
         missing = [name for name, _ in layout if name not in table.column_names]
         if missing:
             raise ValueError(f"{path}: columns missing: {listed(missing)}")
-        table = table.select([name for name, _ in layout]).cast(_arrow_schema(layout))
+        table, wanted = table.select([name for name, _ in layout]), _arrow_schema(layout)
+        table = table if table.schema.equals(wanted) else table.cast(wanted)
     with replacing(path) as temporary:
         pq.write_table(
             table.replace_schema_metadata({"facts": json.dumps(facts)} if facts else None),
@@ -241,10 +242,7 @@ def read_columns(path, columns=None, categories=()):
             column = column.unify_dictionaries().combine_chunks()
             if hasattr(column, "chunks"):
                 column = column.chunk(0)
-            columns[name] = (
-                numpy_column(column.indices),
-                column.dictionary.to_pylist(),
-            )
+            columns[name] = (numpy_column(column.indices), column.dictionary.to_pylist())
         else:
             columns[name] = numpy_column(column)
     return columns
@@ -358,7 +356,6 @@ def model_table(arrays, repeat, target):
     target : str
     """
     import numpy as np
-    import pyarrow as pa
 
     tables = []
     for key, values in arrays.items():

@@ -99,8 +99,18 @@ def _newton(X, y, share, ridge, max_iter, tol=1e-8):
     return found, max_iter, False
 
 
+def expit(odds):
+    """The probability of log odds; SciPy's, which takes longer to import than most jobs compute."""
+    power = np.exp(-np.abs(odds))
+    return np.where(np.asarray(odds) >= 0, 1.0, power) / (1 + power)
+
+
+def logit(p):
+    """The log odds of a probability; infinite at 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return np.log(p) - np.log1p(-np.asarray(p, float))
+
+
 def logistic_probability(X, coef, intercept):
     """p(y = 1 | x) of a fitted logistic regression."""
-    from scipy.special import expit
-
     return expit(checked_rows(X, empty=True) @ coef + intercept)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_labels, checked_rows
+from counterweight.numerics.linear import expit, fit_logistic, logit
 
 #: Ways to come by delta; those of `ESTIMATED` assume label shift.
 ESTIMATED = ("em", "moments", "label_only")
@@ -53,8 +53,6 @@ class Calibration(NamedTuple):
         Calibration
             A slope below 0 is taken for 0: scores that point the wrong way say nothing.
         """
-        from counterweight.numerics.linear import fit_logistic
-
         odds = _odds(p)
         y = checked_labels(y, len(odds))
         if not np.ptp(odds):

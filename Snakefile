@@ -34,7 +34,7 @@ rule all:
 
 
 onstart:
-    submit_without_limit()
+    started()
 
 
 onsuccess:

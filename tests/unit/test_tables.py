@@ -2,6 +2,10 @@
 
 import errno
 import os
+import re
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -78,3 +82,34 @@ def test_a_model_may_have_any_number_of_parameters(tmp_path):
     assert {name: values.tolist() for name, values in found.items()} == {
         name: values.tolist() for name, values in arrays.items()
     }
+
+
+def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path):
+    (tmp_path / "deep").mkdir()
+    code = (
+        "import os, signal, sys\n"
+        "from counterweight.files.tables import replacing\n"
+        "with replacing(sys.argv[1]) as path:\n"
+        "    path.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    target = tmp_path / "deep" / "table.parquet"
+    run = subprocess.run([sys.executable, "-c", code, str(target)], check=False)
+    assert run.returncode == -signal.SIGKILL
+    (tmp_path / ".hidden").write_text("someone's own")
+    assert len(list((tmp_path / "deep").iterdir())) == 1
+    assert tables.swept([tmp_path]) == 1
+    assert {path.name for path in tmp_path.rglob("*")} == {"deep", ".hidden"}
+
+
+def test_a_job_that_is_stopped_says_so_with_its_memory(tmp_path):
+    code = (
+        "import os, signal, sys\n"
+        "from counterweight.files.jobs import logged\n"
+        "with logged(sys.argv[1]):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path / "log")], check=False)
+    assert run.returncode == 128 + signal.SIGTERM
+    told = (tmp_path / "log").read_text()
+    assert re.fullmatch(r"ERROR: Stopped from outside by SIGTERM, with \d+ MB of .*\n", told)

@@ -19,7 +19,7 @@ def with_method(config, method):
 
 
 def test_a_failed_method_does_not_stop_the_others(again):
-    config = again.config
+    config, whole = again.config, again.text("results/report.html")
     config["studies"]["curved"]["models"].append({"model": "logistic", "oracle": True})
     again.config = with_method(config, TOO_MANY)
 
@@ -30,12 +30,13 @@ def test_a_failed_method_does_not_stop_the_others(again):
     assert told.startswith("ERROR: study twin, method too_many")
     assert "FAILED train twin too_many" in run.output
     assert "AssertionError" not in run.output
-    page = again.text("results/report.html")
+    page = again.text("results/report_partial.html")
     assert html.escape(told.removeprefix("ERROR: "), quote=False) in html.unescape(page)
     assert '<tr class="failed"><th scope="row">Class mixtures (components = 400)' in page
     assert 'class="failure"' in page
-    # Of an earlier run, so no part of what the page shows.
-    assert not (again.results / "claims.parquet").exists()
+    # What the run before made stays, under names of its own.
+    assert again.text("results/report.html") == whole
+    assert (again.results / "claims.parquet").exists()
 
     config["studies"]["twin"]["models"][-1]["components"] = 2
     again.config = config
@@ -43,6 +44,7 @@ def test_a_failed_method_does_not_stop_the_others(again):
     assert run.status == 0, run.output
     assert {"train twin too_many", "evaluate twin too_many", "draw_twin", "report"} <= run.jobs
     assert 'class="failure"' not in again.text("results/report.html")
+    assert not (again.results / "report_partial.html").exists()
     page = again.text("results/report/twin.html")
     assert 'class="failure"' not in page
     assert '<tr><th scope="row">Class mixtures [too_many]' in page
@@ -80,7 +82,7 @@ def test_a_data_set_that_cannot_be_reached_is_marked_in_the_report(unreachable):
     assert "FAILED download adult" in end
     assert "make demo" in end
     assert "COUNTERWEIGHT_MIRROR" in end
-    page = unreachable.text("results/report.html")
+    page = unreachable.text("results/report_partial.html")
     assert CLOSED in page and "make demo" in page
     assert 'id="page-curved"' in page and 'id="page-twin"' in page
     assert not (unreachable.folder / "data/raw/adult/adult.data").exists()

@@ -402,7 +402,7 @@ def failures(copy, run):
     """What a failed run says at its end: a sentence for each log of a job that failed."""
     assert run.status != 0
     told = re.findall(r"^FAILED [^\n]*\(log: (.*)\)\n +ERROR: (.*)$", run.output, re.MULTILINE)
-    assert "results/report.html shows what there is" in run.output
+    assert "results/report_partial.html shows what there is" in run.output
     return dict(told)
 
 

@@ -226,3 +226,17 @@ def test_another_measure_recomputes_no_selection(again):
     assert again.plan() == with_pages(
         {"train held constrained-lemma1", "evaluate held constrained-lemma1", "report"}
     )
+
+
+def test_an_upgrade_re_runs_the_jobs_that_load_the_library_and_says_why(again, tmp_path):
+    other = tmp_path / "scikit_learn-99.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: scikit-learn\nVersion: 99.0\n")
+    run = again.run("--dry-run", environment={"PYTHONPATH": str(tmp_path)})
+    assert run.status == 0, run.output
+    assert "99.0" in run.output
+    begun = {job.split()[0].split("_")[0] for job in run.jobs}
+    assert {"select", "train"} <= begun
+    # These load no scikit-learn; they come where a train job above them does.
+    assert not begun & {"download", "prepare", "label"}
+    assert again.plan() == set()

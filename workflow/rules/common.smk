@@ -18,10 +18,12 @@ os.environ.update(
 )
 
 from counterweight.errors import CounterweightError
+from counterweight.files.jobs import largest_memory
+from counterweight.files.tables import swept
 from counterweight.plan.config import check_folders, resolve
 from counterweight.plan.reading import with_listed_studies
 from counterweight.plan.stages import Stages
-from counterweight.reporting.page.contents import families
+from counterweight.reporting.page.contents import PARTIAL, families
 from counterweight.reporting.page.jobs import partial_job
 
 from snakemake.exceptions import WorkflowError
@@ -123,6 +125,15 @@ def applying_only():
     return set(workflow.dag_settings.targets or ()) == {"apply"}
 
 
+def started():
+    """What a run begins with: leftovers of killed jobs go, and the limit of submissions."""
+    if gone := swept([RESULTS, PLAN["data"]]):
+        print(
+            f"Removed {gone} unfinished files that killed jobs left.", file=sys.stderr
+        )
+    submit_without_limit()
+
+
 def submit_without_limit():
     """Lift Snakemake's limit of submissions for jobs of this machine; a cluster keeps it.
 
@@ -134,16 +145,13 @@ def submit_without_limit():
 
 
 def what_was_made():
+    Path(RESULTS, PARTIAL).unlink(missing_ok=True)
     made = "filtered.csv" if applying_only() else "report.html"
     return f"Done: open {RESULTS}/{made}"
 
 
 def report_what_is_there():
-    """Make one page from what is there, in such a way that the next run makes all anew.
-
-    Snakemake takes outputs that exist for finished ones, so other pages and tables, which would
-    belong to an earlier run, are removed.
-    """
+    """Make one page of its own name from what is there; what earlier runs made stays."""
     if applying_only():
         # A mistake in a table of new rows says nothing about the studies.
         return
@@ -157,9 +165,8 @@ def report_what_is_there():
             print(
                 f"The report of what is there could not be made; see the logs in {RESULTS}/logs."
             )
-        pages = [job("page", family).outputs for family in families(PLAN)]
-        others = [path for outputs in pages for path in listed(outputs)]
-        for path in {*rules.report.output, *others} - {rules.report.output.html}:
-            Path(path).unlink(missing_ok=True)
+        print(
+            f"The largest job of this run had {largest_memory(of_children=True)} MB of memory."
+        )
     except OSError as error:
         print(f"The report of what is there could not be made: {error}")

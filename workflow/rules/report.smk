@@ -14,6 +14,7 @@ for family in families(PLAN):
             **job("page", family).inputs,
         output:
             findings=job("page", family).outputs["findings"],
+            config=job("page", family).outputs["config"],
             pages=report(
                 job("page", family).outputs["pages"],
                 caption="../report/report.rst",
@@ -59,6 +60,7 @@ rule report:
             category="Pages",
         ),
         metrics=f"{RESULTS}/tables/metrics.parquet",
+        provenance=job("report").outputs["provenance"],
     log:
         f"{RESULTS}/logs/report.log",
     benchmark:

@@ -32,7 +32,7 @@ def download_job(dataset, plan, paths):
             "files": components.declared("dataset", dataset, "FILES"),
             "sources": components.declared("dataset", dataset, "SOURCES"),
         }
-        return Job(f"{_HERE}:fetch", given=given, outputs={"files": raw})
+        return Job(f"{_HERE}:fetch", given=given, outputs={"files": raw}, copies=True)
     if source == "generated":
         given = {
             "dataset": dataset,

@@ -3,7 +3,9 @@
 import contextlib
 import logging
 import os
+import signal
 import sys
+import threading
 import traceback
 
 from counterweight.errors import CounterweightError
@@ -21,8 +23,9 @@ log = logging.getLogger("counterweight")
 def logged(path, where=()):
     """Log to the file `path` and to the terminal while the block runs.
 
-    A `CounterweightError` is logged as one sentence that begins with where it
-    happened, anything else with its traceback; both end the process with status 1.
+    A `CounterweightError` is logged as one sentence that begins with where it happened, anything
+    else with its traceback; both end the process with status 1. A request to stop (SIGTERM) is
+    logged with the memory used.
 
     Parameters
     ----------
@@ -39,6 +42,8 @@ def logged(path, where=()):
     log.setLevel(logging.INFO)
     logging.captureWarnings(True)
     logging.getLogger("py.warnings").addHandler(handlers[0])
+    in_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, _stopped) if in_main else None
     try:
         yield log
     except CounterweightError as error:
@@ -52,12 +57,33 @@ def logged(path, where=()):
         log.error("unexpected error\n%s", traceback.format_exc().rstrip())
         sys.exit(1)
     finally:
+        if in_main:
+            signal.signal(signal.SIGTERM, before)
         log.setLevel(level)
         for handler in handlers:
             log.removeHandler(handler)
             handler.flush()
         logging.getLogger("py.warnings").removeHandler(handlers[0])
         handlers[0].close()
+
+
+def _stopped(number, _):
+    log.error(
+        "Stopped from outside by %s, with %d MB of memory in use at most: by hand, or by a cluster "
+        "whose limit of time or memory was reached.",
+        signal.Signals(number).name,
+        largest_memory(),
+    )
+    sys.exit(128 + number)
+
+
+def largest_memory(of_children=False):
+    """Most memory, in MB, that this process, or any that it started and saw end, had at a time."""
+    import resource
+
+    who = resource.RUSAGE_CHILDREN if of_children else resource.RUSAGE_SELF
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(who).ru_maxrss * unit // 10**6
 
 
 class Running:

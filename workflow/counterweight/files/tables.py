@@ -50,6 +50,8 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.arrow_types import arrow_column, arrow_table, numpy_column
 
 ROW_GROUP = 1 << 17
+#: Ends the name of a file that is being written; see `replacing` and `swept`.
+UNFINISHED = ".unfinished"
 
 #: Layout of every table of measurements, diagnostics included: (column, Arrow type).
 #: See the table at the top of this module.
@@ -106,7 +108,7 @@ def replacing(path):
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, temporary = tempfile.mkstemp(UNFINISHED, f".{path.name}.", path.parent)
         os.close(handle)
         os.chmod(temporary, 0o644)
         yield Path(temporary)
@@ -126,6 +128,14 @@ def replacing(path):
         if temporary is not None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
+
+
+def swept(folders):
+    """Remove what writers left in folders that were killed; the number of files."""
+    left = [path for folder in folders for path in Path(folder).rglob(f".*{UNFINISHED}")]
+    for path in left:
+        path.unlink(missing_ok=True)
+    return len(left)
 
 
 def write_table(path, columns, layout=None, facts=None):

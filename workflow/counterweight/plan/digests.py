@@ -16,9 +16,24 @@ import ast
 import functools
 import hashlib
 import re
+from importlib import metadata
 from pathlib import Path
 
 from counterweight.plan import components
+
+#: Libraries whose version a result rests on, by the name they are imported under, with those that
+#: they compute with in turn.
+LIBRARIES = {
+    "numpy": ("numpy",),
+    "scipy": ("scipy", "numpy"),
+    "sklearn": ("scikit-learn", "scipy", "numpy"),
+    "pandas": ("pandas", "numpy"),
+    "pyarrow": ("pyarrow",),
+    "matplotlib": ("matplotlib", "numpy"),
+}
+_LIBRARY = re.compile(
+    rb"^[ \t]*(?:from|import)[ \t]+(%s)\b" % b"|".join(map(str.encode, LIBRARIES)), re.M
+)
 
 #: Constants that the plan alone reads, for the report: texts, and mappings of them.
 DECLARATIONS = ("LABEL", "ROLE", "RULE", "PAGE", "CAPTION", "MEASURES", "VALUE_LABELS")
@@ -157,6 +172,46 @@ def _text(node, lines):
 
 
 @functools.lru_cache(None)
+def loaded(script, run="", uses=(), modules=()):
+    """Modules that a job may load, as a tuple of names; parameters as those of `code`."""
+    wanted = {*modules, *imports(script)}
+    if run:
+        wanted.update(part_of(*run.split(":"))[1])
+    wanted.update(components.locate(kind, name)[0] for kind, name in uses)
+    return closure(tuple(sorted(wanted)))
+
+
+@functools.lru_cache(None)
+def _libraries_of(source):
+    return frozenset(name.decode() for name in _LIBRARY.findall(source))
+
+
+@functools.lru_cache(None)
+def version_of(library):
+    """The version of an installed library; "" where it is not."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def versions():
+    """Versions of all `LIBRARIES`, by name."""
+    return {name: version_of(name) for names in LIBRARIES.values() for name in names[:1]}
+
+
+@functools.lru_cache(None)
+def libraries(script, run="", uses=(), modules=()):
+    """Versions of the `LIBRARIES` that a job may load, by name; parameters as those of `code`."""
+    sources = [_source(components.path_of(name)) for name in loaded(script, run, uses, modules)]
+    if run:
+        sources.extend(part_of(*run.split(":"))[0])
+    imported = frozenset().union(*map(_libraries_of, sources))
+    names = {library for name in imported for library in LIBRARIES[name]}
+    return {name: version_of(name) for name in sorted(names)}
+
+
+@functools.lru_cache(None)
 def code(script, run="", uses=(), files=(), modules=()):
     """SHA-256 (16 hex digits) of everything that a job may load.
 
@@ -175,16 +230,12 @@ def code(script, run="", uses=(), files=(), modules=()):
         Other modules, with all that they import.
     """
     sums = hashlib.sha256(Path(script).name.encode() + b"\0" + _source(script) + b"\0")
-    modules = {*modules, *imports(script)}
     if run:
-        texts, needed = part_of(*run.split(":"))
-        sums.update(b"\0".join([run.encode(), *texts, b""]))
-        modules.update(needed)
+        sums.update(b"\0".join([run.encode(), *part_of(*run.split(":"))[0], b""]))
     for kind, name in uses:
         module, attribute = components.locate(kind, name)
         sums.update(f"{kind} {name} {module}:{attribute}".encode() + b"\0")
-        modules.add(module)
-    for module in closure(tuple(sorted(modules))):
+    for module in loaded(script, run, uses, modules):
         sums.update(module.encode() + b"\0" + _code(components.path_of(module)) + b"\0")
     for path in sorted(files):
         sums.update(Path(path).name.encode() + b"\0" + _source(path) + b"\0")
@@ -194,5 +245,7 @@ def code(script, run="", uses=(), files=(), modules=()):
 def forget():
     """Read all sources anew: for tests that edit them."""
     components.forget()
-    for cached in (_source, _code, _definitions, imports, closure, part_of, code):
+    for cached in (_source, _code, _definitions, imports, closure, part_of, code, loaded):
+        cached.cache_clear()
+    for cached in (libraries, version_of):
         cached.cache_clear()

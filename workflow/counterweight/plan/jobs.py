@@ -26,6 +26,8 @@ class Job:
         Files that count as its code, e.g. templates.
     modules : tuple of str
         Modules that it imports by a text that it is told. Any other such import is refused.
+    copies : bool
+        Whether it hands on bytes as they are: then no version of a library makes it run again.
     """
 
     run: str
@@ -35,15 +37,18 @@ class Job:
     outputs: dict = field(default_factory=dict)
     files: tuple = ()
     modules: tuple = ()
+    copies: bool = False
 
     def spec(self, script):
-        """The job spec, for params: what it runs, is told and looks up, and its code digest."""
+        """The job spec, for params: what it runs, is told and looks up, its code and libraries."""
+        parts = script, self.run, self.uses
         return {
             "run": self.run,
             "given": self.given,
             "uses": [list(pair) for pair in self.uses],
             "modules": list(self.modules),
-            "code": digests.code(script, self.run, self.uses, self.files, self.modules),
+            "code": digests.code(*parts, self.files, self.modules),
+            "libraries": {} if self.copies else digests.libraries(*parts, self.modules),
         }
 
 

@@ -10,6 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import yaml
+
 from counterweight.errors import CounterweightError
 from counterweight.files.jobs import log
 from counterweight.files.tables import METRICS, read_table, replacing, write_table
@@ -76,7 +78,9 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
             )
             where = "" if len(plan["targets"]) == 1 else f", {target}"
             links.append(blocks.Link(f"The table as CSV{where}", f"tables/{name}-{target}.csv"))
+        csv = links[0]
         links.append(blocks.Link("The tables in LaTeX", f"tables/{name}.tex"))
+        links.append(blocks.Link("Every setting of this study", contents.config_of(name)))
         drawn = results / name / "figures"
         if draw_in is not None:
             drawn = Path(draw_in) / name
@@ -88,7 +92,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
             figures=tuple(drawings(drawn, name, plan, None if draw_in else results)),
             failures=tuple(map(failure_block, own)),
             links=(*links, *_claims_of(name, claims)),
-            csv=links[0],
+            csv=csv,
             reasons=reasons,
         )
         page, findings[name] = study_page(reference(plan["sheets"]["page"]), numbers, context)
@@ -129,7 +133,10 @@ def index_pages(shown, metrics, papers, findings, failures=()):
     claims, _ = papers
     decided = decide(claims, metrics, shown, failures)
     run = decided[decided["paper"].isin(site.papers_run(decided, shown["studies"]))]
-    links = [blocks.Link("Every measurement", "tables/metrics.parquet")]
+    links = [
+        blocks.Link("Every measurement", "tables/metrics.parquet"),
+        blocks.Link("What this run rests on", contents.RUN),
+    ]
     if len(run):
         links.append(blocks.Link("The claims as CSV", "claims.csv"))
     index = site.index_page(shown, findings, run, list(map(failure_block, failures)), links)
@@ -160,6 +167,8 @@ def page(job):
         for column, _ in FINDINGS
     }
     write_table(job.output.findings, rows, FINDINGS)
+    for name, settings in given["config"].items():
+        write_settings(results / contents.config_of(name), settings)
     write_pages(pages, contents.site_of(shown, given["contents"]), results)
     job.log.info("wrote the pages of %s", family)
 
@@ -179,6 +188,7 @@ def report(job):
     write_table(results / "claims.parquet", decided, LAYOUT)
     with replacing(results / "claims.csv") as path:
         decided.to_csv(path, index=False)
+    write_settings(job.output.provenance, job.given["rests_on"])
     write_pages(pages, contents.site_of(shown), results)
     if job.given["one_file"]:
         families = contents.families(shown)
@@ -191,6 +201,13 @@ def _metrics(paths):
     import pandas as pd
 
     return pd.concat([read_table(path) for path in paths], ignore_index=True)
+
+
+def write_settings(target, settings):
+    """Settings as YAML, in their order."""
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=100)
+    with replacing(target) as path:
+        path.write_text(text, encoding="utf-8")
 
 
 def write_pages(pages, known, results):
@@ -228,7 +245,7 @@ def assemble_what_is_there(shown, chains, claims_files, results):
             pages += made
             findings[family] = list(known.values())
         above, _ = index_pages(shown, metrics, papers, findings, failures)
-    write_whole(above, pages, shown, results / contents.INDEX)
+    write_whole(above, pages, shown, results / contents.PARTIAL)
     return failures
 
 
@@ -250,7 +267,7 @@ def main():
         print("Nothing that the report needs is missing: see the messages above.")
     if any(failure["stage"] == "download" for failure in failures):
         print("No network? `make demo` runs the whole workflow on generated data without one.")
-    print(f"{given['results']}/report.html shows what there is and marks what failed.")
+    print(f"{given['results']}/{contents.PARTIAL} shows what there is and marks what failed.")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,18 @@ BANNERS = {
 #: Hyphens keep them apart from studies, whose names have none.
 INDEX = "report.html"
 WHOLE = "report_whole.html"
+#: What there is after a run in which jobs failed; the report of an earlier run stays.
+PARTIAL = "report_partial.html"
 CLAIMS, GLOSSARY = "report/the-claims.html", "report/the-glossary.html"
+
+
+#: What a run rests on: settings of all studies, data sets, versions.
+RUN = "provenance/run.yaml"
+
+
+def config_of(study):
+    """Path of the file of every setting of a study, defaults included."""
+    return f"provenance/{study}.yaml"
 
 
 def page_of(name):

@@ -33,7 +33,7 @@ def first_failure(chain, dated=False):
             newest = max(dates)
             continue
         if absent:
-            reason = _end_of_log(step["log"]) or (
+            reason = _reason(step["log"]) or (
                 f"{listed(absent)}: not made, and no log was written; the run was interrupted or "
                 "an earlier step failed."
             )
@@ -50,12 +50,20 @@ def first_failure(chain, dated=False):
     return None
 
 
-def _end_of_log(path):
-    """A log from its last error on; its last lines if it has none."""
+def _reason(path):
+    """A log from its last error on; its last lines, and what they mean, if it has none."""
     path = Path(path)
-    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+    if not path.exists():
+        return ""
+    lines = path.read_text(errors="replace").splitlines()
     errors = [k for k, line in enumerate(lines) if line.startswith("ERROR:")]
-    return "\n".join(lines[errors[-1] :] if errors else lines[-20:])
+    if errors:
+        return "\n".join(lines[errors[-1] :])
+    killed = (
+        "ERROR: The job ended without a word: it was killed (SIGKILL), most often since memory ran "
+        "out. Use fewer cores at a time, or raise mem_mb of its rule."
+    )
+    return "\n".join([*lines[-20:], killed])
 
 
 def measurements_and_failures(chains, dated=False):

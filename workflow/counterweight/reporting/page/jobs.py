@@ -3,13 +3,16 @@
 import os
 from pathlib import Path
 
-from counterweight.plan import components
+from counterweight import __version__
+from counterweight.plan import components, digests
 from counterweight.plan.jobs import Job
 from counterweight.reporting.measures import packed
 from counterweight.reporting.page.contents import (
     CLAIMS,
     GLOSSARY,
+    RUN,
     WHOLE,
+    config_of,
     families,
     page_of,
     site_of,
@@ -17,6 +20,10 @@ from counterweight.reporting.page.contents import (
 from counterweight.reporting.page.plan import report_plan, study_plan
 
 _ASSEMBLE = "counterweight.reporting.page.assemble"
+#: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
+#: where files are or which key makes coins is nothing that a result rests on.
+_ELSEWHERE = {"studies", "families", "model_defaults", "results", "data", "data_mirror"}
+_ELSEWHERE |= {"filter_key", "score"}
 
 
 def draw_job(plan, paths, name):
@@ -57,9 +64,11 @@ def page_job(plan, paths, family):
             "figures": [path for name in names for path in paths.figures(name)],
             **_claims(),
         },
-        {"shown": packed(own), "family": family, "contents": contents},
+        {"shown": packed(own), "family": family, "contents": contents}
+        | {"config": {name: _settings(plan["studies"][name]) for name in names}},
         outputs={
             "findings": f"{paths.results}/findings/{family}.parquet",
+            "config": [f"{paths.results}/{config_of(name)}" for name in names],
             "pages": [f"{paths.results}/{page_of(name)}" for name in pages],
             "tables": [f"{table}.parquet" for table in tables],
             "tables_csv": [f"{table}.csv" for table in tables],
@@ -81,7 +90,9 @@ def report_job(plan, paths):
         inputs["figures"] = [path for name in plan["studies"] for path in paths.figures(name)]
         outputs["pages"].append(f"{paths.results}/{WHOLE}")
         modules = _sheet_modules(shown)
-    given = {"shown": packed(shown), "one_file": plan["one_file"]}
+    outputs["provenance"] = f"{paths.results}/{RUN}"
+    rests_on = {"counterweight": __version__, "libraries": digests.versions()} | _settings(plan)
+    given = {"shown": packed(shown), "one_file": plan["one_file"], "rests_on": rests_on}
     return Job(
         f"{_ASSEMBLE}:report", inputs, given, outputs=outputs, files=_templates(), modules=modules
     )
@@ -97,6 +108,10 @@ def partial_job(plan, paths):
         "claims": claims,
         "results": paths.results,
     }
+
+
+def _settings(part):
+    return {key: value for key, value in part.items() if key not in _ELSEWHERE}
 
 
 def _claims():

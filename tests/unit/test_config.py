@@ -70,6 +70,20 @@ def changed(*path, value):
             r"sweep.inertia\[1\] is 3",
         ),
         (("studies", "one", "models", 1, "sweep"), {"inertja": [1]}, "did you mean 'inertia'"),
+        (
+            ("studies", "one", "models", 1, "sweep"),
+            {"inertia": [k / 200 for k in range(101)], "iterations": list(range(1, 101))},
+            "has 10100 settings",
+        ),
+        (("test_share",), float("nan"), "test_share is nan: give a number"),
+        (("studies", "one", "models", 0, "ridge"), float("inf"), r"models\[0\].ridge is inf"),
+        (("studies", "one", "weighting", 0, "max_weight"), float("nan"), "max_weight is nan"),
+        (("repeats",), 1e30, "greater than the maximum"),
+        (("studies", 1), {}, "studies has the name 1, which YAML does not read as text"),
+        (("studies", "a" * 300), {}, "a name of 300 letters"),
+        (("studies", "one", "models", 0, "name"), "m" * 300, "a name of 300 letters"),
+        (("studies", "a\nb"), {}, "does not match"),
+        (("studies", "one", "models", 0, "name"), "a\nb", "does not match"),
     ],
 )
 def test_mistakes_are_told_by_key(path, value, message):

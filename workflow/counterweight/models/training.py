@@ -174,7 +174,7 @@ def _predicted(repeat, target, setting, rows, p, decided=None):
         {
             "repeat": np.full(len(rows), repeat, "int16"),
             "target": constant(target, len(rows)),
-            "setting": constant(setting, len(rows)),
+            "setting": constant(setting, len(rows), "int16"),
             "row": rows.astype("int32"),
             "p": p,
         }

@@ -22,7 +22,7 @@ from counterweight.plan.methods import (
     resolved_method,
     resolved_weightings,
 )
-from counterweight.plan.mistakes import nearest, told
+from counterweight.plan.mistakes import nearest, odd_values, told
 
 SCHEMA = components.schema_path("config.schema.yaml")
 #: A safe loader, in C where there is one.
@@ -68,7 +68,7 @@ def check(config, full=None):
     from jsonschema import Draft202012Validator
 
     full = full or schema()
-    mistakes = told(Draft202012Validator(full), config, ())
+    mistakes = odd_values(config) or told(Draft202012Validator(full), config, ())
     if not mistakes:
         for path, value, node in _with_options(config, full):
             kind, key = node["x-component-with-options"]
@@ -159,6 +159,11 @@ def check_folders(plan):
                 f"{Path(path).absolute()}): correct the path."
             )
     for key in ("results", "data"):
+        if braces := {"{", "}"} & set(plan[key]):
+            raise CounterweightError(
+                f"{key} is {plan[key]!r}, and Snakemake takes what stands in {min(braces)} for a "
+                "name to fill in: leave braces out."
+            )
         folder = Path(plan[key]).absolute()
         parent = next(path for path in (folder, *folder.parents) if path.exists())
         try:

@@ -1,8 +1,13 @@
 """The methods of a study, spelled out: options, weights, sweeps, models to begin from."""
 
+import math
+
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.mistakes import nearest, told
+
+#: Settings that a sweep may have.
+MOST_SETTINGS = 10_000
 
 
 def options_of(kind, name, given):
@@ -148,6 +153,12 @@ def resolved_method(where, item, study, plan):
                 f"{nearest(option, allowed) or '.'} Options: {', '.join(allowed)}."
             )
         _check_sweep(where, option, allowed[option], method["sweep"][option])
+    settings = math.prod(map(len, (method["sweep"] or {}).values()))
+    if settings > MOST_SETTINGS:
+        raise CounterweightError(
+            f"{where}.sweep has {settings} settings, each a fit in every repeat: at most "
+            f"{MOST_SETTINGS}; try fewer values."
+        )
     if method["sweep"]:
         method["sweep"] = {
             option: [spelled_out(item["model"], {option: value}, plan)[option] for value in values]

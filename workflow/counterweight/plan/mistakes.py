@@ -1,6 +1,10 @@
 """Mistakes in the config, told as a person would: key, nearest word, what is allowed."""
 
 import difflib
+import math
+
+#: Letters that a name may have: files are called by it, with more behind.
+LONGEST_NAME = 100
 
 #: Words for types that config writers use where JSON schema has others.
 TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (nothing)"}
@@ -17,6 +21,45 @@ def nearest(word, allowed):
     """A hint at the allowed word that comes closest to `word`; "" where none does."""
     close = difflib.get_close_matches(str(word), [str(item) for item in allowed], n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def odd_values(value, path=()):
+    """Sentences for what no schema refuses: names that are no text or too long, NaN, infinity.
+
+    Parameters
+    ----------
+    value
+        A part of the config.
+    path : tuple of str and int
+        Where in the config it stands.
+
+    Returns
+    -------
+    list of str
+    """
+    found = []
+    if isinstance(value, float) and not math.isfinite(value):
+        found.append(f"{where_in(path)} is {value}: give a number, or null where there is none.")
+    if isinstance(value, list):
+        for index, part in enumerate(value):
+            found += odd_values(part, (*path, index))
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if not isinstance(key, str):
+                found.append(
+                    f"{where_in(path)} has the name {key!r}, which YAML does not read as text: put "
+                    "it in quotes, or give another name."
+                )
+                continue
+            names = [key, part] if key == "name" else [key]
+            found += [
+                f"{where_in(path)} has a name of {len(name)} letters ({name[:20]}...): at most "
+                f"{LONGEST_NAME}, since files are called by it."
+                for name in names
+                if isinstance(name, str) and len(name) > LONGEST_NAME
+            ]
+            found += odd_values(part, (*path, key))
+    return found
 
 
 def told(validator, value, path):

@@ -44,6 +44,17 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         return super().construct_document(node)
 
 
+def check_files(paths):
+    """Refuse config files that say a key twice, of which YAML silently takes the last.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    for path in paths:
+        _read(path, "config file")
+
+
 def with_listed_studies(config, given, folder, beside=()):
     """A config whose studies all stand under ``studies``.
 
@@ -146,17 +157,7 @@ def _path(entry, folder):
 
 def _content_of(path):
     """What a file of studies holds: ``studies``, and maybe ``families``."""
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)  # a safe loader
-    except (OSError, UnicodeDecodeError) as error:
-        raise CounterweightError(f"The file of studies {path} cannot be read: {error}.") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" near line {mark.line + 1}" if mark else ""
-        raise CounterweightError(
-            f"The file of studies {path} is not valid YAML{where}: "
-            f"{getattr(error, 'problem', None) or error}."
-        ) from error
+    content = _read(path, "file of studies")
     if not isinstance(content, dict) or {*content} - {"families"} != {"studies"}:
         raise CounterweightError(
             f"The file of studies {path} must have the key studies, with the studies by name under "
@@ -169,6 +170,21 @@ def _content_of(path):
             f"families in the file of studies {path} must be a mapping of names to titles."
         )
     return content
+
+
+def _read(path, what):
+    try:
+        # A safe loader.
+        return yaml.load(Path(path).read_text(encoding="utf-8"), _UniqueKeys)
+    except (OSError, UnicodeDecodeError) as error:
+        raise CounterweightError(f"The {what} {path} cannot be read: {error}.") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" near line {mark.line + 1}" if mark else ""
+        raise CounterweightError(
+            f"The {what} {path} is not valid YAML{where}: "
+            f"{getattr(error, 'problem', None) or error}."
+        ) from error
 
 
 def updated(config, changes):

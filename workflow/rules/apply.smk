@@ -21,9 +21,10 @@ for study_name in STUDIES:
             conda:
                 ENVIRONMENT
             threads: 1
+            localrule: True
             resources:
-                mem_mb=1500,
-                runtime=30,
+                mem_mb=more(1500),
+                runtime=more(30),
             params:
                 job=spec("apply", study_name),
             script:
@@ -44,9 +45,10 @@ if APPLIED:
         conda:
             ENVIRONMENT
         threads: 1
+        localrule: True
         resources:
-            mem_mb=1500,
-            runtime=30,
+            mem_mb=more(1500),
+            runtime=more(30),
         params:
             job=spec("apply", APPLIED),
         script:

@@ -89,6 +89,11 @@ def spec_of(stage):
     )
 
 
+def more(amount):
+    """Memory (MB) or time (minutes) of a rule: as much again at each new try of a failed job."""
+    return lambda wildcards, attempt: amount * attempt
+
+
 def downloaded(dataset):
     """Raw files of a data set; those that were put there by hand are not deleted first."""
     outputs = dict(job("download", dataset).outputs)

@@ -21,8 +21,8 @@ for study_name in STUDIES:
                 ENVIRONMENT
             threads: 1
             resources:
-                mem_mb=1500,
-                runtime=10,
+                mem_mb=more(1500),
+                runtime=more(10),
             params:
                 job=spec("deliver", study_name),
             script:

@@ -20,9 +20,10 @@ for dataset_name in PLAN["datasets"]:
             conda:
                 ENVIRONMENT
             threads: 1
+            localrule: True
             resources:
-                mem_mb=1500,
-                runtime=60,
+                mem_mb=more(1500),
+                runtime=more(60),
             params:
                 job=spec("download", dataset_name),
             script:

@@ -35,8 +35,8 @@ for study_name, study_parts in STUDIES.items():
                 ENVIRONMENT
             threads: 1
             resources:
-                mem_mb=1000,
-                runtime=10,
+                mem_mb=more(1000),
+                runtime=more(10),
             params:
                 job=spec("draw", study_name),
             script:

@@ -18,8 +18,8 @@ rule evaluate:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1500,
-        runtime=30,
+        mem_mb=more(1500),
+        runtime=more(30),
     params:
         job=spec_of("evaluate"),
     script:

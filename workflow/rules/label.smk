@@ -22,8 +22,8 @@ rule label:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=20,
+        mem_mb=more(1300),
+        runtime=more(20),
     params:
         job=spec_of("label"),
     script:

@@ -22,8 +22,8 @@ for dataset_name in PLAN["datasets"]:
             ENVIRONMENT
         threads: 1
         resources:
-            mem_mb=2000,
-            runtime=20,
+            mem_mb=more(2000),
+            runtime=more(20),
         params:
             job=spec("prepare", dataset_name),
         script:

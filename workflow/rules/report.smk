@@ -34,9 +34,10 @@ for family in families(PLAN):
         conda:
             ENVIRONMENT
         threads: 1
+        localrule: True
         resources:
-            mem_mb=1000,
-            runtime=10,
+            mem_mb=more(1000),
+            runtime=more(10),
         params:
             job=spec("page", family),
         script:
@@ -68,9 +69,10 @@ rule report:
     conda:
         ENVIRONMENT
     threads: 1
+    localrule: True
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=more(1000),
+        runtime=more(10),
     params:
         job=spec("report"),
     script:

@@ -19,8 +19,8 @@ rule train:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1500,
-        runtime=60,
+        mem_mb=more(1500),
+        runtime=more(60),
     params:
         job=spec_of("train"),
     script:

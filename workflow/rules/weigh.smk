@@ -21,8 +21,8 @@ rule weigh:
         ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=800,
-        runtime=10,
+        mem_mb=more(800),
+        runtime=more(10),
     params:
         job=spec_of("weigh"),
     script:

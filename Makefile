@@ -4,7 +4,8 @@
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
 # make docs   the pages of docs/, in site/  make dry   what each config would run
-.PHONY: run mine init paper demo test lint dry docs bench env clean
+# make faults  kills runs at random moments and looks that they end in the same bytes
+.PHONY: run mine init paper demo test lint dry docs faults bench env clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -66,6 +67,10 @@ docs: env
 test: lint
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest \
 	  --numprocesses $(TESTERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+# Kills runs and jobs at twenty random moments; each must end in the same bytes.
+faults: env
+	COUNTERWEIGHT_KILLS=20 $(BIN)/python -m pytest -n0 tests/unit/test_gifts.py tests/workflow/test_kills.py -k killed
 
 bench: env
 	$(BIN)/python tests/benchmarks/bench_reading.py

@@ -235,8 +235,7 @@ def test_an_upgrade_re_runs_the_jobs_that_load_the_library_and_says_why(again, t
     run = again.run("--dry-run", environment={"PYTHONPATH": str(tmp_path)})
     assert run.status == 0, run.output
     assert "99.0" in run.output
-    begun = {job.split()[0].split("_")[0] for job in run.jobs}
-    assert {"select", "train"} <= begun
-    # These load no scikit-learn; they come where a train job above them does.
-    assert not begun & {"download", "prepare", "label"}
+    assert {"select curved logistic", "train curved logistic"} <= run.jobs
+    # These load no scikit-learn, and nothing above them does.
+    assert not {"label curved", "prepare_curved", "prepare_adult", "label twin"} & run.jobs
     assert again.plan() == set()

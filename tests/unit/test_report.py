@@ -130,7 +130,8 @@ def test_links_lead_to_pages_that_are_made(plan, pages, html):
                 continue
             target = (Path("/") / folder / href).resolve().relative_to("/")
             made_elsewhere = (
-                target.parts[0] in {"tables", "claims.csv"} or "figures" in target.parts
+                target.parts[0] in {"tables", "claims.csv", "provenance"}
+                or "figures" in target.parts
             )
             assert str(target) in pages or made_elsewhere, f"{path} leads to {href}"
 

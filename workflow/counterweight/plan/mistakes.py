@@ -5,6 +5,8 @@ import math
 
 #: Letters that a name may have: files are called by it, with more behind.
 LONGEST_NAME = 100
+#: Parts of the config whose keys are names of people's own.
+NAMED = (("studies",), ("datasets",), ("tables",), ("families",))
 
 #: Words for types that config writers use where JSON schema has others.
 TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (nothing)"}
@@ -45,12 +47,11 @@ def odd_values(value, path=()):
             found += odd_values(part, (*path, index))
     if isinstance(value, dict):
         for key, part in value.items():
-            if not isinstance(key, str):
+            if not isinstance(key, str) and path in NAMED:
                 found.append(
                     f"{where_in(path)} has the name {key!r}, which YAML does not read as text: put "
                     "it in quotes, or give another name."
                 )
-                continue
             names = [key, part] if key == "name" else [key]
             found += [
                 f"{where_in(path)} has a name of {len(name)} letters ({name[:20]}...): at most "

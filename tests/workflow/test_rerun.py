@@ -235,7 +235,7 @@ def test_an_upgrade_re_runs_the_jobs_that_load_the_library_and_says_why(again, t
     run = again.run("--dry-run", environment={"PYTHONPATH": str(tmp_path)})
     assert run.status == 0, run.output
     assert "99.0" in run.output
-    assert {"select curved logistic", "train curved logistic"} <= run.jobs
+    assert "train curved logistic" in run.jobs
     # These load no scikit-learn, and nothing above them does.
     assert not {"label curved", "prepare_curved", "prepare_adult", "label twin"} & run.jobs
     assert again.plan() == set()

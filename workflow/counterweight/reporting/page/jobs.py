@@ -23,7 +23,7 @@ _ASSEMBLE = "counterweight.reporting.page.assemble"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
 #: where files are or which key makes coins is nothing that a result rests on.
 _ELSEWHERE = {"studies", "families", "model_defaults", "results", "data", "data_mirror"}
-_ELSEWHERE |= {"filter_key", "score"}
+_ELSEWHERE |= {"filter_key", "filter_study", "candidates", "score"}
 
 
 def draw_job(plan, paths, name):

@@ -34,9 +34,10 @@ STUDIES = {
     "deviation": (subsampled, "bank_ranking"),
     "shares": (subsampled, "bank_budget"),
     **dict.fromkeys(
-        ("segments", "curves", "model_order", "enrolment", "profiles"), (offers, "admissions")
+        ("segments", "curves", "model_order", "enrolment", "profiles", "response"),
+        (offers, "admissions"),
     ),
-    **dict.fromkeys(("fairness", "asked_ratio", "multipliers"), (rates, "fairness_sex")),
+    **dict.fromkeys(("fairness", "asked_ratio", "multipliers", "bounds"), (rates, "fairness_sex")),
     "churn": (rates, "churn"),
     **dict.fromkeys(filters.FIGURES, (filters, "bank_filter")),
     "boundary": (example, "curved"),
@@ -565,3 +566,24 @@ def test_curves_are_sorted_along_their_option(study_of):
     assert [point[0] for point in points] == [0.001, 0.01, 0.1, 1.0]
     assert all(low < mean < high for _, mean, low, high in points)
     assert study.curve("sgd-weights", "brier", "share") == []
+
+
+def test_figure_1_of_the_choice_model_has_the_printed_offer(study_of):
+    points = draw("response", study_of("response")).points
+    top = points[points["series"] == "best offer, the paper's example"]
+    np.testing.assert_allclose(top["at"], 0.5470, atol=5e-5)
+    revenue = points[(points["panel"] == "Expected revenue")]
+    curve = revenue[revenue["series"] == "the paper's example"]["value"]
+    assert curve.max() <= top["value"].min() + 1e-12
+
+
+def test_figure_1_of_the_constraints_has_bounds_above_the_ramp(study_of):
+    points = draw("bounds", study_of("bounds")).points
+    lines = points.pivot(index="at", columns="series", values="value")
+    z = lines.index.to_numpy()
+    np.testing.assert_allclose(lines["ramp"], np.clip(0.5 + z, 0, 1), atol=1e-12)
+    for name, touches in (("hinge bound", z <= 0.5), ("constant bound", z >= 0.5)):
+        above = (lines[name] - lines["ramp"]).to_numpy()
+        assert (above >= -1e-12).all() and np.array_equal(above < 1e-9, touches), name
+    slopes = np.diff(lines["hinge bound"])
+    assert (np.diff(slopes) > -1e-9).all(), "the bound is convex"

@@ -279,6 +279,8 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         for model in models:
             check_options(vars(model), cls._options)
         fit_settings(models, data, rng)
+        if models[0].map_ is not None:
+            models[0].map_.remembered = []
         for model in models:
             model._settle(data)
         return models

@@ -306,10 +306,15 @@ class LinearScore(RateEstimator):
         """Rows as the linear classifier sees them."""
         if self.map_ is None:
             return X
+        for seen, mapped in self.map_.remembered or ():
+            if seen is X:
+                return mapped
         mapped = self.map_.transform(X)
-        if not self.linear_part:
-            return mapped
-        return np.hstack([dense(X), mapped])
+        if self.linear_part:
+            mapped = np.hstack([dense(X), mapped])
+        if self.map_.remembered is not None:
+            self.map_.remembered.append((X, mapped))
+        return mapped
 
     def _solver_rows(self, X, used=None):
         """Rows `used` for the solver, and the scale and centre that they were given, or None."""

@@ -39,7 +39,12 @@ class FeatureMap:
         Nystroem only.
     deviation_ : ndarray (d,)
     scale_ : float
+    remembered : list of (array, array) or None
+        Rows, by identity, with their features, where models that share the map remember them:
+        only while nobody changes the rows in place.
     """
+
+    remembered = None
 
     def __init__(self, kind, count=300, scale=None):
         self.kind = kind

@@ -6,7 +6,7 @@ from counterweight.models.constraints.solver.convex import solve_whole
 from counterweight.models.constraints.solver.interior import solve_interior
 
 # Newton steps after which an interior point takes over: few problems need as many.
-PATIENCE = 60
+PATIENCE = 400
 # It works on all rows each time: dense ones of more products than this are left to Newton.
 MOST_PRODUCTS = 5e8
 

@@ -275,3 +275,20 @@ def test_the_messages_of_troubleshooting_are_said_somewhere():
     ]
     assert len(parts) > 30
     assert not [part for part in parts if not any(part in text for text in said)]
+
+
+def test_the_figures_of_the_families_are_those_of_a_run(tmp_path):
+    known = runpy.run_path(str(ROOT / "docs" / "figures.py"))
+    pictures = {path.stem for path in (ROOT / "docs" / "images").glob("*.svg")}
+    assert set(known["TAKEN"]) == {path.stem for path in FAMILIES} == pictures
+    studies = {}
+    for path in (ROOT / "workflow" / "studies").glob("*.yaml"):
+        studies |= yaml.safe_load(path.read_text())["studies"]
+    for study, figure in known["TAKEN"].values():
+        assert figure in studies[study]["figures"]
+        (tmp_path / study / "figures").mkdir(parents=True)
+        ground = '<svg><path style="fill: none"/><path style="fill: none"/></svg>'
+        (tmp_path / study / "figures" / f"{figure}.svg").write_text(ground)
+    known["take"](tmp_path, tmp_path)
+    text = (tmp_path / "offers.svg").read_text()
+    assert text == '<svg><path style="fill: #ffffff"/><path style="fill: none"/></svg>\n'

@@ -455,3 +455,24 @@ def test_ids_of_numbers_are_numbers_in_a_text_file_too():
     assert texts["customer"].tolist() == frame["customer"].tolist()
     plain = saved.optimal_offers(frame.drop(columns="customer"))
     assert plain["row"].tolist() == list(range(120))
+
+
+def test_offers_under_limits_by_name():
+    frame = survey(200).assign(worth=np.linspace(5, 30, 200))
+    saved = saved_of("offer_logistic", "", frame)
+    table, found = saved.allot(frame, capacity=40, share=("town", "north", 0.6))
+    assert found.used["capacity"] <= 41 and table["p"].sum() == pytest.approx(
+        found.used["capacity"]
+    )
+    assert table["revenue"].sum() == pytest.approx(found.value)
+    taken = table["p"][frame["town"] == "north"].sum() / table["p"].sum()
+    assert taken >= 0.6 - 1 / 40
+    chance = saved.acceptance(frame, table["offer"].fillna(saved.scale.low).to_numpy())
+    some = table["offer"].notna()
+    np.testing.assert_allclose(chance[some], table["p"][some])
+    rich, _ = saved.allot(frame, capacity=40, revenue="worth")
+    assert rich["p"][100:].sum() > rich["p"][:100].sum()
+    with pytest.raises(CounterweightError, match="no limit"):
+        saved.allot(frame)
+    with pytest.raises(CounterweightError, match="no column"):
+        saved.allot(frame, quality=("grade", 3.0))

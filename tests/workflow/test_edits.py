@@ -361,7 +361,8 @@ CODE = {
             "models/constraints/group_thresholds",
         ),
         "* clicks tree-progressive; * log stochastic; * offers offer_logistic; "
-        "* rates thresholds; draw_clicks; draw_log; draw_offers; draw_rates; report",
+        "* rates thresholds; draw_clicks; draw_log; draw_offers; draw_rates; deliver_offers; "
+        "report",
     ),
     "the card of a filter": (edited("models/filters/card"), "d*_people; report"),
     "filters": (

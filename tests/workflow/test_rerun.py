@@ -60,6 +60,7 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
     expected |= {"select held logistic", "weigh held lemma1-logistic"}
     expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
     expected |= {f"{rule} offers offer_logistic" for rule in ("train", "evaluate")}
+    expected.add("deliver_offers")
     drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking", "offers")}
     assert again.plan() == with_pages(expected | LEMMA2 | drawn) | swept
 

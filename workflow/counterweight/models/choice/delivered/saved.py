@@ -225,6 +225,107 @@ class SavedOffers:
             parts.append(self.accepted(X, offers[start : start + BATCH]))
         return np.concatenate(parts)
 
+    def allot(
+        self,
+        frame,
+        *,
+        capacity=None,
+        confidence=None,
+        budget=None,
+        quality=None,
+        share=None,
+        revenue=None,
+        spent=None,
+        skip=True,
+        points=21,
+    ):
+        """Offers that earn most together under limits on those who are expected to accept.
+
+        Offers are those of the grid, else `points` of them evenly over what was made to anybody.
+        Multipliers make limits prices: see `counterweight.models.choice.delivered.limits`.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        capacity : float, optional
+            At most as many are to accept, in expectation, or with the chance `confidence`.
+        confidence : float, optional
+        budget : float, optional
+            What may be given away in all: the distance of accepted offers from the end of the
+            range at which nothing is given.
+        quality : tuple (column, least), optional
+            Least mean of a column among those who accept.
+        share : tuple (column, value, least), optional
+            Least share of a group among those who accept.
+        revenue : str or callable, optional
+            A column that stands in place of the intercept of the revenue (a tuition, a margin, a
+            loan), or a function of offers in their own unit; the declared revenue otherwise.
+        spent : callable, optional
+            Cost of an offer, by the offer, whether or not it is accepted.
+        skip : bool
+            Whether a person may get no offer.
+        points : int
+
+        Returns
+        -------
+        pandas.DataFrame
+            The id, ``offer`` (null for none), ``p`` and ``revenue``, expected.
+        counterweight.models.choice.delivered.limits.Allotment
+            Totals, multipliers and what the greedy rule would earn.
+
+        Raises
+        ------
+        CounterweightError
+            As `optimal_offers`; without any limit; where limits cannot be kept.
+        """
+        import pandas as pd
+
+        from counterweight.models.choice.delivered.limits import Limit, allot
+
+        grid = self.facts["offer"]["grid"]
+        made = self.arrays["made"]
+        offers = np.linspace(made.min(), made.max(), points) if grid is None else np.sort(grid)
+        p = np.column_stack([self.acceptance(frame, one) for one in offers])
+        worth = self.scale.revenue(offers)
+        if callable(revenue):
+            worth = np.asarray(revenue(offers), dtype=float)
+        elif revenue is not None:
+            worth = self._column(frame, revenue)[:, None] + self.scale.slope * offers
+        up = self.scale.direction == "up"
+        given = offers - self.scale.low if up else self.scale.high - offers
+        limits = []
+        if capacity is not None:
+            limits.append(Limit("capacity", 1.0, 1.0, float(capacity)))
+        elif confidence is not None:
+            raise CounterweightError("A confidence is of a capacity: give that, too.")
+        if budget is not None:
+            limits.append(Limit("budget", 1.0, given, float(budget)))
+        if quality is not None:
+            column, least = quality
+            limits.append(Limit("quality", least - self._column(frame, column), 1.0, 0.0))
+        if share is not None:
+            column, value, least = share
+            if column not in frame:
+                raise CounterweightError(f"The table of people has no column {column!r}.")
+            limits.append(Limit("share", least - (frame[column] == value).to_numpy(), 1.0, 0.0))
+        if not limits:
+            raise CounterweightError("There is no limit: give one, or take optimal_offers.")
+        cost = 0.0 if spent is None else np.asarray(spent(offers), dtype=float)
+        found = allot(p, worth, limits, cost, skip, confidence)
+        at = np.maximum(found.choice, 0)
+        none, rows = found.choice < 0, np.arange(len(p))
+        chance = np.where(none, 0.0, p[rows, at])
+        worth = np.broadcast_to(worth, p.shape)[rows, at]
+        cost = np.where(none, 0.0, np.broadcast_to(cost, len(offers))[at])
+        told = {"offer": np.where(none, np.nan, offers[at]), "p": chance}
+        return pd.DataFrame(self.named(frame) | told | {"revenue": chance * worth - cost}), found
+
+    @staticmethod
+    def _column(frame, name):
+        if name not in frame:
+            raise CounterweightError(f"The table of people has no column {name!r}.")
+        return frame[name].to_numpy(dtype=float)
+
     # Encoded people, batch by batch.
 
     def encode(self, frame, first=0, where="The table of people", reading=None):

@@ -1,0 +1,113 @@
+"""Offers under limits: against a linear programme, and against what must hold."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.choice.delivered.limits import Limit, allot
+from scipy.optimize import linprog
+from scipy.sparse import coo_matrix, csr_matrix, kron, vstack
+from scipy.special import expit
+from scipy.stats import norm
+
+OFFERS = np.linspace(0, 1, 21)
+
+
+def people(seed, n=2000, alike=False):
+    rng = np.random.default_rng(seed)
+    eta, k = rng.uniform(0.1, 0.9, n), rng.uniform(2, 12, n)
+    if alike:
+        kind = rng.integers(3, size=n)
+        eta, k = np.array([0.2, 0.5, 0.8])[kind], np.array([4.0, 9.0, 6.0])[kind]
+    return expit(k[:, None] * (OFFERS - eta[:, None])), rng.normal(size=n), rng.random(n) < 0.4
+
+
+def limits_of(kind, quality, group):
+    made = {
+        "capacity": Limit("capacity", 1.0, 1.0, 300.0),
+        "budget": Limit("budget", 1.0, OFFERS, 120.0),
+        "quality": Limit("quality", 0.3 - quality, 1.0, 0.0),
+        "share": Limit("share", 0.5 - group, 1.0, 0.0),
+    }
+    return [made[one] for one in kind]
+
+
+def programme(p, worth, limits, spent=0.0):
+    """The largest value of the linear programme over mixed assignments."""
+    n, m = p.shape
+    value = (p * worth - spent).ravel()
+    uses = [
+        csr_matrix(
+            (p * np.outer(np.broadcast_to(one.rows, n), np.broadcast_to(one.offers, m))).reshape(
+                1, -1
+            )
+        )
+        for one in limits
+    ]
+    once = kron(coo_matrix(np.eye(n)), np.ones((1, m)), format="csr")
+    bounds = np.concatenate([np.ones(n), [one.bound for one in limits]])
+    return -linprog(-value, A_ub=vstack([once, *uses]), b_ub=bounds, method="highs").fun
+
+
+@pytest.mark.parametrize(
+    "kind", [("capacity",), ("budget",), ("capacity", "budget"), ("capacity", "quality", "share")]
+)
+@pytest.mark.parametrize("alike", [False, True])
+def test_the_dual_equals_a_linear_programme_and_the_offers_are_near_it(kind, alike):
+    p, quality, group = people(1, alike=alike)
+    limits, worth = limits_of(kind, quality, group), 1 - OFFERS
+    found = allot(p, worth, limits)
+    best = programme(p, worth, limits)
+    assert found.dual == pytest.approx(best, rel=1e-6)
+    # Within one person's worth for each limit.
+    assert found.value >= best - len(kind) * (p * worth).max()
+    for one in limits:
+        most = np.abs(np.broadcast_to(one.rows, len(p))).max()
+        room = 1e-9 * abs(one.bound) if len(kind) == 1 else len(kind) * most
+        assert found.used[one.name] <= one.bound + room
+    if kind in (("capacity",), ("budget",)):
+        assert found.greedy <= found.value <= found.free
+
+
+def test_what_does_not_bind_changes_nothing_and_multipliers_are_prices():
+    p, quality, group = people(2)
+    free = allot(p, 1 - OFFERS, [Limit("capacity", 1.0, 1.0, 1e6)])
+    np.testing.assert_array_equal(free.choice, (p * (1 - OFFERS)).argmax(axis=1))
+    assert free.multipliers == {"capacity": 0.0} and free.dual == free.free
+    less, more = (allot(p, 1 - OFFERS, [Limit("capacity", 1.0, 1.0, b)]) for b in (299.0, 301.0))
+    here = allot(p, 1 - OFFERS, [Limit("capacity", 1.0, 1.0, 300.0)]).multipliers["capacity"]
+    assert less.multipliers["capacity"] >= here >= more.multipliers["capacity"] > 0
+    assert more.dual - less.dual == pytest.approx(2 * here, rel=0.02)
+
+
+def test_a_capacity_is_kept_with_the_confidence_that_is_asked():
+    p, _, _ = people(3)
+    limit = [Limit("capacity", 1.0, 1.0, 300.0)]
+    found = allot(p, 1 - OFFERS, limit, confidence=0.95)
+    own = np.where(found.choice >= 0, p[np.arange(len(p)), found.choice], 0.0)
+    accepted = (np.random.default_rng(0).random((4000, len(own))) < own).sum(axis=1)
+    assert 0.94 <= np.mean(accepted <= 300) <= 0.975
+    z = (300.5 - own.sum()) / np.sqrt((own * (1 - own)).sum())
+    assert norm.cdf(z) == pytest.approx(0.95, abs=0.01)
+    small = [limit[0]._replace(bound=1.0)]
+    with pytest.raises(CounterweightError, match="cannot be kept"):
+        allot(np.full((50, 21), 0.5), 1 - OFFERS, small, confidence=0.9999)
+
+
+def test_revenue_by_person_and_costs_that_are_spent_anyway():
+    p, quality, _ = people(4)
+    worth = np.exp(quality)[:, None] - OFFERS
+    limits = [Limit("budget", 1.0, OFFERS, 100.0)]
+    spent = 0.02 + 0.1 * OFFERS
+    found = allot(p, worth, limits, spent=spent)
+    assert found.dual == pytest.approx(programme(p, worth, limits, spent), rel=1e-6)
+    assert (found.choice == -1).any()
+    rich = allot(p, worth, [Limit("budget", 1.0, OFFERS, 1e9)], spent=10.0)
+    assert (rich.choice == -1).mean() > 0.9
+
+
+def test_limits_that_cannot_be_kept_are_refused():
+    p, quality, _ = people(5, 300)
+    with pytest.raises(CounterweightError, match="No offers keep the limit capacity"):
+        allot(p, 1 - OFFERS, [Limit("capacity", 1.0, 1.0, 1.0)], skip=False)
+    with pytest.raises(CounterweightError, match="finite"):
+        allot(p * np.nan, 1 - OFFERS, [Limit("capacity", 1.0, 1.0, 1.0)])

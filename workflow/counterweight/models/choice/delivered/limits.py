@@ -1,0 +1,282 @@
+"""Offers that earn most together under limits: a capacity, a budget, a least quality or share.
+
+Each person i gets one of some offers g, or none; it is accepted with chance p_ig, earns w_ig if
+accepted, and costs s_g either way. A limit k holds what is expected of those who accept,
+sum_i p_ig r_ik c_kg <= b_k: of a capacity r = c = 1; of a budget c is what is given away; of a
+least mean quality q_0 r = q_0 - q and b = 0; of a least share of a group the same, q being 0 or 1.
+
+With a multiplier l_k for each limit people part: everybody gets the offer of largest
+p (w - sum_k l_k r_k c_k) - s, which is the best offer at another revenue. The dual, least over
+l >= 0 of l'b + sum_i max_g, equals the linear programme over mixed assignments; it is convex and
+piecewise linear in a few numbers, and is solved by cutting planes, each one pass over the people.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.special import ndtri
+
+from counterweight.errors import CounterweightError
+
+#: Relative gap of the dual at which cutting planes stop, and passes at most.
+GAP, PASSES = 1e-7, 200
+#: Rounds in which a capacity with a confidence is found.
+ROUNDS = 4
+#: Numbers (people x offers) handled at a time.
+BLOCK = 1 << 22
+
+
+class Limit(NamedTuple):
+    """A limit on those who are expected to accept: sum p r c <= bound.
+
+    Attributes
+    ----------
+    name : str
+    rows : ndarray (n,) or float
+        r of each person.
+    offers : ndarray (m,) or float
+        c of each offer.
+    bound : float
+    """
+
+    name: str
+    rows: np.ndarray
+    offers: np.ndarray
+    bound: float
+
+
+class Allotment(NamedTuple):
+    """Who gets which offer.
+
+    Attributes
+    ----------
+    choice : ndarray of int (n,)
+        Place among the offers; -1 for none.
+    value, dual : float
+        What the choice is expected to earn, and what no assignment can exceed.
+    used : dict of str to float
+        By limit, what the choice is expected to use.
+    multipliers : dict of str to float
+        What one more unit of a limit would earn.
+    greedy : float
+        What the rule of the best people first earns: each at the offer that is best alone, in the
+        order of what is expected of them, until a limit is reached; NaN for limits other than a
+        capacity and a budget.
+    free : float
+        What would be earned without limits.
+    """
+
+    choice: np.ndarray
+    value: float
+    dual: float
+    used: dict
+    multipliers: dict
+    greedy: float
+    free: float
+
+
+def allot(p, worth, limits, spent=0.0, skip=True, confidence=None):
+    """Offers of largest expected revenue under limits.
+
+    Parameters
+    ----------
+    p : array (n, m)
+        Chance that person i accepts offer g.
+    worth : array (n, m), (m,) or (n, 1)
+        Revenue of an accepted offer.
+    limits : sequence of Limit
+    spent : array (m,) or float
+        What an offer costs whether or not it is accepted.
+    skip : bool
+        Whether a person may get no offer.
+    confidence : float, optional
+        Chance with which the limit named capacity is kept, by the normal approximation of the
+        number that accepts; answers of people are independent. In expectation, if not given.
+
+    Returns
+    -------
+    Allotment
+
+    Raises
+    ------
+    CounterweightError
+        Where no assignment keeps the limits, or numbers are not finite.
+    """
+    p = np.asarray(p, dtype=float)
+    people = _People(p, worth, spent, limits, skip)
+    bounds = np.array([limit.bound for limit in limits], dtype=float)
+    if confidence is None:
+        return people.solved(bounds)
+    found = people.solved(bounds)
+    at = [limit.name for limit in limits].index("capacity")
+    for _ in range(ROUNDS):
+        chosen = people.chances(found.choice)
+        deviation = np.sqrt((chosen * (1 - chosen)).sum())
+        tight = bounds.copy()
+        # Half a person: the number that accepts is whole.
+        tight[at] = min(bounds[at], bounds[at] + 0.5 - ndtri(confidence) * deviation)
+        if tight[at] <= 0:
+            raise CounterweightError(
+                f"A capacity of {bounds[at]:g} cannot be kept with a confidence of {confidence:g}: "
+                "ask for less of one of them."
+            )
+        found = people.solved(tight)
+    return found
+
+
+class _People:
+    """Chances and revenues of people, evaluated at multipliers."""
+
+    def __init__(self, p, worth, spent, limits, skip):
+        n, m = p.shape
+        self.p, self.limits, self.skip = p, limits, skip
+        self.worth = np.broadcast_to(np.asarray(worth, dtype=float), (n, m))
+        self.spent = np.broadcast_to(np.asarray(spent, dtype=float), (m,))
+        self.rows = np.stack([np.broadcast_to(one.rows, (n,)) for one in limits], axis=1)
+        self.offers = np.stack([np.broadcast_to(one.offers, (m,)) for one in limits])
+        for values in (p, self.worth, self.spent, self.rows, self.offers):
+            if not np.isfinite(values).all():
+                raise CounterweightError(
+                    "Chances, revenues and limits of offers must be finite: look for blanks."
+                )
+
+    def at(self, multipliers):
+        """Sum of the best of everybody, uses (K,) and choices (n,) at some multipliers."""
+        n, m = self.p.shape
+        choice, total = np.empty(n, dtype=np.int32), 0.0
+        step = max(BLOCK // m, 1)
+        for start in range(0, n, step):
+            some = slice(start, start + step)
+            price = (self.rows[some] * multipliers) @ self.offers
+            value = self.p[some] * (self.worth[some] - price) - self.spent
+            own = value.argmax(axis=1)
+            best = value[np.arange(len(own)), own]
+            if self.skip:
+                own = np.where(best > 0, own, -1)
+                best = np.maximum(best, 0.0)
+            choice[some] = own
+            total += float(best.sum())
+        return total, self.use(choice).sum(axis=0), choice
+
+    def chances(self, choice):
+        """Chance (n,) that people accept what they get."""
+        own = self.p[np.arange(len(choice)), np.maximum(choice, 0)]
+        return np.where(choice >= 0, own, 0.0)
+
+    def use(self, choice):
+        """What each person is expected to use of each limit, (n, K)."""
+        offers = self.offers[:, np.maximum(choice, 0)].T
+        return self.chances(choice)[:, None] * self.rows * offers
+
+    def earned(self, choice):
+        """What each person is expected to earn, (n,)."""
+        at = np.maximum(choice, 0)
+        value = self.chances(choice) * self.worth[np.arange(len(choice)), at]
+        return value - np.where(choice >= 0, self.spent[at], 0.0)
+
+    def solved(self, bounds):
+        """`Allotment` under limits with these bounds."""
+        names, count = [limit.name for limit in self.limits], len(bounds)
+        total, use, choice = self.at(np.zeros(count))
+        free, greedy = total, self._greedy(choice, bounds)
+        cuts, least = [(total, bounds - use, choice)], (total, np.zeros(count))
+        weights, most = np.ones(1), self._largest()
+        if (use > bounds).any():
+            least, weights = self._lowered(cuts, bounds, least, most)
+        choice = self._rounded(cuts, weights, bounds)
+        used = self.use(choice).sum(axis=0)
+        return Allotment(
+            choice,
+            float(self.earned(choice).sum()),
+            least[0],
+            dict(zip(names, used.tolist(), strict=True)),
+            dict(zip(names, least[1].tolist(), strict=True)),
+            greedy,
+            free,
+        )
+
+    def _largest(self):
+        scale = np.abs(self.worth).max() + np.abs(self.spent).max()
+        sizes = np.abs(self.rows).max(axis=0) * np.abs(self.offers).max(axis=1)
+        return 4.0 * scale / np.maximum(sizes, 1e-12)
+
+    def _lowered(self, cuts, bounds, least, most):
+        """Least dual value with its multipliers, and the weights of the cuts' assignments."""
+        count, ceiling, before = len(bounds), 1e9 * most, -np.inf
+        for _ in range(PASSES):
+            slopes = np.array([slope for _, slope, _ in cuts])
+            starts = np.array([start for start, _, _ in cuts])
+            size = max(abs(least[0]), 1e-12)
+            master = linprog(
+                np.append(np.zeros(count), 1.0),
+                A_ub=np.column_stack([slopes * most / size, -np.ones(len(cuts))]),
+                b_ub=-starts / size,
+                bounds=[(0, 1)] * count + [(None, None)],
+                method="highs",
+            )
+            at, low = master.x[:count] * most, master.x[-1] * size
+            total, use, choice = self.at(at)
+            dual = total + float(at @ bounds)
+            if dual < least[0]:
+                least = (dual, at)
+            edge = (at >= most * (1 - 1e-9)) & (use > bounds + 1e-9 * np.abs(bounds))
+            if edge.any() and (most < ceiling).all():
+                most = np.where(edge, 8.0 * most, most)
+            elif least[0] - low <= GAP * size or low <= before:
+                break
+            else:
+                before = low
+            cuts.append((total + float(at @ use), bounds - use, choice))
+        if edge.any() and (use > bounds + 1e-6 * np.maximum(np.abs(bounds), 1)).any():
+            wrong = [one.name for one, over in zip(self.limits, use > bounds, strict=True) if over]
+            raise CounterweightError(
+                f"No offers keep the limit {', '.join(wrong)}: loosen it, or let people get no "
+                "offer."
+            )
+        return least, np.maximum(-master.ineqlin.marginals, 0.0)
+
+    def _rounded(self, cuts, weights, bounds):
+        """One offer for everybody from the assignments that tie at the multipliers."""
+        kept = np.flatnonzero(weights > 1e-12)
+        choices = np.stack([cuts[at][2] for at in kept])
+        if len(kept) == 1:
+            return choices[0]
+        if len(bounds) == 1:
+            return self._filled(choices, bounds[0])
+        differ = np.flatnonzero((choices != choices[0]).any(axis=0))
+        order = differ[np.argsort(self.chances(choices[0])[differ], kind="stable")]
+        share = weights[kept].cumsum() / weights[kept].sum()
+        which = np.searchsorted(share, (np.arange(len(order)) + 0.5) / max(len(order), 1))
+        made = choices[0].copy()
+        made[order] = choices[np.minimum(which, len(kept) - 1), order]
+        return made
+
+    def _filled(self, choices, bound):
+        """From the assignment that uses least, people move up until the limit is reached."""
+        uses = [self.use(choice)[:, 0] for choice in choices]
+        totals = [float(use.sum()) for use in uses]
+        low, high = int(np.argmin(totals)), int(np.argmax(totals))
+        more = uses[high] - uses[low]
+        movers = np.flatnonzero(more > 0)
+        order = movers[np.argsort(-more[movers], kind="stable")]
+        made, left = choices[low].copy(), bound - totals[low]
+        while len(order):
+            fits = more[order].cumsum() <= left * (1 + 1e-12)
+            number = len(fits) if fits.all() else int(fits.argmin())
+            made[order[:number]] = choices[high][order[:number]]
+            left -= float(more[order[:number]].sum())
+            # Who does not fit is passed over for those who use less.
+            order = order[number:]
+            order = order[more[order] <= left]
+        return made
+
+    def _greedy(self, choice, bounds):
+        if (self.rows < 0).any() or (self.offers < 0).any():
+            return float("nan")
+        earned, use = self.earned(choice), self.use(choice)
+        order = np.argsort(-earned, kind="stable")
+        running = use[order].cumsum(axis=0)
+        fits = (running <= bounds * (1 + 1e-12)).all(axis=1)
+        number = len(fits) if fits.all() else int(fits.argmin())
+        return float(earned[order[:number]].sum())

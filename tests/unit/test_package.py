@@ -44,7 +44,7 @@ def clean(python, code, folder, **environment):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Python of a new environment that holds the package as a wheel, and pip beside it."""
+    """Python of a new environment that holds the package: a wheel, built of the source archive."""
     folder = tmp_path_factory.mktemp("package")
     source = folder / "source"
     # A copy, so that nothing of an earlier build is in it and nothing is left in the checkout.
@@ -54,14 +54,16 @@ def installed(tmp_path_factory):
         shutil.copy2(ROOT / name, source / name)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     build = ["wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir"]
-    done = subprocess.run(
-        [*pip, *build, folder / "wheels", source],
-        cwd=folder,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    archive = "import sys; from setuptools.build_meta import build_sdist; build_sdist(sys.argv[1])"
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    def run(command, place):
+        done = subprocess.run(command, cwd=place, env=alone, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    run([sys.executable, "-c", archive, folder / "archives"], source)
+    (packed,) = (folder / "archives").iterdir()
+    run([*pip, *build, folder / "wheels", packed], folder)
     (wheel,) = (folder / "wheels").iterdir()
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "new"], check=True)
     python = folder / "new" / "bin" / "python"

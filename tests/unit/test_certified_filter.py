@@ -37,10 +37,9 @@ def certified(seed, rows=3000):
     proxy = SplitTreeProxy(alphas=ALPHAS, smallest_leaf=0.1, thresholds=2, rounds=3)
     proxy.fit(X, Z, classes=[3], rng=rng)
     held = world(rng, rows)
-    setting, certifying, found = certified_setting(
-        proxy,
+    _, setting, certifying, found = certified_setting(
+        {"only": (proxy, acceptances(proxy, X, Z))},
         *held,
-        acceptances(proxy, X, Z),
         target=np.full(3, 1 / 3),
         classes=[3],
         alpha=ALPHA,
@@ -75,6 +74,23 @@ def test_rows_that_chose_do_not_certify_and_the_choice_balances():
     assert 0.4 < certifying.mean() < 0.6 and found.rows == certifying.sum()
     assert found.bound <= ALPHA and found.level == LEVEL
     assert setting in proxy.settings_ and setting != "alpha=0"
+
+
+def test_of_several_methods_held_out_rows_choose_one_that_keeps_alpha():
+    rng = np.random.default_rng(5)
+    candidates = {}
+    for name, rows, limit in (("rough", 120, ALPHA), ("fine", 3000, ALPHA / 2)):
+        X, Z = world(rng, rows)
+        proxy = SplitTreeProxy(alphas=[limit], smallest_leaf=0.1, thresholds=2, rounds=3)
+        proxy.fit(X, Z, classes=[3], rng=rng)
+        candidates[name] = proxy, acceptances(proxy, X, Z)
+    X, Z = world(rng, 20_000)
+    options = {"target": np.full(3, 1 / 3), "classes": [3], "alpha": ALPHA, "level": LEVEL}
+    method, setting, certifying, found = certified_setting(candidates, X, Z, rng=rng, **options)
+    assert (method, setting) == ("fine", f"alpha={ALPHA / 2:g}")
+    part, number = leaves(candidates["rough"][0], f"alpha={ALPHA:g}", X[certifying], rng)
+    assert disclosure(part_counts(part, Z[certifying], number), [3], LEVEL).bound > ALPHA
+    assert found.bound <= ALPHA and found.rows == certifying.sum()
 
 
 def test_where_nothing_can_be_certified_nothing_is_given_away():

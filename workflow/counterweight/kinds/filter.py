@@ -92,6 +92,15 @@ def finish(name, study):
                 f"studies.{name}.filter.certified is for methods that promise an {LIMIT}, and "
                 f"{given['method']} has none: name another method."
             )
+        strange = [one for one in _others(given) if one not in methods]
+        strange += [
+            one for one in _others(given) if one in methods and _swept_by(one, study) != LIMIT
+        ]
+        if strange:
+            raise CounterweightError(
+                f"studies.{name}.filter.certified.among names {strange[0]!r}, which is no method "
+                f"with an {LIMIT}: choose among {', '.join(methods)}."
+            )
     elif given["setting"] not in known:
         words = listed([repr(setting) for setting in known], 30)
         raise CounterweightError(
@@ -406,6 +415,12 @@ def _id_of(plan, study):
     return plan["datasets"][study["dataset"]].get("roles", {}).get("id")
 
 
+def _others(given):
+    """Methods that may be given away in place of the one that a study names."""
+    among = (given["certified"] or {}).get("among", ())
+    return [name for name in dict.fromkeys(among) if name != given["method"]]
+
+
 def plan_deliver(plan, study, at):
     given = study["filter"]
     if not given:
@@ -425,7 +440,13 @@ def plan_deliver(plan, study, at):
         "selector": {"selector": proxy},
         "target": study["target"],
         "key": _key_of(plan, study),
+        "among": {},
     }
+    for i, other in enumerate(_others(given), 1):
+        told["among"][other], own = _filter_of(study, other, at)
+        own["metrics"] = at.metrics(other)
+        inputs |= {f"{name}_{i}": own[name] for name in ("proxy", "weights", "metrics")}
+    uses += tuple(("selector", name) for name in told["among"].values() if name != proxy)
     if given["refit"]:
         told["selector"] = study["selectors"][weighting["selector"]]
         told["weighting"] = {key: weighting[key] for key in ("weighting", "options")}
@@ -468,7 +489,7 @@ def deliver(job):
     job.log.info(
         "%s at %s: %d leaves, %.3g of the training rows accepted; no leaf tells more than %.3f "
         "with confidence %g",
-        given["filter"]["method"],
+        saved.facts["method"],
         saved.facts["setting"] or "its only setting",
         len(saved.mass),
         saved.rate,

@@ -30,6 +30,11 @@ def promised(entry):
         }
     asked = {key: entry[key] for key in ("repair", "confidence", "held_out") if key in entry}
     if scores:
+        if beyond := [key for key in ("confidence", "held_out") if key in entry]:
+            raise CounterweightError(
+                f"{beyond[0]} is for classifiers that are trained, and scores are given: leave one "
+                "of them out."
+            )
         model = {"model": "given_scores", "above": scores.get("above", 0.5)}
         promised = {"constraints": entry["promises"]} | asked
         features = {"recipe": "one_hot", "only": [scores["column"]]}
@@ -108,9 +113,18 @@ def balanced(entry):
     alphas = [0.0, *(alpha * part for part in ((0.25, 0.5, 0.75, 1.0) if certified else (1.0,)))]
     proxy = {"selector": "split_tree", "alphas": [round(float(one), 10) for one in alphas]}
     proxy |= {"smallest_leaf": 0.1, "smallest_leaf_rows": 100}
+    proxies, models = [proxy], [{"model": "balanced_filter", "weights": "quadratic"}]
+    if certified:
+        # Rows that are held out choose among sizes of leaves, too.
+        sizes = {"leaves_10": 0.1, "leaves_25": 0.25}
+        proxies = [proxy | {"name": name, "smallest_leaf": s} for name, s in sizes.items()]
+        models = [models[0] | {"name": name, "selector": name} for name in sizes]
+        method, *others = sizes
     given = {"method": method, "release": entry.get("release", [])}
+    given |= {name: entry[name] for name in ("epsilon", "least_cell") if name in entry}
     if certified:
         given["certified"] = {"alpha": alpha, "level": entry.get("confidence", 0.95)}
+        given["certified"]["among"] = others
     else:
         given["setting"] = f"alpha={round(float(alpha), 10):g}"
     return {
@@ -122,11 +136,11 @@ def balanced(entry):
         "labeling": {"rule": "sensitive", "group": groups, "missing": "drop", "stratified": True},
         "targets": ["general"],
         "evaluation": {"protocol": "filtering"},
-        "selection": [proxy],
+        "selection": proxies,
         "weighting": [
             {"weighting": "quadratic", "least_accepted": entry.get("least_accepted", 0.0)}
         ],
-        "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
+        "models": [model | {"classifier": "none"} for model in models],
         "figures": [],
         "filter": given,
     }

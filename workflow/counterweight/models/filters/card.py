@@ -125,7 +125,8 @@ def _groups(saved):
         if shares[1] is None:
             shares = [_percent(saved.base[k]), _percent(after[k])]
         rows.append((name, *shares, _percent(saved.target[k])))
-    of = "held-out rows, with intervals" if saved.held else "rows that it was fitted on"
+    measured = any(name == "share_before" for name, _, _ in saved.held)
+    of = "held-out rows, with intervals" if measured else "rows that it was fitted on"
     table = _table(("group", "share of all", "share of the accepted", "target"), rows)
     return f"Shares among {of}.\n\n{table}"
 
@@ -179,7 +180,9 @@ def _released(saved):
 
 
 def _disclosure(saved):
-    shifts = np.abs(saved.shifts)
+    shifts = np.nan_to_num(np.abs(saved.shifts), nan=-1.0)
+    if shifts.max() < 0:
+        return f"{_noise(saved)} No leaf's shares may be told.".strip()
     leaf, group = np.unravel_index(shifts.argmax(), shifts.shape)
     text = (
         "Whoever learns the leaf of a person learns something about the person's group. Over all "
@@ -193,7 +196,23 @@ def _disclosure(saved):
             f" On the held-out rows the largest shift is {_number(value)}, and for everybody it is "
             f"at most {_number(bound)}."
         )
-    return text
+    return f"{text} {_noise(saved)}".strip()
+
+
+def _noise(saved):
+    """What was done to the shares that are told."""
+    facts, text = saved.facts, ""
+    if "epsilon" in facts:
+        text += (
+            "The shares in leaves and among all are of counts with Laplace noise of epsilon "
+            f"{facts['epsilon']:g}; the chances of acceptance and the bounds have none."
+        )
+    if "least_cell" in facts:
+        text += (
+            f" Shares of leaves in which a group has fewer than {facts['least_cell']:g} people are "
+            "withheld, and never those of one leaf alone."
+        )
+    return text.strip()
 
 
 def _leaves(saved):
@@ -205,7 +224,7 @@ def _leaves(saved):
             _percent(saved.mass[leaf]),
             _percent(saved.acceptance[leaf]),
             *map(_percent, saved.shares[leaf]),
-            _number(np.abs(saved.shifts[leaf]).max()),
+            _number(np.abs(saved.shifts[leaf]).max()),  # NaN where shares are withheld
         )
         for leaf in np.sort(order)
     ]
@@ -258,4 +277,4 @@ def _number(value):
 
 
 def _percent(share):
-    return f"{100 * share:.3g} %"
+    return "withheld" if np.isnan(share) else f"{100 * share:.3g} %"

@@ -1,5 +1,7 @@
 """The filter that a study gives away: chosen, certified on rows that did neither, or refitted."""
 
+import hmac
+
 import numpy as np
 
 from counterweight.errors import CounterweightError
@@ -13,11 +15,14 @@ from counterweight.models.filters.making import (
     refitted,
     saved_filter,
 )
+from counterweight.models.filters.published import published
 from counterweight.models.filters.table import ACCEPTED, DECIDED
 from counterweight.models.filters.training import acceptances, filter_rows, true_groups
 from counterweight.numerics.groups import group_names, memberships, target_shares
 from counterweight.plan.components import load
 
+#: Tables of a method that may be given away.
+TABLES = ("proxy", "weights", "metrics")
 #: Confidence of what a card tells of a filter that is not certified.
 LEVEL = 0.95
 
@@ -46,7 +51,7 @@ def final_filter(job, frame, key):
     """
     given, chosen = job.given, job.given["filter"]
     repeat, certified = chosen["repeat"], chosen["certified"]
-    labels, selector = read_columns(job.input.labels), given["selector"]["selector"]
+    labels = read_columns(job.input.labels)
     features = read_columns(job.input.features)
     data = StudyData(features, labels, truth=read_columns(job.input.truth))
     rows = filter_rows(data, repeat)
@@ -55,10 +60,8 @@ def final_filter(job, frame, key):
     Z, classes = memberships(words, names), [len(block) for block in names]
     held = ~rows["train"]
     rng = generator(given["seed"], given["stream"], repeat, "certify")
-    arrays = read_models(job.input.proxy)[repeat, ""]
-    weights = read_columns(job.input.weights)
+    parts = _candidates(job)
     facts = {key: given[key] for key in ("study", "title")} | {
-        "method": chosen["method"],
         "repeat": repeat,
         "id": given["person"],
         "key": key.digest,
@@ -66,11 +69,16 @@ def final_filter(job, frame, key):
     level = LEVEL
     if certified:
         level = certified["level"]
-        setting, certifying, _ = certified_setting(
-            load("selector", selector).from_arrays(arrays, data.names),
+        method, setting, certifying, _ = certified_setting(
+            {
+                name: (
+                    load("selector", one["selector"]).from_arrays(one["arrays"], data.names),
+                    acceptances(one["weights"])[repeat],
+                )
+                for name, one in parts.items()
+            },
             rows["X"][held],
             Z[held],
-            acceptances(weights)[repeat],
             target=target_shares(given["target"], titles, classes),
             classes=classes,
             alpha=certified["alpha"],
@@ -80,19 +88,20 @@ def final_filter(job, frame, key):
         facts |= {"setting": setting, "alpha": certified["alpha"], "level": level}
         held = np.flatnonzero(held)[certifying]
     else:
-        facts["setting"] = chosen["setting"]
+        method, facts["setting"] = chosen["method"], chosen["setting"]
+    own = parts[method]
     saved = saved_filter(
         feature_frame(frame, job.input.columns),
         features,
         labels,
-        arrays,
-        weights,
-        read_columns(job.input.metrics),
-        selector=selector,
+        own["arrays"],
+        own["weights"],
+        own["metrics"],
+        selector=own["selector"],
         recipe=given["recipe"],
         outcome=given["outcome"]["options"].get("column"),
         target=given["target"],
-        facts=facts,
+        facts=facts | {"method": method},
     )
     saved.release = [ACCEPTED, *(name for name in chosen["release"] if name != ACCEPTED)]
     strange = [name for name in saved.release[1:] if name not in {*DECIDED, *frame}]
@@ -101,11 +110,30 @@ def final_filter(job, frame, key):
             f"filter.release names {strange[0]!r}, which is neither leaf nor probability nor a "
             "column of the table: leave it out, or correct its name."
         )
+    publish = {name: chosen[name] for name in ("epsilon", "least_cell")}
+    # The seed is no secret, so the noise is the key's.
+    noise = hmac.digest(key.secret, f"published {saved.facts['digest']}".encode(), "sha256")
+    noise = np.random.default_rng(int.from_bytes(noise))
     if chosen["refit"]:
-        return refitted(saved, rows["X"], Z, classes, given, rng)
+        return published(refitted(saved, rows["X"], Z, classes, given, rng), noise, **publish)
     people = frame.set_index("row", drop=False).loc[rows["row"][held]].reset_index(drop=True)
     describe_held_out(saved, people, Z[held], rng, level)
-    return saved
+    return published(saved, noise, **publish)
+
+
+def _candidates(job):
+    """Tables of the methods that may be given away, by method; the study's choice first."""
+    given, found = job.given, {}
+    names = [given["filter"]["method"], *given["among"]]
+    for i, name in enumerate(names):
+        at = {key: getattr(job.input, key + (f"_{i}" if i else "")) for key in TABLES}
+        found[name] = {
+            "selector": given["among"][name] if i else given["selector"]["selector"],
+            "arrays": read_models(at["proxy"])[given["filter"]["repeat"], ""],
+            "weights": read_columns(at["weights"]),
+            "metrics": read_columns(at["metrics"]),
+        }
+    return found
 
 
 def delivered_records(saved):

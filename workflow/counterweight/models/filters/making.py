@@ -279,10 +279,11 @@ def _parts(values):
     return pd.factorize(ranks * bins // len(codes), sort=True)[0]
 
 
-def certified_setting(proxy, X, Z, acceptance, *, target, classes, alpha, level, rng):
-    """The setting to give away, such that with confidence no leaf tells more than alpha.
+def certified_setting(candidates, X, Z, *, target, classes, alpha, level, rng):
+    """The method and setting to give away, such that with confidence no leaf tells more than alpha.
 
-    The rows are those that did not fit the proxy. By one half of them the settings are put in
+    The rows are those that did not fit the proxies. Candidates may differ in the size of their
+    leaves, or in anything. By one half of the rows all their settings are put in
     order, from the one that tells least; those that reach alpha there and balance better than
     all before them are candidates. The other half tests them in this order, each at the full
     level, and stops at the first that fails: so the chance that any one is certified wrongly is
@@ -290,11 +291,10 @@ def certified_setting(proxy, X, Z, acceptance, *, target, classes, alpha, level,
 
     Parameters
     ----------
-    proxy : fitted proxy
+    candidates : mapping of str to (fitted proxy, mapping of str to array (L,))
+        By method, with the acceptance by setting.
     X : array (n, d)
     Z : array (n, K)
-    acceptance : mapping of str to array (L,)
-        By setting.
     target : array (K,)
     classes : sequence of int
     alpha, level : float
@@ -302,7 +302,7 @@ def certified_setting(proxy, X, Z, acceptance, *, target, classes, alpha, level,
 
     Returns
     -------
-    setting : str
+    method, setting : str
     certifying : bool array (n,)
         The rows of the test, which chose nothing.
     found : Disclosure
@@ -316,7 +316,12 @@ def certified_setting(proxy, X, Z, acceptance, *, target, classes, alpha, level,
     certifying = rng.random(len(Z)) < 0.5
     draws = rng.random(len(Z))
     tried = []
-    for setting, M, eta, rho in filtered(proxy, X, acceptance):
+    every = (
+        (name, *one)
+        for name, (proxy, acceptance) in candidates.items()
+        for one in filtered(proxy, X, acceptance)
+    )
+    for name, setting, M, eta, rho in every:
         member = interpolated_rows(M, eta)
         leaf = drawn_parts(member, draws)
         halves = [
@@ -326,16 +331,16 @@ def certified_setting(proxy, X, Z, acceptance, *, target, classes, alpha, level,
         mass, shares = leaf_table(member[~certifying], Z[~certifying])
         left = imbalance(realised(rho, mass, shares), target)
         if np.isfinite(left):
-            tried.append((halves[0].bound, left, setting, halves[1]))
+            tried.append((halves[0].bound, left, name, setting, halves[1]))
     start = imbalance(Z[~certifying].mean(axis=0), target)
     chosen, best, reached = None, start * (1 - USEFUL), None
-    for bound, left, setting, found in sorted(tried, key=lambda one: one[:2]):
+    for bound, left, name, setting, found in sorted(tried, key=lambda one: one[:2]):
         if left >= best:
             continue
         reached = reached or (setting, min(bound, found.bound))
         if bound > alpha or found.bound > alpha:
             break
-        chosen, best = (setting, certifying, found), left
+        chosen, best = (name, setting, certifying, found), left
     if chosen is None:
         near = (
             f"the most careful setting that balances anything, {reached[0]}, may tell up to "

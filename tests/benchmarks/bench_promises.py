@@ -1,0 +1,309 @@
+"""Promises of filters, simulated: certified alpha, what is released, coins of persons.
+
+- drawn: certified filters of tables drawn from a known distribution over cells; their true
+  disclosivity is exact, the limit of fresh rows without end.
+- splits: certified filters of Adult and Bank Marketing, each from a third of the rows, certified
+  on a third and looked at on the last third, whose own simultaneous interval is allowed for.
+- released: what each released column tells on test rows, against its stated bound.
+- people: answers alone, in batches and in another order, and shares among the accepted.
+
+The tables are official where COUNTERWEIGHT_MIRROR names a folder with them, else twins.
+Call: python tests/benchmarks/bench_promises.py [part ...]
+Exits with status 1 when a promise is broken more often than it may be.
+"""
+
+import os
+import sys
+import time
+from types import SimpleNamespace
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+from bench_filter import rows_of  # noqa: E402
+from counterweight.errors import CounterweightError  # noqa: E402
+from counterweight.labeling.features.encoder import Encoder, Feature  # noqa: E402
+from counterweight.models.filters.keys import key_of_seed  # noqa: E402
+from counterweight.models.filters.making import certified_setting, describe_held_out, only_setting  # noqa: E402
+from counterweight.models.filters.table import SavedFilter, apply_filter  # noqa: E402
+from counterweight.numerics.filters.disclosure import drawn_parts, exact_interval, part_counts  # noqa: E402
+from counterweight.numerics.groups import disclosivity, leaf_table  # noqa: E402
+from counterweight.selection.proxies.split_tree import SplitTreeProxy  # noqa: E402
+from counterweight.weighting.acceptance import quadratic_acceptance, relaxed_acceptance  # noqa: E402
+
+LEVEL = 0.95
+#: Cells of the drawn tables: values of three features, and how much they say of three groups.
+VALUES = (2, 3, 5)
+
+
+def cells():
+    """Features, probability and group shares of every cell of the drawn tables."""
+    X = np.array(np.meshgrid(*map(np.arange, VALUES), indexing="ij")).reshape(3, -1).T.astype(float)
+    rng = np.random.default_rng(0)
+    mass = rng.dirichlet(np.full(len(X), 5.0))
+    lean = X @ np.array([[0.0, 0.9, 0.3], [0.0, -0.5, 0.6], [0.0, 0.1, 0.5]]) + [1.0, 0.0, -1.5]
+    shares = np.exp(lean) / np.exp(lean).sum(axis=1, keepdims=True)
+    return X, mass, shares
+
+
+def drawn(rng, rows):
+    """Rows of a drawn table: features and memberships."""
+    X, mass, shares = cells()
+    cell = rng.choice(len(X), rows, p=mass)
+    group = (rng.random(rows)[:, None] > shares[cell].cumsum(axis=1)).sum(axis=1)
+    return X[cell], np.eye(3)[group]
+
+
+def certified(rng, fit, held, alpha, smallest=0.1):
+    """The proxy and the setting that held-out rows certify, or None."""
+    (X, Z), K = fit, fit[1].shape[1]
+    alphas = [0.0, *(alpha * part for part in (0.25, 0.5, 0.75, 1.0))]
+    proxy = SplitTreeProxy(alphas=alphas, smallest_leaf=smallest).fit(X, Z, classes=[K])
+    rho = {
+        setting: quadratic_acceptance(*leaf_table(member, Z), np.full(K, 1 / K))[0].rho
+        for setting, member in proxy.leaves(X)
+    }
+    try:
+        _, setting, *_ = certified_setting(
+            {"tree": (proxy, rho)},
+            *held,
+            target=np.full(K, 1 / K),
+            classes=[K],
+            alpha=alpha,
+            level=LEVEL,
+            rng=rng,
+        )
+    except CounterweightError:
+        return None
+    return only_setting(proxy, setting), rho[setting]
+
+
+def simulate_drawn(draws=200, rows=2500, alpha=0.2):
+    """How many certified filters of drawn tables truly tell more than alpha.
+
+    Returns
+    -------
+    made, broken : int
+    most : int
+        Breaches that are allowed: 5 % and two standard errors.
+    """
+    X, mass, shares = cells()
+    made = broken = 0
+    for seed in range(draws):
+        rng = np.random.default_rng([1, seed])
+        found = certified(rng, drawn(rng, rows), drawn(rng, rows), alpha)
+        if found is None:
+            continue
+        made += 1
+        ((_, member),) = found[0].leaves(X)
+        weight = mass[:, None] * member
+        parts = weight.sum(axis=0)
+        A = weight.T @ shares / np.where(parts > 0, parts, 1.0)[:, None]
+        broken += disclosivity(parts, A, mass @ shares) > alpha
+    return made, broken, _allowed(made)
+
+
+def _allowed(made):
+    return int(made * (1 - LEVEL) + 2 * np.sqrt(made * LEVEL * (1 - LEVEL)))
+
+
+def least_disclosure(counts, level=LEVEL):
+    """Lower confidence bound of the disclosivity, all parts and groups at once."""
+    rows, totals = counts.sum(axis=1), counts.sum(axis=0)
+    miss = (1 - level) / (len(counts) * (2 * counts.shape[1] + 1))
+    inside = exact_interval(counts, rows[:, None], miss)
+    outside = exact_interval(totals - counts, (rows.sum() - rows)[:, None], miss)
+    share = exact_interval(rows, rows.sum(), 2 * miss)[1]
+    gap = np.maximum(inside[0] - outside[1], outside[0] - inside[1])
+    return float(((1 - share)[:, None] * np.maximum(gap, 0.0)).max())
+
+
+def thirds(X, Z, rng):
+    """Rows of fit, of holding out and of looking."""
+    return [(X[part], Z[part]) for part in np.array_split(rng.permutation(len(X)), 3)]
+
+
+def simulate_splits(name, alpha, splits=50):
+    """How many certified filters tell more than alpha on test rows, beyond their interval."""
+    X, Z, X_test, Z_test = rows_of(name, 0)
+    X, Z = np.vstack([X, X_test]), np.vstack([Z, Z_test])
+    made = broken = above = 0
+    for seed in range(splits):
+        rng = np.random.default_rng([2, seed])
+        fit, held, look = thirds(X, Z, rng)
+        found = certified(rng, fit, held, alpha)
+        if found is None:
+            continue
+        made += 1
+        ((_, member),) = found[0].leaves(look[0])
+        leaf = drawn_parts(member, rng.random(len(member)))
+        counts = part_counts(leaf, look[1], member.shape[1])
+        told = disclosivity(
+            counts.sum(axis=1), counts / counts.sum(axis=1, keepdims=True), _base(look)
+        )
+        above += told > alpha
+        broken += least_disclosure(counts) > alpha
+    return made, above, broken, _allowed(made)
+
+
+def _base(part):
+    return part[1].mean(axis=0)
+
+
+def held_out(proxy, rho, part, rng, release, classes, mass):
+    """What rows tell of a filter: ``held`` of `describe_held_out`, over the released columns."""
+    X, Z = part
+    saved = SimpleNamespace(
+        classes=["group"] * classes,
+        memberships=lambda rows: next(iter(proxy.leaves(rows)))[1],
+        encoder=SimpleNamespace(transform=lambda frame: frame.drop(columns="own").to_numpy()),
+        acceptance=rho,
+        mass=mass,
+        release=release,
+        target=np.full(classes, 1 / classes),
+        held={},
+    )
+    frame = pd.DataFrame(X).assign(own=X[:, 0])
+    describe_held_out(saved, frame, Z, rng, LEVEL)
+    return saved.held
+
+
+def simulate_released(names=("adult", "bank_marketing"), alphas=(0.1, 0.2, 0.4), seed=0):
+    """Released columns of three filters a data set at each alpha, against their stated bounds.
+
+    Returns
+    -------
+    list of (str, float, str, float, float)
+        Filter, alpha, column, disclosivity on test rows, stated bound.
+    """
+    release, told = ["accepted", "leaf", "probability", "own"], []
+    kinds = {
+        "alpha_beta": ({"preset": "regularised"}, quadratic_acceptance),
+        "relaxed": ({"preset": "regularised", "hull": "cone"}, relaxed_acceptance),
+        "deep": ({"preset": "deep"}, quadratic_acceptance),
+    }
+    for name in names:
+        X, Z, X_test, Z_test = rows_of(name, seed)
+        rng, K = np.random.default_rng([3, seed]), Z.shape[1]
+        half = len(X_test) // 2
+        parts = (X_test[:half], Z_test[:half]), (X_test[half:], Z_test[half:])
+        for kind, (options, weigh) in kinds.items():
+            proxy = SplitTreeProxy(alphas=list(alphas), **options).fit(X, Z, classes=[K])
+            for alpha, (setting, member) in zip(alphas, proxy.leaves(X), strict=True):
+                mass, A = leaf_table(member, Z)
+                (made,) = weigh(mass, A, np.full(K, 1 / K))
+                one = only_setting(proxy, setting)
+                own, new = (
+                    held_out(one, made.rho, part, rng, release, K, made.mass) for part in parts
+                )
+                told += [
+                    (f"{name} {kind}", alpha, column, new["released", "value", i], bound)
+                    for i, column in enumerate([*release])
+                    for bound in (own["released", "bound", i],)
+                ]
+    return told
+
+
+def person_filter(rows=4000):
+    """A filter of a drawn table, and the people of another one."""
+    rng = np.random.default_rng(4)
+    X, Z = drawn(rng, rows)
+    proxy = SplitTreeProxy(alphas=[0.2], smallest_leaf=0.1).fit(X, Z, classes=[3])
+    ((setting, member),) = proxy.leaves(X)
+    (made,) = quadratic_acceptance(*leaf_table(member, Z), np.full(3, 1 / 3))
+    columns = ["a", "b", "c"]
+    features = [Feature.number(name, column) for name, column in zip(columns, X.T, strict=True)]
+    facts = {"selector": "split_tree", "setting": setting, "eta": 0.0, "rows": float(rows)}
+    facts |= {"id": "id", "key": key_of_seed(1).digest, "study": "drawn"}
+    groups = ["0", "1", "2"]
+    saved = SavedFilter(
+        facts,
+        Encoder.of(features),
+        proxy.to_arrays(),
+        groups,
+        ["group"] * 3,
+        Z.mean(axis=0),
+        np.full(3, 1 / 3),
+        made.mass,
+        made.rho,
+        made.shares,
+    )
+    saved.facts["digest"] = saved.digest()
+    return saved, columns
+
+
+def simulate_people(people=10_000, alone=10_000, files=100):
+    """Answers of the same people one at a time, in batches, in another order, asked again.
+
+    Returns
+    -------
+    different : int
+        Answers that were not equal.
+    worst : float
+        Largest distance of a group's share among the accepted from that promised for these
+        people, in standard errors.
+    """
+    saved, columns = person_filter()
+    rng = np.random.default_rng(5)
+    X, Z = drawn(rng, people)
+    frame = pd.DataFrame(X, columns=columns).assign(id=[f"p{at:06}" for at in range(people)])
+    whole = apply_filter(frame, saved, 1)["accepted"]
+    different = 0
+    for row in range(alone):
+        different += bool(apply_filter(frame[row : row + 1], saved, 1)["accepted"][0] != whole[row])
+    order = rng.permutation(people)
+    for part in np.array_split(order, files):
+        different += int(
+            (apply_filter(frame.iloc[part], saved, 1)["accepted"] != whole[part]).sum()
+        )
+    one = frame[:1]
+    for other in range(files):
+        among = pd.concat([one, frame.iloc[1 + other : 3 + other]])
+        different += bool(apply_filter(among, saved, 1)["accepted"][0] != whole[0])
+    p = np.minimum(saved.memberships(X) @ saved.acceptance, 1.0)
+    promised, shares = p @ Z / p.sum(), Z[whole].mean(axis=0)
+    # Row i moves the share of group k by (z_ik - promised_k) / sum(p) when it is accepted.
+    spread = np.sqrt((p * (1 - p)) @ (Z - promised) ** 2) / p.sum()
+    return different, float((np.abs(shares - promised) / spread).max())
+
+
+def main(parts):
+    """Run the parts, print what was found, and return the exit status."""
+    bad = False
+    for part in parts or ("people", "drawn", "released", "splits"):
+        clock = time.process_time()
+        if part == "drawn":
+            made, broken, most = simulate_drawn()
+            print(
+                f"drawn: {broken} of {made} certified filters truly beyond alpha (at most {most})"
+            )
+            bad |= broken > most or not made
+        elif part == "splits":
+            for name, alpha in (("adult", 0.1), ("bank_marketing", 0.15)):
+                made, above, broken, most = simulate_splits(name, alpha)
+                print(
+                    f"splits, {name} at {alpha:g}: {made} of 50 certified; {above} above alpha on "
+                    f"test rows, {broken} of them beyond the interval (at most {most})"
+                )
+                bad |= broken > most
+        elif part == "released":
+            told = simulate_released()
+            over = [one for one in told if one[3] > one[4]]
+            print(f"released: {len(over)} of {len(told)} columns beyond their bound {over}")
+            for one in told:
+                print("    {} at {:g}, {}: {:.3f} on test rows, bound {:.3f}".format(*one))
+            bad |= bool(over)
+        else:
+            different, worst = simulate_people()
+            print(f"people: {different} different answers; shares within {worst:.2f} s.e.")
+            bad |= different > 0 or worst > 3
+        print(f"    {time.process_time() - clock:.0f} s CPU")
+        sys.stdout.flush()
+    print("FAILED" if bad else "passed")
+    return int(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

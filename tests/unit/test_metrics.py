@@ -181,7 +181,8 @@ def test_intervals_cover_under_rejection_of_zeros(name, rate):
         y, p = np.repeat(y_of, counts), np.repeat(p_of, counts)
         found = metrics.metric_estimate(name, y, p, np.where(y == 1, 1.0, 1 / rate))
         covered += found.low <= truth <= found.high
-    assert 930 <= covered <= 970
+    # Of a class with nothing but hits, unseen misses are allowed for.
+    assert 930 <= covered <= (980 if name == "balanced_accuracy" else 970)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -3,7 +3,11 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.metrics.metrics import CLIP, reliability_curve
+from counterweight.evaluation.metrics.metrics import (
+    CLIP,
+    predicted_over_observed,
+    reliability_curve,
+)
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting
 
@@ -41,7 +45,14 @@ OPTIONS = {
         "type": "boolean",
         "default": False,
         "description": "Whether to keep the points of each reliability curve.",
-    }
+    },
+    "top": {
+        "type": "array",
+        "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+        "default": [],
+        "description": "Shares of the rows, those of the highest predictions, in which the mean "
+        "prediction is compared with the share of positives; 1 for all rows.",
+    },
 }
 LABEL = "metrics of predictions on test rows"
 
@@ -52,7 +63,7 @@ SWEEPS_GAMMA = True
 
 
 def evaluate_predictions(
-    predictions, truth, metrics, *, rates=None, reliability=False, seed=None, stream=None
+    predictions, truth, metrics, *, rates=None, reliability=False, top=(), seed=None, stream=None
 ):
     """Metric records for each repeat, target and setting.
 
@@ -72,6 +83,8 @@ def evaluate_predictions(
         repeat, row and keep_rate of the rows: the rate l at which a row like it is kept.
     reliability : bool
         Whether to give the points of the reliability curve; their part is the bin.
+    top : sequence of float
+        Shares of the rows by score; their part is ``top`` and the share.
     seed, stream
         Not used: nothing is drawn.
 
@@ -127,6 +140,10 @@ def evaluate_predictions(
                     for k, value in enumerate(values)
                     if mass[k] > 0
                 ]
+        for share in top:
+            value, error = predicted_over_observed(y, p, weight, share)
+            own = {"metric": "predicted_over_observed", "part": f"top {share:g}"}
+            records.append(place | own | {"value": value, "standard_error": error})
         clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
         records.append(place | {"metric": "probabilities_clipped", "value": clipped})
     return records

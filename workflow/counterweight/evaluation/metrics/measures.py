@@ -35,6 +35,11 @@ MEASURES = {
         "better": "less",
         "meaning": "Mean squared distance of predicted probabilities from what happened, 0 or 1.",
     },
+    "predicted_over_observed": {
+        "label": "predicted over observed",
+        "meaning": "Mean prediction over the share of positives among the rows of the highest "
+        "predictions: 1 is right, 2 promises twice as many positives as there are.",
+    },
     "calibration_error": {
         "label": "calibration error",
         "better": "less",

@@ -4,6 +4,8 @@ Every metric takes row weights, e.g. 1 / keep rate for rows of a class of which 
 share was kept: its value is then that of the whole log, up to the chance of the rows kept.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from counterweight.errors import CounterweightError
@@ -117,6 +119,38 @@ def reliability_curve(y, p, weight=None, bins=BINS):
     return predicted, observed, total
 
 
+def predicted_over_observed(y, p, weight=None, top=1.0):
+    """Mean prediction over the share of positives, among the rows of the highest predictions.
+
+    1 for probabilities that are right where they are highest. Rows of one prediction are never
+    parted: those tied with the last one count.
+
+    Parameters
+    ----------
+    y, p, weight : array (n,)
+        As in `calibration_error`.
+    top : float
+        Share of the weight, in (0, 1].
+
+    Returns
+    -------
+    value, standard_error : float
+        By linearisation, the rows taken as given; NaN where there is no positive.
+    """
+    positive, p, weight = _checked(y, p, weight)
+    weight = np.ones(len(p)) if weight is None else weight
+    order = np.argsort(-p, kind="stable")
+    running = np.cumsum(weight[order])
+    last = min(np.searchsorted(running, top * running[-1] * (1 - 1e-12)), len(p) - 1)
+    rows = p >= p[order[last]]
+    w, p, positive = weight[rows], p[rows], positive[rows]
+    observed = float(w @ positive)
+    if not observed > 0:
+        return np.nan, np.nan
+    value = float(w @ p) / observed
+    return value, float(np.linalg.norm(w * (p - value * positive)) / observed)
+
+
 def metric_estimate(name, y, p, weight=None, level=0.95):
     """A metric with its interval.
 
@@ -153,34 +187,78 @@ def metric_estimate(name, y, p, weight=None, level=0.95):
     if name == "squared_loss":
         values = _real(p, "prediction") - _real(y, "reward", np.shape(p))
         return ratio_mean(values * values, weight, level=level, bounds=(0.0, None), scale="plain")
-    if name not in _ESTIMATES:
-        known = ", ".join(sorted([*_ESTIMATES, "auc", "squared_loss"]))
-        raise CounterweightError(f"There is no metric {name!r}; choose one of {known}.")
+    refuse_unknown(name)
     return _ESTIMATES[name](*_checked(y, p, weight), level)
 
 
-def _accuracy(positive, p, weight, level):
-    return ratio_mean((p >= 0.5) == positive, weight, level=level, bounds=(0.0, 1.0), scale="plain")
+def refuse_unknown(name):
+    """Refuse a metric that does not exist."""
+    if name not in _ESTIMATES and name not in ("auc", "squared_loss"):
+        known = ", ".join(sorted([*_ESTIMATES, "auc", "squared_loss"]))
+        raise CounterweightError(f"There is no metric {name!r}; choose one of {known}.")
 
 
-def _log_loss(positive, p, weight, level):
+def losses(name, y, p, weight=None):
+    """What a metric that is a mean over rows averages, (n,); see `metric_estimate`."""
+    if name == "squared_loss":
+        return (_real(p, "prediction") - _real(y, "reward", np.shape(p))) ** 2
+    return _LOSSES[name](*_checked(y, p, weight))
+
+
+def checked_predictions(y, p):
+    """``(y == 1, p)``, checked as metrics of probabilities do."""
+    return _checked(y, p, None)[:2]
+
+
+def _right(positive, p, weight):
+    return ((p >= 0.5) == positive).astype(float)
+
+
+def _surprise(positive, p, weight):
     p = np.clip(p, CLIP, 1 - CLIP)
-    losses = -np.where(positive, np.log(p), np.log1p(-p))
-    return ratio_mean(losses, weight, level=level, bounds=(0.0, -np.log(CLIP)), scale="plain")
+    return -np.where(positive, np.log(p), np.log1p(-p))
 
 
-def _brier(positive, p, weight, level):
-    return ratio_mean((p - positive) ** 2, weight, level=level, bounds=(0.0, 1.0), scale="plain")
+def _square(positive, p, weight):
+    return (p - positive) ** 2
 
 
-def _calibration_error(positive, p, weight, level):
+def _signed_gap(positive, p, weight):
     place, _ = _bins(p, weight, BINS)
     difference = p - positive
     weighted = difference if weight is None else weight * difference
     sign = np.where(np.bincount(place, weighted, BINS) < 0, -1.0, 1.0)
-    return ratio_mean(
-        sign[place] * difference, weight, level=level, bounds=(0.0, 1.0), scale="plain"
-    )
+    return sign[place] * difference
+
+
+_LOSSES = {
+    "accuracy": _right,
+    "log_loss": _surprise,
+    "brier": _square,
+    "calibration_error": _signed_gap,
+}
+
+
+def _mean_of(name, top=1.0):
+    """Estimate of a metric that is a mean over rows, between 0 and `top`."""
+
+    def estimate(positive, p, weight, level):
+        values = _LOSSES[name](positive, p, weight)
+        return ratio_mean(values, weight, level=level, bounds=(0.0, top), scale="plain")
+
+    return estimate
+
+
+def balanced_influence(positive, p, weights):
+    """Balanced accuracy, and the influence of each row on it, (n,)."""
+    hit = ((p >= 0.5) == positive).astype(float)
+    recalls, influence = [], np.empty(len(p))
+    for rows in (positive, ~positive):
+        own = weights[rows]
+        recall = float(np.dot(own, hit[rows]) / own.sum())
+        recalls.append(recall)
+        influence[rows] = own * (hit[rows] - recall) / own.sum() / 2
+    return sum(recalls) / 2, influence
 
 
 def _balanced_accuracy(positive, p, weight, level):
@@ -189,20 +267,14 @@ def _balanced_accuracy(positive, p, weight, level):
         positive, p, weight = positive[used], p[used], weight[used]
     both_classes(int(np.count_nonzero(positive)), len(positive))
     weights = np.ones(len(p)) if weight is None else weight
-    hit = ((p >= 0.5) == positive).astype(float)
-    recalls, influence = [], np.empty(len(p))
-    for rows in (positive, ~positive):
-        own = weights[rows]
-        recall = float(np.dot(own, hit[rows]) / own.sum())
-        recalls.append(recall)
-        influence[rows] = own * (hit[rows] - recall) / own.sum() / 2
+    value, influence = balanced_influence(positive, p, weights)
     squares = influence * influence
     second, rows = float(squares.sum()), len(p)
     shape = shape_of(
         rows, 1.0, second, float(np.dot(squares, influence)), float(np.dot(squares, squares))
     )
-    return from_moments(
-        sum(recalls) / 2,
+    found = from_moments(
+        value,
         # Without the factor n / (n - 1) that the mean of one sample has.
         second * (rows - 1) / rows,
         shape,
@@ -214,14 +286,30 @@ def _balanced_accuracy(positive, p, weight, level):
         bounds=(0.0, 1.0),
         scale="plain",
     )
+    return _with_unseen(found, positive, (p >= 0.5) == positive, weights, level)
+
+
+def _with_unseen(found, positive, hit, weights, level):
+    """An estimate whose interval knows of a class with no hit, or nothing but hits.
+
+    Such a class shows no variance. Of as many rows as its weights count for, the share of the
+    other kind can be up to ``1 - (alpha / 2)^(1 / n)`` (Clopper & Pearson), half of which counts.
+    """
+    low, high = found.low, found.high
+    for rows in (positive, ~positive):
+        own = hit[rows]
+        if own.any() and not own.all():
+            continue
+        effective = weights[rows].sum() ** 2 / np.dot(weights[rows], weights[rows])
+        unseen = (1 - ((1 - level) / 2) ** (1 / effective)) / 2
+        high, low = (high, low - unseen) if own.all() else (high + unseen, low)
+    return replace(found, low=max(low, 0.0), high=min(high, 1.0))
 
 
 _ESTIMATES = {
-    "accuracy": _accuracy,
+    **{name: _mean_of(name) for name in ("accuracy", "brier", "calibration_error")},
     "balanced_accuracy": _balanced_accuracy,
-    "log_loss": _log_loss,
-    "brier": _brier,
-    "calibration_error": _calibration_error,
+    "log_loss": _mean_of("log_loss", -np.log(CLIP)),
 }
 
 

@@ -17,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from counterweight.errors import CounterweightError
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.subsampling.calibration import SplineCalibrator
+from counterweight.models.subsampling.learners import log_odds_of
+from counterweight.models.subsampling.log_odds import LogOddsCalibrator
 from counterweight.numerics.checks import mean_one_weights
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import checked_rates, drawing_order, kept_rows, key_order
@@ -25,6 +27,7 @@ from counterweight.numerics.zero_rejection import checked_rates, drawing_order, 
 CHECKED = {
     "keep_rate": {"type": ["number", "null"], "exclusiveMinimum": 0, "maximum": 1},
     "calibration_share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "calibration": {"enum": ["log_odds", "paper"]},
 }
 #: Arrays go to the estimator as they are; only sparse ones in a form that has rows.
 PASSED_ON = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
@@ -72,7 +75,7 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
     def _fitted(self, X, y, reward, keys, row_keep_rate, sample_weight):
         """Reject, train and calibrate; `y` is for the estimator, `reward` for the spline."""
         rows = len(reward)
-        check_options(vars(self), CHECKED)
+        check_options(vars(self), {key: CHECKED[key] for key in CHECKED.keys() & vars(self)})
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             raise CounterweightError(
                 f"{type(self.estimator).__name__} takes no sample_weight: wrap another estimator "
@@ -104,7 +107,7 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
         self.estimator_ = clone(self.estimator).fit(
             _safe_indexing(X, order[train]), y[train], **weighted
         )
-        self.calibrator_ = SplineCalibrator(self.bins, self._bounds()).fit(
+        self.calibrator_ = self._calibrator().fit(
             self._raw(_safe_indexing(X, order[aside])), reward[aside], rate[aside], weight[aside]
         )
         self.n_rows_kept_ = int(kept.sum())
@@ -127,17 +130,22 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
         given = row_keep_rate if self.keep_rate is None else self.keep_rate
         return np.broadcast_to(checked_rates(reward, given), len(reward))
 
+    def _calibrator(self):
+        return SplineCalibrator(self.bins, self._bounds())
+
     def _check_parts(self, y, train, aside):
         """Nothing more to ask of the rows."""
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
     """Binary classifier trained on subsampled rows and calibrated for all.
 
     Rows of the first class (``classes_[0]``, e.g. 0 or False) are the zeros: they are kept
     with probability `keep_rate`, rows of the other class always. A share of the kept rows
     is held out, the estimator learns from the rest without weights for the rejection, and
-    a spline fitted to the held-out rows turns its score into p(y = 1 | x) of all rows.
+    the held-out rows turn its score into p(y = 1 | x) of all rows: by a rising function of
+    its log-odds with the offset of the rate, or by the spline of the paper.
 
     It assumes that the rate is known and does not depend on the features beyond what
     `row_keep_rate` says; a wrong rate gives probabilities whose odds are wrong by it.
@@ -150,22 +158,28 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
         Rate in (0, 1] at which rows of class 0 are kept. None: the rows given to `fit`
         are already subsampled, at the rates `row_keep_rate`.
     bins : int
-        Bins of the spline, see `SplineCalibrator`.
+        Bins of the paper's spline, see `SplineCalibrator`.
     calibration_share : float
         Share of the kept rows of each class that is held out.
     random_state : int, RandomState or None
+    calibration : {"log_odds", "paper"}
+        log_odds: see `LogOddsCalibrator`; paper: the linear spline with the end points (0, 0) and
+        (1, 1), by which the highest scores are predicted too high where no row is sure to be of
+        the second class.
 
     Attributes
     ----------
     classes_ : numpy.ndarray, shape (2,)
     estimator_ : the fitted estimator
-    calibrator_ : SplineCalibrator
+    calibrator_ : LogOddsCalibrator or SplineCalibrator
     n_rows_kept_, n_rows_trained_, n_rows_calibrated_, n_features_in_ : int
 
     References
     ----------
     Mineiro (2010), regression section.
     """
+
+    calibration: str = "log_odds"
 
     def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
         """Reject zeros, train, calibrate.
@@ -216,9 +230,16 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
         proba = hasattr(self.estimator_, "predict_proba")
         return ((0.0, 1.0) if proba else None, (0.0, 1.0))
 
+    def _calibrator(self):
+        if self.calibration == "log_odds":
+            return LogOddsCalibrator()
+        return super()._calibrator()
+
     def _raw(self, X):
-        if hasattr(self.estimator_, "predict_proba"):
-            return self.estimator_.predict_proba(X)[:, 1]
+        by_margin = self.calibration == "log_odds" and hasattr(self.estimator_, "decision_function")
+        if hasattr(self.estimator_, "predict_proba") and not by_margin:
+            chance = self.estimator_.predict_proba(X)[:, 1]
+            return log_odds_of(chance) if self.calibration == "log_odds" else chance
         if not hasattr(self.estimator_, "decision_function"):
             raise CounterweightError(
                 f"{type(self.estimator).__name__} has neither predict_proba nor decision_function: "

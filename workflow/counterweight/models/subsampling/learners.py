@@ -49,6 +49,13 @@ def stored_learner(name, arrays):
     return new_learner(name).use(arrays)
 
 
+def log_odds_of(chance):
+    """Log-odds of chances, which are kept `LEAST_CHANCE` from 0 and 1."""
+    from scipy.special import logit
+
+    return logit(np.clip(chance, LEAST_CHANCE, 1.0 - LEAST_CHANCE))
+
+
 class _Learner:
     """What is true of most learners."""
 
@@ -58,9 +65,7 @@ class _Learner:
 
     def margin(self, X):
         """A score on a scale of its own on which nothing ends, for calibration: log-odds here."""
-        from scipy.special import logit
-
-        return logit(np.clip(self.score(X), LEAST_CHANCE, 1.0 - LEAST_CHANCE))
+        return log_odds_of(self.score(X))
 
     def out_of_range(self, X):
         """Share of the rows whose raw prediction is outside [0, 1]."""

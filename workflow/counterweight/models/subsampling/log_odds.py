@@ -7,19 +7,15 @@ from sklearn.utils.validation import check_is_fitted
 from counterweight.errors import CounterweightError
 from counterweight.numerics.checks import as_numbers, checked_weights
 from counterweight.numerics.options import check_options
-from counterweight.numerics.zero_rejection import checked_rates
+from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
 #: Ways to bend a margin.
-FORMS = ("platt", "spline", "auto")
-OPTIONS = {"form": {"enum": list(FORMS), "default": "auto"}}
+FORMS = ("platt", "spline")
+OPTIONS = {"form": {"enum": list(FORMS), "default": "spline"}}
 #: What a piece of the spline must rest on, as the sum of q (1 - q) over its rows; most pieces.
-ENOUGH, MOST = 40, 6
-#: Share of that sum below the last piece, in which the highest probabilities are.
-TOP = 0.95
-#: Strength of the pull of each piece's slope to that of the straight line, in rows.
-PULL = 1.0
-#: Folds of the choice between forms; most steps of a fit.
-FOLDS, STEPS = 5, 100
+ENOUGH, MOST = 30, 8
+#: Strength of the pull of each piece's slope to the line through its neighbours', in rows.
+PULL = 300.0
 
 
 class LogOddsCalibrator(BaseEstimator):
@@ -32,9 +28,10 @@ class LogOddsCalibrator(BaseEstimator):
 
     - platt: a + b margin (Platt 1999), b >= 0;
     - spline: continuous, linear in pieces and rising; the pieces rest on equal information,
-      the sum of q (1 - q), and a last short one on what is left at the top;
-    - auto: platt, unless the spline has a cross-validated log loss on the kept rows that is
-      less by more than a standard error.
+      the sum of q (1 - q). Slopes may change from piece to piece, and are pulled to do so
+      evenly: a pull to one slope for all, or a straight line, tells the highest probabilities
+      too low wherever the truth bends up, as it does for a linear model that is not quite
+      right. Where there is too little information for two pieces, it is platt.
 
     It assumes that the rows were not used to learn the margin, and that zeros were rejected by
     a known rate: with a wrong rate all odds are wrong by its factor.
@@ -60,7 +57,7 @@ class LogOddsCalibrator(BaseEstimator):
     Mineiro (2010) for the rejection; King & Zeng (2001) for the offset.
     """
 
-    def __init__(self, form="auto"):
+    def __init__(self, form="spline"):
         self.form = form
 
     def fit(self, margin, reward, keep_rate=None, sample_weight=None):
@@ -73,7 +70,9 @@ class LogOddsCalibrator(BaseEstimator):
         reward : array (n,) of 0 and 1
         keep_rate : float or array (n,), optional
             Rate in (0, 1] at which a row was kept, or would have been, where its reward is 0;
-            all rows if None.
+            all rows if None. That of rows of reward 1 is not used and may be missing (NaN). Where
+            rates differ, kept rows of reward 0 weigh 1 / l in place of the offset (never both): a
+            margin that was learned from such rows knows of the rates, and new rows have none.
         sample_weight : array (n,), optional
             Weights for another reason.
 
@@ -100,7 +99,12 @@ class LogOddsCalibrator(BaseEstimator):
                 "failed, or rows must be dropped first."
             )
         rate = 1.0 if keep_rate is None else keep_rate
-        rate = np.broadcast_to(checked_rates(np.zeros(np.shape(rate)), rate), len(y))
+        rate = np.broadcast_to(checked_rates(y if np.ndim(rate) else 0.0, rate), len(y))
+        of_zeros = np.unique(rate[used & (y == 0)])
+        if len(of_zeros) > 1:
+            weight, rate = weight * keep_weights(y, rate), np.ones(len(y))
+        else:
+            rate = np.full(len(y), of_zeros[0])
         order = np.lexsort((weight, y, margin))
         order = order[used[order]]
         z, y, weight, offset = margin[order], y[order], weight[order], -np.log(rate[order])
@@ -112,14 +116,10 @@ class LogOddsCalibrator(BaseEstimator):
             q = expit(_basis(z, knots, self.center_) @ coef + offset)
             known = np.cumsum(weight * q * (1 - q))
             pieces = int(np.clip(known[-1] // ENOUGH, 1, MOST))
-            shares = [*(np.arange(1, pieces) / pieces), TOP] if pieces > 1 else []
-            inner = z[np.searchsorted(known, np.array(shares) * known[-1])] if shares else knots
+            inner = z[np.searchsorted(known, np.arange(1, pieces) / pieces * known[-1])]
             knots = np.unique(inner[(inner > z[0]) & (inner < z[-1])])
-        self.form_ = self.form
-        if self.form == "auto":
-            better = len(knots) and _better(z, y, offset, weight, knots, self.center_)
-            self.form_ = "spline" if better else "platt"
-        self.knots_ = knots if self.form_ == "spline" else knots[:0]
+        self.form_ = "spline" if len(knots) else "platt"
+        self.knots_ = knots
         self.coef_, self.converged_ = _fitted(z, y, offset, weight, self.knots_, self.center_)
         return self
 
@@ -146,59 +146,34 @@ def _basis(z, knots, center):
 
 
 def _fitted(z, y, offset, weight, knots, center):
-    """Coefficients of `_basis`; slopes of pieces are pulled to that of the straight line."""
-    pull = slope = 0.0
-    if len(knots):
-        (_, slope), _ = _fitted(z, y, offset, weight, knots[:0], center)
-        pull = PULL
-    basis = _basis(z, knots, center)
-    spread = max(float(np.sqrt(np.average((z - center) ** 2, weights=weight))), 1e-12)
-    prior = np.r_[0.0, np.full(len(knots) + 1, slope)]
-    return _regressed(basis, y, offset, weight, prior, pull, spread)
-
-
-def _regressed(basis, y, offset, weight, prior, pull, spread):
-    """Logistic regression with an offset, slopes not below 0, and a pull to a prior."""
+    """Coefficients of `_basis` by penalised maximum likelihood, slopes not below 0."""
     from scipy.optimize import minimize
     from scipy.special import expit
 
+    pieces = len(knots) + 1
+    start = np.zeros(2)
+    if len(knots):
+        start, _ = _fitted(z, y, offset, weight, knots[:0], center)
+    spread = max(float(np.sqrt(np.average((z - center) ** 2, weights=weight))), 1e-12)
     sign = np.where(y > 0, 1.0, -1.0)
     # On the scale of one spread of the margin the pull is in rows, and steps are even.
-    scale = np.r_[1.0, np.full(basis.shape[1] - 1, 1.0 / spread)]
-    basis, prior = basis * scale, prior / scale
-    strength = np.r_[0.0, np.full(basis.shape[1] - 1, pull)]
+    scale = np.r_[1.0, np.full(pieces, 1.0 / spread)]
+    basis = _basis(z, knots, center) * scale
+    bends = np.diff(np.eye(pieces), 2 if pieces > 2 else 1, axis=0)
+    bends = np.column_stack([np.zeros(len(bends)), bends])
+    pull = PULL * bends.T @ bends
 
     def loss(v):
         margin = sign * (basis @ v + offset)
-        gap = v - prior
-        value = weight @ np.logaddexp(0, -margin) + 0.5 * strength @ gap**2
-        return value, basis.T @ (-weight * sign * expit(-margin)) + strength * gap
+        value = weight @ np.logaddexp(0, -margin) + 0.5 * v @ pull @ v
+        return value, basis.T @ (-weight * sign * expit(-margin)) + pull @ v
 
     found = minimize(
         loss,
-        prior,
+        np.r_[start[0], np.full(pieces, start[1])] / scale,
         jac=True,
         method="L-BFGS-B",
-        bounds=[(None, None)] + [(0.0, None)] * (basis.shape[1] - 1),
+        bounds=[(None, None)] + [(0.0, None)] * pieces,
         options={"maxiter": 500, "ftol": 1e-13, "gtol": 1e-7 * len(y), "maxcor": 20},
     )
     return found.x * scale, bool(found.success)
-
-
-def _better(z, y, offset, weight, knots, center):
-    """Whether the spline has the smaller held-out log loss, by more than a standard error."""
-    fold = np.empty(len(y), int)
-    for kind in (0, 1):  # rows are in order, so folds are alike
-        own = np.flatnonzero(y == kind)
-        fold[own] = np.arange(len(own)) % FOLDS
-    if min(np.bincount(y.astype(int))) < 2 * FOLDS:
-        return False
-    sign, gain = np.where(y > 0, 1.0, -1.0), np.zeros(len(y))
-    for k in range(FOLDS):
-        out = fold == k
-        for way, some in ((1, knots[:0]), (-1, knots)):
-            coef, _ = _fitted(z[~out], y[~out], offset[~out], weight[~out], some, center)
-            held = sign[out] * (_basis(z[out], some, center) @ coef + offset[out])
-            gain[out] += way * np.logaddexp(0, -held)
-    gain = gain * weight
-    return gain.mean() > gain.std() / np.sqrt(len(gain))

@@ -12,6 +12,7 @@ from counterweight.models.subsampling.log_odds import LogOddsCalibrator
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import (
+    drawing_order,
     keep_weights,
     kept_rows,
     rate_for_share,
@@ -41,7 +42,8 @@ OPTIONS = {
         "description": "none: no weights, no correction; weights: a kept row of class 0 weighs "
         "1/keep_rate in training; prior: no weights, then the odds times keep_rate; log_odds: no "
         "weights, then log-odds calibrated with the offset of keep_rate; spline: no weights, "
-        "then the paper's calibration spline with corrected control points, which ends at 0 and 1.",
+        "then the paper's calibration spline with corrected control points, whose end points are "
+        "0 and 1, so that the highest scores are predicted too high.",
     },
     "bins": {
         "type": "integer",
@@ -54,7 +56,14 @@ OPTIONS = {
         "exclusiveMinimum": 0,
         "exclusiveMaximum": 1,
         "default": 0.5,
-        "description": "Share of the kept rows held out to calibrate.",
+        "description": "Share of the kept rows held out to calibrate; correction spline only.",
+    },
+    "folds": {
+        "type": "integer",
+        "minimum": 2,
+        "default": 5,
+        "description": "Folds in which kept rows are left out of learning, to calibrate "
+        "log-odds on them; correction log_odds only.",
     },
     **LEAF,
 }
@@ -76,8 +85,6 @@ VALUE_LABELS = {
     },
     "keep_rate": {"balanced": "balanced"},
 }
-#: Corrections that hold rows out to calibrate.
-CALIBRATED = ("spline", "log_odds")
 #: Bounds of scores and of rewards that are probabilities.
 UNIT = ((0.0, 1.0), (0.0, 1.0))
 
@@ -89,10 +96,14 @@ class SubsampledClassifier(KeyedClassifier):
     It sees all training rows, but learns from those kept at rate l only. A row's fate is
     a hash of its key: the rows of a lower rate are among those of a higher one, and the
     order of the rows does not matter. Five ways to make up for the rejection: see the
-    option ``correction``. With ``spline`` and ``log_odds`` the rows of a share
-    ``calibration_share`` of the keys are held out from learning, and the kept ones among them
-    calibrate. The paper's spline ends at (1, 1), so the highest scores are predicted too high
-    where no row is sure to be of class 1; log-odds have no such end.
+    option ``correction``. With ``spline`` the rows of a share ``calibration_share`` of the keys
+    are held out from learning, and the kept ones among them calibrate. The paper's spline ends
+    at (1, 1), so the highest scores are predicted too high where no row is sure to be of class 1.
+
+    Log-odds have no such end, and are calibrated on all kept rows, cross-fitted: each fold is
+    scored by a learner of the others, whose margins are put on the scale of the learner of all
+    (mean and spread over the rows that both learned from), since learners of fewer rows have
+    margins of another spread.
 
     Where the kept rows to learn from, or those to calibrate on, are of one class, nothing
     can be learned: the model is then a constant (`ConstantModel`), with a warning,
@@ -100,7 +111,7 @@ class SubsampledClassifier(KeyedClassifier):
 
     Parameters
     ----------
-    learner, keep_rate, correction, bins, calibration_share, min_leaf
+    learner, keep_rate, correction, bins, calibration_share, folds, min_leaf
         See `OPTIONS`.
 
     Attributes
@@ -130,6 +141,7 @@ class SubsampledClassifier(KeyedClassifier):
     correction: str = "log_odds"
     bins: int = 20
     calibration_share: float = 0.5
+    folds: int = 5
     min_leaf: int = 2
 
     SWEPT = (
@@ -172,36 +184,54 @@ class SubsampledClassifier(KeyedClassifier):
         )
         kept = kept_rows(y, keys, self.keep_rate_, rejection) & (outer > 0)
         aside = np.zeros(len(y), bool)
-        if self.correction in CALIBRATED:
+        if self.correction == "spline":
             aside = row_uniforms(keys, held_out) < self.calibration_share
         train, calibrate = kept & ~aside, kept & aside
         known = outer * keep_weights(y, self.keep_rate_)
 
         self.rows_trained_, self.rows_calibrated_ = int(train.sum()), int(calibrate.sum())
         self.calibrator_, self.spline_gap_ = None, None
-        parts = [train, calibrate] if self.correction in CALIBRATED else [train]
-        if any(len(np.unique(y[part])) < 2 for part in parts):
+        parts = [train, calibrate] if self.correction == "spline" else [train]
+        least = min(np.bincount(y[part], minlength=2).min() for part in parts)
+        if least < (2 if self.correction == "log_odds" else 1):
             log.warning(
                 "Of %d training rows %d were kept, and those to learn from or to calibrate on are "
-                "of one class: the model is a constant. Raise keep_rate.",
+                "of one class%s: the model is a constant. Raise keep_rate.",
                 len(y),
                 int(kept.sum()),
+                " but for one" if least else "",
             )
             learner = ConstantModel(y[kept], known[kept])
         else:
             weight = known if self.correction == "weights" else outer
             learner = self._learned(X[train], y[train], weight[train], learning)
         self._use(learner, X)
-        if self.correction in CALIBRATED and not self.constant_:
-            part = aside if self.correction == "spline" else calibrate
-            self._calibrate(X[part], y[part], outer[part], kept[part])
+        if self.constant_:
+            return self
+        if self.correction == "spline":
+            self._calibrate(X[aside], y[aside], outer[aside], kept[aside])
+        elif self.correction == "log_odds":
+            fold = _folds(y[kept], keys[kept], min(self.folds, least), held_out)
+            margin = self._cross_fitted(X[kept], y[kept], outer[kept], fold, learning)
+            self.calibrator_ = LogOddsCalibrator().fit(
+                margin, y[kept], self.keep_rate_, outer[kept]
+            )
+            self.rows_calibrated_ = self.rows_trained_
         return self
 
+    def _cross_fitted(self, X, y, weight, fold, seed):
+        """Margins (n,) of rows by learners of the other folds, on the scale of `learner_`."""
+        margin, whole = np.empty(len(y)), self.learner_.margin(X)
+        for k in range(fold.max() + 1):
+            out = fold == k
+            part = self._learned(X[~out], y[~out], weight[~out], seed)
+            own = part.margin(X)
+            spread = own[~out].std()
+            stretch = whole[~out].std() / spread if spread > 0 else 1.0
+            margin[out] = whole[~out].mean() + stretch * (own[out] - own[~out].mean())
+        return margin
+
     def _calibrate(self, X, y, outer, kept):
-        if self.correction == "log_odds":
-            margin = self.learner_.margin(X)
-            self.calibrator_ = LogOddsCalibrator().fit(margin, y, self.keep_rate_, outer)
-            return
         score = self.learner_.score(X)
         self.calibrator_ = SplineCalibrator(self.bins, UNIT).fit(
             score[kept], y[kept], self.keep_rate_, outer[kept]
@@ -260,3 +290,12 @@ class SubsampledClassifier(KeyedClassifier):
             model.calibrator_.control_scores_ = np.ravel(arrays["control_scores"])
             model.calibrator_.control_rewards_ = np.ravel(arrays["control_rewards"])
         return model
+
+
+def _folds(y, keys, folds, seed):
+    """Fold of each row, by class in an order that hangs on its key, (n,)."""
+    fold = np.empty(len(y), int)
+    for kind in (0, 1):
+        rows = np.flatnonzero(y == kind)
+        fold[rows[drawing_order(keys[rows], seed)]] = np.arange(len(rows)) % folds
+    return fold

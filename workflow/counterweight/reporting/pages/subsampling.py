@@ -124,6 +124,31 @@ COSTS = Sheet(
 )
 
 
+def _tops(numbers):
+    names = {"top 1": "All rows", "top 0.01": "Highest 1 %", "top 0.001": "Highest 0.1 %"}
+    parts = {
+        part
+        for one in numbers.methods()
+        for part in numbers.places("part", one["id"], "predicted_over_observed")
+    }
+    for part in sorted(parts, key=lambda part: -float(part.split()[-1])):
+
+        def value(numbers, line, part=part):
+            return numbers.get(line.source, "predicted_over_observed", part=part, **line.place)
+
+        yield Column("predicted_over_observed", names.get(part, capital(part)), value=value)
+
+
+TOPS = Sheet(
+    "Mean prediction over the share of positives",
+    each_setting,
+    _tops,
+    note="Among the rows of the highest predictions; 1 is right.",
+    best=False,
+    fold=True,
+)
+
+
 def _best(numbers, entries, metric):
     """The best of entries whose first part is an `Estimate`."""
     known = [entry for entry in entries if entry[0].known]
@@ -372,7 +397,7 @@ def _by_setting(numbers):
 
 PAGE = StudyPage(
     answer=answer,
-    sheets=(AUCS, COSTS, BUDGET, replace(results_sheet("general"), lines=_unbought)),
+    sheets=(AUCS, COSTS, TOPS, BUDGET, replace(results_sheet("general"), lines=_unbought)),
     trust=(spent, fits, sizes),
     details=(
         DEVIATIONS,

@@ -1,0 +1,126 @@
+"""Rows that belong to groups, and two models on the same rows."""
+
+import numpy as np
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.metrics import metric_estimate, predicted_over_observed
+from counterweight.evaluation.metrics.paired import (
+    compare_metrics,
+    compare_segments,
+    grouped_estimate,
+)
+from scipy.special import expit
+
+METRICS = ("auc", "log_loss", "brier", "accuracy", "balanced_accuracy", "calibration_error")
+
+
+def clustered(rng, users=150, rows=20, spread=1.0):
+    """Rows of users whose luck is shared; predictions know the features only."""
+    user = np.repeat(np.arange(users), rows)
+    luck = rng.normal(scale=spread, size=users)
+    x = rng.normal(size=users)[user] + 0.5 * rng.normal(size=len(user))
+    y = (rng.random(len(user)) < expit(-0.5 + x + luck[user])).astype(int)
+    return y, expit(-0.4 + 0.8 * x), expit(-0.2 + 0.3 * x + 0.5 * rng.normal(size=len(x))), user
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_groups_of_one_row_are_rows(name):
+    y, p, _, _ = clustered(np.random.default_rng(0))
+    weight = np.where(y == 1, 1.0, 3.0)
+    for w in (None, weight):
+        plain = metric_estimate(name, y, p, w)
+        own = grouped_estimate(name, y, p, np.arange(len(y)), w)
+        assert own.value == plain.value
+        assert own.standard_error == pytest.approx(plain.standard_error, rel=0.01)
+        assert own.high - own.low == pytest.approx(plain.high - plain.low, rel=0.03)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_repeated_rows_say_no_more_than_once(name):
+    y, p, other, _ = clustered(np.random.default_rng(1))
+    rows = np.repeat(np.arange(len(y)), 4)
+    once = metric_estimate(name, y, p)
+    four = grouped_estimate(name, y[rows], p[rows], rows)
+    assert four.standard_error == pytest.approx(once.standard_error, rel=0.01)
+    gap = compare_metrics(name, y, p, other)
+    same = compare_metrics(name, y[rows], p[rows], other[rows], groups=rows)
+    assert same.value == pytest.approx(gap.value, rel=1e-9)
+    assert same.standard_error == pytest.approx(gap.standard_error, rel=1e-6)
+
+
+def test_the_difference_of_two_curves_is_that_of_delong():
+    rng = np.random.default_rng(2)
+    y, p, other, _ = clustered(rng, users=40, rows=5)
+    gap = compare_metrics("auc", y, p, other)
+    # Structural components by hand: all pairs.
+    parts = []
+    for s in (p, other):
+        right = (s[y == 1][:, None] > s[y == 0]) + 0.5 * (s[y == 1][:, None] == s[y == 0])
+        parts.append((right.mean(axis=1), right.mean(axis=0), right.mean()))
+    ten, one = (parts[0][k] - parts[1][k] for k in (0, 1))
+    variance = np.var(ten, ddof=1) / len(ten) + np.var(one, ddof=1) / len(one)
+    assert gap.value == pytest.approx(parts[0][2] - parts[1][2])
+    assert gap.standard_error == pytest.approx(np.sqrt(variance), rel=0.01)
+    assert compare_metrics("auc", y, p, p).value == 0
+
+
+def test_users_of_twenty_rows_are_covered():
+    """400 logs: users' intervals hold, those that take rows for independent do not."""
+    rng, logs = np.random.default_rng(3), 400
+    y, p, other, _ = clustered(rng, users=200_000, rows=1)
+    many = clustered(np.random.default_rng(4), users=20_000)
+    truth = {name: metric_estimate(name, many[0], many[1]).value for name in ("auc", "log_loss")}
+    gap = compare_metrics("log_loss", *many[:3]).value
+    held, naive = {"auc": [], "log_loss": [], "gap": []}, []
+    for _ in range(logs):
+        y, p, other, user = clustered(rng, users=120)
+        for name, value in truth.items():
+            own = grouped_estimate(name, y, p, user)
+            held[name].append(own.low <= value <= own.high)
+        own = compare_metrics("log_loss", y, p, other, groups=user)
+        held["gap"].append(own.low <= gap <= own.high)
+        plain = metric_estimate("log_loss", y, p)
+        naive.append(plain.low <= truth["log_loss"] <= plain.high)
+    least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / logs)
+    assert {name: np.mean(one) for name, one in held.items() if np.mean(one) < least} == {}
+    assert np.mean(naive) < 0.85
+
+
+def test_segments_hold_at_once():
+    y, p, other, user = clustered(np.random.default_rng(5))
+    segment = np.where(user < 50, "a", "b")
+    found = compare_segments("brier", y, p, other, segment, groups=user)
+    assert list(found) == ["a", "b"]
+    alone = compare_metrics("brier", y[user < 50], p[user < 50], other[user < 50], level=0.975,
+                            groups=user[user < 50])  # fmt: skip
+    assert (found["a"].low, found["a"].high) == (alone.low, alone.high)
+    assert found["a"].level == 0.975
+    assert compare_segments("auc", y, p, other, y)[0] is None
+
+
+def test_a_class_without_a_hit_is_known_to_have_been_small():
+    y = np.r_[np.ones(4, int), np.zeros(200, int)]
+    p = np.where(np.arange(204) % 10 == 5, 0.9, 0.1)
+    known = metric_estimate("balanced_accuracy", y, p)
+    # No hit in four rows: up to 1 - .025^(1/4) = 60 % of such rows may be hits; half counts.
+    assert known.high > known.value + 0.3
+    assert known.low > known.value - 0.05
+
+
+def test_predicted_over_observed_is_a_ratio_of_sums():
+    y, p = np.array([1, 0, 0, 1, 0]), np.array([0.9, 0.8, 0.3, 0.2, 0.1])
+    assert predicted_over_observed(y, p)[0] == pytest.approx(2.3 / 2)
+    assert predicted_over_observed(y, p, top=0.4)[0] == pytest.approx(1.7)
+    assert predicted_over_observed(y, p, np.array([1, 3.0, 1, 1, 1]), 0.5)[0] == pytest.approx(3.3)
+    assert np.isnan(predicted_over_observed(np.zeros(5, int), p)[0])
+
+
+def test_wrong_groups_are_told():
+    y, p, other, user = clustered(np.random.default_rng(6), users=3)
+    for groups, word in ((user[:-1], "group"), (np.zeros(len(y)), "one group")):
+        with pytest.raises(CounterweightError, match=word):
+            grouped_estimate("auc", y, p, groups)
+    with pytest.raises(CounterweightError, match="missing in 1 of"):
+        grouped_estimate("auc", y, p, np.where(np.arange(len(y)) == 3, np.nan, user))
+    with pytest.raises(CounterweightError, match="same rows"):
+        compare_metrics("auc", y, p, other[:-1])

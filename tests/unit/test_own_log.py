@@ -223,6 +223,90 @@ def test_a_keep_rate_that_is_not_right_is_told():
     assert said.str.contains("or the keep rate is not right").all()
 
 
+def test_the_number_of_rows_before_is_divided_by():
+    frame = a_log(60_000, np.random.default_rng(20), keep_rate=0.02)
+    lost, known = (values_of(frame, 0.02, rows_before=rows) for rows in (0, 60_000))
+    weight = np.array([batch_of(frame)["p"][:, k] / frame["p_logged"] for k in (0, 1)])
+    for name, w in zip(("new", "best"), weight, strict=True):
+        one = known.values[name, "ips"]
+        assert one.value == pytest.approx((w * frame["clicked"]).sum() / 60_000, rel=1e-12)
+        assert one.low < TRUTH[name] < one.high
+        assert one.high - one.low < lost.values[name, "ips"].high - lost.values[name, "ips"].low
+    only = values_of(frame[frame["clicked"] == 1], 0.02, rows_before=60_000)
+    assert only.estimators == ("ips",)
+    assert only.values["new", "ips"].value == pytest.approx(known.values["new", "ips"].value)
+    assert ("new", "snips") not in only.values
+
+
+def test_a_keep_rate_that_contradicts_the_rows_before_is_refused(tmp_path):
+    frame = a_log(20_000, np.random.default_rng(21), keep_rate=0.1)
+    right = run_study(tmp_path / "right", frame, ENTRY | {"keep_rate": 0.1, "rows_before": 20_000})
+    assert right[1]["values"]["estimator"][1] == "ips"
+    for rate, before, says in (
+        (0.5, 20_000, "are a rate of 0.098"),
+        (0.1, 100_000, "Correct keep_rate or rows_before"),
+        (0.1, 10, "but rows_before is 10"),
+    ):
+        with pytest.raises(CounterweightError, match=says):
+            run_study(tmp_path / "wrong", frame, ENTRY | {"keep_rate": rate, "rows_before": before})
+
+
+def test_a_log_without_a_zero_needs_the_rows_before(tmp_path):
+    frame = a_log(20_000, np.random.default_rng(22))
+    ones = frame[frame["clicked"] == 1].reset_index(drop=True)
+    with pytest.raises(CounterweightError, match="give their number as rows_before"):
+        run_study(tmp_path / "no", ones, ENTRY | {"keep_rate": 0.01})
+    entry = ENTRY | {"keep_rate": 0.01, "rows_before": 20_000}
+    values = run_study(tmp_path / "yes", ones, entry)[1]["values"]
+    assert values["estimator"].tolist() == ["mean", "ips", "ips"]
+    whole = values_of(frame)
+    assert values["value"][0] == pytest.approx(whole.logged.value)
+    assert values["value"][1] == pytest.approx(whole.values["new", "ips"].value)
+
+
+def test_a_lift_is_the_ratio_of_values():
+    known = values_of(a_log(20_000, np.random.default_rng(23)))
+    for key, lift in known.lifts.items():
+        assert lift.value == pytest.approx(known.values[key].value / known.logged.value - 1)
+        truth = TRUTH[key[0]] / TRUTH[""] - 1
+        assert lift.low < truth < lift.high
+        gain = known.differences[key[0], "", key[1]]
+        assert (lift.low > 0) == (gain.low > 0)
+
+
+@pytest.mark.parametrize("keep_rate", [1.0, 0.1])
+def test_six_clicks_are_covered(keep_rate):
+    """400 logs with six expected clicks, and weights from .3 to 5."""
+    rng, held = np.random.default_rng(24), {}
+    scale = 6 / 2_000 / TRUTH[""]
+    for _ in range(400):
+        frame = a_log(2_000, rng, keep_rate, chance=CHANCE * scale)
+        known = values_of(frame, keep_rate, reward_range=(0, 1))
+        first = known.estimators[0]
+        for name in ("new", "best"):
+            one = known.values[name, first]
+            held.setdefault(name, []).append(one.low <= TRUTH[name] * scale <= one.high)
+    assert {name: np.mean(one) for name, one in held.items() if np.mean(one) < 0.93} == {}
+
+
+def test_a_growing_log_may_be_looked_at_again_and_again():
+    """Looked at 20 times, one interval misses more often than it says, the sequence does not."""
+    rng, looks, logs = np.random.default_rng(25), np.arange(500, 5_001, 500), 60
+    missed = {0: 0, 2_000: 0}
+    for _ in range(logs):
+        batch = batch_of(a_log(5_000, rng))
+        for at in missed:
+            for rows in looks:
+                part = {name: values[:rows] for name, values in batch.items()}
+                known = log_values(lambda part=part: [part], ["new", "best"], anytime=at)
+                one = known.values["new", "ips"]
+                if not one.low <= TRUTH["new"] <= one.high:
+                    missed[at] += 1
+                    break
+    assert missed[2_000] <= 0.05 * logs + 2 * np.sqrt(0.05 * 0.95 * logs)
+    assert missed[0] > missed[2_000]
+
+
 def changed(**columns):
     frame = a_log(300, np.random.default_rng(7), users=20)
     for name, value in columns.items():

@@ -22,6 +22,8 @@ PAGE = {
     "table": "counterweight.reporting.pages.logs:table",
     "page": "counterweight.reporting.pages.logs:PAGE",
 }
+#: Keys of a table of one's own that its labeling rule takes as they are.
+OPTIONAL = ("keep_rate", "rows_before", "user", "weight")
 _HERE = "counterweight.kinds.log"
 
 
@@ -49,7 +51,7 @@ def own_study(entry):
     entry : dict
         ``reward`` (a column, or column with low, high, positive), ``propensity``, ``policies`` (by
         name: a column of probabilities, or ``{column: its action, action: the logged one}``),
-        ``keep_rate``, ``user``, ``weight``, ``action``.
+        ``keep_rate``, ``rows_before``, ``user``, ``weight``, ``action``.
 
     Raises
     ------
@@ -59,7 +61,7 @@ def own_study(entry):
     reward = entry["reward"]
     reward = {"column": reward} if isinstance(reward, str) else reward
     labeling = {"rule": "own_log", "propensity": entry["propensity"]}
-    labeling |= {key: entry[key] for key in ("keep_rate", "user", "weight") if key in entry}
+    labeling |= {key: entry[key] for key in OPTIONAL if key in entry}
     policies, models = entry.get("policies") or {}, []
     if not policies:
         raise CounterweightError(
@@ -229,6 +231,7 @@ def plan_evaluate(plan, study, method, at):
         files = [at.predictions(method), *map(at.predictions, others)]
         inputs = {"labels": at.labels, "predictions": files}
         given = parts | {"policies": [method, *others], "bounds": _bounds(study)}
+        given |= {"rows_before": study["labeling"]["options"]["rows_before"]}
         return Job(f"{_HERE}:evaluate_own", inputs, given, uses)
     inputs = {
         "predictions": at.predictions(method),
@@ -265,6 +268,7 @@ def evaluate_own(job):
         own,
         dict(zip(given["policies"][1:], others, strict=True)),
         reward_range=given["bounds"],
+        rows_before=given["rows_before"],
     )
     job.log.info("%d measurements", len(records))
     return records
@@ -319,6 +323,7 @@ def deliver(job):
     given, options = job.given, job.given["protocol"]
     bounds = [given["outcome"].get(end) for end in ("low", "high")]
     files = dict(zip(given["policies"], _listed(job.input.predictions), strict=True))
+    options = options | {"rows_before": given["labeling"]["rows_before"]}
     known = values_of_files(job.input.labels, files, reward_range=bounds, **options)
     types, forms = _columns(job)
     question = {key: given[key] for key in ("policies", "labeling")}
@@ -365,4 +370,4 @@ def shown(study):
     if not _is_own(study):
         return {}
     options = study["labeling"]["options"]
-    return {"log": {key: options[key] for key in ("keep_rate", "user", "weight")}}
+    return {"log": {key: options[key] for key in OPTIONAL}}

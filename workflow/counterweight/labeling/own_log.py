@@ -22,6 +22,13 @@ OPTIONS = {
         "description": "Rate at which rows of reward 0 were kept, or the column of each row's "
         "rate; 1 where all were.",
     },
+    "rows_before": {
+        "type": "integer",
+        "minimum": 0,
+        "default": 0,
+        "description": "Number of rows before any of reward 0 was dropped, if it is known; 0 "
+        "where it is not. A keep rate that contradicts it is refused.",
+    },
     "user": {
         "type": "string",
         "default": "",
@@ -50,7 +57,7 @@ LABELS = (
 CLUSTERS = 1 << 16
 
 
-def own_log(frame, *, propensity, keep_rate=1.0, user="", weight=""):
+def own_log(frame, *, propensity, keep_rate=1.0, rows_before=0, user="", weight=""):
     """Propensities, keep rates, weights and clusters of some rows, unchecked but for their types.
 
     Parameters
@@ -61,6 +68,8 @@ def own_log(frame, *, propensity, keep_rate=1.0, user="", weight=""):
         Columns; empty for none.
     keep_rate : float or str
         A rate, or the column of rates.
+    rows_before : int
+        Not used for single rows; see `LogProblems`.
 
     Returns
     -------
@@ -156,11 +165,15 @@ class LogProblems:
     ----------
     roles : mapping of str to str
         Columns by role, for the sentences: ``propensity``, ``keep_rate``, ``weight``, ``user``.
+    rows_before : int
+        Rows before any of reward 0 was dropped; 0 where that is not known.
     """
 
-    def __init__(self, roles):
-        self.roles, self.noted = roles, {}
+    def __init__(self, roles, rows_before=0):
+        self.roles, self.noted, self.rows_before = roles, {}, rows_before
         self.rows = self.nonzero = 0
+        self._stand_for = self._spread = 0.0
+        self._least_rate = 1.0
         self.largest = -np.inf
 
     def look(self, part):
@@ -169,6 +182,11 @@ class LogProblems:
         self.rows += len(p)
         self.nonzero += int((part["reward"] != 0).sum())
         self.largest = max(self.largest, np.nanmax(p, initial=-np.inf))
+        rated = np.where(part["reward"] == 0, rate, 1.0)
+        rated = rated[(rated > 0) & (rated <= 1)]
+        self._stand_for += float((1 / rated).sum())
+        self._spread += float(((1 - rated) / rated**2).sum())
+        self._least_rate = min(self._least_rate, np.nanmin(rate, initial=1.0))
         with np.errstate(invalid="ignore"):
             for name, wrong, values in (
                 ("propensity_missing", np.isnan(p), p),
@@ -227,6 +245,35 @@ class LogProblems:
                 "so no policy can be told from another: name the column of the rewards, or use a "
                 "longer log."
             )
+        self._counts()
+
+    def _counts(self):
+        """Whether the rows that are left agree with the keep rate and the rows before."""
+        before, said = self.rows_before, "rows_before"
+        if before and before < self.rows:
+            raise CounterweightError(
+                f"The log has {self.rows} rows, but {said} is {before}: give the number of rows "
+                "before any was dropped."
+            )
+        if self.nonzero == self.rows:
+            if not before and self._least_rate < 1:
+                raise CounterweightError(
+                    f"None of the {self.rows} rows has a reward of 0, so nothing tells how many "
+                    f"rows there were: give their number as {said}, or keep some rows of reward 0."
+                )
+            return
+        if not before:
+            return
+        # How many rows those at hand stand for, and how far chance moves that.
+        gap, error = self._stand_for - before, max(self._spread, 0.0) ** 0.5
+        if abs(gap) > max(4 * error, 0.5):
+            zeros = before - self.nonzero
+            rate = (self.rows - self.nonzero) / zeros if zeros > 0 else 1.0
+            raise CounterweightError(
+                f"By the keep rate the {self.rows} rows stand for {self._stand_for:.0f}, but "
+                f"{said} is {before}: {self.rows - self.nonzero} of {zeros} rows of reward 0 are a "
+                f"rate of {rate:.3g}. Correct keep_rate or {said}."
+            )
 
 
 def roles_of(outcome, labeling):
@@ -279,7 +326,8 @@ def label_own_log(table, outputs, *, recipe, outcome, rule, rng, roles):
         present(pd.DataFrame(columns=names), column, role.replace("_", " "))
     needs = getattr(getattr(recipe, "func", recipe), "needs", None)
     wanted = None if needs is None else list(dict.fromkeys(["row", *roles.values(), *needs]))
-    problems, least = LogProblems(roles), np.inf
+    before = getattr(rule, "keywords", {}).get("rows_before", 0)
+    problems, least = LogProblems(roles, before), np.inf
     with contextlib.ExitStack() as stack:
         out = {"labels": stack.enter_context(writing(outputs["labels"], LABELS))}
         for columns in batches(table, wanted, ROW_GROUP):

@@ -22,11 +22,19 @@ Sampling Techniques, sections 6.4 and 9A.2 (clusters).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from counterweight.evaluation.values.few_rows import FEW, anytime_interval, gamma_interval
 from counterweight.evaluation.values.sums import RunningSum, value_interval
+from counterweight.evaluation.values.support import (
+    FEW_REWARDS,
+    FEW_ROWS,
+    Ratio,
+    Support,
+    support_flag,
+)
 from counterweight.numerics.estimate import mean_interval, shape_of
 from counterweight.numerics.zero_rejection import keep_weights
 
@@ -34,59 +42,6 @@ from counterweight.numerics.zero_rejection import keep_weights
 ESTIMATORS = ("snips", "ips")
 #: Name of the policy that made the log.
 LOGGED = ""
-#: Below these the support is called thin: effective rows of SNIPS, those of IPS and rows with a
-#: reward that the policy may have taken; and above this: share of one row in the whole sum.
-FEW_ROWS, FEW_REWARDS, LARGE_SHARE = 100, 30, 0.1
-#: How far weights may average from 1 before it is told: absolutely, and in standard errors, which
-#: chance exceeds in one log of a thousand.
-OFF, FAR = 0.02, 3.3
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A value, its standard error and its interval."""
-
-    value: float
-    standard_error: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Support:
-    """What an estimate of the value of a policy rests on.
-
-    Attributes
-    ----------
-    rows, clusters : int
-        Of the log; of clusters about how many users they are made of, 0 where every row stands
-        for itself.
-    rows_agreed, rows_rewarded : int
-        Rows whose action the policy may take, and those of them with a reward.
-    effective_rows : float
-        ``(sum u)^2 / sum u^2``, u the weights ``k w`` of SNIPS, or the terms ``k w |r|`` of IPS.
-    largest_weight, largest_share : float
-        Largest w; largest share of one row in ``sum u``.
-    mean_weight : Ratio
-        ``sum k w / sum k``, 1 where all is right.
-    thin_share : float
-        Share of ``sum k w`` in rows whose propensity is below the option `thin`.
-    flag : str
-        ``good``, ``thin`` (few rows carry the value), ``outside`` (the policy does what the log
-        does not show) or ``doubtful`` (weights average more than 1, which right propensities
-        do not).
-    """
-
-    rows: int
-    clusters: int
-    rows_agreed: int
-    rows_rewarded: int
-    effective_rows: float
-    largest_weight: float
-    largest_share: float
-    mean_weight: Ratio
-    thin_share: float
-    flag: str
 
 
 @dataclass(frozen=True)
@@ -100,6 +55,8 @@ class LogValues:
     values : dict of (policy, estimator) to Ratio
     differences : dict of (policy, other, estimator) to Ratio
         Paired, policy minus other; the other may be `LOGGED`.
+    lifts : dict of (policy, estimator) to Ratio
+        ``value / value of the logging policy - 1``, paired.
     support : dict of (policy, estimator) to Support
     estimators : tuple of str
         The one that answers go by first: SNIPS, or IPS where rows of reward 0 were kept at a rate
@@ -113,6 +70,7 @@ class LogValues:
     logged: Ratio
     values: dict
     differences: dict
+    lifts: dict
     support: dict
     estimators: tuple
     rows: int
@@ -120,7 +78,17 @@ class LogValues:
     effective_rows: float
 
 
-def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, thin=0.01):
+def log_values(
+    batches,
+    policies,
+    *,
+    clusters=0,
+    reward_range=None,
+    level=0.95,
+    thin=0.01,
+    rows_before=0,
+    anytime=0,
+):
     """Values of policies, their differences and their support.
 
     Parameters
@@ -138,6 +106,13 @@ def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, 
     level : float
     thin : float
         Propensity below which support is thin.
+    rows_before : int
+        Number of rows before any of reward 0 was dropped, where it is known, else 0. The logging
+        policy and IPS are then divided by it. It is not uncertain, so their intervals are shorter.
+        Where all rows of reward 0 were dropped only IPS is told, and no mean weight.
+    anytime : int
+        Rows (clusters) about which intervals are to be narrowest that may be looked at after every
+        row; 0 for intervals that are looked at once.
 
     Returns
     -------
@@ -147,8 +122,10 @@ def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, 
     for batch in batches():
         sums.add(batch)
     bounds = sums.bounds(reward_range)
-    asked = _asked(policies)
-    matrix, parts = _influence(asked, sums.totals)
+    alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
+    asked, totals = _asked(policies), sums.totals.copy()
+    counted = rows_before if alone or sums.subsampled else 0
+    matrix, parts = _influence(asked, totals, counted)
     moments = _Moments(len(sums.totals), matrix)
     if clusters:
         used = sums.groups.any(axis=1)
@@ -157,14 +134,30 @@ def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, 
         for batch in batches():
             columns = _columns(batch)
             moments.add(columns[columns[:, 0] > 0])
-    made = {
-        key: _ratio(number, key, parts, sums.totals, moments, bounds, level)
-        for number, key in enumerate(asked)
-    }
+    made = {}
+    for number, key in enumerate(asked):
+        one = _ratio(number, key, parts, totals, moments, bounds, level)
+        if anytime:
+            one = _sequence(one, key, moments.count, anytime, level, bounds)
+        elif key[0] == "value" and sums.few(key, policies) and bounds[0] >= 0:
+            bottom = parts[key][0][3]
+            total = counted if counted and bottom == 0 else totals[bottom]
+            one = _of_few(one, sums.draws(key, policies), bounds[1], total, level)
+        gone = alone and (key[0] == "weight" or key[-1] == "snips")
+        made[key] = Ratio(*[math.nan] * 4) if gone else one
+
+    def told(kind):
+        return {
+            key[1:]: one
+            for key, one in made.items()
+            if key[0] == kind and key[1] and not (alone and key[-1] == "snips")
+        }
+
     return LogValues(
         logged=made["value", LOGGED, "mean"],
-        values={key[1:]: one for key, one in made.items() if key[0] == "value" and key[1]},
-        differences={key[1:]: one for key, one in made.items() if key[0] == "difference"},
+        values=told("value"),
+        differences=told("difference"),
+        lifts=told("lift"),
         support={
             (name, key): sums.support(
                 place, key, made["weight", name], _users(moments.count, clusters)
@@ -172,7 +165,7 @@ def log_values(batches, policies, *, clusters=0, reward_range=None, level=0.95, 
             for place, name in enumerate(policies)
             for key in ESTIMATORS
         },
-        estimators=ESTIMATORS[::-1] if sums.subsampled else ESTIMATORS,
+        estimators=("ips",) if alone else ESTIMATORS[::-1] if sums.subsampled else ESTIMATORS,
         rows=sums.rows,
         nonzero=sums.nonzero,
         effective_rows=sums.effective(0),
@@ -209,7 +202,7 @@ class _Sums:
         self.rows = self.nonzero = 0
         self.least, self.most, self.subsampled = 0.0, -math.inf, False
         self._agreed, self._rewarded = np.zeros((2, policies), int)
-        self._weight = np.zeros(policies)
+        self._weight, self._heaviest = np.zeros(policies), 0.0
 
     def add(self, batch):
         columns, reward, p = _columns(batch), batch["reward"], batch["p"]
@@ -235,6 +228,7 @@ class _Sums:
         self._mass.add(weights[batch["propensity"] < self._thin].sum(axis=0))
         largest = (p / batch["propensity"][:, None]).max(axis=0)
         self._weight = np.maximum(self._weight, largest)
+        self._heaviest = max(self._heaviest, float(batch["weight"].max()))
 
     @property
     def totals(self):
@@ -243,6 +237,19 @@ class _Sums:
     def bounds(self, given):
         low, high = given or (None, None)
         return (self.least if low is None else low, self.most if high is None else high)
+
+    def few(self, key, policies):
+        """Whether a value rests on fewer than `FEW` effective rewards."""
+        return self.effective(_rewards_of(key, policies)) < FEW
+
+    def draws(self, key, policies):
+        """Sum of squares and largest weight of the independent draws behind a value."""
+        column = _rewards_of(key, policies)
+        weight = self._heaviest * (self._weight[policies.index(key[1])] if key[1] else 1.0)
+        if self.groups is None:
+            return float(self._squares.value[column]), float(weight)
+        own = self.groups[:, column]
+        return float(own @ own), float(max(weight, np.abs(own).max()))
 
     def effective(self, column):
         """Effective rows of a column."""
@@ -266,19 +273,14 @@ class _Sums:
             clusters=clusters,
             mean_weight=mean_weight,
             thin_share=float(self._mass.value[place] / total) if total > 0 else 0.0,
-            flag=_flag(mean_weight, known, FEW_REWARDS if estimator == "ips" else FEW_ROWS),
+            flag=support_flag(mean_weight, known, FEW_REWARDS if estimator == "ips" else FEW_ROWS),
             **known,
         )
 
 
-def _flag(mean_weight, known, few):
-    gap = mean_weight.value - 1
-    if abs(gap) > max(OFF, FAR * mean_weight.standard_error) and not (
-        mean_weight.low <= 1 <= mean_weight.high
-    ):
-        return "doubtful" if gap > 0 else "outside"
-    thin = known["effective_rows"] < few or known["rows_rewarded"] < FEW_REWARDS
-    return "thin" if thin or known["largest_share"] > LARGE_SHARE else "good"
+def _rewards_of(key, policies):
+    """Column of the rewards behind a value."""
+    return 3 + 2 * policies.index(key[1]) if key[1] else 1
 
 
 def _asked(policies):
@@ -293,13 +295,18 @@ def _asked(policies):
         for key in ESTIMATORS:
             mine = (1, *own[name][key])
             asked["difference", name, LOGGED, key] = [mine, (-1, 1, 0)]
+            asked["lift", name, key] = [mine, (-1, 1, 0)]
             for other in policies[:place]:
                 asked["difference", name, other, key] = [mine, (-1, *own[other][key])]
     return asked
 
 
-def _influence(asked, totals):
+def _influence(asked, totals, counted=0):
     """The influence of a row on each estimate is ``columns @ matrix``; parts with their own.
+
+    `counted` is the number of rows before any was dropped, 0 where it is not known: means over all
+    rows are divided by it, and it has no part in the influence. Of a lift
+    V / L - 1 the signs are those of its first order, 1 / L and -V / L^2.
 
     Returns
     -------
@@ -310,13 +317,19 @@ def _influence(asked, totals):
     for key, ratios in asked.items():
         parts[key] = []
         for sign, top, bottom in ratios:
-            total = totals[bottom]
+            known = counted and bottom == 0 and key[0] != "weight"
+            total = counted if known else totals[bottom]
             value = totals[top] / total if total > 0 else math.nan
             own = np.zeros(len(totals))
             if total > 0:
                 own[top] += 1 / total
-                own[bottom] -= value / total
+                if not known:
+                    own[bottom] -= value / total
             parts[key].append((sign, value, top, bottom, own))
+        if key[0] == "lift":
+            (_, mine, *one), (_, base, *other) = parts[key]
+            near = (1 / base, -mine / base**2) if base else (math.nan, math.nan)
+            parts[key] = [(near[0], mine, *one), (near[1], base, *other)]
     matrix = [sum(sign * own for sign, *_, own in ratios) for ratios in parts.values()]
     return np.stack(matrix, axis=1), parts
 
@@ -349,6 +362,9 @@ def _ratio(number, key, parts, totals, moments, bounds, level):
     the part of that error which goes with the difference.
     """
     value = float(sum(sign * own for sign, own, *_ in parts[key]))
+    if key[0] == "lift":
+        (_, mine, *_), (_, base, *_) = parts[key]
+        value = mine / base - 1 if base else math.nan
     second, third, fourth, cross = moments.of(number)
     rows, pull = moments.count, 0.0
     for sign, _, _, bottom, own in parts[key]:
@@ -379,3 +395,20 @@ def _ratio(number, key, parts, totals, moments, bounds, level):
             kurtosis=told["kurtosis"],
         )
     return Ratio(value, told["standard_error"], float(low), float(high))
+
+
+def _of_few(one, draws, most, total, level):
+    """The interval of a value that rests on few rewards; the sum of weights is taken as known."""
+    second, weight = draws
+    if not (total > 0 and one.value > 0):
+        return one
+    low, high = gamma_interval(one.value, second, weight * most, total, level)
+    return replace(one, low=low, high=min(high, most))
+
+
+def _sequence(one, key, draws, at, level, bounds):
+    """The interval of an estimate that may be looked at after every row."""
+    low, high = anytime_interval(one.value, one.standard_error, draws, at, level)
+    if key[0] == "value":
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return replace(one, low=low, high=high)

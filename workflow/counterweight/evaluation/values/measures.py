@@ -83,6 +83,13 @@ MEASURES = {
         "better": "more",
         "meaning": "Value of a policy minus that of another one, from the same rows.",
     },
+    "lift": {
+        "label": "lift over the log's own",
+        "unit": "relative",
+        "better": "more",
+        "meaning": "Value of a policy over that of the policy that made the log, minus 1, from the "
+        "same rows.",
+    },
     "logged_value": {
         "label": "value of the log's own policy",
         "meaning": "Mean reward of the log: what the policy that made it earned.",

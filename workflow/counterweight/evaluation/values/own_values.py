@@ -21,6 +21,14 @@ OPTIONS = {
         "default": 0.01,
         "description": "Propensity below which the log shows an action too rarely to tell much.",
     },
+    "anytime": {
+        "type": "integer",
+        "minimum": 0,
+        "default": 0,
+        "description": "For intervals that may be looked at after every row of a growing log: the "
+        "number of rows (of users, where rows belong to them) about which they are to be "
+        "narrowest. 0 for intervals that are looked at once, which are narrower.",
+    },
     **LEVEL,
 }
 LABEL = "values of policies from a log of one's own"
@@ -32,7 +40,17 @@ FLAGS = ("good", "thin", "outside", "doubtful")
 _COLUMNS = ("row", "keep_rate", "propensity", "reward", "weight", "cluster")
 
 
-def own_values(labels, predictions, others, *, reward_range=None, level=0.95, thin=0.01):
+def own_values(
+    labels,
+    predictions,
+    others,
+    *,
+    reward_range=None,
+    rows_before=0,
+    level=0.95,
+    thin=0.01,
+    anytime=0,
+):
     """Records of the value of one policy in one study.
 
     Parameters
@@ -45,7 +63,10 @@ def own_values(labels, predictions, others, *, reward_range=None, level=0.95, th
     others : dict of str to path
         Predictions of other policies that this one is compared with, by method.
     reward_range : (float or None, float or None), optional
-    level, thin : float
+    rows_before : int
+        Rows before any of reward 0 was dropped; 0 where that is not known.
+    level, thin, anytime
+        See `OPTIONS`.
 
     Returns
     -------
@@ -60,6 +81,7 @@ def own_values(labels, predictions, others, *, reward_range=None, level=0.95, th
     """
     own = " "  # No method is called so. It comes last, so it is compared with all others.
     options = {"reward_range": reward_range, "level": level, "thin": thin}
+    options |= {"rows_before": rows_before, "anytime": anytime}
     known = values_of_files(labels, others | {own: predictions}, **options)
     records = []
 
@@ -81,6 +103,7 @@ def own_values(labels, predictions, others, *, reward_range=None, level=0.95, th
         for other in (LOGGED, *others):
             ratio = known.differences[own, other, name]
             tell("difference", ratio, measure=name, part=other or "log")
+        tell("lift", known.lifts[own, name], measure=name)
     tell("logged_value", known.logged, measure="mean")
     tell("mean_importance", support.mean_weight)
     for metric in ("rows_agreed", "rows_rewarded", "thin_share", "clusters"):
@@ -88,7 +111,7 @@ def own_values(labels, predictions, others, *, reward_range=None, level=0.95, th
     return [{"target": "general", "rows": known.rows} | record for record in records]
 
 
-def values_of_files(labels, predictions, *, reward_range=None, level=0.95, thin=0.01):
+def values_of_files(labels, predictions, **options):
     """`LogValues` of the policies of a study.
 
     Parameters
@@ -96,16 +119,14 @@ def values_of_files(labels, predictions, *, reward_range=None, level=0.95, thin=
     labels : str or Path
     predictions : dict of str to path
         By policy.
-    reward_range, level, thin
-        See `own_values`.
+    **options
+        Of `log_values`.
     """
     return log_values(
         lambda: _batches(labels, predictions),
         list(predictions),
         clusters=CLUSTERS if has_clusters(labels) else 0,
-        reward_range=reward_range,
-        level=level,
-        thin=thin,
+        **options,
     )
 
 

@@ -28,7 +28,7 @@ class SavedValues:
     facts : dict
         ``outcome`` and ``labeling`` (options of their rules), ``policies`` (options of
         `GivenPolicy` by name), ``types`` and ``forms`` of the columns, ``level``, ``thin``,
-        ``logged`` (mean reward of the log and its standard error), ``rows``.
+        ``anytime``, ``logged`` (mean reward of the log and its standard error), ``rows``.
     """
 
     KIND = "log"
@@ -86,6 +86,7 @@ class SavedValues:
             reward_range=(facts["outcome"].get("low"), facts["outcome"].get("high")),
             level=facts["level"],
             thin=facts["thin"],
+            anytime=facts.get("anytime", 0),
         )
         self._compare(known)
         return tables_of(known)
@@ -106,9 +107,11 @@ class SavedValues:
     def _batches(self, rows, reading):
         facts = self.facts
         policies = [GivenPolicy(**options) for options in facts["policies"].values()]
-        problems = LogProblems(roles_of(facts["outcome"], facts["labeling"]))
+        # How many rows a new log had before is not known.
+        labeling = facts["labeling"] | {"rows_before": 0}
+        problems = LogProblems(roles_of(facts["outcome"], labeling))
         for frame in _frames(rows, columns_of(facts), facts["types"], facts["forms"], reading):
-            part = {"row": frame["row"].to_numpy()} | own_log(frame, **facts["labeling"])
+            part = {"row": frame["row"].to_numpy()} | own_log(frame, **labeling)
             part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **facts["outcome"])
             problems.look(part)
             table = {name: frame[name].to_numpy() for name in frame}

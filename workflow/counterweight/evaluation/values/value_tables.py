@@ -14,6 +14,9 @@ VALUES = (
     ("gain", "float64"),
     ("gain_low", "float64"),
     ("gain_high", "float64"),
+    ("lift", "float64"),
+    ("lift_low", "float64"),
+    ("lift_high", "float64"),
     ("rows", "int64"),
     ("rows_rewarded", "int64"),
     ("effective_rows", "float64"),
@@ -64,7 +67,7 @@ def tables_of(known):
         for name in known.estimators:
             support = known.support[policy, name]
             weight = support.mean_weight
-            gain = known.differences[policy, LOGGED, name]
+            gain, lift = known.differences[policy, LOGGED, name], known.lifts[policy, name]
             values.append(
                 {
                     "policy": policy,
@@ -73,6 +76,9 @@ def tables_of(known):
                     "gain": gain.value,
                     "gain_low": gain.low,
                     "gain_high": gain.high,
+                    "lift": lift.value,
+                    "lift_low": lift.low,
+                    "lift_high": lift.high,
                     "rows": known.rows,
                     "rows_rewarded": support.rows_rewarded,
                     "effective_rows": support.effective_rows,

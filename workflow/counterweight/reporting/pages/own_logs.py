@@ -61,6 +61,12 @@ def _gain(numbers, line, part="log"):
     return _bounded(numbers, line.source, "difference", **place)
 
 
+def _lift(numbers, line):
+    if line.source == _LOG:
+        return Estimate()
+    return _bounded(numbers, line.source, "lift", measure=_estimator(numbers, line))
+
+
 def _mean_weight(numbers, line):
     return _bounded(numbers, line.source, "mean_importance")
 
@@ -245,6 +251,7 @@ VALUES = Sheet(
     (
         Column("value", value=_value),
         Column("difference", "Beyond the log's own", value=_gain, show="difference"),
+        Column("lift", "Lift", value=_lift, show="difference"),
     ),
     first="Policy",
     note="Values of the log's own rows; the differences are paired.",

@@ -19,7 +19,7 @@ from counterweight.reporting.page.plan import study_plan
 from counterweight.reporting.page.study import StudyContext, study_page
 from counterweight.reporting.pages.logs import table
 from counterweight.reporting.pages.own_logs import PAGE
-from own_logs import ENTRY, TRUTH, a_log, planned, run_study
+from own_logs import CHANCE, ENTRY, TRUTH, a_log, planned, run_study
 
 
 def batch_of(frame, keep_rate=1.0):

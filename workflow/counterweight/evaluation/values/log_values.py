@@ -400,7 +400,7 @@ def _ratio(number, key, parts, totals, moments, bounds, level):
 def _of_few(one, draws, most, total, level):
     """The interval of a value that rests on few rewards; the sum of weights is taken as known."""
     second, weight = draws
-    if not (total > 0 and one.value > 0):
+    if not (total > 0 and one.value >= 0):
         return one
     low, high = gamma_interval(one.value, second, weight * most, total, level)
     return replace(one, low=low, high=min(high, most))

@@ -165,7 +165,8 @@ def clicks():
         "target": rng.random(n),
     }
     write_table("log.parquet", log)
-    return log | {"X": X, "row_ids": np.arange(n), "score": score}
+    names = {"score": score, "other": rng.random(n), "user": np.arange(n) // 10}
+    return log | {"X": X, "row_ids": np.arange(n)} | names
 
 
 def answers():

@@ -201,7 +201,7 @@ def test_bootstrap_intervals_are_stored_by_total_and_setting():
     used = np.array(table["role"].to_pylist()) == "test"
     for setting in ("hard", "soft"):
         rows = used & (np.array(table["setting"].to_pylist()) == setting)
-        for name, column in (("enrolment_predicted", "p"), ("revenue_claimed", "best_revenue")):
+        for name, column in (("enrolment_predicted", "p"), ("revenue_predicted", "revenue")):
             low, high = arrays[name, setting]
             total = table[column].to_numpy()[rows].sum()
             assert low < total < high and high - low == pytest.approx(3.92, abs=0.8)
@@ -212,3 +212,41 @@ def test_labels_of_other_rows_are_refused():
     features = {name: values[:300] for name, values in features.items()}
     with pytest.raises(CounterweightError, match="do not have"):
         offer_rows(StudyData(features, labels), 0)
+
+
+def test_claims_of_best_offers_cover_what_these_bring_or_have_no_interval(caplog):
+    from counterweight.labeling.offer_scale import OfferScale
+    from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
+    from counterweight.models.choice.training import segment_predictions, totals_intervals
+    from scipy.special import expit
+
+    scale, hits, optimism, fees = OfferScale(), [], [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        kind = rng.integers(3, size=900)
+        X = np.column_stack([3.0 * kind, kind == 1]) + rng.normal(size=(900, 2))
+        t = rng.random(900)
+        eta, k = np.array([0.2, 0.5, 0.7])[kind], np.array([9.0, 5.0, 7.0])[kind]
+        y = (rng.random(900) < expit(k * (t - eta))).astype(int)
+        train = np.arange(900) < 600
+        model = PredictiveChoiceModel(components=3, restarts=3)
+        model.fit(X[train], t[train], y[train], rng=rng)
+        said = segment_predictions(model, X, t, scale)
+        rows = {"X": X, "t": t, "train": train, "answer": y[train].astype(float)}
+        found = totals_intervals(model, rows, scale, said, rng, 60)
+        offers = said["soft"]["best_offer"][~train]
+        brought = (expit(k[~train] * (offers - eta[~train])) * (1 - offers)).sum()
+        low, high = found["revenue_claimed", "soft"]
+        hits.append(low <= brought <= high)
+        claimed = said["soft"]["best_revenue"][~train].sum()
+        optimism.append(claimed - (low + high) / 2)
+        grid = np.linspace(0, 1, 1001)
+        earned = expit(k[:, None] * (grid - eta[:, None])).mean(axis=0) * (1 - grid)
+        low, high = found["single_offer", "soft"]
+        fees.append(low - 1e-9 <= grid[earned.argmax()] <= high + 1e-9)
+    assert np.mean(hits) >= 0.8 and np.mean(fees) >= 0.75
+    assert np.mean(optimism) > 0
+    model.offer_deviation_ = np.array([0.01, 0.3, 0.3])
+    found = totals_intervals(model, rows, scale, said, rng, 10)
+    assert ("revenue_claimed", "soft") not in found and ("revenue_predicted", "soft") in found
+    assert "hardly varied" in caplog.text

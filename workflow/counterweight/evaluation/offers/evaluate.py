@@ -82,7 +82,10 @@ COUNTS = (
     "leaves",
 )
 #: Totals with a bootstrap interval, stored for each assignment.
-INTERVALS = ("enrolment_predicted", "revenue_predicted", "enrolment_claimed", "revenue_claimed")
+INTERVALS = (
+    *("enrolment_predicted", "revenue_predicted", "enrolment_claimed", "revenue_claimed"),
+    "single_offer",
+)
 #: Fewest components for the regressions of the paper's Tables 5 to 7.
 LEAST_COMPONENTS = 8
 

@@ -167,6 +167,14 @@ MEASURES = {
         "label": "best offer to everybody",
         "meaning": "The one offer to everybody that earns most by the model.",
     },
+    "single_offer_low": {
+        "label": "lower bound of the best offer to everybody",
+        "meaning": "Lower end of the 95 % interval of the best single offer, by refits.",
+    },
+    "single_offer_high": {
+        "label": "upper bound of the best offer to everybody",
+        "meaning": "Upper end of the 95 % interval of the best single offer, by refits.",
+    },
     "single_offer_acceptance": {
         "label": "share that accepts the one offer",
         "percent": True,
@@ -351,11 +359,11 @@ MEASURES = {
     },
     "revenue_claimed_low": {
         "label": "lower bound of the claimed revenue with best offers",
-        "meaning": "Lower end of the 95 % interval of the claimed revenue with best offers.",
+        "meaning": "Lower end of the 95 % interval of what best offers bring: found anew in refits.",
     },
     "revenue_claimed_high": {
         "label": "upper bound of the claimed revenue with best offers",
-        "meaning": "Upper end of the 95 % interval of the claimed revenue with best offers.",
+        "meaning": "Upper end of the 95 % interval of what best offers bring: found anew in refits.",
     },
     "revenue_snips_low": {
         "label": "lower bound of the SNIPS revenue",

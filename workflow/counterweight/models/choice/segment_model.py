@@ -12,6 +12,7 @@ from counterweight.models.choice.checks import (
 )
 from counterweight.models.choice.offers import (
     Offers,
+    acceptance,
     checked_revenue,
     mixed_acceptance,
     optimal_offer,
@@ -38,6 +39,8 @@ STORED = dict.fromkeys(
 ) | {"converged": bool, **dict.fromkeys((*WHOLE, *LISTS), int)}
 #: Numbers (draws x rows) of bootstrap weights at a time.
 DRAWN = 4_000_000
+#: Offers of the first grid on which the best offers of a draw are looked for.
+DRAWN_POINTS = 33
 #: Centre and scale of the numbers; and what is empty where all features are categories.
 SCALING = ("centre", "scale")
 MAYBE = (*LISTS, *SCALING, "features_used", "means", "covariances")
@@ -221,6 +224,73 @@ class SegmentModel(BaseEstimator):
                 p = mixed_acceptance(shares, new_t, 0.5 - position / k, k)
                 totals[:, first + number] = p.sum(), p @ (a + b * new_t)
         return totals[0], totals[1]
+
+    def bootstrap_claims(
+        self,
+        X,
+        t,
+        y,
+        new_X,
+        *,
+        rng,
+        draws=200,
+        steps=5,
+        revenue=(1.0, -1.0),
+        assignment=None,
+        grid=None,
+    ):
+        """By how much claims of best offers exceed what they would bring, by the bootstrap.
+
+        The best offers of a fit are best by its own errors, so what it claims for them is too
+        much on the average. Each draw refits the model to resampled rows (as `bootstrap_totals`
+        does), finds its best offers anew, and takes what it claims for them, less what the model
+        of all rows expects of these same offers. This excess stands for that of the claim over
+        the truth: the claim less quantiles of it is an interval for what the offers bring.
+
+        Parameters
+        ----------
+        X, t, y
+            Training rows, as in `fit`.
+        new_X : array (m, features)
+        rng, draws, steps, revenue, assignment
+            See `bootstrap_totals`.
+        grid : array, optional
+            The only offers that can be made.
+
+        Returns
+        -------
+        enrolment, revenue : ndarray (draws,)
+            Sums over the new rows.
+        single : ndarray (draws,)
+            The one offer to all of them that earns most, by the likeliest segments.
+        """
+        a, b = checked_revenue(revenue)
+        n = len(X)
+        t, y = checked_offers(t, n), checked_labels(y, n, "answer")
+        data = self._rows(checked_rows_with_gaps(X), t, y, np.ones(n))
+        new = self._new_rows(new_X)
+        own = self._assigned(segment_shares(new, self._parameters()), assignment)
+        found, tried = np.empty((3, draws)), np.linspace(0.0, 1.0, 1001) if grid is None else grid
+        for first, refitted in self._refitted(data, rng, draws, steps):
+            for number in range(refitted.weights.shape[1]):
+                one = refitted.restarts([number])
+                position, k = one.curves[:, 0].T
+                eta = 0.5 - position / k
+                shares = self._assigned(segment_shares(new, one), assignment)
+                if (assignment or self.assignment) == "hard":
+                    offers = optimal_offer(eta, k, revenue=revenue, grid=grid)
+                    offers = offers[shares.argmax(axis=1)]
+                else:
+                    offers = soft_optimal_offer(
+                        shares, eta, k, revenue=revenue, grid=grid, points=DRAWN_POINTS
+                    )
+                gap = mixed_acceptance(shares, offers, eta, k)
+                gap = gap - mixed_acceptance(own, offers, self.eta_, self.k_)
+                people = np.bincount(shares.argmax(axis=1), minlength=len(k))
+                earned = people @ acceptance(tried, eta[:, None], k[:, None]) * (a + b * tried)
+                totals = gap.sum(), gap @ (a + b * offers), tried[earned.argmax()]
+                found[:, first + number] = totals
+        return tuple(found)
 
     def refitted(self, X, t, y, *, rng, draws, steps=5):
         """Bootstrap draws of the model itself, in scaled features; see `bootstrap_totals`.

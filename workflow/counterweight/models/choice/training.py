@@ -1,5 +1,7 @@
 """Train one method of an `offers` study in one repeat, and what it says of every person."""
 
+import logging
+
 import numpy as np
 import pyarrow as pa
 
@@ -20,6 +22,8 @@ from counterweight.models.choice.offers import (
 from counterweight.numerics.emissions.layout import Layout
 from counterweight.plan.components import load
 
+log = logging.getLogger("counterweight")
+
 #: Columns of a table of predictions, in order; ``setting`` is hard, soft or "".
 PREDICTIONS = (
     ("repeat", "int16"),
@@ -38,6 +42,9 @@ PREDICTIONS = (
 )
 #: First grid of the search for models without a closed form, and rounds of refinement.
 POINTS, ROUNDS, FINER = 65, 3, 9
+#: Deviation of scaled offers in a segment below which they hardly vary, and the share of people in
+#: such segments from which on claims have no interval.
+STILL, FEW = 0.05, 0.05
 #: People, at most, and folds of a comparison of methods.
 COMPARED, FOLDS = 20_000, 3
 
@@ -160,7 +167,7 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
     arrays = model.to_arrays()
     if bootstrap and hasattr(model, "bootstrap_totals"):
         fresh = generator(seed, study, repeat, f"bootstrap {method['model']}")
-        arrays |= totals_intervals(model, rows, scale, said, fresh, bootstrap, level)
+        arrays |= totals_intervals(model, rows, scale, said, fresh, bootstrap, level, grid)
     tables = []
     for setting, columns in said.items():
         _check_finite(columns, method["model"], repeat)
@@ -184,38 +191,53 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
     return arrays, stacked(tables)
 
 
-def totals_intervals(model, rows, scale, said, rng, draws, level=0.95):
-    """Bootstrap intervals of expected enrolment and revenue, as percentiles.
+def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None):
+    """Bootstrap intervals of expected enrolment and revenue.
 
-    Totals are over the test rows, or over the training rows where there are no others:
-    ``predicted`` at the historical offers, ``claimed`` at the model's best ones, which stay
-    those of the fitted model in every draw.
+    Totals are over the test rows, or over the training rows where there are no others.
+    ``predicted`` is at the historical offers, by percentiles; ``claimed`` at the model's best
+    ones, which every draw finds anew (`SegmentModel.bootstrap_claims`). There is no interval of
+    a claim where offers hardly varied (deviation below `STILL`) in segments of more than `FEW` of
+    the people: how acceptance would change with the offer is then a guess in every draw.
 
     Returns
     -------
     dict of (str, str) to ndarray (2,)
         ``enrolment_predicted``, ``revenue_predicted``, ``enrolment_claimed`` and
-        ``revenue_claimed`` of each setting: low and high end.
+        ``revenue_claimed`` of each setting, and the ``single_offer`` to everybody that earns most,
+        by percentiles: low and high end.
     """
     train = rows["train"]
     used = ~train if (~train).any() else train
     ends, intervals = [(1 - level) / 2, (1 + level) / 2], {}
+    past = (rows["X"][train], rows["t"][train], rows["answer"])
+    shared = {"rng": rng, "draws": draws, "revenue": scale.scaled_revenue()}
+    share = 0.0
+    if hasattr(model, "offer_deviation_"):
+        share = float(model.weights_[model.offer_deviation_ < STILL].sum())
+    still = share > FEW
+    claiming = hasattr(model, "bootstrap_claims") and not still
     for setting, columns in said.items():
-        best = np.clip(scale.scaled(columns["best_offer"]), 0.0, 1.0)
-        for which, offers in (("predicted", rows["t"]), ("claimed", best)):
-            enrolment, revenue = model.bootstrap_totals(
-                rows["X"][train],
-                rows["t"][train],
-                rows["answer"],
-                rows["X"][used],
-                offers[used],
-                rng=rng,
-                draws=draws,
-                revenue=scale.scaled_revenue(),
-                assignment=setting,
-            )
-            intervals[f"enrolment_{which}", setting] = np.quantile(enrolment, ends)
-            intervals[f"revenue_{which}", setting] = np.quantile(revenue, ends)
+        asked = shared | {"assignment": setting}
+        totals = model.bootstrap_totals(*past, rows["X"][used], rows["t"][used], **asked)
+        excess = (
+            model.bootstrap_claims(*past, rows["X"][used], **asked, grid=grid) if claiming else None
+        )
+        claims = columns["best_p"][used].sum(), columns["best_revenue"][used].sum()
+        for at, name in enumerate(("enrolment", "revenue")):
+            intervals[f"{name}_predicted", setting] = np.quantile(totals[at], ends)
+            if claiming:
+                bounds = claims[at] - np.quantile(excess[at], ends[::-1])
+                intervals[f"{name}_claimed", setting] = bounds
+        if claiming:
+            single = np.sort(scale.offers(np.quantile(excess[2], ends)))
+            intervals["single_offer", setting] = single
+    if still:
+        log.warning(
+            "No interval of what best offers would bring: past offers hardly varied in segments of "
+            "%.0f %% of the people.",
+            100 * share,
+        )
     return intervals
 
 

@@ -356,7 +356,8 @@ SINGLE = Sheet(
     "The one offer to everybody that earns most, and segments whose offers are alike",
     each_way,
     (
-        *(Column(f"single_offer{end}") for end in ("", "_acceptance", "_revenue")),
+        Column("single_offer", value=spread("single_offer")),
+        *(Column(f"single_offer{end}") for end in ("_acceptance", "_revenue")),
         Column("offer_variation", "Segments alike", measure=SHARE, show="mean", bound=_VARY),
     ),
     fold=False,

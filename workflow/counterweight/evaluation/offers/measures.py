@@ -359,11 +359,11 @@ MEASURES = {
     },
     "revenue_claimed_low": {
         "label": "lower bound of the claimed revenue with best offers",
-        "meaning": "Lower end of the 95 % interval of what best offers bring: found anew in refits.",
+        "meaning": "Lower end of the 95 % interval of what best offers bring, by refits.",
     },
     "revenue_claimed_high": {
         "label": "upper bound of the claimed revenue with best offers",
-        "meaning": "Upper end of the 95 % interval of what best offers bring: found anew in refits.",
+        "meaning": "Upper end of the 95 % interval of what best offers bring, by refits.",
     },
     "revenue_snips_low": {
         "label": "lower bound of the SNIPS revenue",

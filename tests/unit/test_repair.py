@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.promises.repair import MOST_CUTS, repaired
+from counterweight.models.constraints.promises.repair import MOST_CUTS, WORTH, repaired
 from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
@@ -74,6 +74,10 @@ def test_decisions_keep_every_set_of_constraints_that_thresholds_can_keep(family
         assert (len(found.missed) == 0) == np.isfinite(least), texts
         if (found.before > 0).any() and np.isfinite(least):
             assert found.cost == pytest.approx(least), texts
+        elif np.isfinite(least) and by_group:
+            # Thresholds that no constraint needs are for what they save.
+            total = (problem.positive + problem.negative)[0].sum()
+            assert found.cost <= least + WORTH * total + 1e-9
         elif np.isfinite(least):
             assert not found.thresholds.any()
     assert infeasible > 20

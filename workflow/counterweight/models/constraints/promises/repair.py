@@ -17,6 +17,8 @@ from counterweight.models.constraints.promises.cuts import cuts, shift_of, thres
 ROUNDING = 1e-12
 #: Thresholds of a group that one mixed problem chooses from, at most.
 MOST_CUTS = 300
+#: Share of the objective's total cost that is worth thresholds of groups which no constraint needs.
+WORTH = 5e-4
 #: How many times the choice is repeated among thresholds near the chosen ones.
 ROUNDS = 3
 #: What the solver of mixed problems calls rounding.
@@ -102,8 +104,9 @@ def repaired(scores, problem, parts=None, rows=None):
     Returns
     -------
     Repair
-        Thresholds are 0 where decisions keep all constraints as they are. Where none keeps them
-        all, those that miss least in sum.
+        Thresholds are 0 where decisions keep all constraints as they are, but for those of groups
+        that lower the cost by more than `WORTH` of its total. Where none keeps them all, those
+        that miss least in sum.
 
     Notes
     -----
@@ -129,6 +132,13 @@ def repaired(scores, problem, parts=None, rows=None):
     chosen = now
     if made and (before[1:] > 0).any():
         chosen = _least(made[0], fixed) if len(made) == 1 else _least_of_many(made, fixed)
+    elif len(made) > 1:
+        # Who may go by the group need not decide worse than by thresholds of groups.
+        found = _least_of_many(made, fixed)
+        total = (problem.positive + problem.negative)[0].sum()
+        missed, cost = _key(made, found, fixed)
+        if not missed and cost < before[0] - WORTH * total:
+            chosen = found
     after = _values(made, chosen, fixed)
     thresholds = np.zeros(len(groups))
     thresholds[some] = [part.threshold(cut) for part, cut in zip(made, chosen, strict=True)]

@@ -54,10 +54,11 @@ def a_log(rows, rng, keep_rate=1.0, users=0, chance=CHANCE):
     return frame[kept].reset_index(drop=True)
 
 
-def planned(entry, score=None):
-    """The plan of a study of a log, and the study."""
+def planned(entry, score=None, evaluation=None):
+    """The plan of a study of a log, and the study; `evaluation` are options of its protocol."""
     study = kind.own_study(entry)
     study.pop("roles")
+    study["evaluation"] |= evaluation or {}
     config = {
         "seed": 1,
         "data_source": "download",
@@ -92,10 +93,10 @@ def run_job(job, **outputs):
         return getattr(kind, job.run.partition(":")[2])(running)
 
 
-def run_study(folder, frame, entry=ENTRY, score=None):
+def run_study(folder, frame, entry=ENTRY, score=None, evaluation=None):
     """Run label to deliver (and apply) of a log; metrics as a frame, tables by name."""
     folder.mkdir(parents=True, exist_ok=True)
-    plan, study = planned(entry, score)
+    plan, study = planned(entry, score, evaluation)
     at = StudyPaths(str(folder), str(folder / "table.parquet"), [])
     table = frame.assign(row=np.arange(len(frame), dtype="int32"))
     write_table(at.table, table[["row", *frame.columns]])

@@ -274,6 +274,40 @@ def test_a_lift_is_the_ratio_of_values():
         assert (lift.low > 0) == (gain.low > 0)
 
 
+@pytest.mark.parametrize("limit", ["clip", "switch", "shrink"])
+def test_limited_weights_know_their_bias(limit):
+    """By hand, and the truth within the interval in all of 60 logs, though the bias is large."""
+    rng, held = np.random.default_rng(26), []
+    for _ in range(60):
+        frame = a_log(4_000, rng)
+        known = values_of(frame, reward_range=(0, 1), limit=limit, limit_at=3.0)
+        one = known.values["new", "limited"]
+        held.append(one.low <= TRUTH["new"] <= one.high)
+        gain = known.differences["best", "new", "limited"]
+        held.append(gain.low <= TRUTH["best"] - TRUTH["new"] <= gain.high)
+    assert np.mean(held) > 0.95
+    w = (frame["p_new"] / frame["p_logged"]).to_numpy()
+    less = {"clip": np.minimum(w, 3), "switch": w * (w <= 3), "shrink": 3 * w / (w * w + 3)}[limit]
+    assert one.value == pytest.approx((less * frame["clicked"]).mean(), rel=1e-12)
+    assert known.lost["new"].value == pytest.approx((w - less).mean(), rel=1e-12)
+    assert one.high >= one.value + known.lost["new"].value
+    plain = values_of(frame, reward_range=(0, 1))
+    assert plain.values["new", "ips"].low == pytest.approx(known.values["new", "ips"].low)
+
+
+def test_a_limit_is_told_in_files(tmp_path):
+    frame = a_log(3_000, np.random.default_rng(27))
+    new = tmp_path / "new.parquet"
+    frame.to_parquet(new)
+    limit = {"limit": "clip", "limit_at": 2.0}
+    metrics, tables = run_study(tmp_path, frame, ENTRY, str(new), limit)
+    values = tables["values"]
+    assert values["estimator"].tolist() == ["mean", *["snips", "ips", "limited"] * 2]
+    assert (values["low"] <= values["value"]).all()
+    assert (metrics["metric"] == "weight_lost").sum() == 2
+    pd.testing.assert_frame_equal(tables["new_values"], values, rtol=1e-11)
+
+
 @pytest.mark.parametrize("keep_rate", [1.0, 0.1])
 def test_six_clicks_are_covered(keep_rate):
     """400 logs with six expected clicks, and weights from .3 to 5."""

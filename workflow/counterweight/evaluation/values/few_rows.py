@@ -1,6 +1,7 @@
 """Intervals of values that few rewards carry, and of logs that are looked at as they grow."""
 
 import math
+from dataclasses import replace
 
 #: Below this many effective rewards the normal theory of an interval is not to be relied on.
 FEW = 20
@@ -77,3 +78,20 @@ def anytime_interval(value, standard_error, draws, at, level=0.95):
         2 * inner / (draws * scale) * math.log(math.sqrt(inner) / alpha)
     )
     return value - half, value + half
+
+
+def of_few(one, draws, most, total, level):
+    """The interval of a value that rests on few rewards; the sum of weights is taken as known."""
+    second, weight = draws
+    if not (total > 0 and one.value >= 0):
+        return one
+    low, high = gamma_interval(one.value, second, weight * most, total, level)
+    return replace(one, low=low, high=min(high, most))
+
+
+def sequence(one, key, draws, at, level, bounds):
+    """The interval of an estimate that may be looked at after every row."""
+    low, high = anytime_interval(one.value, one.standard_error, draws, at, level)
+    if key[0] == "value":
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return replace(one, low=low, high=high)

@@ -22,26 +22,29 @@ Sampling Techniques, sections 6.4 and 9A.2 (clusters).
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from counterweight.evaluation.values.few_rows import FEW, anytime_interval, gamma_interval
+from counterweight.evaluation.values.few_rows import FEW, of_few, sequence
 from counterweight.evaluation.values.sums import RunningSum, value_interval
 from counterweight.evaluation.values.support import (
     FEW_REWARDS,
     FEW_ROWS,
+    LIMITED,
+    LOGGED,
     Ratio,
     Support,
+    bias_range,
+    limited_weights,
     support_flag,
+    with_bias,
 )
 from counterweight.numerics.estimate import mean_interval, shape_of
 from counterweight.numerics.zero_rejection import keep_weights
 
 #: Estimators of a policy's value.
 ESTIMATORS = ("snips", "ips")
-#: Name of the policy that made the log.
-LOGGED = ""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class LogValues:
         Paired, policy minus other; the other may be `LOGGED`.
     lifts : dict of (policy, estimator) to Ratio
         ``value / value of the logging policy - 1``, paired.
+    lost : dict of policy to Ratio
+        Mean of what weights lost where they are limited.
     support : dict of (policy, estimator) to Support
     estimators : tuple of str
         The one that answers go by first: SNIPS, or IPS where rows of reward 0 were kept at a rate
@@ -71,6 +76,7 @@ class LogValues:
     values: dict
     differences: dict
     lifts: dict
+    lost: dict
     support: dict
     estimators: tuple
     rows: int
@@ -88,6 +94,8 @@ def log_values(
     thin=0.01,
     rows_before=0,
     anytime=0,
+    limit="none",
+    limit_at=10.0,
 ):
     """Values of policies, their differences and their support.
 
@@ -113,17 +121,21 @@ def log_values(
     anytime : int
         Rows (clusters) about which intervals are to be narrowest that may be looked at after every
         row; 0 for intervals that are looked at once.
+    limit, limit_at
+        See `support.limited_weights`; ``none`` leaves the estimator `LIMITED` out.
 
     Returns
     -------
     LogValues
     """
-    sums = _Sums(len(policies), clusters, thin)
+    cut = None if limit == "none" else (limit, limit_at)
+    names = ESTIMATORS if cut is None else (*ESTIMATORS, LIMITED)
+    sums = _Sums(len(policies), clusters, thin, cut)
     for batch in batches():
         sums.add(batch)
     bounds = sums.bounds(reward_range)
     alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
-    asked, totals = _asked(policies), sums.totals.copy()
+    asked, totals = _asked(policies, names), sums.totals.copy()
     counted = rows_before if alone or sums.subsampled else 0
     matrix, parts = _influence(asked, totals, counted)
     moments = _Moments(len(sums.totals), matrix)
@@ -132,19 +144,24 @@ def log_values(
         moments.add(sums.groups[used])
     else:
         for batch in batches():
-            columns = _columns(batch)
+            columns = _columns(batch, cut)
             moments.add(columns[columns[:, 0] > 0])
     made = {}
     for number, key in enumerate(asked):
         one = _ratio(number, key, parts, totals, moments, bounds, level)
         if anytime:
-            one = _sequence(one, key, moments.count, anytime, level, bounds)
-        elif key[0] == "value" and sums.few(key, policies) and bounds[0] >= 0:
+            one = sequence(one, key, moments.count, anytime, level, bounds)
+        elif (
+            key[0] == "value" and key[-1] != LIMITED and sums.few(key, policies) and bounds[0] >= 0
+        ):
             bottom = parts[key][0][3]
             total = counted if counted and bottom == 0 else totals[bottom]
-            one = _of_few(one, sums.draws(key, policies), bounds[1], total, level)
+            one = of_few(one, sums.draws(key, policies), bounds[1], total, level)
         gone = alone and (key[0] == "weight" or key[-1] == "snips")
         made[key] = Ratio(*[math.nan] * 4) if gone else one
+
+    lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
+    made = with_bias(made, {name: bias_range(one, bounds) for name, one in lost.items()}, bounds)
 
     def told(kind):
         return {
@@ -158,18 +175,25 @@ def log_values(
         values=told("value"),
         differences=told("difference"),
         lifts=told("lift"),
+        lost=lost,
         support={
             (name, key): sums.support(
                 place, key, made["weight", name], _users(moments.count, clusters)
             )
             for place, name in enumerate(policies)
-            for key in ESTIMATORS
+            for key in names
         },
-        estimators=("ips",) if alone else ESTIMATORS[::-1] if sums.subsampled else ESTIMATORS,
+        estimators=_ordered(names, alone, sums.subsampled),
         rows=sums.rows,
         nonzero=sums.nonzero,
         effective_rows=sums.effective(0),
     )
+
+
+def _ordered(names, alone, subsampled):
+    """Estimators that exist, the one that answers go by first."""
+    first = ("ips",) if alone else ESTIMATORS[::-1] if subsampled else ESTIMATORS
+    return (*first, *names[len(ESTIMATORS) :])
 
 
 def _users(filled, clusters):
@@ -179,22 +203,32 @@ def _users(filled, clusters):
     return round(-clusters * math.log1p(-filled / clusters))
 
 
-def _columns(batch):
-    """Columns (n, 2 + 2 policies): k, k r, then k w and k w r of each policy."""
+def _columns(batch, cut=None):
+    """Columns (n, 2 + 2 policies): k, k r, then k w and k w r of each policy.
+
+    With weights that are `cut` (how, and at what) 2 more of each policy: k w' r and k (w - w').
+    """
     reward, p = batch["reward"], batch["p"]
     k = batch["weight"] * keep_weights(reward, batch["keep_rate"])
-    columns = np.empty((len(reward), 2 + 2 * p.shape[1]), order="F")
+    end = 2 + 2 * p.shape[1]
+    columns = np.empty((len(reward), end if cut is None else 2 * end - 2), order="F")
     columns[:, 0], columns[:, 1] = k, k * reward
-    columns[:, 2::2] = p * (k / batch["propensity"])[:, None]
-    columns[:, 3::2] = columns[:, 2::2] * reward[:, None]
+    columns[:, 2:end:2] = p * (k / batch["propensity"])[:, None]
+    columns[:, 3:end:2] = columns[:, 2:end:2] * reward[:, None]
+    if cut is not None:
+        weight = p / batch["propensity"][:, None]
+        less = limited_weights(weight, *cut)
+        columns[:, end::2] = less * (k * reward)[:, None]
+        columns[:, end + 1 :: 2] = (weight - less) * k[:, None]
     return columns
 
 
 class _Sums:
     """Sums of the columns of a log, by cluster too, and what the support is told by."""
 
-    def __init__(self, policies, clusters, thin):
-        columns = 2 + 2 * policies
+    def __init__(self, policies, clusters, thin, cut):
+        self._end, self._cut = 2 + 2 * policies, cut
+        columns = self._end if cut is None else 2 * self._end - 2
         self._total, self._size, self._squares = (RunningSum(columns) for _ in range(3))
         self._largest = np.zeros(columns)
         self._mass, self._thin = RunningSum(policies), thin
@@ -205,7 +239,7 @@ class _Sums:
         self._weight, self._heaviest = np.zeros(policies), 0.0
 
     def add(self, batch):
-        columns, reward, p = _columns(batch), batch["reward"], batch["p"]
+        columns, reward, p = _columns(batch, self._cut), batch["reward"], batch["p"]
         if not len(reward):
             return
         size, some = np.abs(columns), reward != 0
@@ -222,7 +256,7 @@ class _Sums:
         self.nonzero += int(some.sum())
         self.subsampled |= bool((batch["keep_rate"][~some] < 1).any())
         self.least, self.most = min(self.least, reward.min()), max(self.most, reward.max())
-        weights = columns[:, 2::2]
+        weights = columns[:, 2 : self._end : 2]
         self._agreed += (weights > 0).sum(axis=0)
         self._rewarded += (weights[some] > 0).sum(axis=0)
         self._mass.add(weights[batch["propensity"] < self._thin].sum(axis=0))
@@ -260,6 +294,7 @@ class _Sums:
         """The `Support` of one policy."""
         weight = 2 + 2 * place
         column = weight + (estimator == "ips")
+        column = weight - 2 + self._end if estimator == LIMITED else column
         total, size = self.totals[weight], self._size.value[column]
         known = {
             "rows_agreed": int(self._agreed[place]),
@@ -273,7 +308,9 @@ class _Sums:
             clusters=clusters,
             mean_weight=mean_weight,
             thin_share=float(self._mass.value[place] / total) if total > 0 else 0.0,
-            flag=support_flag(mean_weight, known, FEW_REWARDS if estimator == "ips" else FEW_ROWS),
+            flag=support_flag(
+                mean_weight, known, FEW_ROWS if estimator == "snips" else FEW_REWARDS
+            ),
             **known,
         )
 
@@ -283,16 +320,20 @@ def _rewards_of(key, policies):
     return 3 + 2 * policies.index(key[1]) if key[1] else 1
 
 
-def _asked(policies):
+def _asked(policies, names):
     """What is estimated: a dict of keys to its parts ``(sign, numerator, denominator)``."""
     asked = {("value", LOGGED, "mean"): [(1, 1, 0)]}
     own = {}
     for place, name in enumerate(policies):
         weight = 2 + 2 * place
         own[name] = {"snips": (weight + 1, weight), "ips": (weight + 1, 0)}
-        asked |= {("value", name, key): [(1, *own[name][key])] for key in ESTIMATORS}
+        if LIMITED in names:
+            less = weight + 2 * len(policies)
+            own[name][LIMITED] = (less, 0)
+            asked["lost", name] = [(1, less + 1, 0)]
+        asked |= {("value", name, key): [(1, *own[name][key])] for key in names}
         asked["weight", name] = [(1, weight, 0)]
-        for key in ESTIMATORS:
+        for key in names:
             mine = (1, *own[name][key])
             asked["difference", name, LOGGED, key] = [mine, (-1, 1, 0)]
             asked["lift", name, key] = [mine, (-1, 1, 0)]
@@ -317,7 +358,7 @@ def _influence(asked, totals, counted=0):
     for key, ratios in asked.items():
         parts[key] = []
         for sign, top, bottom in ratios:
-            known = counted and bottom == 0 and key[0] != "weight"
+            known = counted and bottom == 0 and key[0] not in ("weight", "lost")
             total = counted if known else totals[bottom]
             value = totals[top] / total if total > 0 else math.nan
             own = np.zeros(len(totals))
@@ -382,7 +423,7 @@ def _ratio(number, key, parts, totals, moments, bounds, level):
     if math.isnan(value):
         low = high = math.nan
     elif key[0] == "value":
-        low, high = value_interval(told, rows, level, bounds, weighted=key[2] != "ips")
+        low, high = value_interval(told, rows, level, bounds, weighted=key[2] in ("snips", "mean"))
     else:
         low, high = mean_interval(
             value,
@@ -390,25 +431,8 @@ def _ratio(number, key, parts, totals, moments, bounds, level):
             told["skewness"],
             rows,
             level,
-            (0.0, None) if key[0] == "weight" else None,
+            (0.0, None) if key[0] in ("weight", "lost") else None,
             pull=told["pull"],
             kurtosis=told["kurtosis"],
         )
     return Ratio(value, told["standard_error"], float(low), float(high))
-
-
-def _of_few(one, draws, most, total, level):
-    """The interval of a value that rests on few rewards; the sum of weights is taken as known."""
-    second, weight = draws
-    if not (total > 0 and one.value >= 0):
-        return one
-    low, high = gamma_interval(one.value, second, weight * most, total, level)
-    return replace(one, low=low, high=min(high, most))
-
-
-def _sequence(one, key, draws, at, level, bounds):
-    """The interval of an estimate that may be looked at after every row."""
-    low, high = anytime_interval(one.value, one.standard_error, draws, at, level)
-    if key[0] == "value":
-        low, high = max(low, bounds[0]), min(high, bounds[1])
-    return replace(one, low=low, high=high)

@@ -99,6 +99,11 @@ MEASURES = {
         "meaning": "Mean of the policy's probability over the propensity: 1 where the "
         "propensities are right and the log shows all that the policy does.",
     },
+    "weight_lost": {
+        "label": "weight lost by the limit",
+        "meaning": "Mean of what a limit takes off the weights: times the largest reward it is how "
+        "far off the limited estimate can be.",
+    },
     "thin_share": {
         "label": "share on rare actions",
         "unit": "share",

@@ -29,10 +29,29 @@ OPTIONS = {
         "number of rows (of users, where rows belong to them) about which they are to be "
         "narrowest. 0 for intervals that are looked at once, which are narrower.",
     },
+    "limit": {
+        "enum": ["none", "clip", "switch", "shrink"],
+        "default": "none",
+        "description": "An estimate beside the others whose weights are limited at t. clip: min(w, "
+        "t); switch: 0 above t; shrink: t w / (w^2 + t). Its interval allows for the bias.",
+    },
+    "limit_at": {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": 10.0,
+        "description": "t of limit.",
+    },
     **LEVEL,
 }
 LABEL = "values of policies from a log of one's own"
-VALUE_LABELS = {"measure": {"snips": "SNIPS", "ips": "IPS", "mean": "mean of the log"}}
+VALUE_LABELS = {
+    "measure": {
+        "snips": "SNIPS",
+        "ips": "IPS",
+        "mean": "mean of the log",
+        "limited": "IPS, limited",
+    }
+}
 #: The page of studies with this protocol.
 PAGE = "counterweight.reporting.pages.own_logs:PAGE"
 #: Flags of `counterweight.evaluation.values.log_values.Support`, by the metric ``support``.
@@ -50,6 +69,8 @@ def own_values(
     level=0.95,
     thin=0.01,
     anytime=0,
+    limit="none",
+    limit_at=10.0,
 ):
     """Records of the value of one policy in one study.
 
@@ -65,7 +86,7 @@ def own_values(
     reward_range : (float or None, float or None), optional
     rows_before : int
         Rows before any of reward 0 was dropped; 0 where that is not known.
-    level, thin, anytime
+    level, thin, anytime, limit, limit_at
         See `OPTIONS`.
 
     Returns
@@ -82,6 +103,7 @@ def own_values(
     own = " "  # No method is called so. It comes last, so it is compared with all others.
     options = {"reward_range": reward_range, "level": level, "thin": thin}
     options |= {"rows_before": rows_before, "anytime": anytime}
+    options |= {"limit": limit, "limit_at": limit_at}
     known = values_of_files(labels, others | {own: predictions}, **options)
     records = []
 
@@ -104,6 +126,8 @@ def own_values(
             ratio = known.differences[own, other, name]
             tell("difference", ratio, measure=name, part=other or "log")
         tell("lift", known.lifts[own, name], measure=name)
+    if own in known.lost:
+        tell("weight_lost", known.lost[own])
     tell("logged_value", known.logged, measure="mean")
     tell("mean_importance", support.mean_weight)
     for metric in ("rows_agreed", "rows_rewarded", "thin_share", "clusters"):

@@ -28,7 +28,8 @@ class SavedValues:
     facts : dict
         ``outcome`` and ``labeling`` (options of their rules), ``policies`` (options of
         `GivenPolicy` by name), ``types`` and ``forms`` of the columns, ``level``, ``thin``,
-        ``anytime``, ``logged`` (mean reward of the log and its standard error), ``rows``.
+        ``anytime``, ``limit``, ``limit_at``, ``logged`` (mean reward of the log and its standard
+        error), ``rows``.
     """
 
     KIND = "log"
@@ -86,7 +87,7 @@ class SavedValues:
             reward_range=(facts["outcome"].get("low"), facts["outcome"].get("high")),
             level=facts["level"],
             thin=facts["thin"],
-            anytime=facts.get("anytime", 0),
+            **{name: facts[name] for name in ("anytime", "limit", "limit_at") if name in facts},
         )
         self._compare(known)
         return tables_of(known)

@@ -1,6 +1,8 @@
 """What the value of a policy rests on, and whether that is enough."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 #: Below these the support is called thin: effective rows of SNIPS, those of IPS and rows with a
 #: reward that the policy may have taken; and above this: share of one row in the whole sum.
@@ -55,6 +57,68 @@ class Support:
     mean_weight: Ratio
     thin_share: float
     flag: str
+
+
+#: IPS with limited weights; the bias that this can make is in its intervals.
+LIMITED = "limited"
+#: Name of the policy that made the log.
+LOGGED = ""
+
+
+def limited_weights(weight, limit, at):
+    """Weights that no longer let a few rows carry everything.
+
+    Parameters
+    ----------
+    weight : array
+    limit : str
+        clip: min(w, t); switch: w up to t and 0 above; shrink: t w / (w^2 + t) (Su, Dimakopoulou,
+        Krishnamurthy & Dudik 2020).
+    at : float
+        t, above 0.
+    """
+    if limit == "clip":
+        return np.minimum(weight, at)
+    if limit == "switch":
+        return np.where(weight <= at, weight, 0.0)
+    return at * weight / (weight * weight + at)
+
+
+def bias_range(lost, bounds):
+    """Least and largest of what limited weights leave out of a value.
+
+    It is the mean of (w - w') r, between the mean of w - w' times the least reward and times the
+    largest one; the ends of the interval of that mean are taken.
+
+    Parameters
+    ----------
+    lost : Ratio
+        Mean of w - w'.
+    bounds : (float, float)
+        Least and largest reward.
+    """
+    low, high = max(lost.low, 0.0), max(lost.high, 0.0)
+    low, high = (max(lost.value, 0.0),) * 2 if np.isnan([low, high]).any() else (low, high)
+    return min(low * bounds[0], high * bounds[0]), max(low * bounds[1], high * bounds[1])
+
+
+def with_bias(made, biases, bounds):
+    """Estimates with limited weights, their intervals as far apart as the bias can be."""
+    base = made["value", LOGGED, "mean"].value
+    for key, one in made.items():
+        if key[-1] != LIMITED:
+            continue
+        below, above = biases[key[1]]
+        if key[0] == "difference" and key[2] != LOGGED:
+            other = biases[key[2]]
+            below, above = below - other[1], above - other[0]
+        if key[0] == "lift":
+            below, above = (below / base, above / base) if base > 0 else (np.nan, np.nan)
+        made[key] = replace(one, low=one.low + below, high=one.high + above)
+        if key[0] == "value":
+            ends = max(made[key].low, bounds[0]), min(made[key].high, bounds[1])
+            made[key] = replace(made[key], low=ends[0], high=ends[1])
+    return made
 
 
 def support_flag(mean_weight, known, few):

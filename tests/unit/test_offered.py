@@ -385,3 +385,15 @@ def test_a_range_that_is_not_told_is_that_of_the_offers_with_an_answer():
     # Offers that can be made widen it.
     labels, _ = label(frame, **asked, grid=[5.0, 50.0])
     assert labels["t"].max() == pytest.approx(90 / 95)
+
+
+def test_what_was_paid_is_no_feature():
+    frame = table(80, 5, 25)
+    # What was collected, in cents and with rounding: nothing of those who refused.
+    frame["cents"] = np.round(frame["offer"] * frame["answer"] * 100) + 3.0
+    text = refusal(frame, x=("x", "cents"), low=5, high=25)
+    assert "cents" in text and "tells the answer" in text
+    # The offer of some others, or of everybody, tells nothing.
+    frame["half"] = np.where(frame["row"] % 4 < 2, frame["offer"], 0.0)
+    label(frame, x=("x", "half"), low=5, high=25)
+    assert module._paid(frame["cents"].to_numpy(), frame["answer"].to_numpy(), frame["offer"])

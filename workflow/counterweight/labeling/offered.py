@@ -83,6 +83,9 @@ OPTIONS = {
     },
 }
 LABEL = "answers are seen of the offers that were made"
+#: A feature is what was paid if it goes with the offers of so many who accepted by more than this
+#: correlation, and is one number for as many who refused.
+LEAST_PAID, PAID = 10, 0.999
 LABELS = (
     ("repeat", "int16"),
     ("row", "int32"),
@@ -287,8 +290,8 @@ def label_offers(
     layout = rule(frame)
     at, answers = answered_rows(frame, features, layout, outcome)
     rows = frame["row"].to_numpy("int32")[at]
-    _check_leaks(features, rows, answers, [*layout["columns"].values(), answer])
     offers = layout["offer"][at]
+    _check_leaks(features, rows, answers, [*layout["columns"].values(), answer], offers)
     worlds = layout["world"]
     scale = layout["scale_of"](offers if worlds is None else offers[worlds[at] < repeats])
     truth = _known(known, rows, scale, layout["eta"], scale.scaled(offers))
@@ -400,7 +403,7 @@ def _check_training(answers, offers, repeat):
         )
 
 
-def _check_leaks(features, rows, answers, columns):
+def _check_leaks(features, rows, answers, columns, offers):
     wrong = [name for name in columns if name and name in features.columns]
     made = features.set_index("row").loc[rows]
     wrong += [
@@ -409,12 +412,34 @@ def _check_leaks(features, rows, answers, columns):
         if name not in wrong
         and (np.array_equal(made[name], answers) or np.array_equal(made[name], 1 - answers))
     ]
+    paid = [
+        name
+        for name in made.columns
+        if name not in wrong and _paid(made[name].to_numpy(dtype=float), answers, offers)
+    ]
+    if paid:
+        raise CounterweightError(
+            f"The column {listed(paid)} is the offer of those who accepted and one number of those "
+            "who refused, so it tells the answer: leave it out of the features (columns: drop, or "
+            "features.drop)."
+        )
     if wrong:
         raise CounterweightError(
             f"The column {listed(wrong)} is among the features, and says the offer, the answer or "
             "the split itself: name the features in features.columns (as_is), or leave it out with "
             "features.drop (one_hot)."
         )
+
+
+def _paid(values, answers, offers):
+    """Whether a feature is the offer of who accepted, and one number for who refused."""
+    yes = answers == 1
+    if min(yes.sum(), (~yes).sum()) < LEAST_PAID or np.ptp(values[~yes]) > 0:
+        return False
+    own, made = values[yes], offers[yes]
+    if np.ptp(own) == 0 or np.ptp(made) == 0 or (own == values[~yes][0]).all():
+        return False
+    return bool(abs(np.corrcoef(own, made)[0, 1]) > PAID)
 
 
 def _known(known, rows, scale, eta, t):

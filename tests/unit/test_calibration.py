@@ -257,7 +257,8 @@ def test_keys_make_the_fit_free_of_the_order_of_rows():
 def test_labels_may_be_words_and_scores_unbounded():
     X, y, _ = _logistic(5000, seed=4)
     words = np.where(y == 1, "yes", "no")
-    model = CalibratedSubsampleClassifier(LinearSVC(), 0.2, random_state=0).fit(X, words)
+    model = CalibratedSubsampleClassifier(LinearSVC(), 0.2, random_state=0, positive="yes")
+    model.fit(X, words)
     assert model.classes_.tolist() == ["no", "yes"]
     p = model.predict_proba(X)
     assert np.allclose(p.sum(axis=1), 1) and abs(p[:, 1].mean() - y.mean()) < 0.03
@@ -276,7 +277,7 @@ def test_the_regressor_finds_the_mean_reward():
 @pytest.mark.parametrize(
     "model",
     [
-        CalibratedSubsampleClassifier(LogisticRegression(), 0.9, random_state=0),
+        CalibratedSubsampleClassifier(LogisticRegression(), random_state=0),
         CalibratedSubsampleRegressor(LinearRegression(), 0.9, random_state=0),
         CalibratedSubsampleClassifier(LinearSVC()),
         CalibratedSubsampleRegressor(HistGradientBoostingRegressor(max_iter=5)),
@@ -338,3 +339,17 @@ def test_estimators_refuse_what_they_cannot_honour():
         CalibratedSubsampleClassifier(base, 0.5).fit(X, np.r_[1, np.zeros(499, int)])
     with pytest.raises(CounterweightError, match="more than once"):
         CalibratedSubsampleClassifier(base, 0.5).fit(X, y, keys=np.zeros(500, int))
+
+
+def test_words_need_the_class_that_is_kept():
+    X, y, _ = _logistic(20_000, seed=4)
+    words = np.where(y == 1, "click", "none")
+    numbers = CalibratedSubsampleClassifier(LogisticRegression(), keep_rate=0.2, random_state=0)
+    with pytest.raises(ValueError, match="always kept as positive"):
+        clone(numbers).fit(X, words)
+    with pytest.raises(ValueError, match="'sale', but the labels are 'click' and 'none'"):
+        clone(numbers).set_params(positive="sale").fit(X, words)
+    named = clone(numbers).set_params(positive="click").fit(X, words)
+    assert named.classes_.tolist() == ["none", "click"]
+    np.testing.assert_array_equal(named.predict_proba(X), numbers.fit(X, y).predict_proba(X))
+    assert set(named.predict(X)) <= {"click", "none"}

@@ -141,8 +141,10 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
 class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
     """Binary classifier trained on subsampled rows and calibrated for all.
 
-    Rows of the first class (``classes_[0]``, e.g. 0 or False) are the zeros: they are kept
-    with probability `keep_rate`, rows of the other class always. A share of the kept rows
+    Rows of the class that is not `positive` are the zeros: they are kept with probability
+    `keep_rate`, rows of the other class always. Without `positive` they are those of the first
+    class (0 or False). Of words, the first in the alphabet says nothing ("click" comes before
+    "none"), so where zeros are rejected words need `positive`. A share of the kept rows
     is held out, the estimator learns from the rest without weights for the rejection, and
     the held-out rows turn its score into p(y = 1 | x) of all rows: by a rising function of
     its log-odds with the offset of the rate, or by the spline of the paper.
@@ -166,10 +168,13 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
         log_odds: see `LogOddsCalibrator`; paper: the linear spline with the end points (0, 0) and
         (1, 1), by which the highest scores are predicted too high where no row is sure to be of
         the second class.
+    positive : label, optional
+        The class that is always kept.
 
     Attributes
     ----------
     classes_ : numpy.ndarray, shape (2,)
+        Sorted; with `positive` the other class first.
     estimator_ : the fitted estimator
     calibrator_ : LogOddsCalibrator or SplineCalibrator
     n_rows_kept_, n_rows_trained_, n_rows_calibrated_, n_features_in_ : int
@@ -180,6 +185,7 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
     """
 
     calibration: str = "log_odds"
+    positive: object = None
 
     def fit(self, X, y, keys=None, row_keep_rate=None, sample_weight=None):
         """Reject zeros, train, calibrate.
@@ -216,7 +222,22 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
                 f"Classifier can't train when only one class is present: all {len(y)} rows are "
                 f"{self.classes_[0]!r}."
             )
-        return self._fit(X, y, code.astype(float), keys, row_keep_rate, sample_weight)
+        zero, one = map(str, self.classes_)
+        if self.positive is not None:
+            found = np.flatnonzero(self.classes_ == self.positive)
+            if not len(found):
+                raise SubsampleError(
+                    f"positive is {self.positive!r}, but the labels are {zero!r} and {one!r}: name "
+                    "one of them."
+                )
+            if found[0] == 0:
+                self.classes_, code = self.classes_[::-1], 1 - code
+        elif self.classes_.dtype.kind not in "biuf" and self.keep_rate != 1:
+            raise SubsampleError(
+                f"The labels are words, {zero!r} and {one!r}, and nothing says of which rows a "
+                "part is kept: name the class that is always kept as positive."
+            )
+        return self._fit(X, code, code.astype(float), keys, row_keep_rate, sample_weight)
 
     def _check_parts(self, y, train, aside):
         for part, what in ((train, "train on"), (aside, "calibrate on")):

@@ -420,7 +420,7 @@ def _check_leaks(features, rows, answers, columns, offers):
     if paid:
         raise CounterweightError(
             f"The column {listed(paid)} is the offer of those who accepted and one number of those "
-            "who refused, so it tells the answer: leave it out of the features (columns: drop, or "
+            "who refused, so it tells the answer: leave it out of the features (columns.ignore, or "
             "features.drop)."
         )
     if wrong:

@@ -114,9 +114,11 @@ def test_reasons_name_what_is_furthest_out(rng):
             [-30.0, 9.0, 0, 1, 0],
             [0.0, 0.0, 0, 0, 1],
             [1.6, 1.6, 0, 1, 0],
+            [0.0, 0.0, 0, 0, 0],
         ]
     )
     reasons = support.reason(rows)
+    assert reasons[5] == "town, a value never seen"
     assert reasons[0] == "" and reasons[1] == "age" and reasons[2] == "income"
     assert reasons[3] == "town=C"
     assert set(reasons[4].split(" with ")) == {"income", "age"}

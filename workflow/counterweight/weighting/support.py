@@ -272,6 +272,10 @@ class Support:
             worst = np.argmax(beyond, axis=1)
             alone = beyond[np.arange(len(Z)), worst] > np.where(far, 0, FAR)
             told[alone] = names[worst[alone]]
+            # No level of the block is set: the row has a value that no row of the fit had.
+            unset = np.asarray(X)[rows][np.arange(len(Z)), worst] < 0.5
+            new = alone & (self.block_[worst] >= 0) & unset
+            told[new] = [name.partition("=")[0] + ", a value never seen" for name in told[new]]
             found[rows] = told
         return found
 

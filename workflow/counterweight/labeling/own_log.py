@@ -118,6 +118,17 @@ def present(frame, column, role):
     return frame[column]
 
 
+def a_word(values):
+    """The first text that is no number, in brackets for a sentence; "" where there is none."""
+    for value in values:
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                return f" ({value!r})"
+    return ""
+
+
 def column_of(frame, column, role):
     """A column of a log as floats, NaN where it is missing.
 
@@ -130,9 +141,8 @@ def column_of(frame, column, role):
     try:
         return values.to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError) as error:
-        words = [word for word in values.dropna() if isinstance(word, str)][:1]
         raise CounterweightError(
-            f"The {role} {column!r} holds text{f' ({words[0]!r})' if words else ''} where numbers "
+            f"The {role} {column!r} holds text{a_word(values)} where numbers "
             "belong: correct the column, or name another one."
         ) from error
 

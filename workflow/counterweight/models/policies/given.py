@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.own_log import a_word
 from counterweight.numerics.checks import note_wrong
 
 KIND = "log"
@@ -94,10 +95,9 @@ class GivenPolicy:
         if self.probability:
             p = np.asarray(table[self.probability])
             if p.dtype.kind not in "biuf":
-                words = [value for value in p if isinstance(value, str)][:1]
                 raise CounterweightError(
                     f"The policy's column {self.probability!r} holds text"
-                    f"{f' ({words[0]!r})' if words else ''} where probabilities belong: a policy "
+                    f"{a_word(p)} where probabilities belong: a policy "
                     "that takes one action is given as {column: "
                     f"{self.probability}, action: the column of the logged action}}."
                 )

@@ -18,10 +18,10 @@ for study_name in STUDIES:
                 PATHS.log("apply", study_name),
             benchmark:
                 f"{RESULTS}/benchmarks/apply/{study_name}.tsv"
+            localrule: True
             conda:
                 ENVIRONMENT
             threads: 1
-            localrule: True
             resources:
                 mem_mb=more(1500),
                 runtime=more(30),
@@ -42,10 +42,10 @@ if APPLIED:
             f"{RESULTS}/logs/apply.log",
         benchmark:
             f"{RESULTS}/benchmarks/apply.tsv"
+        localrule: True
         conda:
             ENVIRONMENT
         threads: 1
-        localrule: True
         resources:
             mem_mb=more(1500),
             runtime=more(30),

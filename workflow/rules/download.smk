@@ -17,10 +17,10 @@ for dataset_name in PLAN["datasets"]:
                 PATHS.log("download", dataset_name),
             benchmark:
                 f"{RESULTS}/benchmarks/download/{dataset_name}.tsv"
+            localrule: True
             conda:
                 ENVIRONMENT
             threads: 1
-            localrule: True
             resources:
                 mem_mb=more(1500),
                 runtime=more(60),

@@ -31,10 +31,10 @@ for family in families(PLAN):
             PATHS.log("page", family),
         benchmark:
             f"{RESULTS}/benchmarks/page/{family}.tsv"
+        localrule: True
         conda:
             ENVIRONMENT
         threads: 1
-        localrule: True
         resources:
             mem_mb=more(1000),
             runtime=more(10),
@@ -66,10 +66,10 @@ rule report:
         f"{RESULTS}/logs/report.log",
     benchmark:
         f"{RESULTS}/benchmarks/report.tsv"
+    localrule: True
     conda:
         ENVIRONMENT
     threads: 1
-    localrule: True
     resources:
         mem_mb=more(1000),
         runtime=more(10),

@@ -303,10 +303,12 @@ def deliver(job):
     first = by_repeat(labels)[0]
     layout = rule(frame)
     at, answers = answered_rows(frame, features, layout, outcome)
+    rows = frame["row"].to_numpy()
+    # Of worlds drawn anew each repeat has its own; the model that is given away is of the first.
+    answered = rows[at], answers
     if layout["world"] is not None:
         own = layout["world"][at] == 0
         at, answers = at[own], answers[own]
-    rows = frame["row"].to_numpy()
     priced = features["row"] if given["everybody"] else first["row"]
     people = frame[frame["row"].isin(priced) & frame["row"].isin(features["row"])]
     answer = given["outcome"]["options"].get("column")
@@ -318,9 +320,7 @@ def deliver(job):
     declared = features.attrs.get("categories")
     asked = partial(told_categories, names=names, categories=declared)
     scaled = scale_of(offer)[0].scaled(offers)
-    held = (
-        _held_out_losses(job, labels, rows[at], answers) if len(given["candidates"]) > 1 else None
-    )
+    held = _held_out_losses(job, labels, *answered) if len(given["candidates"]) > 1 else None
     chosen, losses = _chosen(job, X, scaled, answers.astype(float), asked, held)
     fitted = (first["role"] == "train").all() and np.array_equal(first["row"], rows[at])
     stored = None
@@ -397,13 +397,13 @@ def _held_out_losses(job, labels, rows, answers):
     paths = getattr(job.input, "predictions", None)
     if not len(paths or ()) or not (labels["role"] == "test").any():
         return None
-    losses, known = [], dict(zip(rows.tolist(), answers.tolist(), strict=True))
+    losses, order = [], np.argsort(rows)
     tables = dict(zip(job.given["methods"], np.atleast_1d(paths), strict=True))
     for one in job.given["candidates"]:
         table = read_columns(str(tables[one["method"]]))
         own = (table["role"] == "test") & (table["setting"] == one["setting"])
-        yes = np.array([known[row] for row in table["row"][own].tolist()], dtype=float)
-        given = np.where(yes > 0.5, table["p"][own], 1 - table["p"][own])
+        places = order[np.searchsorted(rows, table["row"][own], sorter=order)]
+        given = np.where(np.asarray(answers)[places], table["p"][own], 1 - table["p"][own])
         losses.append(float(-np.log(np.maximum(given, 1e-12)).mean()))
     return losses
 

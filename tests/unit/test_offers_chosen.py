@@ -1,0 +1,27 @@
+"""Which method of offers is given away: losses on answers that it has not seen."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from counterweight.files.tables import write_table
+from counterweight.kinds.offers import _held_out_losses
+
+
+def test_losses_are_those_of_the_test_rows_of_every_world(tmp_path):
+    """Each repeat of a study of drawn worlds has rows of its own."""
+    rows, answers = np.array([7, 3, 11, 5]), np.array([1, 0, 1, 0], "int8")
+    predictions = {
+        "role": np.array(["train", "test", "test", "test"]),
+        "setting": np.array(["", "", "", ""]),
+        "row": np.array([3, 5, 7, 11]),
+        "p": np.array([0.9, 0.2, 0.6, 0.5]),
+    }
+    write_table(tmp_path / "p.parquet", predictions)
+    job = SimpleNamespace(
+        input=SimpleNamespace(predictions=[str(tmp_path / "p.parquet")]),
+        given={"methods": ["one"], "candidates": [{"method": "one", "setting": ""}]},
+    )
+    found = _held_out_losses(job, {"role": np.array(["train", "test"])}, rows, answers)
+    assert found == [pytest.approx(-np.log([0.8, 0.6, 0.5]).mean())]
+    assert _held_out_losses(job, {"role": np.array(["train"])}, rows, answers) is None

@@ -7,6 +7,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore
+from counterweight.models.constraints.group_features import GROUP_FEATURE_OPTIONS
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
@@ -31,6 +32,7 @@ OPTIONS = {
     **PARAMETER_OPTIONS,
     **SVM_OPTIONS,
     **MAP_OPTIONS,
+    **GROUP_FEATURE_OPTIONS,
     "penalty": {
         "type": ["number", "null"],
         "exclusiveMinimum": 0,
@@ -134,14 +136,13 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     ----------
     objective, constraints, kappa, target, penalty, loss, steps, bias, method, chooser,
     tolerance, start, path_steps, elastic, features, linear_part, feature_count, feature_scale,
-    standardise, confidence, held_out, repair, groups, on_infeasible
+    group_features, standardise, confidence, held_out, repair, groups, on_infeasible
         See `OPTIONS`.
 
     Attributes
     ----------
-    coef_ : ndarray (d,)
-        For features in their own units (of the map's features, if there is a map).
-    intercept_ : float
+    coef_, intercept_, group_ranges_
+        See `LinearScore`.
     objective_ : ndarray (T + 1,)
         Objective with its penalty at the start and after each step.
     multipliers_ : ndarray (T, m)
@@ -197,6 +198,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     linear_part: bool = False
     feature_count: int = 300
     feature_scale: float | None = None
+    group_features: str = "auto"
     standardise: bool = False
     confidence: float | None = None
     held_out: float = 0.0
@@ -225,6 +227,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         "certified": "certified_",
         "thresholds": "thresholds_",
         "threshold_groups": "threshold_groups_",
+        "group_ranges": "group_ranges_",
         "map": "map_",
     }
     NUMBERS = {

@@ -18,6 +18,7 @@ from counterweight.models.constraints.feature_maps import (
     thinned,
 )
 from counterweight.models.constraints.frames import encoded, one_hot
+from counterweight.models.constraints.group_features import beside, indicators
 from counterweight.models.constraints.promises.promising import Promises
 from counterweight.models.constraints.solver.rows import DistinctRows
 from counterweight.numerics.options import check_options
@@ -237,11 +238,12 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
                 setattr(model, attribute, number(values.item()) if number else values)
         if "map" in cls.FITTED:
             model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
+        added = len(model.ranges) if isinstance(model, LinearScore) else 0
         if "coef_" in vars(model):
-            model.n_features_in_ = model.coef_.shape[-1]
+            model.n_features_in_ = model.coef_.shape[-1] - added
         if "map_kind" in arrays:
             model.features = model.map_.kind
-            model.linear_part = len(model.coef_) > model.map_.projection_.shape[1]
+            model.linear_part = len(model.coef_) - added > model.map_.projection_.shape[1]
             model.n_features_in_ = len(model.map_.deviation_)
         return model
 
@@ -286,14 +288,30 @@ class LinearScore(RateEstimator):
     Attributes
     ----------
     coef_ : ndarray (d,)
-        For features in their own units (of the map's features, if there is a map).
+        For features in their own units: those given, then the indicators of groups, then those of
+        the map; those given only if there is no map, or `linear_part`.
     intercept_ : float
     norm_ : float
         Length of w, the bias included where it is penalised, in the solver's units.
     map_ : FeatureMap or None
+    group_ranges_ : ndarray (k, 3)
+        Ranges of columns that are indicators of groups; see `group_features`.
     """
 
     features, linear_part = "none", False
+    group_ranges_ = np.zeros((0, 3))
+
+    @property
+    def ranges(self):
+        """`group_ranges_`, also where it was kept without its shape."""
+        return np.reshape(self.group_ranges_, (-1, 3))
+
+    def _linear(self, X):
+        """Rows before any map: what stands beside it, or everything."""
+        more = indicators(X, self.ranges)
+        if self.map_ is None:
+            return beside(X, more)
+        return beside(dense(X), more) if self.linear_part else more
 
     def _draw_map(self, X, rng):
         """Draw the feature map, if there is one."""
@@ -305,13 +323,11 @@ class LinearScore(RateEstimator):
     def _mapped(self, X):
         """Rows as the linear classifier sees them."""
         if self.map_ is None:
-            return X
+            return self._linear(X)
         for seen, mapped in self.map_.remembered or ():
             if seen is X:
                 return mapped
-        mapped = self.map_.transform(X)
-        if self.linear_part:
-            mapped = np.hstack([dense(X), mapped])
+        mapped = beside(self._linear(X), self.map_.transform(X))
         if self.map_.remembered is not None:
             self.map_.remembered.append((X, mapped))
         return mapped
@@ -321,25 +337,27 @@ class LinearScore(RateEstimator):
         rows, scale, centre = X if used is None or used.all() else X[used], None, None
         if self.map_ is not None:
             mapped = self.map_.transform(rows)
-            if not self.linear_part:
+            plain = self._linear(rows)
+            if not plain.shape[1]:
                 return mapped, None, None
-            plain = dense(rows)
             if self.standardise:
-                _, scale, centre = standardised(plain[:0], dense(X))
+                _, scale, centre = standardised(plain[:0], self._linear(X))
                 plain = (plain - centre) / scale
                 scale = np.append(scale, np.ones(mapped.shape[1]))
                 centre = np.append(centre, np.zeros(mapped.shape[1]))
             return np.hstack([plain, mapped]), scale, centre
+        rows = self._linear(rows)
         if self.standardise:
-            rows, scale, centre = standardised(rows, X)
+            rows, scale, centre = standardised(rows, self._linear(X))
         return thinned(rows), scale, centre
 
     def _distinct_rows(self, X, used):
         """The same as `DistinctRows`; mostly empty rows stay so when they are standardised."""
         if self.map_ is None and self.standardise and not is_sparse(X):
-            rows = thinned(X if used.all() else X[used])
+            whole = self._linear(X)
+            rows = thinned(whole if used.all() else whole[used])
             if is_sparse(rows):
-                scale, centre = deviations(X), means(X)
+                scale, centre = deviations(whole), means(whole)
                 rows.data = rows.data / scale[rows.indices]
                 return DistinctRows(rows, self.bias, centre=centre / scale), scale, centre
         rows, scale, centre = self._solver_rows(X, used)

@@ -198,6 +198,20 @@ def _best_pair(first, second, rest, judged, now):
         spread = [max(2, width * 4 // GRID) for width in spread]
 
 
+def names_in(texts):
+    """Data sets that constraints name, but for the built-in ones."""
+    return {
+        name
+        for text in texts
+        for constraint in parse_constraint(text)
+        for side in (constraint.left, constraint.right)
+        for rate in rates(side)
+        for part in rate.sets
+        for name in part
+        if name not in BUILTIN_SETS
+    }
+
+
 def named_groups(rows, members, texts):
     """Groups that the constraints name, as the features tell them.
 
@@ -218,16 +232,7 @@ def named_groups(rows, members, texts):
     """
     if rows.bias == "none":
         return [], []
-    names = {
-        name
-        for text in texts
-        for constraint in parse_constraint(text)
-        for side in (constraint.left, constraint.right)
-        for rate in rates(side)
-        for part in rate.sets
-        for name in part
-        if name not in BUILTIN_SETS
-    }
+    names = names_in(texts)
     count = np.bincount(rows.group, minlength=rows.shape[0])
     shares = [np.bincount(rows.group, members[name], rows.shape[0]) / count for name in names]
     shares.sort(key=lambda share: (-(count @ share), share.tobytes()))

@@ -5,9 +5,10 @@ import copy
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.models.constraints.group_features import told_ranges
 from counterweight.models.constraints.solver.convex import ramp
 from counterweight.models.constraints.solver.solver import minimise_rates
-from counterweight.models.constraints.starts.known import named_groups
+from counterweight.models.constraints.starts.known import named_groups, names_in
 from counterweight.models.constraints.starts.search import Begun, Search, vector
 
 #: Shares of one side of an objective's cost below which it says nothing of the other answer.
@@ -37,6 +38,7 @@ def fit_settings(models, data, rng):
     first = models[0]
     problems = [model._problem(data) for model in models]
     first._draw_map(data.X, copy.deepcopy(rng))
+    first.group_ranges_ = _group_ranges(first, data, problems[0].names)
     imitated = first._checked_start(data)
     used = np.zeros(len(data), bool)
     for problem in problems:
@@ -48,6 +50,7 @@ def fit_settings(models, data, rng):
     searches = []
     for model, problem in zip(models, problems, strict=True):
         model.map_, model.constraints_ = first.map_, problem.names
+        model.group_ranges_ = first.group_ranges_
         model.n_features_in_ = data.X.shape[1]
         model.penalty_ = model._penalty(problem, data)
         positive, negative = problem.positive[:, used], problem.negative[:, used]
@@ -82,6 +85,16 @@ def fit_settings(models, data, rng):
             refused = refused or model.infeasibility_
     if refused:
         raise CounterweightError(refused)
+
+
+def _group_ranges(model, data, texts):
+    """Groups that constraints name and a column tells; rows of tables of their own tell nothing."""
+    if model.group_features == "none" or model.bias == "none":
+        return told_ranges(data.X, [])
+    names = [name for name in data.members if name in names_in(texts)]
+    groups = [data.members[name][data.main] for name in names]
+    X = data.X if data.main.all() or not names else data.X[data.main]
+    return told_ranges(X, groups, model.map_ is None or model.linear_part)
 
 
 def _tightest_first(searches):

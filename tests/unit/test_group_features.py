@@ -1,0 +1,85 @@
+"""Groups that a column tells by its size, as further features."""
+
+import numpy as np
+import pytest
+from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.group_features import indicators, told_ranges
+from counterweight.models.constraints.group_thresholds import GroupThresholds
+from counterweight.numerics.rates import DataSets
+from scipy import sparse
+
+
+def aged(n=3000, seed=1):
+    """Positives become more likely with age, so that equal coverage costs much."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, n).astype(float)
+    X = np.column_stack([rng.normal(size=(n, 4)), age, rng.random(n) < 0.5])
+    score = X[:, :3].sum(axis=1) + 0.06 * (age - 45) + rng.logistic(size=n)
+    return X, (score > 1.5).astype(int), age >= 40
+
+
+OPTIONS = {"constraints": ["coverage(old) <= coverage(young) / kappa"], "standardise": True}
+
+
+def test_a_range_of_a_column_is_told_and_chance_is_not():
+    X, _, old = aged()
+    middle = (X[:, 4] >= 30) & (X[:, 4] < 50)
+    told = told_ranges(X, [old, ~old, middle])
+    assert told.tolist() == [[4, 39.5, np.inf], [4, 29.5, 49.5]]
+    assert (indicators(X, told) == np.column_stack([old, middle])).all()
+    assert told_ranges(sparse.csr_matrix(X), [old, middle]).tolist() == [
+        [4, 39.5, np.inf],
+        [4, 29.5, 49.5],
+    ]
+    two = X[:, 5] == 1
+    assert not len(told_ranges(X, [two, np.random.default_rng(0).random(len(X)) < 0.5]))
+    # Beside a map of the features the line does not see the column itself.
+    assert told_ranges(X, [two], linear=False).tolist() == [[5, 0.5, np.inf]]
+    few = X[:, 0] >= np.sort(X[:, 0])[-3]
+    assert not len(told_ranges(X, [few]))
+
+
+def test_no_result_is_behind_thresholds_of_groups_that_a_column_tells():
+    kappa = 1.0
+    X, y, old = aged(2000)
+    sets = {"old": old, "young": ~old}
+    samples = DataSets(X, y, members=sets)
+    best = GroupThresholds(kappa=kappa, groups=("old", "young"), standardise=True)
+    best = np.mean(best.fit(samples=samples).predict(X, samples=samples) != y)
+
+    def errors(**options):
+        model = ConstrainedClassifier(**OPTIONS, kappa=kappa, **options)
+        p = model.fit(X, y, datasets=sets).predict_proba(X)[:, 1]
+        assert all(one.verdict == "kept" for one in model.promises_)
+        return np.mean(np.where(y == 1, 1 - p, p)), np.mean(model.predict(X) != y)
+
+    assert max(errors()) <= best + 1e-3
+    assert min(errors(group_features="none")) > best + 1e-3
+
+
+@pytest.mark.parametrize("features", ["none", "fourier"])
+@pytest.mark.parametrize("linear", [False, True])
+def test_new_rows_and_kept_models_have_the_indicator_from_the_column(features, linear):
+    X, y, old = aged(800)
+    options = OPTIONS | {"kappa": 0.9, "features": features, "linear_part": linear}
+    model = ConstrainedClassifier(**options, feature_count=20, steps=2)
+    model.fit(X, y, datasets={"old": old, "young": ~old})
+    assert model.n_features_in_ == 6 and len(model.ranges) == 1
+    new = aged(200, seed=5)[0]
+    wanted = model.decision_function(new)
+    loaded = ConstrainedClassifier.from_arrays(model.to_arrays())
+    assert np.array_equal(loaded.decision_function(new), wanted)
+    assert loaded.n_features_in_ == 6 and loaded.linear_part == (linear and features != "none")
+    assert np.allclose(model.decision_function(sparse.csr_matrix(new)), wanted, atol=1e-9)
+    jump = np.tile(new[:1], (2, 1))
+    jump[:, 4] = 39.4, 39.6
+    if features == "none":
+        step = np.diff(model.decision_function(jump)).item()
+        assert step == pytest.approx(0.2 * model.coef_[4] + model.coef_[6])
+
+
+def test_rows_of_tables_of_their_own_do_not_hide_a_group():
+    X, y, old = aged(800)
+    sets = {"old": old, "young": ~old, "new": (aged(50, seed=3)[0], None)}
+    model = ConstrainedClassifier(**OPTIONS, kappa=0.9, steps=1).fit(X, y, datasets=sets)
+    assert model.ranges.tolist() == [[4, 39.5, np.inf]]

@@ -478,14 +478,20 @@ def test_scores_of_others_are_decided_on_under_promises(tmp_path, repair):
     assert applied["decision"].tolist() == told["decision"].tolist()
 
 
-def test_a_certified_fit_is_given_away_as_such(tmp_path):
+@pytest.mark.parametrize("given", [{}, {"scores": {"column": "theirs", "above": 0.6}}])
+def test_a_certified_fit_is_given_away_as_such(tmp_path, given):
     frame = people(1500, 3)
-    entry = ENTRY | {
-        "promises": ["coverage(women) >= 0.5 * coverage(men)"],
-        "confidence": 0.9,
-        "held_out": 0.4,
-        "study": {"repeats": 1},
-    }
+    frame["theirs"] = np.random.default_rng(3).normal(0.5, 0.3, len(frame)).round(3)
+    entry = (
+        ENTRY
+        | given
+        | {
+            "promises": ["coverage(women) >= 0.5 * coverage(men)"],
+            "confidence": 0.9,
+            "held_out": 0.4,
+            "study": {"repeats": 1},
+        }
+    )
     made = Own(tmp_path, frame, entry)
     made.run("label")
     made.run("deliver")

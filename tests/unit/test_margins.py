@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.promises.given_scores import GivenScores
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates.promises import promise_values
 from scipy.stats import norm
@@ -43,6 +44,22 @@ def test_constraints_at_a_confidence_hold_on_new_rows_as_often(way):
         assert (broken / fits <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / fits)).all(), broken
     else:
         assert (broken / fits > 0.3).all(), broken
+
+
+@pytest.mark.parametrize("way", [CROSSED, HELD, {}], ids=["crossed", "held-out", "none"])
+def test_thresholds_of_given_scores_hold_on_new_rows_as_often(way):
+    fits, broken = 40, 0
+    X_new, y_new, members = world(50_000, np.random.default_rng(99))
+    new = DataSets(None, y_new, None, members)
+    for seed in range(fits):
+        X, y, own = world(600, np.random.default_rng(seed))
+        model = GivenScores(constraints=ASKED, above=0.6, **way).fit(X[:, :1], y, datasets=own)
+        values = promise_values(*model.answers(X_new[:, :1]), new, ASKED)
+        broken += (values[:, 0, 2] > 0).any()
+    if way:
+        assert broken / fits <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / fits), broken
+    else:
+        assert broken / fits > 0.3, broken
 
 
 def test_a_certificate_is_what_the_held_out_rows_show():

@@ -30,11 +30,6 @@ def promised(entry):
         }
     asked = {key: entry[key] for key in ("repair", "confidence", "held_out") if key in entry}
     if scores:
-        if beyond := [key for key in ("confidence", "held_out") if key in entry]:
-            raise CounterweightError(
-                f"{beyond[0]} is for classifiers that are trained, and scores are given: leave one "
-                "of them out."
-            )
         model = {"model": "given_scores", "above": scores.get("above", 0.5)}
         promised = {"constraints": entry["promises"]} | asked
         features = {"recipe": "one_hot", "only": [scores["column"]]}

@@ -6,6 +6,7 @@ import numpy as np
 
 from counterweight.models.constraints.estimator import RateEstimator, two_columns
 from counterweight.models.constraints.options import PARAMETER_OPTIONS
+from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
 
 OPTIONS = {
@@ -26,6 +27,7 @@ OPTIONS = {
         "description": "A score above it is a yes, as long as constraints do not ask otherwise.",
     },
     **PARAMETER_OPTIONS,
+    **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
 }
 LABEL = "Given scores"
@@ -33,7 +35,7 @@ RULE = "deterministic"
 
 
 @dataclass(eq=False, repr=False)
-class GivenScores(RepairedDecisions, RateEstimator):
+class GivenScores(MarginFit, RepairedDecisions, RateEstimator):
     """The first feature as a score, with the thresholds of least cost by which constraints hold.
 
     Nothing is learned but thresholds, on the training rows. The features must be the score alone
@@ -41,7 +43,7 @@ class GivenScores(RepairedDecisions, RateEstimator):
 
     Parameters
     ----------
-    objective, constraints, above, kappa, target, repair, groups
+    objective, constraints, above, kappa, target, confidence, held_out, repair, groups
         See `OPTIONS`.
 
     Attributes
@@ -50,6 +52,8 @@ class GivenScores(RepairedDecisions, RateEstimator):
         1 for the score, else 0.
     thresholds_, threshold_groups_, repair_, promises_
         See `RepairedDecisions`; thresholds are distances from `above`.
+    margins_, held_out_promises_, certified_, certificate_
+        See `MarginFit`; both lines of the margins are of decisions.
     """
 
     objective: str = "error(labeled)"
@@ -57,6 +61,8 @@ class GivenScores(RepairedDecisions, RateEstimator):
     above: float = 0.5
     kappa: float | None = None
     target: float | None = None
+    confidence: float | None = None
+    held_out: float = 0.0
     repair: str = "everyone"
     groups: tuple = ()
 
@@ -64,9 +70,13 @@ class GivenScores(RepairedDecisions, RateEstimator):
         "coefficient": "coef_",
         "thresholds": "thresholds_",
         "threshold_groups": "threshold_groups_",
+        "margins": "margins_",
+        "certified": "certified_",
     }
+    NUMBERS = {"certified": bool}
     KEPT = tuple(FITTED)
     _options = OPTIONS
+    _has_chances = False
 
     def _fit(self, samples, rng):
         self.coef_ = np.eye(1, samples.X.shape[1])[0]

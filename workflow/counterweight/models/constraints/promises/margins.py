@@ -71,6 +71,8 @@ class MarginFit:
     held_out_promises_ = ()
     certified_ = False
     _margins = None
+    #: Whether margins of chances move the fit; else there are thresholds only.
+    _has_chances = True
 
     def _learn_all(self, samples, rng):
         plains = plain_promises(self.constraints)
@@ -80,20 +82,25 @@ class MarginFit:
         if not plains or (self.confidence is None and not self.held_out):
             super()._learn_all(samples, rng)
             return
-        raised, was = self.on_infeasible, log.disabled
+        raised, was = getattr(self, "on_infeasible", None), log.disabled
+        log.disabled = True
         # What is wrong with a fit on the way is not wrong with the last one.
-        self.on_infeasible, log.disabled = "keep", True
+        if raised:
+            self.on_infeasible = "keep"
         try:
             if self.held_out:
                 self._judged(samples, rng, plains)
             else:
                 self._cross_fitted(samples, rng, plains)
         finally:
-            self.on_infeasible, self._margins, log.disabled = raised, None, was
+            self._margins, log.disabled = None, was
+            if raised:
+                self.on_infeasible = raised
         for sentence in getattr(self, "warnings_", ()):
             log.warning("%s", sentence)
-        self.excess_ = self.excess_ - self.margins_[1] * self._units(plains, samples)
-        if not self.feasible_ and raised == "raise":
+        if self._has_chances:
+            self.excess_ = self.excess_ - self.margins_[1] * self._units(plains, samples)
+        if raised == "raise" and not self.feasible_:
             raise CounterweightError(
                 f"With the margins for new rows: {self.infeasibility_} Or give more rows, or a "
                 "lower confidence."
@@ -150,7 +157,7 @@ class MarginFit:
             excess, error = self._values(judging)
             units = self._units(plains, fitted)
             over = excess[1] + z * error[1]
-            if not (over > 0).any():
+            if not (self._has_chances and (over > 0).any()):
                 break
             margins[1] += np.where(over > 0, BEYOND * over + 1e-6, 0.0)
         chosen = margins[1].copy()

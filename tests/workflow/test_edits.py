@@ -330,7 +330,7 @@ CODE = {
     ),
     "the labeling of groups, and a recipe": (
         edited("labeling/sensitive", "labeling/features/one_hot"),
-        f"{PEOPLE}; deliver_offers",
+        f"{PEOPLE}; d*_offers",
     ),
     "a selection model": (
         edited("selection/gradient_boosting"),
@@ -424,9 +424,9 @@ CODE = {
     ),
     "what a kind gives away": (
         replaced("kinds/offers", "def deliver(job):\n", "def deliver(job):\n    # edited\n"),
-        "deliver_offers",
+        "d*_offers; report",
     ),
-    "a script": (edited("scripts/deliver.py"), "deliver_*; draw_people; report"),
+    "a script": (edited("scripts/deliver.py"), "deliver_*; draw_people; draw_offers; report"),
     "the script of a stage in the middle": (
         edited("scripts/select.py"),
         f"select *; weigh *; {LEMMA1}; {LEMMA2}; * curved logistic-lemma1; draw_curved; "

@@ -7,6 +7,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.promises.given_scores import GivenScores
+from counterweight.models.constraints.reductions.classifier import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates.promises import promise_values
 from scipy.stats import norm
@@ -60,6 +61,29 @@ def test_thresholds_of_given_scores_hold_on_new_rows_as_often(way):
         assert broken / fits <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / fits), broken
     else:
         assert broken / fits > 0.3, broken
+
+
+@pytest.mark.parametrize("way", [CROSSED, HELD, {}], ids=["crossed", "held-out", "none"])
+def test_mixtures_hold_on_new_rows_as_often(way):
+    fits, broken = 20, np.zeros(2)
+    X_new, y_new, members = world(50_000, np.random.default_rng(99))
+    new = DataSets(None, y_new, None, members)
+    for seed in range(fits):
+        X, y, own = world(600, np.random.default_rng(seed))
+        model = ReductionsClassifier(constraints=ASKED, fits=12, on_infeasible="keep", **way)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y, datasets=own)
+        values = promise_values(*model.answers(X_new, new), new, ASKED)
+        broken += (values[:, :, 2] > 0).any(axis=0)
+    if way:
+        assert (broken / fits <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / fits)).all(), broken
+        loaded = ReductionsClassifier.from_arrays(model.to_arrays())
+        assert loaded.certified_ == model.certified_
+        assert np.allclose(loaded.margins_, model.margins_) and (model.margins_ > 0).any()
+        assert np.allclose(model.excess_ + model.margins_[1], model.violations_)
+    else:
+        assert (broken / fits > 0.25).all(), broken
 
 
 def test_a_certificate_is_what_the_held_out_rows_show():

@@ -10,6 +10,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import RateEstimator, two_columns
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.constraints.options import PARAMETER_OPTIONS
+from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
 from counterweight.models.constraints.reductions.mixture import best_mixture
 from counterweight.models.costing import packed, unpacked
@@ -60,6 +61,7 @@ OPTIONS = {
         "description": "Largest sum of the constraints' multipliers, in total costs of the "
         "objective.",
     },
+    **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
     "on_infeasible": {
         "enum": ["raise", "keep"],
@@ -82,7 +84,7 @@ log = logging.getLogger("counterweight")
 
 
 @dataclass(eq=False, repr=False)
-class ReductionsClassifier(RepairedDecisions, RateEstimator):
+class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     """A random mixture of fits of any classifier with weights, under constraints on rates.
 
     For given multipliers of the constraints a yes has a cost in each row, from the objective and
@@ -101,8 +103,8 @@ class ReductionsClassifier(RepairedDecisions, RateEstimator):
 
     Parameters
     ----------
-    objective, constraints, kappa, target, classifier, fits, tolerance, most, repair, groups,
-    on_infeasible
+    objective, constraints, kappa, target, classifier, fits, tolerance, most, confidence, held_out,
+    repair, groups, on_infeasible
         See `OPTIONS`. The classifier is a name of the registry, ``model``, with its options.
 
     Attributes
@@ -115,7 +117,12 @@ class ReductionsClassifier(RepairedDecisions, RateEstimator):
     multipliers_ : ndarray (m,)
     objective_ : float
     violations_ : ndarray (m,)
-        Left side minus bound of each plain constraint, by chances.
+        Left side minus bound of each plain constraint, by chances; of bounds with their margins.
+    excess_ : ndarray (m,)
+        The same of bounds as they were asked for.
+    margins_, held_out_promises_, certified_, certificate_
+        See `counterweight.models.constraints.promises.margins`; a fit at a confidence is some
+        seven fits.
     gap_ : float
         Duality gap, in units of the objective.
     converged_ : bool
@@ -143,6 +150,8 @@ class ReductionsClassifier(RepairedDecisions, RateEstimator):
     fits: int = 40
     tolerance: float = 1e-3
     most: float = 100.0
+    confidence: float | None = None
+    held_out: float = 0.0
     repair: str = "everyone"
     groups: tuple = ()
     on_infeasible: str = "raise"
@@ -160,12 +169,15 @@ class ReductionsClassifier(RepairedDecisions, RateEstimator):
         "features": "n_features_in_",
         "thresholds": "thresholds_",
         "threshold_groups": "threshold_groups_",
+        "margins": "margins_",
+        "certified": "certified_",
     }
     NUMBERS = {
         "duality_gap": float,
         "converged": bool,
         "feasible": bool,
         "collapsed": bool,
+        "certified": bool,
         "fits": int,
         "features": int,
     }
@@ -193,14 +205,15 @@ class ReductionsClassifier(RepairedDecisions, RateEstimator):
         -------
         list of ReductionsClassifier, or None
             In the order of the settings; None where they differ in more than numbers of the
-            constraints.
+            constraints, or have margins of their own.
         """
         models = [cls(**options) for options in settings]
         same = [
             {name: value for name, value in vars(model).items() if name not in PARAMETER_OPTIONS}
             for model in models
         ]
-        if any(options != same[0] for options in same):
+        alone = models[0].confidence is not None or models[0].held_out
+        if alone or any(options != same[0] for options in same):
             return None
         pool = []
         for model in models:
@@ -221,6 +234,8 @@ class ReductionsClassifier(RepairedDecisions, RateEstimator):
             )
         asked = {name: getattr(self, name) for name in PARAMETER_OPTIONS}
         problem = compile_rates(self.objective, self.constraints, samples, asked)
+        if self._margins is not None:
+            problem = problem._replace(bounds=problem.bounds - self._margins)
         if not (problem.positive[0] + problem.negative[0]).any():
             raise CounterweightError(
                 f"The objective {self.objective} is the same for all classifiers."
@@ -247,6 +262,7 @@ class ReductionsClassifier(RepairedDecisions, RateEstimator):
         self.models_ = [None if isinstance(one, float) else one for one in known]
         self.constant_ = np.array([one if isinstance(one, float) else np.nan for one in known])
         self.multipliers_, self.violations_ = best.multipliers, best.violations
+        self.excess_ = best.violations
         self.objective_, self.gap_ = best.objective, best.gap
         total = (problem.positive[0] + problem.negative[0]).sum()
         self.converged_ = bool(best.gap <= self.tolerance * total)

@@ -79,6 +79,7 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_value.py
 	$(BIN)/python tests/benchmarks/bench_choice.py
 	$(BIN)/python tests/benchmarks/bench_filter.py
+	$(BIN)/python tests/benchmarks/bench_promises.py people drawn released
 	$(BIN)/python tests/benchmarks/bench_constraints.py
 	$(BIN)/python tests/benchmarks/bench_adjust.py
 	$(BIN)/python tests/benchmarks/bench_matching.py

@@ -100,3 +100,19 @@ def test_groups_that_are_numbers_may_be_written_as_numbers(key):
     assert plan["studies"]["people"]["target"] == {str(key): 0.4, "other": 0.6}
     with pytest.raises(CounterweightError, match="studies.people.target names a group twice"):
         resolved(target={key: 0.5, str(key): 0.5})
+
+
+def test_what_sees_the_groups_is_a_bound_and_never_given_away():
+    parts = {
+        "selection": [*PEOPLE["selection"], {"selector": "own_group"}],
+        "models": [
+            *PEOPLE["models"],
+            {"model": "balanced_filter", "name": "seen", "weights": "quadratic"}
+            | {"selector": "own_group"},
+        ],
+    }
+    study = resolved(**parts)["studies"]["people"]
+    assert study["methods"]["seen"]["role"] == "bound"
+    assert study["main"] == "alpha_beta"
+    with pytest.raises(CounterweightError, match="sees everybody's group"):
+        resolved(**parts, filter={"method": "seen", "setting": ""})

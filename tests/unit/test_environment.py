@@ -71,7 +71,7 @@ def test_each_dependency_is_a_range_that_is_explained_and_holds_the_pinned_versi
 
 
 #: Names that packages have in Python, where they are others.
-IMPORTED = {"scikit-learn": "sklearn", "pyyaml": "yaml"}
+IMPORTED = {"scikit-learn": "sklearn", "pyyaml": "yaml", "imbalanced-learn": "imblearn"}
 
 
 def test_what_the_library_imports_is_a_dependency_and_nothing_else_is():

@@ -51,6 +51,8 @@ def finish(name, study):
                 f"studies.{name}.models: {identity} has no weights, and a filter accepts by them: "
                 "add weights, e.g. weights: quadratic, and the selector that it goes by."
             )
+        if _sees_groups(method, study):
+            method["role"] = "bound"
     used = {method["weights"] for method in methods.values()}
     study["weightings"] = {key: spec for key, spec in study["weightings"].items() if key in used}
     kept = {spec["selector"] for spec in study["weightings"].values()}
@@ -77,6 +79,13 @@ def finish(name, study):
             f"{nearest(given['method'], methods) or '.'} Methods: {', '.join(methods)}."
         )
     _check_promise(name, given)
+    named = [one for one in (given["method"], *_others(given)) if one in methods]
+    seeing = [one for one in named if _sees_groups(methods[one], study)]
+    if seeing:
+        raise CounterweightError(
+            f"studies.{name}.filter names {seeing[0]}, which sees everybody's group: it is there "
+            "to compare with, and cannot be given away. Name another method."
+        )
     if given["repeat"] >= study["repeats"]:
         raise CounterweightError(
             f"studies.{name}.filter.repeat is {given['repeat']}, and the study has the repeats 0 "
@@ -107,6 +116,13 @@ def finish(name, study):
             f"studies.{name}.filter.setting is {given['setting']!r}, which {given['method']} does "
             f"not have{nearest(given['setting'], known) or '.'} Its settings: {words}."
         )
+
+
+def _sees_groups(method, study):
+    selector = study["weightings"][method["weights"]]["selector"]
+    return components.declared(
+        "selector", study["selectors"][selector]["selector"], "SEES_GROUPS", False
+    )
 
 
 def _check_promise(name, given):
@@ -240,6 +256,7 @@ def select(job):
         Z = memberships(seen[repeat], names)
         rng = generator(given["seed"], given["stream"], repeat, "selection")
         proxy = components.load("selector", spec["selector"])(**spec["options"])
+        X = Z if getattr(proxy, "sees_groups", False) else X
         proxy.fit(X, Z, classes=sizes, target=target, rng=rng)
         leaves = [
             leaf_columns(repeat, setting, *leaf_table(member, Z), groups, classes, sizes)

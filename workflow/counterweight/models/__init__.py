@@ -32,4 +32,5 @@ MODELS = {
     "linear": "counterweight.models.scores.linear:LinearScore",
     "boosting": "counterweight.models.scores.boosting:BoostedScore",
     "balanced_filter": "counterweight.models.filters.balanced_filter:BalancedFilter",
+    "seen_groups": "counterweight.models.filters.seen_groups:SeenGroupsClassifier",
 }

@@ -13,11 +13,13 @@ import numpy as np
 from counterweight.evaluation.filters.classifiers import classifier_records
 from counterweight.files.seeds import generator
 from counterweight.files.settings import numbers_of
+from counterweight.files.tables import by_setting
 from counterweight.models.filters.training import (
     accept_probability,
     coins,
     filter_rows,
     filtered,
+    proxy_rows,
     true_groups,
 )
 from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
@@ -135,7 +137,8 @@ def evaluate_filter(
           (the part; see `distortions`).
         - test rows: ``bound_disclosivity``, ``bound_imbalance``, ``bound_epsilon``
           (`theorem_bound`), ``excess_disclosivity``, ``excess_imbalance`` (test less train).
-        - of the classifiers: see `classifier_records`.
+        - of the classifiers: see `classifier_records`; ``imbalance_taught`` of those that see
+          the groups, of the rows (and weights) that they learned from.
         - ``nothing_accepted``: 1 where no row of a part can be accepted; its imbalance is then
           not defined and absent.
     """
@@ -154,7 +157,8 @@ def evaluate_filter(
         last, tables, own = None, None, []
         standard = standardised(rows["X"][order][cut:]) if repeat == 0 else None
         draws = generator(seed, stream, repeat, "leaves").random(len(order) - cut)
-        for setting, M, eta, rho in filtered(proxy, rows["X"][order], acceptance[repeat]):
+        told = proxy_rows(proxy, rows["X"][order], Z)
+        for setting, M, eta, rho in filtered(proxy, told, acceptance[repeat]):
             if M is not last:
                 last = M
                 tables = {
@@ -216,6 +220,12 @@ def evaluate_filter(
             Z[cut:],
             titles,
         )
+        own += [
+            {"target": "train", "metric": "imbalance_taught", "setting": setting}
+            | {"value": imbalance(np.asarray(made["taught"]), U)}
+            for setting, made in by_setting(models[repeat, ""]).items()
+            if "taught" in made
+        ]
         records += [record | {"repeat": repeat} for record in own]
     return records
 

@@ -14,6 +14,13 @@ MEASURES = {
         "digits": 3,
         "meaning": "Imbalance of one sample that was really drawn.",
     },
+    "imbalance_taught": {
+        "label": "imbalance of what is learned from",
+        "better": "less",
+        "digits": 3,
+        "meaning": "Imbalance of the rows that a classifier was trained on: drawn, weighted or "
+        "made up.",
+    },
     "disclosivity": {
         "label": "disclosivity",
         "better": "less",

@@ -10,6 +10,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import blocks
 from counterweight.models.filters.balanced_filter import EVERYONE
+from counterweight.numerics.groups import group_names, memberships
 from counterweight.plan.components import load
 
 log = logging.getLogger("counterweight")
@@ -54,6 +55,11 @@ def true_groups(data, repeat):
         )
     groups = [truth[data.GROUP + name].astype(object) for name in data.group_columns]
     return groups, np.asarray(truth["y_general"], dtype=float)
+
+
+def proxy_rows(proxy, X, Z):
+    """What a proxy goes by: features `X`, or memberships `Z` where it sees the groups (a bound)."""
+    return Z if getattr(proxy, "sees_groups", False) else X
 
 
 def acceptances(weights):
@@ -173,6 +179,11 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
     train = rows["train"]
     model = load("model", method["model"])(**method["options"])
     coin = coins(seed, study, repeat, len(train))[train]
+    seeing = getattr(model, "sees_groups", False)
+    Z = None
+    if seeing or getattr(proxy, "sees_groups", False):
+        words = [data.labels[repeat][data.GROUP + name][train] for name in data.group_columns]
+        Z = memberships(words, group_names(words, data.group_columns)[0])
     asked = {name: acceptance[name] for name in model.asked(acceptance)}
     if model.classifier != "none" and not asked:
         log.warning(
@@ -182,11 +193,15 @@ def train_filter_repeat(data, method, repeat, *, proxy, acceptance, seed, study)
             listed(f"{value:g}" for value in model.settings),
             listed(acceptance, 30),
         )
-    accepted = {EVERYONE: np.ones(int(train.sum()), bool)}
-    for setting, M, eta, rho in filtered(_Only(proxy, asked), rows["X"][train], asked):
-        accepted[setting] = coin < accept_probability(M, eta, rho)
-    accepted = {name: accepted[name] for name in (EVERYONE, *asked)}
-    model.fit(rows["X"][train], rows["y"][train], accepted)
+    chance = {EVERYONE: np.ones(int(train.sum()))}
+    told = proxy_rows(proxy, rows["X"][train], Z)
+    for setting, M, eta, rho in filtered(_Only(proxy, asked), told, asked):
+        chance[setting] = accept_probability(M, eta, rho)
+    accepted = {name: coin < chance[name] for name in (EVERYONE, *asked)}
+    seen = {}
+    if seeing:
+        seen = {"chance": chance, "Z": Z, "rng": generator(seed, study, repeat, "seen groups")}
+    model.fit(rows["X"][train], rows["y"][train], accepted, **seen)
     if model.missing_:
         log.warning(
             "Repeat %d: the accepted rows have not both outcomes at %s, so no classifier was "

@@ -243,6 +243,7 @@ CLASSIFIERS = Sheet(
         Column("accuracy_worst", target="test"),
         Column("change", value=change("accuracy_worst"), measure=POINTS, bound=LOST),
         Column("rows_accepted", "Rows it learns from", "train", show="mean"),
+        Column("imbalance_taught", "Their imbalance, groups seen", "train", show="mean"),
     ),
     first="Trained on",
     best=False,

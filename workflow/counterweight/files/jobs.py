@@ -1,12 +1,14 @@
 """What every script needs: a log, errors told in one sentence, repeats in parallel."""
 
 import contextlib
+import importlib.machinery
 import logging
 import os
 import signal
 import sys
 import threading
 import traceback
+import types
 
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
@@ -17,6 +19,59 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
 log = logging.getLogger("counterweight")
+
+#: What scikit-learn and SciPy import for a few of their functions. It takes twice as long to load
+#: as all the rest of them, which is most of what a short job does.
+DEFERRED = ("numpy.f2py", "numpy.testing", "pandas", "scipy.stats")
+
+
+class _Deferred(types.ModuleType):
+    """A module that is loaded when something of it is first asked for."""
+
+    _loading = threading.RLock()
+
+    def __getattr__(self, name):
+        with _Deferred._loading:
+            if "_real" in self.__dict__:
+                loader = self.__dict__.pop("_real")
+                self.__path__ = self.__spec__.submodule_search_locations
+                loader.exec_module(self)
+                self.__class__ = types.ModuleType
+        return object.__getattribute__(self, name)
+
+
+class _Deferring:
+    """Finder and loader of the modules of `DEFERRED`.
+
+    ``importlib.util.LazyLoader`` does not serve: in Python 3.11 a second ``import`` of its module
+    loads it.
+    """
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name not in DEFERRED:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is not None:
+            spec.loader_state, spec.loader = spec.loader, _Deferring
+        return spec
+
+    @staticmethod
+    def create_module(spec):
+        return _Deferred(spec.name)
+
+    @staticmethod
+    def exec_module(module):
+        spec = module.__spec__
+        module.__loader__ = spec.loader = module._real = spec.loader_state
+        # Without a path, the import of a submodule asks for it, and so loads the module.
+        del module.__path__
+
+
+def defer():
+    """From here on, load the modules of `DEFERRED` when they are first used, not when imported."""
+    if _Deferring not in sys.meta_path:
+        sys.meta_path.insert(0, _Deferring)
 
 
 @contextlib.contextmanager
@@ -121,6 +176,7 @@ def running(job):
     job : snakemake.script.Snakemake
         With ``params.job``, a spec from `counterweight.plan.jobs.Job.spec`.
     """
+    defer()
     given = job.params.job["given"]
     names = {"dataset": "data set", "study": "study"}
     where = {names[key]: given[key] for key in names if key in given}

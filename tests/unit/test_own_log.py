@@ -163,13 +163,22 @@ def test_users_whole_numbers_or_not_are_the_same_clusters():
     assert clusters(pd.Series(["a", None]))[1] == -2
 
 
+def lengths_over_known(found):
+    """Mean length of intervals over that of 1.96 standard deviations of the values either way."""
+    values, lengths = np.transpose(found)
+    return lengths.mean() / (2 * 1.96 * values.std(ddof=1))
+
+
 @pytest.mark.parametrize(
     ("rows", "keep_rate", "users"), [(3_000, 1.0, 0), (10_000, 0.1, 0), (4_000, 1.0, 200)]
 )
 def test_intervals_hold_the_truth(rows, keep_rate, users):
-    """Over 200 logs: at least .95 minus 2 standard errors, for values, gains and comparisons."""
-    rng, logs = np.random.default_rng(11), 200
-    held, naive = {}, []
+    """Over 400 logs: at least .95 minus 2 standard errors, for values, gains and comparisons.
+
+    Their lengths are at most 1.25 times those of normal intervals that know the variance.
+    """
+    rng, logs = np.random.default_rng(11), 400
+    held, found, naive = {}, {}, []
     for _ in range(logs):
         frame = a_log(rows, rng, keep_rate, users)
         known = values_of(frame, keep_rate, bool(users), reward_range=(0, 1))
@@ -177,16 +186,21 @@ def test_intervals_hold_the_truth(rows, keep_rate, users):
         for key, one in known.values.items():
             if key[1] == first:
                 held.setdefault(key, []).append(one.low <= TRUTH[key[0]] <= one.high)
+                found.setdefault(key, []).append((one.value, one.high - one.low))
         for key, one in known.differences.items():
             if key[2] == first:
                 truth = TRUTH[key[0]] - TRUTH[key[1]]
                 held.setdefault(key, []).append(one.low <= truth <= one.high)
+                found.setdefault(key, []).append((one.value, one.high - one.low))
         held.setdefault("log", []).append(known.logged.low <= TRUTH[""] <= known.logged.high)
         if users:
             plain = values_of(frame, keep_rate).logged
             naive.append(plain.low <= TRUTH[""] <= plain.high)
     least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / logs)
     assert {key: np.mean(one) for key, one in held.items() if np.mean(one) < least} == {}
+    assert {key: lengths_over_known(one) for key, one in found.items()} == {
+        key: pytest.approx(1.0, abs=0.25) for key in found
+    }
     assert not users or np.mean(naive) < 0.85  # rows taken for independent: too narrow
 
 

@@ -1,14 +1,17 @@
 """Rows that belong to groups, and two models on the same rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.evaluate import evaluate_predictions
 from counterweight.evaluation.metrics.metrics import metric_estimate, predicted_over_observed
 from counterweight.evaluation.metrics.paired import (
     compare_metrics,
     compare_segments,
     grouped_estimate,
 )
+from counterweight.labeling.split import label_rows
 from scipy.special import expit
 
 METRICS = ("auc", "log_loss", "brier", "accuracy", "balanced_accuracy", "calibration_error")
@@ -72,18 +75,102 @@ def test_users_of_twenty_rows_are_covered():
     truth = {name: metric_estimate(name, many[0], many[1]).value for name in ("auc", "log_loss")}
     gap = compare_metrics("log_loss", *many[:3]).value
     held, naive = {"auc": [], "log_loss": [], "gap": []}, []
+    found = {key: [] for key in held}
     for _ in range(logs):
         y, p, other, user = clustered(rng, users=120)
         for name, value in truth.items():
             own = grouped_estimate(name, y, p, user)
             held[name].append(own.low <= value <= own.high)
+            found[name].append((own.value, own.high - own.low))
         own = compare_metrics("log_loss", y, p, other, groups=user)
         held["gap"].append(own.low <= gap <= own.high)
+        found["gap"].append((own.value, own.high - own.low))
         plain = metric_estimate("log_loss", y, p)
         naive.append(plain.low <= truth["log_loss"] <= plain.high)
     least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / logs)
     assert {name: np.mean(one) for name, one in held.items() if np.mean(one) < least} == {}
+    for values, lengths in map(np.transpose, found.values()):
+        # Against intervals that know the variance over logs.
+        assert 0.8 < lengths.mean() / (2 * 1.96 * values.std(ddof=1)) < 1.25
     assert np.mean(naive) < 0.85
+
+
+def a_study(y, p, other, user=None):
+    """Predictions of two methods, and the truth, as the files of a study have them."""
+    rows = np.arange(len(y), dtype="int32")
+    place = {"repeat": np.zeros(len(y), int), "row": rows}
+    place |= {key: (np.zeros(len(y), int), [name]) for key, name in
+              (("target", "general"), ("setting", ""))}  # fmt: skip
+    truth = {"repeat": place["repeat"], "row": rows, "y_general": y}
+    truth |= {} if user is None else {"user": user}
+    return place | {"p": p}, place | {"p": other}, truth
+
+
+def test_a_study_by_users_tells_what_the_functions_do():
+    y, p, other, user = clustered(np.random.default_rng(6))
+    mine, theirs, truth = a_study(y, p, other, user)
+    names = np.array(["a", "b"])[(user < 50).astype(int)]
+    segments = {"row": mine["row"], "segment": names}
+    rate = np.where(y == 1, 1.0, 0.2)
+    rates = {key: truth[key] for key in ("repeat", "row")} | {"keep_rate": rate}
+    metrics = {name: None for name in METRICS}  # grouped metrics take none of these
+    records = evaluate_predictions(
+        mine, truth, metrics, rates=rates, compared_with=theirs, segments=segments, top=[0.1]
+    )
+    told = {
+        tuple(one.get(key, "") for key in ("metric", "measure", "part", "variable")): one["value"]
+        for one in records
+    }
+    for name in METRICS:
+        own = grouped_estimate(name, y, p, user, 1 / rate)
+        assert told[name, "", "", ""] == own.value
+        assert (told[name, "", "", "low"], told[name, "", "", "high"]) == (own.low, own.high)
+        gap = compare_metrics(name, y, p, other, weight=1 / rate, groups=user)
+        assert told["paired_difference", name, "", ""] == gap.value
+        assert told["paired_difference", name, "", "high"] == gap.high
+        parts = compare_segments(name, y, p, other, names, weight=1 / rate, groups=user)
+        assert told["paired_difference", name, "b", "low"] == parts["b"].low
+    (top,) = [one for one in records if one["metric"] == "predicted_over_observed"]
+    plain = predicted_over_observed(y, p, 1 / rate, 0.1)
+    assert top["value"] == plain[0]
+    assert top["standard_error"] > plain[1]
+    every = predicted_over_observed(y, p, 1 / rate, 0.1, np.arange(len(y)))
+    assert every == pytest.approx(plain, rel=1e-12)
+
+
+def test_users_are_held_out_as_a_whole():
+    rng = np.random.default_rng(7)
+    user = rng.permutation(np.repeat(np.arange(200), rng.integers(1, 30, size=200)))
+    rows = np.arange(len(user), dtype="int32")
+    frame = pd.DataFrame(
+        {"row": rows, "who": user.astype(str), "y": rng.integers(2, size=len(user))}
+    )
+    features = pd.DataFrame({"row": rows, "x": rng.normal(size=len(user))})
+
+    def labeled(**given):
+        return label_rows(
+            frame,
+            features,
+            None,
+            lambda frame, truth, rng: np.ones(len(frame), bool),
+            lambda frame, population: frame["y"].to_numpy(float),
+            **{"seed": 1, "study": "s", "repeats": 2, "test_share": 0.3, "targets": ["general"]}
+            | {"complete": True} | given,
+        )  # fmt: skip
+
+    labels, hidden = labeled(user="who")
+    for repeat, part in labels.groupby("repeat"):
+        test = (part["role"] == "test").to_numpy()
+        assert set(user[test]).isdisjoint(user[~test])
+        assert 0.25 < test.mean() <= 0.3
+        own = hidden[hidden["repeat"] == repeat]
+        assert (pd.Series(user).groupby(own["user"].to_numpy()).nunique() == 1).all()
+    assert not np.array_equal(*(part["role"].to_numpy() for _, part in labels.groupby("repeat")))
+    with pytest.raises(CounterweightError, match="needs the column"):
+        labeled(user="nobody")
+    frame.loc[3, "who"] = None
+    with pytest.raises(CounterweightError, match="missing in 1 of"):
+        labeled(user="who")
 
 
 def test_segments_hold_at_once():

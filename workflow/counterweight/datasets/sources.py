@@ -49,7 +49,7 @@ def prepare_job(dataset, plan, paths):
     settings, uses = plan["datasets"][dataset], (("dataset", dataset),)
     outputs = {"table": paths.prepared(dataset)}
     if settings["source"] == "own" and not paths.columns(dataset):
-        inputs = {"files": [settings["path"]]}
+        inputs, uses = {"files": [settings["path"]]}, (("dataset", components.OWN),)
         return Job(f"{_HERE}:read_own", inputs, {"dataset": dataset}, uses, outputs)
     if settings["source"] == "own":
         if "query" in settings:

@@ -14,7 +14,7 @@ WORDS = "studies of classifiers"
 ASKS = "decisions that keep promises about rates"
 ROLES = ("outcome", "promises")
 KEYS = frozenset(
-    {"selection", "weighting", "samples", "test_rows", "keep_rate", "paired_with"}
+    {"selection", "weighting", "samples", "test_rows", "keep_rate", "paired_with", "user"}
     | {"deliver", "score"}
 )
 ITEM_KEYS = {
@@ -46,16 +46,45 @@ def complete(name, study, plan):
             f"studies.{name}.keep_rate cannot be combined with the protocol "
             f"{protocol}, which rejects rows itself: leave one of them out."
         )
+    if study["user"] and not components.declared("protocol", protocol, "BY_USER", False):
+        raise CounterweightError(
+            f"studies.{name}.user is for the protocol metrics, and this one has {protocol}: leave "
+            "user out, or choose metrics."
+        )
 
 
 def finish(name, study):
     from counterweight.plan.rates import check_rates
 
     check_rates(name, study)
+    _check_against(name, study)
     if study.get("deliver"):
         _check_given_away(name, study)
     if _reference(study) and "gamma" not in study["figures"]:
         study["figures"] = [*study["figures"], "gamma"]
+
+
+def _check_against(name, study):
+    """Refuse a comparison with what is no method, or with several at once."""
+    other, methods = study["evaluation"]["options"].get("against"), study["methods"]
+    where = f"studies.{name}.evaluation"
+    if not other:
+        if study["evaluation"]["options"].get("segment"):
+            raise CounterweightError(
+                f"{where}.segment says where methods are compared, but not with which: name a "
+                "method as against."
+            )
+        return
+    if other not in methods:
+        raise CounterweightError(
+            f"{where}.against is {other!r}, which is none of its methods"
+            f"{nearest(other, methods) or '.'} Methods: {', '.join(methods)}."
+        )
+    if methods[other]["sweep"]:
+        raise CounterweightError(
+            f"{where}.against is {other!r}, which has several settings: name a method without a "
+            "sweep."
+        )
 
 
 def _reference(study):
@@ -137,6 +166,7 @@ def plan_label(plan, study, at):
         "informed": components.declared("labeling", rule, "FEATURES", False),
         "samples": study["samples"],
         "test_rows": study["test_rows"],
+        "user": study["user"],
     }
     inputs = {"table": at.table, "known": at.known, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
@@ -158,6 +188,7 @@ def label(job):
         "informed",
         "samples",
         "test_rows",
+        "user",
     )
     labels, truth = label_rows(
         frame, features, *rest, study=given["stream"], **{name: given[name] for name in asked}
@@ -350,6 +381,13 @@ def plan_evaluate(plan, study, method, at):
         "informed": components.declared("protocol", protocol, "INFORMED", False),
         "promises": _promises(study, method),
     }
+    options, asked = study["evaluation"]["options"], []
+    if options.get("against") not in (None, "", method):
+        asked.append("compared_with")
+        inputs["compared_with"] = at.predictions(options["against"])
+        if options["segment"]:
+            inputs["table"] = at.table
+    given["asked"] = asked
     reference, spec = _reference(study), study["methods"][method]
     if reference and not (spec["oracle"] or spec["sweep"]):
         inputs |= {"reference": at.predictions(reference), "labels": at.labels}
@@ -376,6 +414,8 @@ def evaluate(job):
     texts = ["target", "setting"]
     predictions = read_columns(job.input.predictions, categories=texts)
     truth = read_columns(job.input.truth)
+    if "compared_with" in given["asked"]:
+        options |= _compared_with(job)
     records = components.configured("protocol", given["protocol"])(
         predictions, truth, metrics, seed=given["seed"], stream=given["stream"], **options
     )
@@ -391,6 +431,23 @@ def evaluate(job):
         compared = given["compared"]
         records += sweep_predictions(predictions, reference, labels, truth, compared=compared)
     return records
+
+
+def _compared_with(job):
+    """Predictions of the method that this one is compared with, and segments of the rows."""
+    from counterweight.files.tables import read_columns, read_table
+
+    other = read_columns(job.input.compared_with, categories=["target", "setting"])
+    segment = job.given["protocol"]["options"]["segment"]
+    if not segment:
+        return {"compared_with": other}
+    from counterweight.labeling.columns import require
+
+    table = read_table(job.input.table)
+    require(table, [segment], "key evaluation.segment")
+    names = table[segment].astype(str).to_numpy(dtype=str)
+    segments = {"row": table["row"].to_numpy(), "segment": names}
+    return {"compared_with": other, "segments": segments}
 
 
 def plan_deliver(plan, study, at):

@@ -8,7 +8,7 @@ import pandas as pd
 from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
-from counterweight.labeling.columns import check_finite
+from counterweight.labeling.columns import check_finite, require
 from counterweight.labeling.samples import sample_masks
 from counterweight.numerics.zero_rejection import kept_rows
 
@@ -32,6 +32,7 @@ def label_rows(
     informed=False,
     samples=None,
     test_rows=None,
+    user=None,
 ):
     """Who is labeled, what is seen and what is true, in every repeat.
 
@@ -71,6 +72,10 @@ def label_rows(
     test_rows : mapping, optional
         Condition of the test rows, the same in every repeat; then `test_share` is not used.
 
+    user : str, optional
+        Column of the user (or session, or day) that a row is of. Users are held out as a whole, so
+        that none is learned from and tested on; `hidden` then has ``user``, a number for each.
+
     Returns
     -------
     labels, hidden : pandas.DataFrame
@@ -92,6 +97,7 @@ def label_rows(
         truth = truth.set_index("row").loc[features["row"]].reset_index(drop=True)
     rows = len(frame)
     fixed = _fixed_test(frame, test_rows)
+    users = None if user is None else numbered(frame, user)
     labels, hidden = [], []
     for repeat in range(repeats):
         draws = functools.partial(generator, seed, study, repeat)
@@ -110,8 +116,15 @@ def label_rows(
         else:
             order = draws("split").permutation(rows)
             order = order[taken[order]]
+            if users is not None:
+                # In the order in which each is drawn first, all rows of a user together.
+                _, first, place = np.unique(users[order], return_index=True, return_inverse=True)
+                order = order[np.argsort(first[place], kind="stable")]
             test = np.zeros(rows, bool)
             test[order[: int(test_share * len(order))]] = True
+            if users is not None:
+                # The user in the middle of whom the share ends is not held out.
+                test &= ~np.isin(users, users[~test & taken])
         if not 0 < test.sum() < taken.sum():
             raise CounterweightError(
                 f"{'test_rows' if test_rows else f'test_share {test_share}'} leaves "
@@ -143,6 +156,8 @@ def label_rows(
             "keep_rate": rates,
         } | {name: values.where(seen, pd.NA) for name, values in outcomes.items()}
         facts = {} if truth is None else {name: truth[name].to_numpy() for name in truth.columns}
+        if users is not None:
+            facts["user"] = users
         if "p_selected" in answer:
             facts["p_selected"] = np.asarray(answer["p_selected"], float)
         named = _named_sets(frame, samples, answer, draws("samples"))
@@ -169,6 +184,25 @@ def _checked_selection(selected, rows, complete):
             "of the labeling rule."
         )
     return selected
+
+
+def numbered(frame, column):
+    """Number of each row's user, from 0.
+
+    Raises
+    ------
+    CounterweightError
+        When the column is missing, or a user is.
+    """
+    require(frame, [column], "key user")
+    codes, _ = pd.factorize(frame[column])
+    if (codes < 0).any():
+        raise CounterweightError(
+            f"The user {column!r} is missing in {int((codes < 0).sum())} of {len(codes)} rows "
+            f"(first: row {frame['row'].to_numpy()[int(np.argmax(codes < 0))]}): fill it in, or "
+            "leave these rows out."
+        )
+    return codes.astype("int32")
 
 
 def _fixed_test(frame, test_rows):

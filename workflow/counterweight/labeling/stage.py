@@ -36,7 +36,11 @@ def prepared_rows(job, known=None):
     rng = generator(given["seed"], given["stream"], 0, "noise")
     columns = getattr(job.input, "columns", None)
     outcome_column = {} if columns else {"outcome": given["outcome"]["options"].get("column")}
-    features = recipe(feature_frame(frame, columns), rng, **outcome_column)
+    shown = feature_frame(frame, columns)
+    if given.get("user"):
+        # Who somebody is tells nothing of others.
+        shown = shown.drop(columns=given["user"], errors="ignore")
+    features = recipe(shown, rng, **outcome_column)
     return frame, features, known, rule, outcome
 
 

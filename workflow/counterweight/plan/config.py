@@ -225,7 +225,7 @@ def resolve(config):
                 f"studies.{name}.paired_with is {other!r}, which is no other study"
                 f"{nearest(other, studies) or '.'} Studies: {', '.join(studies)}."
             )
-        for key in ("dataset", "test_share"):
+        for key in ("dataset", "test_share", "user"):
             if studies[other][key] != study[key]:
                 raise CounterweightError(
                     f"studies.{name} is paired with {other}, but their {key} differs "
@@ -333,6 +333,7 @@ def _resolved_study(name, study, plan):
         "test_share": plan["test_share"],
         "samples": {},
         "test_rows": None,
+        "user": None,
     } | study
     study["stream"] = study["paired_with"] or name
     kinds.check_parts(name, study)

@@ -18,6 +18,7 @@ OWN_KEYS = {
     "samples": {},
     "test_rows": None,
     "keep_rate": 1.0,
+    "user": None,
     "paired_with": None,
 }
 #: What a kind may leave out; each as it is for one that has nothing of the sort.

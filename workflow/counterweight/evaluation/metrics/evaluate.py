@@ -3,11 +3,14 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.compared import compare_predictions
 from counterweight.evaluation.metrics.metrics import (
     CLIP,
+    is_known,
     predicted_over_observed,
     reliability_curve,
 )
+from counterweight.evaluation.metrics.paired import grouped_estimate
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting
 
@@ -46,6 +49,18 @@ OPTIONS = {
         "default": False,
         "description": "Whether to keep the points of each reliability curve.",
     },
+    "against": {
+        "type": "string",
+        "default": "",
+        "description": "Method that every other one is compared with on the same test rows, "
+        "paired; empty for none.",
+    },
+    "segment": {
+        "type": "string",
+        "default": "",
+        "description": "Column of the table in whose segments methods are compared as well, with "
+        "intervals that hold all at once.",
+    },
     "top": {
         "type": "array",
         "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
@@ -58,12 +73,26 @@ LABEL = "metrics of predictions on test rows"
 
 #: Test rows that lost zeros are weighed by their keep rates.
 WEIGHS = True
+#: Rows of a user may depend on each other.
+BY_USER = True
 #: Where rows have no label, what their labels could make of the metrics is swept.
 SWEEPS_GAMMA = True
 
 
 def evaluate_predictions(
-    predictions, truth, metrics, *, rates=None, reliability=False, top=(), seed=None, stream=None
+    predictions,
+    truth,
+    metrics,
+    *,
+    rates=None,
+    reliability=False,
+    top=(),
+    against="",
+    segment="",
+    compared_with=None,
+    segments=None,
+    seed=None,
+    stream=None,
 ):
     """Metric records for each repeat, target and setting.
 
@@ -76,7 +105,8 @@ def evaluate_predictions(
         repeat, row, p, and target and setting as ``(codes, names)``; rows of one repeat,
         target and setting stand together.
     truth : dict of str to array
-        repeat, row (ascending within a repeat) and ``y_{target}``.
+        repeat, row (ascending within a repeat) and ``y_{target}``; with ``user``, errors and
+        intervals are those of users as independent draws, and intervals stand beside them.
     metrics : dict of str to callable
         ``metric(y, p, weight) -> (value, standard error)``.
     rates : dict of str to array, optional
@@ -85,6 +115,12 @@ def evaluate_predictions(
         Whether to give the points of the reliability curve; their part is the bin.
     top : sequence of float
         Shares of the rows by score; their part is ``top`` and the share.
+    against, segment
+        See `OPTIONS`; what they name comes by the next two.
+    compared_with : dict of str to array, optional
+        Predictions of another method.
+    segments : dict of str to array, optional
+        row (ascending) and segment.
     seed, stream
         Not used: nothing is drawn.
 
@@ -98,7 +134,7 @@ def evaluate_predictions(
             f"{int((~np.isfinite(p_all)).sum())} predictions are not finite numbers: the model "
             "failed; see its log."
         )
-    known = by_repeat(truth)
+    known, every = by_repeat(truth), rates
     rates = None if rates is None else by_repeat(rates)
     targets, settings = predictions["target"][1], predictions["setting"][1]
     records = []
@@ -129,7 +165,11 @@ def evaluate_predictions(
                 | {"metric": "effective_rows", "value": weight.sum() ** 2 / (weight @ weight)},
                 place | {"metric": "largest_keep_weight", "value": weight.max()},
             ]
+        user = known[repeat]["user"][where] if "user" in known[repeat] else None
         for name, metric in metrics.items():
+            if user is not None and is_known(name):
+                records += _of_users(name, y, p, user, weight, place)
+                continue
             value, error = metric(y, p, weight)
             records.append(place | {"metric": name, "value": value, "standard_error": error})
         if reliability:
@@ -141,12 +181,25 @@ def evaluate_predictions(
                     if mass[k] > 0
                 ]
         for share in top:
-            value, error = predicted_over_observed(y, p, weight, share)
+            value, error = predicted_over_observed(y, p, weight, share, user)
             own = {"metric": "predicted_over_observed", "part": f"top {share:g}"}
             records.append(place | own | {"value": value, "standard_error": error})
         clipped = int(((p < CLIP) | (p > 1 - CLIP)).sum())
         records.append(place | {"metric": "probabilities_clipped", "value": clipped})
+    if compared_with is not None:
+        records += compare_predictions(
+            predictions, compared_with, truth, metrics, rates=every, segments=segments
+        )
     return records
+
+
+def _of_users(name, y, p, user, weight, place):
+    """A metric whose rows depend on each other within users, with its interval."""
+    found = grouped_estimate(name, y, p, user, weight)
+    place = place | {"metric": name}
+    yield place | {"value": found.value, "standard_error": found.standard_error}
+    for end in ("low", "high"):
+        yield place | {"variable": end, "value": getattr(found, end)}
 
 
 def describe_fits(models):

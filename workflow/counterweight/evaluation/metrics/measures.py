@@ -50,6 +50,11 @@ MEASURES = {
         "better": "less",
         "meaning": "Mean squared distance of predictions from what happened.",
     },
+    "paired_difference": {
+        "label": "difference on the same rows",
+        "meaning": "Metric of a method minus that of another one on the same test rows, whose "
+        "chances they share.",
+    },
     "effective_rows": {
         "label": "effective rows",
         "digits": 0,

@@ -119,7 +119,7 @@ def reliability_curve(y, p, weight=None, bins=BINS):
     return predicted, observed, total
 
 
-def predicted_over_observed(y, p, weight=None, top=1.0):
+def predicted_over_observed(y, p, weight=None, top=1.0, groups=None):
     """Mean prediction over the share of positives, among the rows of the highest predictions.
 
     1 for probabilities that are right where they are highest. Rows of one prediction are never
@@ -131,6 +131,8 @@ def predicted_over_observed(y, p, weight=None, top=1.0):
         As in `calibration_error`.
     top : float
         Share of the weight, in (0, 1].
+    groups : array (n,) of int, optional
+        Numbers of groups (users) whose rows depend on each other.
 
     Returns
     -------
@@ -148,7 +150,10 @@ def predicted_over_observed(y, p, weight=None, top=1.0):
     if not observed > 0:
         return np.nan, np.nan
     value = float(w @ p) / observed
-    return value, float(np.linalg.norm(w * (p - value * positive)) / observed)
+    influence = w * (p - value * positive) / observed
+    if groups is not None:
+        influence = np.bincount(np.unique(groups[rows], return_inverse=True)[1], influence)
+    return value, float(np.linalg.norm(influence))
 
 
 def metric_estimate(name, y, p, weight=None, level=0.95):
@@ -191,9 +196,14 @@ def metric_estimate(name, y, p, weight=None, level=0.95):
     return _ESTIMATES[name](*_checked(y, p, weight), level)
 
 
+def is_known(name):
+    """Whether there is such a metric of `metric_estimate`."""
+    return name in _ESTIMATES or name in ("auc", "squared_loss")
+
+
 def refuse_unknown(name):
     """Refuse a metric that does not exist."""
-    if name not in _ESTIMATES and name not in ("auc", "squared_loss"):
+    if not is_known(name):
         known = ", ".join(sorted([*_ESTIMATES, "auc", "squared_loss"]))
         raise CounterweightError(f"There is no metric {name!r}; choose one of {known}.")
 

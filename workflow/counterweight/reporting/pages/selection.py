@@ -15,6 +15,7 @@ from counterweight.reporting.page.study import (
     plain_answer,
     recovered,
 )
+from counterweight.reporting.pages.compared import COMPARED
 from counterweight.reporting.pages.sensitivity import BY_GAMMA, how_wrong
 from counterweight.reporting.pages.tilts import TILTS, assumptions
 from counterweight.reporting.sheets import Bound, Column, Sheet, each_method, each_of, told
@@ -393,5 +394,7 @@ TRUST = (
 )
 
 PAGE = StudyPage(
-    answer=answer, sheets=(results_sheet("general"), results_sheet("unlabeled")), trust=TRUST
+    answer=answer,
+    sheets=(results_sheet("general"), results_sheet("unlabeled"), COMPARED),
+    trust=TRUST,
 )

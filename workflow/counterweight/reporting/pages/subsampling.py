@@ -16,6 +16,7 @@ from counterweight.reporting.page.study import (
     headline,
     plain_answer,
 )
+from counterweight.reporting.pages.compared import COMPARED
 from counterweight.reporting.pages.logs import COVERAGE
 from counterweight.reporting.pages.selection import fits, kept, results_sheet, sizes
 from counterweight.reporting.sheets import (
@@ -397,7 +398,14 @@ def _by_setting(numbers):
 
 PAGE = StudyPage(
     answer=answer,
-    sheets=(AUCS, COSTS, TOPS, BUDGET, replace(results_sheet("general"), lines=_unbought)),
+    sheets=(
+        AUCS,
+        COSTS,
+        TOPS,
+        COMPARED,
+        BUDGET,
+        replace(results_sheet("general"), lines=_unbought),
+    ),
     trust=(spent, fits, sizes),
     details=(
         DEVIATIONS,

@@ -11,6 +11,7 @@ CAPTION = (
 #: Ways to correct, as the model's option has them, with their names and looks.
 WAYS = {
     "weights": ("weighted", kit.Look(style.ORANGE, "^")),
+    "log_odds": ("calibrated log-odds", kit.Look(style.PURPLE, "v")),
     "spline": ("spline calibration", kit.Look(style.BLUE)),
     "prior": ("prior correction", kit.Look(style.GREEN, "s")),
     "none": ("uncorrected", kit.Look(style.GREY, "D")),
@@ -87,13 +88,18 @@ def _title(study, metric, learners):
     learner, sources = (known or list(learners.items()))[0]
     source, _, setting = _whole(study, metric, sources)
     whole = study.values(source, metric, setting=setting)
-    gaps = {}
+    rates = {
+        way: min(point[0] for point in study.curve(source, metric, "keep_rate"))
+        for way, source in sources.items()
+    }
+    rate, gaps = min(rates.values()), {}
     for way, source in sources.items():
+        if rates[way] > rate:
+            continue  # not measured where the others are hardest tried
         setting = study.settings(source, metric, "general")[0]
         gaps[way] = study.difference(study.values(source, metric, setting=setting), whole)
     better = max if measure.better == "more" else min
     best = better([way for way in gaps if way != _PLAIN] or gaps, key=lambda way: gaps[way].mean)
-    rate = min(point[0] for point in study.curve(sources[best], metric, "keep_rate"))
     shown = [way for way in dict.fromkeys([best, _PLAIN]) if way in gaps]
     said = "; ".join(f"{WAYS[way][0]} {kit.told(gaps[way], measure, sign=True)}" for way in shown)
     return f"{learner_name(learner)}, {measure.label} with 1 zero in {1 / rate:g}: {said}"

@@ -58,15 +58,16 @@ def test_a_feature_of_two_values_that_decides_the_threshold_is_found():
     ours, floors, numbers = [], [], []
     for seed in range(4):
         X, t, y, p, mark = one_binary(seed)
-        model = fitted(X, t, y)
+        # As a category that makes segments, or one that moves a threshold.
+        model = fitted(X, t, y, thresholds="segments")
         assert model.n_components_ == 2 and model.features_used_.tolist() == [0, 1]
-        ours.append(distance(model.predict_acceptance(X, t), p))
+        assert distance(model.predict_acceptance(X, t), p) < 0.035
+        ours.append(distance(fitted(X, t, y).predict_acceptance(X, t), p))
         # What the true model, told each person's segment, learns from as many rows.
         told = OfferLogistic(per_component=True).fit(X[:, :0], t, y, component=mark)
         floors.append(distance(told.predict_acceptance(X[:, :0], t, component=mark), p))
         numbers.append(distance(fitted(X, t, y, categories="none").predict_acceptance(X, t), p))
-    assert np.mean(ours) < 0.02 and np.mean(numbers) > 0.06
-    assert np.mean(ours) - np.mean(floors) < 0.15 * np.mean(numbers)
+    assert np.mean(ours) <= 1.15 * np.mean(floors) and np.mean(numbers) > 0.06
 
 
 def test_two_categories_are_learned_to_the_floor_of_the_true_model_and_earn_as_much():
@@ -105,12 +106,12 @@ def best_by_truth(posterior):
 
 def test_categories_that_are_noise_cost_nothing():
     moved = 0
-    for seed in range(6):
+    for seed in range(4):
         X, t, y, p, _ = two_categories(seed, 2000)
         rng = np.random.default_rng(100 + seed)
         noise = [np.eye(12)[rng.integers(12, size=len(X))] for _ in range(2)]
         layout = Layout.of(31, [(0, 1, 2), (3, 4, 5, 6), range(7, 19), range(19, 31)])
-        options = {"most_components": 4, "restarts": 3}
+        options = {"most_components": 4, "restarts": 2}
         plain = fitted(X, t, y, TWO, **options)
         noisy = fitted(np.hstack([X, *noise]), t, y, layout, **options)
         error = distance(noisy.predict_acceptance(np.hstack([X, *noise]), t), p)

@@ -14,6 +14,8 @@ from counterweight.errors import CounterweightError
 
 #: Points of the first grid of the soft search: steps far below the width of the steepest curve.
 GRID = 257
+#: The same where every person has curves of its own.
+MOVED_GRID = 65
 #: Local maxima of a row that the soft search refines.
 MODES = 3
 #: Values (rows x segments x modes) treated at a time.
@@ -126,7 +128,7 @@ def optimal_offer(eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None):
 
 
 def soft_optimal_offer(
-    weights, eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None, points=GRID
+    weights, eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None, points=GRID, moves=None
 ):
     """Offer that maximises the expected revenue of a mixture of curves, row by row.
 
@@ -143,6 +145,8 @@ def soft_optimal_offer(
         See `optimal_offer`.
     points : int
         Of the first grid.
+    moves : array (n,), optional
+        Added to eta of a person, in every segment.
 
     Returns
     -------
@@ -152,17 +156,34 @@ def soft_optimal_offer(
     low, high = checked_bounds(low, high)
     weights = np.atleast_2d(np.asarray(weights, dtype=float))
     eta, k = np.asarray(eta, dtype=float), np.asarray(k, dtype=float)
+    if moves is not None:
+        points = min(points, MOVED_GRID)
     offers = np.linspace(low, high, points) if grid is None else feasible(grid, low, high)
     values = expected_revenue(offers, eta[:, None], k[:, None], revenue)
     result = np.empty(len(weights))
     rows = max(CHUNK // max(MODES * len(eta), len(offers)), 1)
     for start in range(0, len(weights), rows):
         part = weights[start : start + rows]
-        if grid is not None or high == low:
-            result[start : start + rows] = offers[np.argmax(part @ values, axis=1)]
+        own = eta
+        if moves is None:
+            earned = part @ values
         else:
-            result[start : start + rows] = _refined(part, eta, k, a, b, offers, part @ values)
+            own = eta + moves[start : start + rows, None, None]
+            earned = mixed_over(part, offers, own[:, 0], k) * (a + b * offers)
+        if grid is not None or high == low:
+            result[start : start + rows] = offers[np.argmax(earned, axis=1)]
+        else:
+            result[start : start + rows] = _refined(part, own, k, a, b, offers, earned)
     return result
+
+
+def mixed_over(weights, offers, eta, k):
+    """Acceptance (n, m) of each of some offers by people with weights and eta (n, J)."""
+    total = np.zeros((len(weights), len(offers)))
+    for j in range(len(k)):
+        odds = k[j] * offers - (k[j] * eta[:, j])[:, None]
+        total += weights[:, j, None] * expit(odds)
+    return total
 
 
 def mixed_acceptance(weights, t, eta, k):

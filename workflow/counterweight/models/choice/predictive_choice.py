@@ -20,6 +20,7 @@ from counterweight.models.choice.steps import (
     climb,
     fit_curves,
 )
+from counterweight.models.choice.thresholds import Mover
 from counterweight.numerics.checks import checked_labels, checked_weights
 from counterweight.numerics.options import check_options
 
@@ -80,6 +81,13 @@ OPTIONS = {
         "default": "auto",
         "description": "declared: features that the recipe declares categories have a share of "
         "each level in each segment. auto: features with two values, too. none: all are numbers.",
+    },
+    "thresholds": {
+        "enum": ["auto", "segments", "additive"],
+        "default": "auto",
+        "description": "segments: one threshold in each segment. additive: also tried with "
+        "thresholds that features move, by as much in all segments; kept where the description is "
+        "shorter. auto: additive where there are categories.",
     },
     "prior": {
         "enum": ["none", "pooled"],
@@ -147,6 +155,10 @@ class PredictiveChoiceModel(SegmentModel):
 
     A new case is assigned by x alone: p(j | x).
 
+    With categories it is also tried to let features move the thresholds of all segments alike
+    (`counterweight.models.choice.thresholds`); ``eta_`` is then that of a person whom they do not
+    move, and `threshold_moves` tells by how much.
+
     Missing features (NaN) are integrated out, in training and for new cases, which is right
     if they are missing at random; the rows are counted. Features without variation, and those
     that are a linear function of one other, are left out and counted. So are categories that
@@ -159,8 +171,8 @@ class PredictiveChoiceModel(SegmentModel):
     Parameters
     ----------
     components, most_components, restarts, tolerance, iterations, covariance_floor, covariance, \
-categories, prior, prior_slope, prior_position_deviation, prior_slope_deviation, selection, \
-moves, assignment
+categories, thresholds, prior, prior_slope, prior_position_deviation, prior_slope_deviation, \
+selection, moves, assignment
         See `OPTIONS`.
 
     Attributes
@@ -212,6 +224,7 @@ moves, assignment
     covariance_floor: float = 1e-3
     covariance: str = "auto"
     categories: str = "auto"
+    thresholds: str = "auto"
     prior: str = "none"
     prior_slope: float | None = None
     prior_position_deviation: float = 2.0
@@ -277,7 +290,12 @@ moves, assignment
         self.uninformative_features_ = []
         kinds = [self.covariance] if self.covariance != "auto" else self._kinds(row_weights)
         fits = [self._searched(kind, X, t, y, row_weights, rng) for kind in kinds]
-        self._take(min(fits, key=lambda one: one.length))
+        found = min(fits, key=lambda one: one.length)
+        categories = bool(len(self._features.categories))
+        if self.thresholds == "additive" or (self.thresholds == "auto" and categories):
+            moved = self._moved(found, X, t, y, row_weights, rng)
+            found = found if moved is None else min(found, moved, key=lambda one: one.length)
+        self._take(found)
         self._report()
         return self
 
@@ -287,15 +305,38 @@ moves, assignment
         many = row_weights.sum() >= FEW_ROWS * self.n_parameters(1)
         return ["full"] if many or len(self.centre_) < 2 else ["full", "diagonal", "tied"]
 
-    def _searched(self, kind, X, t, y, row_weights, rng):
+    def _moved(self, found, X, t, y, row_weights, rng):
+        """The same with thresholds that move with the features; None where no feature pays."""
+        mover = Mover(X, t, y, row_weights, self._features)
+        columns, moves = mover.begin()
+        if not columns:
+            return None
+        rows = mover.design[:, columns]
+        # With moving thresholds it takes no more segments than without.
+        asked = found.covariance, X, t - rows @ moves, y, row_weights, rng
+        made = self._searched(*asked, columns, found.chosen)
+        whole, self._features = self._features, made.features
+        data = self._rows(X, t, y, row_weights)
+        best = made.best[made.chosen]
+        steps = {"tolerance": self.tolerance, "iterations": self.iterations}
+        run, moves = mover.settled(data, best.parameters, columns, moves, **steps, **made.rule)
+        self._features = whole
+        made.data = data.moved(rows @ moves)
+        log_likelihood = float(made.data.expectation(run.parameters).log_likelihood[0])
+        made.settle(run, log_likelihood)
+        made.thresholds = mover.thresholds(columns, moves)
+        return made
+
+    def _searched(self, kind, X, t, y, row_weights, rng, moving=(), most=None):
         """Best models of every size under one kind of covariance; see `sizes.Sizes`.
 
         Categories that tell nothing are left out, and the search done anew, a few times at most.
         """
         self.covariance_, common, whole = kind, 0.0, self._features
+        self._moving = moving
         for left in reversed(range(PASSES)):
             data = self._rows(X, t, y, row_weights)
-            most, capped = self._most_components(data)
+            largest, capped = self._most_components(data)
             rule = self._rule(data)
             search = Search(
                 data,
@@ -307,7 +348,14 @@ moves, assignment
                 moves=self.moves,
                 **rule,
             )
-            found = Sizes(data, search.up_to(most), rule, self.n_parameters, self._features, capped)
+            found = Sizes(
+                data,
+                search.up_to(min(largest, most or largest)),
+                rule,
+                self.n_parameters,
+                self._features,
+                capped,
+            )
             if self.components is None:
                 found.choose()
             useless = found.useless() if left else []
@@ -316,7 +364,7 @@ moves, assignment
             common += found.marginal(useless)
             self._features = self._features.without(useless)
         found.length = float(found.mdl[found.chosen - 1] - common)
-        found.covariance, self._features = kind, whole
+        found.covariance, found.moving, self._features = kind, moving, whole
         return found
 
     def _take(self, found):
@@ -325,6 +373,7 @@ moves, assignment
         left = np.setdiff1d(whole.categories, self._features.categories)
         self.uninformative_features_ = whole.columns(np.searchsorted(whole.categories, left))
         self.covariance_, self.components_capped_ = found.covariance, found.capped
+        self._thresholds, self._moving = found.thresholds, found.moving
         data, best = found.data, found.best[found.chosen]
         seen = ~np.isnan(data.rows) * data.row_weights[:, None]
         jacobian = float(seen.sum(axis=0) @ np.log(self.scale_))
@@ -337,7 +386,7 @@ moves, assignment
 
     def n_parameters(self, components):
         """nu_J: free parameters of a model of J segments."""
-        return self._emission.parameter_count(components) + 2 * components
+        return self._emission.parameter_count(components) + 2 * components + len(self._moving)
 
     def _most_components(self, data):
         rows = float(data.total)
@@ -406,8 +455,8 @@ moves, assignment
         least = np.linalg.eigvalsh(parameters.covariances[:, 0])[:, :1]
         self.covariances_at_floor_ = int((least <= self.covariance_floor * (1 + 1e-6)).sum())
         self.updates_held_ = int(best.held + last.held[0])
-        mean = gamma @ data.t / mass
-        spread = gamma @ np.square(data.t) / mass - mean**2
+        mean = gamma @ data.offered / mass
+        spread = gamma @ np.square(data.offered) / mass - mean**2
         self.offer_deviation_ = np.sqrt(np.maximum(spread, 0.0))
 
     @staticmethod

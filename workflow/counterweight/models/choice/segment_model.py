@@ -20,6 +20,7 @@ from counterweight.models.choice.offers import (
 )
 from counterweight.models.choice.scaling import Features
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
+from counterweight.models.choice.thresholds import Thresholds, few_steps_apart
 from counterweight.numerics.checks import checked_labels, checked_weights
 from counterweight.numerics.emissions.components import COVARIANCES, Emission
 
@@ -56,8 +57,18 @@ class SegmentModel(BaseEstimator):
     """Segments of people with response curves: predictions, best offers, storage.
 
     A subclass fits what is in `STORED` (each with ``_`` at its end), and has the option
-    ``assignment``.
+    ``assignment``. Where thresholds move with the features (see
+    `counterweight.models.choice.thresholds`), ``eta_`` are those of somebody whom they do not move.
     """
+
+    #: Parameters of moving thresholds that are fitted; and what moves them.
+    _moving, _thresholds = (), None
+
+    def threshold_moves(self, X):
+        """How far thresholds (n,) are from those of the segments, on the scale of t."""
+        if self._thresholds is None:
+            return np.zeros(len(X))
+        return self._thresholds.moves(checked_new_rows_with_gaps(X, self.n_features_in_))
 
     def predict_segments(self, X):
         """p(j | x) by the features alone, (n, J); the weights where all are missing."""
@@ -66,7 +77,7 @@ class SegmentModel(BaseEstimator):
     def predict_acceptance(self, X, t, assignment=None):
         """Probability that each row accepts its offer t, (n,)."""
         shares = self.predict_segments(X)
-        t = checked_offers(t, len(shares))
+        t = checked_offers(t, len(shares)) - self.threshold_moves(X)
         return mixed_acceptance(self._assigned(shares, assignment), t, self.eta_, self.k_)
 
     def optimal_offers(self, X, assignment=None, revenue=(1.0, -1.0), low=0.0, high=1.0, grid=None):
@@ -90,12 +101,14 @@ class SegmentModel(BaseEstimator):
         """
         a, b = checked_revenue(revenue)
         shares = self._assigned(self.predict_segments(X), assignment)
+        eta, k, moves = self.eta_, self.k_, self.threshold_moves(X)
         if (assignment or self.assignment) == "hard":
-            best = optimal_offer(self.eta_, self.k_, low, high, revenue, grid)
-            offers = best[shares.argmax(axis=1)]
+            own = shares.argmax(axis=1)
+            offers = optimal_offer(eta[own] + moves, k[own], low, high, revenue, grid)
         else:
-            offers = soft_optimal_offer(shares, self.eta_, self.k_, low, high, revenue, grid)
-        p = mixed_acceptance(shares, offers, self.eta_, self.k_)
+            moves = None if self._thresholds is None else moves
+            offers = soft_optimal_offer(shares, eta, k, low, high, revenue, grid, moves=moves)
+        p = mixed_acceptance(shares, offers - self.threshold_moves(X), eta, k)
         return Offers(offers, p, p * (a + b * offers))
 
     def _assigned(self, shares, assignment):
@@ -110,6 +123,8 @@ class SegmentModel(BaseEstimator):
         """Fitted numbers by name."""
         arrays = {name: np.asarray(getattr(self, f"{name}_")) for name in STORED}
         arrays |= self._features.to_arrays() | {"shares": self.shares_}
+        if self._thresholds is not None:
+            arrays |= self._thresholds.to_arrays()
         return arrays | {"covariance_kind": np.array(COVARIANCES.index(self.covariance_))}
 
     @classmethod
@@ -136,6 +151,7 @@ class SegmentModel(BaseEstimator):
         if not count:
             model.covariances_ = model._empty(0, 0)
         model._features = Features.from_arrays(arrays, *used)
+        model._thresholds = Thresholds.from_arrays(arrays, model._features)
         levels = sum(model._features.levels)
         shares = np.asarray(arrays.get("shares", ()), dtype=float)
         model.shares_ = shares.reshape(-1, levels) if levels else model._empty(0)
@@ -216,12 +232,14 @@ class SegmentModel(BaseEstimator):
         new = self._new_rows(new_X)
         new_t = checked_offers(new_t, len(new.rows))
         totals = np.empty((2, draws))
-        for first, refitted in self._refitted(data, rng, draws, steps):
+        apart = self._apart(new_X)
+        for first, refitted, coefficients in self._refitted(data, rng, draws, steps, X):
             for number in range(refitted.weights.shape[1]):
                 one = refitted.restarts([number])
                 position, k = one.curves[:, 0].T
                 shares = self._assigned(segment_shares(new, one), assignment)
-                p = mixed_acceptance(shares, new_t, 0.5 - position / k, k)
+                moved = new_t if apart is None else new_t - apart @ coefficients[number]
+                p = mixed_acceptance(shares, moved, 0.5 - position / k, k)
                 totals[:, first + number] = p.sum(), p @ (a + b * new_t)
         return totals[0], totals[1]
 
@@ -267,27 +285,36 @@ class SegmentModel(BaseEstimator):
         a, b = checked_revenue(revenue)
         n = len(X)
         t, y = checked_offers(t, n), checked_labels(y, n, "answer")
-        data = self._rows(checked_rows_with_gaps(X), t, y, np.ones(n))
-        new = self._new_rows(new_X)
+        X = checked_rows_with_gaps(X)
+        data = self._rows(X, t, y, np.ones(n))
+        new, apart, fitted = self._new_rows(new_X), self._apart(new_X), self.threshold_moves(new_X)
         own = self._assigned(segment_shares(new, self._parameters()), assignment)
         found, tried = np.empty((3, draws)), np.linspace(0.0, 1.0, 1001) if grid is None else grid
-        for first, refitted in self._refitted(data, rng, draws, steps):
+        for first, refitted, coefficients in self._refitted(data, rng, draws, steps, X):
             for number in range(refitted.weights.shape[1]):
                 one = refitted.restarts([number])
                 position, k = one.curves[:, 0].T
                 eta = 0.5 - position / k
+                moves = None if apart is None else apart @ coefficients[number]
                 shares = self._assigned(segment_shares(new, one), assignment)
+                likeliest = shares.argmax(axis=1)
                 if (assignment or self.assignment) == "hard":
-                    offers = optimal_offer(eta, k, revenue=revenue, grid=grid)
-                    offers = offers[shares.argmax(axis=1)]
+                    place = eta if moves is None else eta[likeliest] + moves
+                    slope = k if moves is None else k[likeliest]
+                    offers = optimal_offer(place, slope, revenue=revenue, grid=grid)
+                    offers = offers[likeliest] if moves is None else offers
                 else:
                     offers = soft_optimal_offer(
-                        shares, eta, k, revenue=revenue, grid=grid, points=DRAWN_POINTS
+                        shares, eta, k, revenue=revenue, grid=grid, points=DRAWN_POINTS, moves=moves
                     )
-                gap = mixed_acceptance(shares, offers, eta, k)
-                gap = gap - mixed_acceptance(own, offers, self.eta_, self.k_)
-                people = np.bincount(shares.argmax(axis=1), minlength=len(k))
-                earned = people @ acceptance(tried, eta[:, None], k[:, None]) * (a + b * tried)
+                gap = mixed_acceptance(shares, offers if moves is None else offers - moves, eta, k)
+                gap = gap - mixed_acceptance(own, offers - fitted, self.eta_, self.k_)
+                if moves is None:
+                    people = np.bincount(likeliest, minlength=len(k))
+                    earned = people @ acceptance(tried, eta[:, None], k[:, None])
+                else:
+                    earned = _together(eta[likeliest] + moves, k[likeliest], tried)
+                earned = earned * (a + b * tried)
                 totals = gap.sum(), gap @ (a + b * offers), tried[earned.argmax()]
                 found[:, first + number] = totals
         return tuple(found)
@@ -299,13 +326,24 @@ class SegmentModel(BaseEstimator):
         -------
         Choices
             A batch of `draws` models.
+        ndarray (draws, a + L) or None
+            Coefficients of their moving thresholds.
         """
-        data = self._rows(checked_rows_with_gaps(X), t, y, np.ones(len(X)))
-        parts = [batch for _, batch in self._refitted(data, rng, draws, steps)]
-        return Choices(*(np.concatenate(values, axis=1) for values in zip(*parts, strict=True)))
+        X = checked_rows_with_gaps(X)
+        data = self._rows(X, t, y, np.ones(len(X)))
+        _, parts, moved = zip(*self._refitted(data, rng, draws, steps, X), strict=True)
+        batch = Choices(*(np.concatenate(values, axis=1) for values in zip(*parts, strict=True)))
+        return batch, None if self._thresholds is None else np.concatenate(moved)
 
-    def _refitted(self, data, rng, draws, steps):
-        """Batches of refitted models, each with the number of its first draw."""
+    def _apart(self, X):
+        """What thresholds of people are linear in; None where nothing moves them."""
+        return None if self._thresholds is None else self._thresholds.rows(np.asarray(X, float))
+
+    def _refitted(self, data, rng, draws, steps, X):
+        """Batches of refitted models: number of the first draw, `Choices`, moving thresholds."""
+        if self._thresholds is not None:
+            yield from self._refitted_apart(data, rng, draws, steps, X)
+            return
         n, rule = len(data.rows), self._rule(data)
         step = max(min(DRAWN // n, draws), 1)
         for first in range(0, draws, step):
@@ -315,4 +353,27 @@ class SegmentModel(BaseEstimator):
             )
             start = Choices(*(np.repeat(values, size, axis=1) for values in self._parameters()))
             weighted = data.reweighted(drawn * data.row_weights)
-            yield first, few_steps(weighted, start, steps, **rule)
+            yield first, few_steps(weighted, start, steps, **rule), None
+
+    def _refitted_apart(self, data, rng, draws, steps, X):
+        """The same draw by draw, with thresholds that are fitted anew."""
+        told = self._thresholds.coefficients
+        used = told != 0
+        rows, coefficients = self._apart(X)[:, used], np.zeros((1, len(told)))
+        rule, n = self._rule(data.moved(rows @ told[used])), len(data.rows)
+        for number in range(draws):
+            drawn = np.bincount(rng.integers(n, size=n), minlength=n)
+            weighted = data.reweighted(drawn * data.row_weights)
+            start = self._parameters()
+            one, moves = few_steps_apart(weighted, rows, start, told[used], steps, **rule)
+            coefficients[0, used] = moves
+            yield number, one, coefficients.copy()
+
+
+def _together(eta, k, tried, block=1 << 22):
+    """People, in expectation, who accept the same offer, for some offers (m,)."""
+    total, step = np.zeros(len(tried)), max(block // len(tried), 1)
+    for start in range(0, len(eta), step):
+        at = slice(start, start + step)
+        total += acceptance(tried, eta[at, None], k[at, None]).sum(axis=0)
+    return total

@@ -46,6 +46,24 @@ class Sizes:
         parts = [self._gains(best[j].parameters) for j in self.sizes]
         self.gains = np.array(parts).reshape(len(parts), -1)
         self.chosen = int(self.sizes[-1])
+        self.thresholds = None
+
+    def settle(self, run, log_likelihood):
+        """Take a better model of the chosen size: a `steps.Climb` and its log-likelihood."""
+        at, best = self.chosen - 1, self.best[self.chosen]
+        gain = log_likelihood - self.logs[at]
+        self.logs[at] += gain
+        self.mdl[at] -= gain
+        self.length -= gain
+        self.best[self.chosen] = best._replace(
+            parameters=run.parameters,
+            objective=float(run.last[0]),
+            log_likelihood=log_likelihood,
+            history=np.append(best.history, run.last[0]),
+            iterations=best.iterations + int(run.iterations[0]),
+            converged=bool(run.converged[0]),
+            held=best.held + int(run.held[0]),
+        )
 
     def choose(self):
         """Choose the J of least description length."""

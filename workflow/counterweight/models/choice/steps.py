@@ -114,6 +114,8 @@ class ChoiceRows:
     def __init__(self, rows, t=None, y=None, row_weights=None, codes=None, emission=None):
         n, d = rows.shape
         self.rows, self.t, self.y = rows, t, y
+        # The offers that were made, where thresholds move `t`.
+        self.offered = t
         self.codes = np.empty((n, 0), dtype=np.int32) if codes is None else codes
         self.emission = Emission(d) if emission is None else emission
         self.levels = int(self.emission.offsets[-1])
@@ -149,13 +151,16 @@ class ChoiceRows:
             for at, offset in enumerate(self.emission.offsets[:-1]):
                 there = np.flatnonzero(codes[:, at] >= 0)
                 marks[offset + codes[there, at], there] = 1.0
-        answers = offers = None
-        if self.t is not None:
-            offers = np.ones((3, n))
-            offers[1] = self.t[index] - 0.5
-            offers[2] = offers[1] ** 2
-            answers = offers[:2] * (2.0 * self.y[index] - 1.0)
-        return _Group(index, observed, features, answers, offers)
+        return _Group(index, observed, features, **self._answered(index))
+
+    def _answered(self, index):
+        """Powers of the offers, and the first two of them with the sign of the answer."""
+        if self.t is None:
+            return {"answers": None, "offers": None}
+        offers = np.ones((3, len(index)))
+        offers[1] = self.t[index] - 0.5
+        offers[2] = offers[1] ** 2
+        return {"answers": offers[:2] * (2.0 * self.y[index] - 1.0), "offers": offers}
 
     def part(self, index):
         """The rows at `index` alone."""
@@ -174,6 +179,14 @@ class ChoiceRows:
         other.__dict__.update(self.__dict__)
         other.row_weights = row_weights
         other.total = row_weights.sum(axis=-1)
+        return other
+
+    def moved(self, moves):
+        """The same rows, each answering the offer t as others answer t - moves (n,)."""
+        other = object.__new__(ChoiceRows)
+        other.__dict__.update(self.__dict__)
+        other.t = self.t - moves
+        other.groups = [group._replace(**other._answered(group.index)) for group in self.groups]
         return other
 
     def expectation(self, parameters, entropy=False):

@@ -15,9 +15,9 @@ from counterweight.models.choice.offers import (
     acceptance,
     checked_revenue,
     feasible,
+    mixed_acceptance,
     optimal_offer,
     soft_optimal_offer,
-    soft_revenue,
 )
 from counterweight.numerics.emissions.layout import Layout
 from counterweight.plan.components import load
@@ -253,24 +253,23 @@ def segment_predictions(model, X, t, scale, grid=None):
     eta, k = np.asarray(model.eta_), np.asarray(model.k_)
     segment = weights.argmax(axis=1)
     at = np.arange(len(weights))
-    shared = {
-        "segment": segment,
-        "segment_p": weights[at, segment],
-        "eta": eta[segment],
-        "k": k[segment],
-    }
+    moves = (
+        model.threshold_moves(X) if hasattr(model, "threshold_moves") else np.zeros(len(weights))
+    )
+    own = eta[segment] + moves
+    shared = {"segment": segment, "segment_p": weights[at, segment], "eta": own, "k": k[segment]}
     asked = {"revenue": scale.scaled_revenue(), "grid": grid}
     best = {
-        "hard": optimal_offer(eta[segment], k[segment], **asked),
-        "soft": soft_optimal_offer(weights, eta, k, **asked),
+        "hard": optimal_offer(own, k[segment], **asked),
+        "soft": soft_optimal_offer(weights, eta, k, **asked, moves=moves if moves.any() else None),
     }
     predictions = {}
     for setting, offers in best.items():
         p = np.asarray(model.predict_acceptance(X, t, assignment=setting))
         if setting == "hard":
-            best_p = acceptance(offers, eta[segment], k[segment])
+            best_p = acceptance(offers, own, k[segment])
         else:
-            best_p = soft_revenue(weights, offers, eta, k, revenue=(1.0, 0.0))
+            best_p = mixed_acceptance(weights, offers - moves, eta, k)
         predictions[setting] = shared | _money(p, t, offers, best_p, scale)
     return predictions
 

@@ -13,7 +13,12 @@ made; of fewer than a hundred people these are the least and the largest.
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from counterweight.models.choice.offers import mixed_acceptance, optimal_offer, soft_optimal_offer
+from counterweight.models.choice.offers import (
+    mixed_acceptance,
+    mixed_over,
+    optimal_offer,
+    soft_optimal_offer,
+)
 from counterweight.models.choice.training import searched_offers
 
 #: Offers at which a draw's expected revenue is looked at; the best one is refined by a parabola.
@@ -83,7 +88,11 @@ class Segments:
         """What the rest asks for: ``rows`` of features, ``joint`` log densities, ``kind``."""
         rows = self.model._new_rows(X)
         joint = rows.log_joint(self.model._parameters())
-        return {"rows": rows, "joint": joint, "kind": joint.argmax(axis=1)}
+        about = {"rows": rows, "joint": joint, "kind": joint.argmax(axis=1)}
+        # Where thresholds move with the features: what they are linear in, and by how much.
+        apart = self.model._apart(X)
+        moves = np.zeros(len(X)) if apart is None else self.model.threshold_moves(X)
+        return about | {"apart": apart, "moves": moves}
 
     def closeness(self, about):
         """Log density of each person's features."""
@@ -102,28 +111,31 @@ class Segments:
         return {
             "segment": kind,
             "segment_p": np.exp(joint[at, kind] - logsumexp(joint, axis=1)),
-            "eta": self.eta[kind],
+            "eta": self.eta[kind] + about["moves"],
             "k": self.k[kind],
         }
 
     def accept(self, about, t):
-        return mixed_acceptance(self._weights(about), t, self.eta, self.k)
+        return mixed_acceptance(self._weights(about), t - about["moves"], self.eta, self.k)
 
     def best(self, about, kind, bounds, revenue, grid=None):
         """Best offers (n,) of people within the bounds (kinds, 2) of their kind."""
         offers = np.empty(len(kind))
         weights = None if self.setting == "hard" else self._weights(about)
+        moves = about["moves"]
         for number in np.unique(kind):
             (low, high), mine = bounds[number], kind == number
             own = None if grid is None else possible(grid, low, high)
             if own is not None:
                 low, high = own[0], own[-1]
             if weights is None:
-                best = optimal_offer(self.eta, self.k, low, high, revenue, own)
-                offers[mine] = best[about["kind"][mine]]
+                at = about["kind"][mine]
+                asked = low, high, revenue, own
+                offers[mine] = optimal_offer(self.eta[at] + moves[mine], self.k[at], *asked)
             else:
+                apart = None if about["apart"] is None else moves[mine]
                 offers[mine] = soft_optimal_offer(
-                    weights[mine], self.eta, self.k, low, high, revenue, own
+                    weights[mine], self.eta, self.k, low, high, revenue, own, moves=apart
                 )
         return offers
 
@@ -134,15 +146,17 @@ class Segments:
         -------
         dict of str to array
             ``densities`` (draws, J, q): coefficients of the log densities in
-            (1, x_i, x_i x_j, levels); ``eta`` and ``k`` (draws, J).
+            (1, x_i, x_i x_j, levels); ``eta`` and ``k`` (draws, J); ``moves`` (draws, p), where
+            thresholds move with the features.
         """
-        batch = self.model.refitted(X, t, y, rng=rng, draws=draws, steps=steps)
+        batch, moves = self.model.refitted(X, t, y, rng=rng, draws=draws, steps=steps)
         position, k = np.moveaxis(batch.curves, -1, 0)
-        return {
+        drawn = {
             "densities": np.swapaxes(self.model._emission.coefficients(batch), 0, 1),
             "eta": (0.5 - position / k).T,
             "k": k.T,
         }
+        return drawn if moves is None else drawn | {"moves": moves}
 
     def ends(self, about, kind, bounds, revenue, grid, draws, shares):
         """Quantiles (2, n) of the draws' best offers, at the two `shares`."""
@@ -169,13 +183,34 @@ class Segments:
                 else:
                     # Rows with gaps keep the densities of the fit.
                     joint = np.broadcast_to(about["joint"][at].T, (count, size, len(at)))
-                if self.setting == "hard":
+                if about["apart"] is not None:
+                    best = self._apart_draws(
+                        about["apart"][at], joint, draws, offers, revenue, grid
+                    )
+                elif self.setting == "hard":
                     best = np.take_along_axis(sure, joint.argmax(axis=1), axis=1)
                 else:
                     weights = np.exp(joint - joint.max(axis=1, keepdims=True))
                     best = _peaks(np.swapaxes(weights, 1, 2) @ earned, offers, grid is None)
                 found[:, at] = quantiles(best, shares)
         return found
+
+    def _apart_draws(self, apart, joint, draws, offers, revenue, grid):
+        """Best offers (draws, n) of draws whose thresholds move with the features."""
+        eta, k, moves = draws["eta"], draws["k"], draws["moves"] @ apart.T
+        if self.setting == "hard" or eta.shape[1] == 1:
+            at, own = joint.argmax(axis=1), None if grid is None else offers
+            place = np.take_along_axis(eta, at, axis=1) + moves
+            slope = np.take_along_axis(k, at, axis=1)
+            return optimal_offer(place, slope, offers[0], offers[-1], revenue, own)
+        weights = np.exp(joint - joint.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        best = np.empty(moves.shape)
+        for draw, shares in enumerate(weights):
+            own = eta[draw] + moves[draw][:, None]
+            earned = mixed_over(shares.T, offers, own, k[draw]) * (revenue[0] + revenue[1] * offers)
+            best[draw] = _peaks(earned[None], offers, grid is None)[0]
+        return best
 
 
 class Lines:

@@ -11,7 +11,6 @@ A missing value moves nothing: numbers are centred, and so are effects of levels
 """
 
 import numpy as np
-from scipy.optimize import minimize
 
 from counterweight.models.choice.scaling import Features
 from counterweight.models.choice.steps import (
@@ -264,6 +263,9 @@ class _Line:
 
 def risen(data, parameters, rows, moves, prior=None):
     """Curves (K, 1, 2) and moves (p,) of largest log-likelihood, segments of features held."""
+    # Most jobs that load this module fit nothing.
+    from scipy.optimize import minimize
+
     joint, curves = data.log_joint(parameters), parameters.curves[:, 0]
     size, sign = len(curves), 2.0 * data.y - 1.0
     unit = max(float(np.median(curves[:, 1])), 1.0)

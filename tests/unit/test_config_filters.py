@@ -5,6 +5,7 @@ import copy
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
+from counterweight.plan.own import with_own_tables
 from counterweight.plan.stages import Stages
 
 PEOPLE = {
@@ -116,3 +117,16 @@ def test_what_sees_the_groups_is_a_bound_and_never_given_away():
     assert study["main"] == "alpha_beta"
     with pytest.raises(CounterweightError, match="sees everybody's group"):
         resolved(**parts, filter={"method": "seen", "setting": ""})
+
+
+def test_limits_of_a_table_of_ones_own_reach_the_optimisation_and_the_card(tmp_path):
+    (tmp_path / "own.csv").write_text("who,town,group\n1,a,x\n2,b,y\n")
+    given = {"table": str(tmp_path / "own.csv"), "name": "mine", "id": "who", "balance": "group"}
+    limits = {"least_accepted": 0.2, "most_distorted": 0.1}
+    plan = config.resolve(with_own_tables(given | limits, {}))
+    study = plan["studies"]["mine"]
+    assert limits.items() <= study["weightings"]["quadratic-split_tree"]["options"].items()
+    told = Stages(plan, "scripts").job("deliver", "mine", "").given["most_distorted"]
+    assert told == {study["filter"]["method"]: 0.1}
+    with pytest.raises(CounterweightError, match="most_distorted"):
+        config.check(with_own_tables(given | {"most_distorted": 2}, {}))

@@ -18,6 +18,7 @@ from counterweight.models.filters.candidates import encoded, learned_encoder, re
 from counterweight.models.filters.card import card
 from counterweight.models.filters.keys import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.models.filters.making import describe_held_out, saved_filter
+from counterweight.numerics.geometry.spread import distorted
 from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
@@ -521,6 +522,7 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     frame.insert(0, "person", frame.pop("person"))
     frame.drop(columns="group").to_csv(tmp_path / "new.csv", index=False)
     mine = {"id": "person", "balance": "group", "alpha": 0.3, "score": str(tmp_path / "new.csv")}
+    mine["most_distorted"] = 0.05
     made = Own(tmp_path, frame, mine)
     made.run("label")
     made.run("select", "split_tree")
@@ -532,6 +534,10 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     assert list(told) == ["person", "accepted"] and files["table"].name == "accepted.parquet"
     assert told["person"].tolist() == frame["person"].tolist()
     assert 0 < told["accepted"].mean() < 1
+    saved = ft.read_filter(files["filter"])
+    assert saved.facts["most_distorted"] == 0.05
+    assert distorted(saved.acceptance * saved.mass, saved.mass, saved.shares).max() <= 0.05 + 1e-9
+    assert "At most 5 % were asked for" in files["card"].read_text()
     words = pd.read_csv(files["csv"])
     assert (words["accepted"] == "yes").tolist() == told["accepted"].tolist()
     new = made.run("apply")

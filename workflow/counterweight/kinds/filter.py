@@ -438,6 +438,10 @@ def _others(given):
     return [name for name in dict.fromkeys(among) if name != given["method"]]
 
 
+def _weighting_of(study, method):
+    return study["weightings"][study["methods"][method]["weights"]]
+
+
 def plan_deliver(plan, study, at):
     given = study["filter"]
     if not given:
@@ -446,7 +450,7 @@ def plan_deliver(plan, study, at):
     inputs |= {"table": at.table, "metrics": at.metrics(given["method"]), "columns": at.columns}
     inputs["truth"] = at.truth
     rules, _ = labeling_of(study)
-    weighting = study["weightings"][study["methods"][given["method"]]["weights"]]
+    weighting = _weighting_of(study, given["method"])
     uses = (("selector", proxy), ("weighting", weighting["weighting"]))
     told = {
         "study": study["id"],
@@ -458,6 +462,10 @@ def plan_deliver(plan, study, at):
         "target": study["target"],
         "key": _key_of(plan, study),
         "among": {},
+        "most_distorted": {
+            one: _weighting_of(study, one)["options"]["most_distorted"]
+            for one in (given["method"], *_others(given))
+        },
     }
     for i, other in enumerate(_others(given), 1):
         told["among"][other], own = _filter_of(study, other, at)

@@ -109,6 +109,7 @@ def balanced(entry):
     proxy = {"selector": "split_tree", "alphas": [round(float(one), 10) for one in alphas]}
     proxy |= {"smallest_leaf": 0.1, "smallest_leaf_rows": 100}
     proxies, models = [proxy], [{"model": "balanced_filter", "weights": "quadratic"}]
+    limits = {name: entry[name] for name in ("least_accepted", "most_distorted") if name in entry}
     if certified:
         # Rows that are held out choose among sizes of leaves, too.
         sizes = {"leaves_10": 0.1, "leaves_25": 0.25}
@@ -132,9 +133,7 @@ def balanced(entry):
         "targets": ["general"],
         "evaluation": {"protocol": "filtering"},
         "selection": proxies,
-        "weighting": [
-            {"weighting": "quadratic", "least_accepted": entry.get("least_accepted", 0.0)}
-        ],
+        "weighting": [{"weighting": "quadratic"} | limits],
         "models": [model | {"classifier": "none"} for model in models],
         "figures": [],
         "filter": given,

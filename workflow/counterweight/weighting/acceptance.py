@@ -34,6 +34,7 @@ from counterweight.numerics.geometry.leaves import (
     interpolated,
     realised,
 )
+from counterweight.numerics.geometry.spread import closest_spread, drawn_in, most_spread
 
 KIND = "filter"
 
@@ -58,6 +59,14 @@ OPTIONS = {
         "exclusiveMaximum": 1,
         "default": 0.0,
         "description": "Least share of the people that is accepted, at the price of balance.",
+    },
+    "most_distorted": {
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "default": 1.0,
+        "description": "Largest share of a group's accepted that may have to be others for them to "
+        "be spread over the leaves as the group is, at the price of balance; 1 for no limit.",
     },
 }
 LABEL_BY_NAME = {"equal": "naive", "quadratic": "QP", "relaxed": "relaxed"}
@@ -182,17 +191,18 @@ def most_accepted(rho, mass, A):
     return new / new.max() if exact and new @ mass > (rho @ mass) * (1 + GAIN) else rho
 
 
-def _weighed(mass, A, target, etas, solve, under_noise="solved"):
+def _weighed(mass, A, target, etas, solve, under_noise="solved", most=1.0):
     """`Weighed` at each eta, by a function from shares, target and masses to q of the leaves."""
     mass, A = checked_leaves(mass, A)
     _, target = checked_shares(A, target)
     made, first = [], None
     if under_noise == "kept":
-        first, _ = _solved(mass, A, target, solve)
+        first, _ = _solved(mass, A, target, solve, most)
     for eta in etas or (None,):
         new, shares = (mass, A) if eta is None else interpolated(mass, A, eta)
         shares = np.where(new[:, None] > 0, shares, 0.0)
-        rho, distance = (first, None) if first is not None else _solved(new, shares, target, solve)
+        known = first is not None
+        rho, distance = (first, None) if known else _solved(new, shares, target, solve, most)
         q = rho * new
         q = q / q.sum()
         if distance is None:
@@ -201,7 +211,7 @@ def _weighed(mass, A, target, etas, solve, under_noise="solved"):
     return made
 
 
-def _solved(mass, A, target, solve):
+def _solved(mass, A, target, solve, most):
     """Acceptance of the leaves, and the distance from the target as solved."""
     with_rows = mass > 0
     solution = solve(A[with_rows], target, mass[with_rows])
@@ -209,19 +219,27 @@ def _solved(mass, A, target, solve):
     q = np.zeros(len(mass))
     q[with_rows] = solution
     rho, _ = acceptance(q, mass)
-    return (rho if solve is _equal else most_accepted(rho, mass, A)), distance
+    if solve is _equal:
+        return rho, distance
+    if most < 1:
+        return drawn_in(most_spread(rho, mass, A, most), mass, A, most), distance
+    return most_accepted(rho, mass, A), distance
 
 
-def _with_rate(solve, least):
-    """A solution of which so many are accepted: no q_j is above r'_j / least.
+def _within(cone, least, most):
+    """A solution within the limits of the acceptance rate and of the distortion.
 
-    The acceptance is q_j / r'_j times the rate, and at most 1.
+    The acceptance is q_j / r'_j times the rate, and at most 1: so that as many as wanted are
+    accepted, no q_j is above r'_j / least.
     """
+    closest = closest_in_cone if cone else closest_in_hull
 
     def solved(A, target, mass):
-        q = solve(A, target)
+        q = closest_spread(A, target, mass, most, cone=cone) if most < 1 else closest(A, target)
         if not least or (q / q.sum() / mass).max() * least <= 1:
             return q
+        if most < 1:
+            return closest_spread(A, target, mass, most, limits=mass / least)
         return closest_within(A, target, mass / least)
 
     return solved
@@ -231,7 +249,9 @@ def _equal(A, target, mass):
     return np.full(len(A), 1 / len(A))
 
 
-def equal_acceptance(mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0):
+def equal_acceptance(
+    mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0, most_distorted=1.0
+):
     """The same number of rows from each leaf, whatever is in it: the naive proxies of section 5.
 
     Parameters
@@ -248,34 +268,43 @@ def equal_acceptance(mass, A, target, *, etas=(), under_noise="solved", least_ac
     under_noise : {"solved", "kept"}
         Whether the acceptance is solved for again at each eta, or kept from the proxy without
         noise. A.1.1 reads as the second: labels are replaced, then Algorithm 2 samples.
-    least_accepted : float
-        Least rate; must be 0 here, where every leaf gives as many rows.
+    least_accepted, most_distorted : float
+        Least rate, and most distortion within a group (see
+        `counterweight.numerics.geometry.spread`); must be 0 and 1 here, where every leaf gives
+        as many rows.
 
     Returns
     -------
     list of Weighed
         One for each eta, in their order.
     """
-    if least_accepted:
+    if least_accepted or most_distorted < 1:
         raise CounterweightError(
-            "least_accepted has no meaning for the weighting equal, which gives every leaf the "
-            "same number of rows: choose quadratic."
+            "least_accepted and most_distorted have no meaning for the weighting equal, which "
+            "gives every leaf the same number of rows: choose quadratic."
         )
     return _weighed(mass, A, target, etas, _equal, under_noise)
 
 
-def quadratic_acceptance(mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0):
+def quadratic_acceptance(
+    mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0, most_distorted=1.0
+):
     """Algorithm 1: the q on the simplex whose qA is nearest to the target.
 
     Where several q are, that which accepts most rows (see `most_accepted`).
 
     Parameters and result as `equal_acceptance`. With `least_accepted`, at least that share of
-    the rows is accepted: the same problem with q_j <= r'_j / least_accepted.
+    the rows is accepted: the same problem with q_j <= r'_j / least_accepted. With
+    `most_distorted`, the accepted of no group differ more from the group (`closest_spread`);
+    chances that are kept under noise met that without noise.
     """
-    return _weighed(mass, A, target, etas, _with_rate(closest_in_hull, least_accepted), under_noise)
+    solve = _within(False, least_accepted, most_distorted)
+    return _weighed(mass, A, target, etas, solve, under_noise, most_distorted)
 
 
-def relaxed_acceptance(mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0):
+def relaxed_acceptance(
+    mass, A, target, *, etas=(), under_noise="solved", least_accepted=0.0, most_distorted=1.0
+):
     """Algorithm 1 without the constraint that q sums to 1; q is normalised afterwards.
 
     Parameters and result as `equal_acceptance`; `Weighed.distance` is that of the q which is
@@ -287,4 +316,5 @@ def relaxed_acceptance(mass, A, target, *, etas=(), under_noise="solved", least_
         When the nearest point of the cone is 0: the target has no group in common with any
         leaf.
     """
-    return _weighed(mass, A, target, etas, _with_rate(closest_in_cone, least_accepted), under_noise)
+    solve = _within(True, least_accepted, most_distorted)
+    return _weighed(mass, A, target, etas, solve, under_noise, most_distorted)

@@ -24,6 +24,7 @@ from counterweight.models.filters.training import (
 )
 from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
 from counterweight.numerics.geometry.leaves import imbalance_floor, interpolated_rows
+from counterweight.numerics.geometry.spread import distorted
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
 log = logging.getLogger("counterweight")
@@ -129,6 +130,8 @@ def evaluate_filter(
           filter of this alpha could reach (of this disclosivity on the training rows, for
           settings without an alpha); ``acceptance_rate``, ``collected`` (expected rows).
         - ``group_share``, ``group_gain`` (share over base share); the part is the group.
+        - ``distorted``: how far the accepted of a group are from the group, over the leaves (see
+          `counterweight.numerics.geometry.spread`), of the group where it is largest.
         - repeat 0, training rows: ``leaf_mass``, ``leaf_acceptance`` and, by group (the
           variable), ``leaf_share``; the part is the leaf.
         - test rows: ``disclosivity_at_most``, an upper confidence bound of the disclosivity in
@@ -370,6 +373,7 @@ def _part_records(leaves, rho, p, Z, coin, U, classes, titles, setting, alpha, l
         add("nothing_accepted", 1)
         return records
     add("imbalance", imbalance(share, U))
+    add("distorted", np.nanmax(distorted(rho * leaves.rows, leaves.rows, leaves.A)))
     drawn = coin < p
     if drawn.any():
         spread, count = drawn_spread(p, Z, share, U), int(drawn.sum())

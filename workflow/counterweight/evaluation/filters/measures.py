@@ -77,6 +77,14 @@ MEASURES = {
         "meaning": "Largest difference of a feature's mean between the accepted of a group and all "
         "of it, in standard deviations.",
     },
+    "distorted": {
+        "label": "distorted within a group",
+        "unit": "share",
+        "better": "less",
+        "percent": True,
+        "meaning": "Share of a group's accepted that would have to be others for them to be spread "
+        "over the leaves as the group is, of the group where it is largest.",
+    },
     "leaves_empty": {
         "label": "leaves without test rows",
         "digits": 0,

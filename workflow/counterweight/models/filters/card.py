@@ -37,6 +37,7 @@ def card(saved):
         "## Balance",
         _groups(saved),
         _balance(saved),
+        _distorted(saved),
         "## How many candidates it takes",
         _needed(saved),
         "## What it discloses",
@@ -113,6 +114,30 @@ def _balance(saved):
         "\n\n**On the held-out rows the accepted ones were no closer to the target than all "
         "rows.** Do not expect balance of new candidates from this filter: fit it on more rows, "
         "or with larger leaves."
+    )
+
+
+def _distorted(saved):
+    """How far the accepted of a group are from the group, and the limit that was asked for."""
+    limit = saved.facts.get("most_distorted")
+    own = saved.measures.get(("distorted", "train"))
+    held = saved.held.get(("distorted", "value", -1))
+    if own is None and held is None:
+        return ""
+    parts = [
+        f"{_percent(share)} on the {rows}"
+        for share, rows in ((own, "rows that it was fitted on"), (held, "held-out rows"))
+        if share is not None
+    ]
+    return (
+        "Of a group not everybody has the same chance, so the accepted of a group are not quite "
+        "like the group. So many of them would have to be others for them to be spread over the "
+        f"leaves as the group is, of the group where it is most: {' and '.join(parts)}. "
+        + (
+            f"At most {_percent(limit)} were asked for, on the rows that it was fitted on."
+            if limit is not None
+            else "No limit was asked for (`most_distorted`)."
+        )
     )
 
 

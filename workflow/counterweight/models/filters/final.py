@@ -89,6 +89,8 @@ def final_filter(job, frame, key):
         held = np.flatnonzero(held)[certifying]
     else:
         method, facts["setting"] = chosen["method"], chosen["setting"]
+    if given["most_distorted"][method] < 1:
+        facts["most_distorted"] = given["most_distorted"][method]
     own = parts[method]
     saved = saved_filter(
         feature_frame(frame, job.input.columns),
@@ -148,7 +150,7 @@ def delivered_records(saved):
     list of dict
         ``delivered`` (1; the part is the method), ``certified`` (1 or 0) and, of the held-out
         rows, ``disclosivity`` and ``disclosivity_at_most``, ``acceptance_rate``, ``imbalance``,
-        ``imbalance_before``; ``released`` by released column, at most.
+        ``imbalance_before``, ``distorted``; ``released`` by released column, at most.
     """
     facts, held = saved.facts, saved.held
     place = {"repeat": 0, "target": "test", "setting": facts["setting"]}
@@ -157,7 +159,10 @@ def delivered_records(saved):
     if held:
         values |= {
             name: held[name, "value", -1]
-            for name in ("disclosivity", "acceptance_rate", "imbalance_before", "imbalance")
+            for name in (
+                *("disclosivity", "acceptance_rate", "imbalance_before", "imbalance"),
+                "distorted",
+            )
             if (name, "value", -1) in held
         }
         values["disclosivity_at_most"] = held["disclosivity", "bound", -1]

@@ -21,6 +21,7 @@ from counterweight.models.filters.training import filtered
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
 from counterweight.numerics.geometry.leaves import interpolated_rows, realised
+from counterweight.numerics.geometry.spread import distorted
 from counterweight.numerics.groups import (
     group_names,
     imbalance,
@@ -34,7 +35,10 @@ from counterweight.selection.proxies import split_rules
 log = logging.getLogger("counterweight")
 
 #: Metrics of the method that go with its filter.
-MEASURES = ("acceptance_rate", "disclosivity", "disclosivity_rows", "floor", "imbalance")
+MEASURES = (
+    *("acceptance_rate", "disclosivity", "disclosivity_rows", "distorted"),
+    *("floor", "imbalance"),
+)
 #: Prefix of the group columns of the labels.
 PREFIX = "group_"
 #: A released column of more values than this is measured in bins of at least so many rows.
@@ -176,8 +180,8 @@ def describe_held_out(saved, frame, Z, rng, level):
     For each row the leaf and the acceptance are drawn. Then ``disclosivity`` of the leaves, of
     each released column (with ``accepted`` alone as the first), and of all of them together
     has a value on these rows and an upper confidence bound; ``share_before``,
-    ``share_after`` and ``acceptance_rate`` have intervals, ``imbalance_before`` and
-    ``imbalance`` values.
+    ``share_after`` and ``acceptance_rate`` have intervals, ``imbalance_before``, ``imbalance``
+    and ``distorted`` (of the group where it is largest) values.
 
     Parameters
     ----------
@@ -221,6 +225,8 @@ def describe_held_out(saved, frame, Z, rng, level):
     held["imbalance_before", "value", -1] = imbalance(Z.mean(axis=0), saved.target)
     if p.any():
         held["imbalance", "value", -1] = imbalance(p @ Z / p.sum(), saved.target)
+        mass, shares = leaf_table(member, Z)
+        held["distorted", "value", -1] = np.nanmax(distorted(saved.acceptance * mass, mass, shares))
     held["rows", "value", -1], held["level", "value", -1] = len(Z), level
     saved.held = held
 

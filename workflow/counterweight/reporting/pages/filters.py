@@ -40,7 +40,7 @@ MEASURED = (
     *("imbalance", "imbalance_drawn", "floor", "disclosivity", "disclosivity_rows"),
     *("disclosivity_large", "acceptance_rate", "collected", "leaves", "bound_disclosivity"),
     *("bound_imbalance", "excess_disclosivity", "excess_imbalance", "accuracy", "accuracy_worst"),
-    *("rows_accepted", "group_share", "group_gain", "accuracy_group"),
+    *("rows_accepted", "distorted", "group_share", "group_gain", "accuracy_group"),
 )
 OF_PROXIES = (
     *("leaves", "height", "splits", "distance", "disclosivity", "disclosivity_nodes"),
@@ -202,6 +202,8 @@ MORE = (
     Column("leaves", "In print", "train", show="printed"),
     Column("imbalance", "Imbalance, training rows", "train"),
     Column("disclosivity", "Disclosivity, training rows", "train"),
+    Column("distorted", "Distorted within a group, training rows", "train", show="mean"),
+    Column("distorted", "The same, test rows", "test", show="mean"),
 )
 OVERVIEW = Sheet(
     "Every method at one setting", each_at_middle, BALANCE, note=start_note, best=False

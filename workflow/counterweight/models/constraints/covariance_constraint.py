@@ -66,5 +66,5 @@ class CovarianceConstraint(MappedSvm):
             return means[0] - means[1], self.c
 
         self._learn(samples, seen, rng, direction)
-        scores = self.decision_function(samples.X)
+        scores = self.scores_of(samples)
         self.difference_ = float(scores[first].mean() - scores[second].mean())

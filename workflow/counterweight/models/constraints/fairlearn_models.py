@@ -6,10 +6,11 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import RateEstimator, two_columns
-from counterweight.models.constraints.feature_maps import dense, standardised
+from counterweight.models.constraints.feature_maps import deviations, standardised, thinned
 from counterweight.models.constraints.options import SVM_OPTIONS
 from counterweight.models.constraints.svm_baseline import (
     GroupedRule,
@@ -17,6 +18,7 @@ from counterweight.models.constraints.svm_baseline import (
     group_masks,
     labeled_rows,
 )
+from counterweight.numerics.rates.datasets import is_sparse
 
 FAIR_OPTIONS = {
     "rate": {
@@ -142,6 +144,43 @@ def _group_numbers(masks):
     return np.where(masks.any(axis=0), masks.argmax(axis=0), NEITHER)
 
 
+class _Shared:
+    """Training rows that copies of a classifier share; without them they are given rows."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class ByNumber(ClassifierMixin, BaseEstimator):
+    """A linear classifier of rows that are told by their numbers.
+
+    fairlearn takes dense tables only: it gets the numbers of the rows.
+
+    Parameters
+    ----------
+    shared : _Shared
+    base : classifier
+    """
+
+    def __init__(self, shared, base):
+        self.shared, self.base = shared, base
+
+    def fit(self, numbers, y, sample_weight=None):
+        """Fit to the rows of these numbers."""
+        rows = self.shared.rows[np.ravel(numbers)]
+        self.fitted_ = clone(self.base).fit(rows, y, sample_weight=sample_weight)
+        self.classes_ = self.fitted_.classes_
+        return self
+
+    def predict(self, numbers):
+        """Classes of the rows of these numbers; after the whole fit, of the rows given."""
+        rows = self.shared.rows
+        return self.fitted_.predict(numbers if rows is None else rows[np.ravel(numbers)])
+
+
 @dataclass(eq=False, repr=False)
 class ExponentiatedGradientModel(RateEstimator):
     """fairlearn's `ExponentiatedGradient`: a random mixture of reweighted linear classifiers.
@@ -195,24 +234,31 @@ class ExponentiatedGradientModel(RateEstimator):
         """Refuses weights that differ, and groups that are unknown, overlap or have no label."""
         reductions = _imported("fairlearn.reductions")
         seen, labels, groups = _labeled_groups(samples, self.groups, "ExponentiatedGradient")
-        rows, scale, centre = np.ascontiguousarray(dense(samples.X[seen])), None, None
-        if self.standardise:
+        rows, scale, centre = thinned(samples.X[seen]), None, None
+        if self.standardise and self.base == "logistic" and is_sparse(rows):
+            # Nothing but the intercept, which is not penalised, knows of the means.
+            scale, centre = deviations(samples.X[seen]), np.zeros(rows.shape[1])
+            rows.data = rows.data / scale[rows.indices]
+        elif self.standardise:
             rows, scale, centre = standardised(rows)
         moments = {
             "demographic_parity": reductions.DemographicParity,
             "equal_opportunity": reductions.TruePositiveRateParity,
             "equalised_odds": reductions.EqualizedOdds,
         }
+        shared = _Shared(rows)
         mixture = reductions.ExponentiatedGradient(
-            self._base(),
+            ByNumber(shared, self._base()),
             moments[self.rate](ratio_bound=self.ratio, ratio_bound_slack=0.0),
             eps=self.eps,
             max_iter=self.max_iter,
         )
         with _quiet():
-            mixture.fit(rows, labels, sensitive_features=groups)
+            mixture.fit(np.arange(len(labels))[:, None], labels, sensitive_features=groups)
+        shared.rows = None
         used = [k for k in sorted(mixture.weights_.index) if mixture.weights_[k] > 0]
-        linear = [_linear(mixture.predictors_[k], rows.shape[1]) for k in used]
+        fitted = (mixture.predictors_[k] for k in used)
+        linear = [_linear(getattr(one, "fitted_", one), rows.shape[1]) for one in fitted]
         self.weights_ = np.array([mixture.weights_[k] for k in used], dtype=float)
         self.coef_ = np.array([coefficient for coefficient, _ in linear])
         self.intercept_ = np.array([intercept for _, intercept in linear])

@@ -85,7 +85,7 @@ class GroupThresholds(GroupedRule, MappedSvm):
         seen = labeled_rows(samples)
         masks = group_masks(samples, self.groups, exactly=2)
         self._learn(samples, seen, rng)
-        scores = self.decision_function(samples.X)
+        scores = self.scores_of(samples)
         gain = np.where(seen, samples.weight * np.where(samples.y == 1, -1.0, 1.0), 0.0)
         total = samples.weight[seen].sum()
         sides = []

@@ -66,7 +66,7 @@ class ShiftedThreshold(MappedSvm):
         parameters = {"kappa": self.kappa, "target": self.target}
         problem = compile_rates("coverage(everyone)", [self.constraint], samples, parameters)
         self._learn(samples, seen, rng)
-        order, above, edges = cuts(self.decision_function(samples.X))
+        order, above, edges = cuts(self.scores_of(samples))
         excess = np.full(len(above), -np.inf)
         for j, bound in enumerate(problem.bounds, start=1):
             # Moving a row from negative to positive changes the rate by P - N.

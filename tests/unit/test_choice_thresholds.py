@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counterweight.models.choice.delivered.pricing import pricer
+from counterweight.models.choice.delivered.pricing import pricer, quantiles
 from counterweight.models.choice.offer_logistic import OfferLogistic
 from counterweight.models.choice.offers import expected_revenue, soft_optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
@@ -161,7 +161,11 @@ def test_draws_refit_the_thresholds_and_spread_as_their_errors(moved):
     about = own.about(X[:100])
     draws = own.drawn(X, t, y, np.random.default_rng(0), 20)
     bounds = np.tile([0.0, 1.0], (3, 1))
-    low, high = own.ends(about, about["kind"], bounds, (1.0, -1.0), None, draws, (0.05, 0.95))
+
+    def ends_of(best):
+        return quantiles(best, (0.05, 0.95))
+
+    low, high = own.ends(about, about["kind"], bounds, (1.0, -1.0), None, draws, ends_of)
     best = own.best(about, about["kind"], bounds, (1.0, -1.0))
     assert (low <= high).all() and np.mean((low <= best + 0.01) & (best - 0.01 <= high)) > 0.9
     offers = model.bootstrap_claims(X, t, y, X[:100], rng=np.random.default_rng(0), draws=5)

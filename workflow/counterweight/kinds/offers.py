@@ -6,9 +6,10 @@ Protocol: see `counterweight.kinds`.
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of offers and answers"
-KEYS = frozenset({"paired_with", "deliver", "score"})
+KEYS = frozenset({"paired_with", "deliver", "score", "limits", "experiment"})
 PAGE = {
     "table": "counterweight.reporting.pages.offers:table",
     "page": "counterweight.reporting.pages.offers:PAGE",
@@ -256,10 +257,16 @@ def plan_deliver(plan, study, at):
         "offers": f"{at.folder}/offers.parquet",
         "csv": f"{at.folder}/offers.csv",
     }
-    if own or many:
+    given |= _asked(study)
+    if own or many or _asked(study):
         outputs["metrics"] = at.metrics("delivered")
     uses += _models(candidates)
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
+
+
+def _asked(study):
+    """Limits of the offers and the next experiment, where a study asks for them."""
+    return {key: study[key] for key in ("limits", "experiment") if study[key] is not None}
 
 
 def _models(candidates):
@@ -292,6 +299,7 @@ def deliver(job):
     )
     from counterweight.labeling.offered import answered_rows, offer_range
     from counterweight.labeling.stage import prepared_rows
+    from counterweight.models.choice.delivered.asked import as_asked, columns_asked
     from counterweight.models.choice.delivered.saved import SavedOffers
     from counterweight.models.choice.training import scale_of, told_categories
     from counterweight.models.filters.candidates import learned_encoder
@@ -348,13 +356,23 @@ def deliver(job):
             },
             "id_numbers": bool(given["id"]) and pd.api.types.is_numeric_dtype(frame[given["id"]]),
         }
-        | _typed(job.input.columns, encoder.columns_),
+        | _typed(job.input.columns, encoder.columns_)
+        | {"asked": _typed(job.input.columns, columns_asked(given.get("limits")))},
     )
     write_gift(job.output.model, *saved.to_gift())
     X = known.loc[people["row"]].to_numpy(dtype=float)
     table = saved.named(people) | saved.priced(X)
     if given["id"] not in table:
         table["row"] = people["row"].to_numpy("int64")
+    asked_for, asked_records = as_asked(
+        saved,
+        X,
+        people.reset_index(drop=True),
+        given.get("limits"),
+        given.get("experiment"),
+        generator(given["seed"], given["stream"], 0, "experiment"),
+    )
+    table |= asked_for
     table |= _made(saved, people, X, first, layout["offer"][people.index.to_numpy()])
     table = pd.DataFrame(table)
     write_answers(job.output.offers, job.output.csv, table)
@@ -369,6 +387,7 @@ def deliver(job):
             for place, one in enumerate(given["candidates"])
             if place in losses
         ]
+        records += asked_records
         write_table(job.output.metrics, metrics_table(given["study"], "delivered", records))
     told(job.log, table, options["offer"])
 
@@ -382,6 +401,10 @@ def _typed(columns, needed):
         return {}
     report = read_table(columns)
     types, forms = types_of(report), forms_of(report)
+    strange = [name for name in needed if name not in types]
+    if strange:
+        near = nearest(strange[0], types) or "."
+        raise CounterweightError(f"limits name {strange[0]!r}, no column of the table{near}")
     return {
         "types": {name: types[name] for name in needed},
         "forms": {name: forms[name] for name in needed if name in forms},
@@ -473,33 +496,59 @@ def plan_apply(plan, study, at):
     outputs = {"table": f"{at.folder}/new_offers.parquet", "csv": f"{at.folder}/new_offers.csv"}
     uses = _models(_candidates(study))
     reading = plan["datasets"][study["dataset"]].get("reading", {})
-    given = {"study": study["id"], "reading": reading}
+    given = {"study": study["id"], "reading": reading} | _asked(study)
+    given |= draws(plan, study) if "experiment" in given else {}
     return Job(f"{_HERE}:apply", inputs, given, uses, outputs)
 
 
 def apply(job):
     """Price new people, batch by batch, and say how they differ from those of the fit."""
+    import numpy as np
     import pandas as pd
 
     from counterweight.files.answers import writing_answers
     from counterweight.files.gifts import read_gift
     from counterweight.files.people import row_batches
+    from counterweight.files.seeds import generator
+    from counterweight.models.choice.delivered.asked import as_asked, columns_asked
     from counterweight.models.choice.delivered.saved import BATCH, SavedOffers
 
     saved = SavedOffers.from_gift(read_gift(job.input.model))
     new, reading = str(job.input.score), job.given["reading"]
-    priced, sums, first = [], 0.0, 0
+    limits, tried = (job.given.get(key) for key in ("limits", "experiment"))
+    together = bool(limits or tried)
+    names = columns_asked(limits)
+    priced, waiting, sums, first = [], [], 0.0, 0
     with writing_answers(job.output.table, job.output.csv) as write:
         for part in row_batches(new, absent=ABSENT, rows=BATCH, reading=reading):
             people = part.to_pandas(ignore_metadata=True)
             X = saved.encode(people, first, new, reading)
             sums = sums + saved.sums(X)
             offers = pd.DataFrame(saved.named(people, first) | saved.priced(X))
-            write(offers)
+            if together:
+                # Limits are of all of them at once.
+                own = saved.asked_columns(people, names, first, new, reading)
+                waiting.append((offers, X, own))
+            else:
+                write(offers)
             priced.append(offers[["best_offer", "reason"]])
             first += len(people)
         if not first:
             raise CounterweightError(f"{new} has no row: there is nobody to price.")
+        if together:
+            offers, X, own = zip(*waiting, strict=True)
+            offers = pd.concat(offers, ignore_index=True)
+            rng = (
+                generator(job.given["seed"], job.given["stream"], 0, "new experiment")
+                if tried
+                else None
+            )
+            own = pd.concat(own, ignore_index=True)
+            columns, records = as_asked(saved, np.concatenate(X), own, limits, tried, rng)
+            write(offers.assign(**columns))
+            for one in records:
+                name = " ".join(str(one[key]) for key in ("metric", "part") if key in one)
+                job.log.info("%s: %.6g", name, one["value"])
     told(job.log, pd.concat(priced, ignore_index=True), saved.facts["offer"]["column"])
     for sentence in saved.drift(sums):
         job.log.warning("%s", sentence)

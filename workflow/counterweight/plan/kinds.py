@@ -14,6 +14,8 @@ OWN_KEYS = {
     "filter": None,
     "deliver": None,
     "score": None,
+    "limits": None,
+    "experiment": None,
     "tilt": None,
     "samples": {},
     "test_rows": None,

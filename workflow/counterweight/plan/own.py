@@ -177,7 +177,7 @@ def _made(name, entry, where):
     study = kinds[kind].own_study(entry)
     dataset["roles"] |= study.pop("roles", {})
     study = {"dataset": name, "family": "studies", "repeats": 1} | study
-    for key in ("title", "question", "score"):
+    for key in ("title", "question", "score", "limits", "experiment"):
         if key in entry:
             study[key] = entry[key]
     return dataset, study | entry.get("study", {})

@@ -388,4 +388,55 @@ MEASURES = {
         "counted": True,
         "meaning": "Estimates that could not be made.",
     },
+    "allotted_revenue": {
+        "label": "expected revenue within limits",
+        "meaning": "What the offers within all limits are expected to earn together, by the fitted "
+        "model.",
+    },
+    "allotted_bound": {
+        "label": "bound of revenue within limits",
+        "meaning": "What no offers within the limits can earn, by the fitted model: the value of "
+        "the dual, which is that of the linear programme over mixed offers.",
+    },
+    "allotted_free": {
+        "label": "expected revenue without limits",
+        "meaning": "What the same offers would earn if nothing limited them.",
+    },
+    "allotted_greedy": {
+        "label": "expected revenue by the greedy rule",
+        "meaning": "Everybody at their best offer, the best people first, up to the limits.",
+    },
+    "allotted_none": {
+        "label": "people without an offer",
+        "digits": 0,
+        "meaning": "People who get no offer within the limits.",
+    },
+    "limit_used": {
+        "label": "expected use",
+        "meaning": "What those who are expected to accept use of a limit: their number, what they "
+        "are given, their mean quality, the share of the group.",
+    },
+    "limit_bound": {"label": "limit", "meaning": "What was asked."},
+    "limit_price": {
+        "label": "price of a limit",
+        "meaning": "What one more unit of the limit would earn: its multiplier. Of a least mean or "
+        "share: for each unit by which the sum over those who accept may fall short.",
+    },
+    "limit_confidence": {
+        "label": "confidence of a capacity",
+        "meaning": "Chance with which no more than the capacity accept.",
+    },
+    "tried_revenue": {
+        "label": "expected revenue of the experiment",
+        "meaning": "What the offers that are drawn at random are expected to earn, by the model.",
+    },
+    "level_revenue": {
+        "label": "expected revenue of the best levels",
+        "meaning": "What the best of the experiment's offers for each person would earn.",
+    },
+    "tried_least_p": {
+        "label": "least chance of an offer",
+        "digits": 3,
+        "meaning": "Least chance with which an offer of the experiment was drawn.",
+    },
 }

@@ -10,6 +10,7 @@ from counterweight.reporting.measures import Measure
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page.blocks import Card, Link
 from counterweight.reporting.page.study import Answer, StudyPage, difference_in_words, headline
+from counterweight.reporting.pages.limits import ASKED, within_limits
 from counterweight.reporting.sheets import Bound, Column, Line, Sheet, mark_of, told
 from counterweight.reporting.wording import (
     capital,
@@ -177,7 +178,7 @@ def answer(numbers):
     warning, compared = prediction(numbers, line, rivals)
     warning, compared = instead(numbers, line, rivals) or (warning, compared)
     earned, cards, points = earnings(numbers, line, rivals)
-    said = [text for text in (warning, *earned, compared) if text]
+    said = [text for text in (warning, *earned, compared, *within_limits(numbers)) if text]
     links = tuple(given_away(numbers)) if numbers.given_away[0] else ()
     return Answer(said[0], tuple(said[1:]), cards, points, links) if said else None
 
@@ -375,6 +376,8 @@ SUPPORT = Sheet(
     "same level where few were ever made. Smoothing: about what the window does to the value.",
     fold=False,
 )
+
+
 TOTALS = _totals("Totals at past offers", _PREDICTED)
 CLAIMS = _totals("Totals with each method's best offers", [*_CLAIMED, *_LOGGED])
 
@@ -512,7 +515,7 @@ def where_they_are(numbers):
 
 PAGE = StudyPage(
     answer=answer,
-    sheets=(EARNINGS, ACCURACY, SUPPORT, SINGLE),
+    sheets=(EARNINGS, ASKED, ACCURACY, SUPPORT, SINGLE),
     trust=(segments, at_the_end, where_they_are),
     details=(TOTALS, CLAIMS, COMPONENTS, REGRESSIONS, EXPLAINED),
     question=lambda numbers: "What should each person be offered, and what would that earn?",

@@ -76,7 +76,7 @@ class Allotment(NamedTuple):
     free: float
 
 
-def allot(p, worth, limits, spent=0.0, skip=True, confidence=None):
+def allot(p, worth, limits, spent=0.0, skip=True, confidence=None, allowed=None):
     """Offers of largest expected revenue under limits.
 
     Parameters
@@ -93,6 +93,8 @@ def allot(p, worth, limits, spent=0.0, skip=True, confidence=None):
     confidence : float, optional
         Chance with which the limit named capacity is kept, by the normal approximation of the
         number that accepts; answers of people are independent. In expectation, if not given.
+    allowed : array of bool (n, m), optional
+        Offers that a person may get; at least one of everybody.
 
     Returns
     -------
@@ -104,7 +106,7 @@ def allot(p, worth, limits, spent=0.0, skip=True, confidence=None):
         Where no assignment keeps the limits, or numbers are not finite.
     """
     p = np.asarray(p, dtype=float)
-    people = _People(p, worth, spent, limits, skip)
+    people = _People(p, worth, spent, limits, skip, allowed)
     bounds = np.array([limit.bound for limit in limits], dtype=float)
     if confidence is None:
         return people.solved(bounds)
@@ -128,13 +130,15 @@ def allot(p, worth, limits, spent=0.0, skip=True, confidence=None):
 class _People:
     """Chances and revenues of people, evaluated at multipliers."""
 
-    def __init__(self, p, worth, spent, limits, skip):
+    def __init__(self, p, worth, spent, limits, skip, allowed=None):
         n, m = p.shape
+        self.banned = None if allowed is None or allowed.all() else ~allowed
         self.p, self.limits, self.skip = p, limits, skip
         self.worth = np.broadcast_to(np.asarray(worth, dtype=float), (n, m))
         self.spent = np.broadcast_to(np.asarray(spent, dtype=float), (m,))
-        self.rows = np.stack([np.broadcast_to(one.rows, (n,)) for one in limits], axis=1)
-        self.offers = np.stack([np.broadcast_to(one.offers, (m,)) for one in limits])
+        self.rows, self.offers = np.empty((n, len(limits))), np.empty((len(limits), m))
+        for at, one in enumerate(limits):
+            self.rows[:, at], self.offers[at] = one.rows, one.offers
         for values in (p, self.worth, self.spent, self.rows, self.offers):
             if not np.isfinite(values).all():
                 raise CounterweightError(
@@ -150,6 +154,8 @@ class _People:
             some = slice(start, start + step)
             price = (self.rows[some] * multipliers) @ self.offers
             value = self.p[some] * (self.worth[some] - price) - self.spent
+            if self.banned is not None:
+                value[self.banned[some]] = -np.inf
             own = value.argmax(axis=1)
             best = value[np.arange(len(own)), own]
             if self.skip:

@@ -158,11 +158,11 @@ class Segments:
         }
         return drawn if moves is None else drawn | {"moves": moves}
 
-    def ends(self, about, kind, bounds, revenue, grid, draws, shares):
-        """Quantiles (2, n) of the draws' best offers, at the two `shares`."""
+    def ends(self, about, kind, bounds, revenue, grid, draws, summary):
+        """What ``summary(best (draws, n)) -> (q, n)`` says of the draws' best offers, (q, n)."""
         eta, k, densities = draws["eta"], draws["k"], draws["densities"]
         count, size = eta.shape
-        found = np.empty((2, len(kind)))
+        found = None
         group = about["rows"].groups[0] if len(about["rows"].groups) == 1 else None
         for number in np.unique(kind):
             low, high = bounds[number]
@@ -192,7 +192,9 @@ class Segments:
                 else:
                     weights = np.exp(joint - joint.max(axis=1, keepdims=True))
                     best = _peaks(np.swapaxes(weights, 1, 2) @ earned, offers, grid is None)
-                found[:, at] = quantiles(best, shares)
+                told = summary(best)
+                found = np.empty((len(told), len(kind))) if found is None else found
+                found[:, at] = told
         return found
 
     def _apart_draws(self, apart, joint, draws, offers, revenue, grid):
@@ -262,10 +264,9 @@ class Lines:
                 coef[number], intercept[number] = self.model.refitted(Z, y, times)
         return {"coef": coef, "intercept": intercept}
 
-    def ends(self, about, kind, bounds, revenue, grid, draws, shares):
+    def ends(self, about, kind, bounds, revenue, grid, draws, summary):
         start, slope = self._line(about, draws["coef"].T, draws["intercept"])
-        best = best_on_lines(start.T, slope.T, kind, bounds, revenue, grid)
-        return quantiles(best, shares)
+        return summary(best_on_lines(start.T, slope.T, kind, bounds, revenue, grid))
 
 
 class Curves:

@@ -8,7 +8,14 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.offer_scale import OfferScale
-from counterweight.models.choice.delivered.pricing import FAR, Kinds, beyond, offers_made, pricer
+from counterweight.models.choice.delivered.pricing import (
+    FAR,
+    Kinds,
+    beyond,
+    offers_made,
+    pricer,
+    quantiles,
+)
 from counterweight.models.choice.training import told_categories
 from counterweight.models.filters.candidates import encoded
 from counterweight.plan.components import load
@@ -241,7 +248,8 @@ class SavedOffers:
     ):
         """Offers that earn most together under limits on those who are expected to accept.
 
-        Offers are those of the grid, else `points` of them evenly over what was made to anybody.
+        Offers are those of the grid, else `points` of them evenly over what was made to anybody;
+        nobody gets one outside what was made to people like them.
         Multipliers make limits prices: see `counterweight.models.choice.delivered.limits`.
 
         Parameters
@@ -253,15 +261,16 @@ class SavedOffers:
         budget : float, optional
             What may be given away in all: the distance of accepted offers from the end of the
             range at which nothing is given.
-        quality : tuple (column, least), optional
+        quality : tuple (column, least) or dict with these keys, optional
             Least mean of a column among those who accept.
-        share : tuple (column, value, least), optional
+        share : tuple (column, value, least) or dict with these keys, optional
             Least share of a group among those who accept.
-        revenue : str or callable, optional
+        revenue : str, callable or sequence of (offer, amount), optional
             A column that stands in place of the intercept of the revenue (a tuition, a margin, a
-            loan), or a function of offers in their own unit; the declared revenue otherwise.
-        spent : callable, optional
-            Cost of an offer, by the offer, whether or not it is accepted.
+            loan), or a function of offers in their own unit, or points of it with lines between;
+            the declared revenue otherwise.
+        spent : float, callable or sequence of (offer, amount), optional
+            Cost of an offer, whether or not it is accepted.
         skip : bool
             Whether a person may get no offer.
         points : int
@@ -280,53 +289,59 @@ class SavedOffers:
         """
         import pandas as pd
 
-        from counterweight.models.choice.delivered.limits import Limit, allot
+        from counterweight.models.choice.delivered.asked import allotted
 
-        grid = self.facts["offer"]["grid"]
-        made = self.arrays["made"]
-        offers = np.linspace(made.min(), made.max(), points) if grid is None else np.sort(grid)
-        p = np.column_stack([self.acceptance(frame, one) for one in offers])
-        worth = self.scale.revenue(offers)
-        if callable(revenue):
-            worth = np.asarray(revenue(offers), dtype=float)
-        elif revenue is not None:
-            worth = self._column(frame, revenue)[:, None] + self.scale.slope * offers
-        up = self.scale.direction == "up"
-        given = offers - self.scale.low if up else self.scale.high - offers
-        limits = []
-        if capacity is not None:
-            limits.append(Limit("capacity", 1.0, 1.0, float(capacity)))
-        elif confidence is not None:
-            raise CounterweightError("A confidence is of a capacity: give that, too.")
-        if budget is not None:
-            limits.append(Limit("budget", 1.0, given, float(budget)))
-        if quality is not None:
-            column, least = quality
-            limits.append(Limit("quality", least - self._column(frame, column), 1.0, 0.0))
-        if share is not None:
-            column, value, least = share
-            if column not in frame:
-                raise CounterweightError(f"The table of people has no column {column!r}.")
-            limits.append(Limit("share", least - (frame[column] == value).to_numpy(), 1.0, 0.0))
-        if not limits:
-            raise CounterweightError("There is no limit: give one, or take optimal_offers.")
-        cost = 0.0 if spent is None else np.asarray(spent(offers), dtype=float)
-        found = allot(p, worth, limits, cost, skip, confidence)
-        at = np.maximum(found.choice, 0)
-        none, rows = found.choice < 0, np.arange(len(p))
-        chance = np.where(none, 0.0, p[rows, at])
-        worth = np.broadcast_to(worth, p.shape)[rows, at]
-        cost = np.where(none, 0.0, np.broadcast_to(cost, len(offers))[at])
-        told = {"offer": np.where(none, np.nan, offers[at]), "p": chance}
-        return pd.DataFrame(self.named(frame) | told | {"revenue": chance * worth - cost}), found
+        columns, found = allotted(
+            self,
+            self.encoded(frame),
+            frame,
+            capacity=capacity,
+            confidence=confidence,
+            budget=budget,
+            quality=quality,
+            share=share,
+            revenue=revenue,
+            spent=spent,
+            skip=skip,
+            points=points,
+        )
+        return pd.DataFrame(self.named(frame) | columns), found
 
-    @staticmethod
-    def _column(frame, name):
-        if name not in frame:
-            raise CounterweightError(f"The table of people has no column {name!r}.")
-        return frame[name].to_numpy(dtype=float)
+    def experiment(self, frame, rng, *, how="around", levels=7, spread=0.1, least=0.02):
+        """The next offers, drawn near the best ones with chances that are told.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        rng : numpy.random.Generator
+        how, levels, spread, least
+            See `counterweight.models.choice.delivered.asked.experiment`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The id, ``tried_offer``, ``tried_p`` (its chance), ``best_level``, and expected
+            revenues: ``tried_revenue`` of the experiment, ``level_revenue`` of the best level.
+        """
+        import pandas as pd
+
+        from counterweight.models.choice.delivered.asked import experiment
+
+        asked = {"how": how, "levels": levels, "spread": spread, "least": least}
+        return pd.DataFrame(self.named(frame) | experiment(self, self.encoded(frame), rng, **asked))
 
     # Encoded people, batch by batch.
+
+    def encoded(self, frame):
+        """Features (n, d) of a whole table, encoded batch by batch."""
+        starts = range(0, max(len(frame), 1), BATCH)
+        return np.concatenate([self.encode(frame.iloc[at : at + BATCH], first=at) for at in starts])
+
+    def kinds_of(self, about, X):
+        """Kind of each person, to whom offers were made as to others of it, and how close."""
+        if self._kinds is None:
+            return about["kind"], self._pricer.closeness(about)
+        return self._kinds.told(X)
 
     def encode(self, frame, first=0, where="The table of people", reading=None):
         """Features (n, d) of a table.
@@ -347,6 +362,19 @@ class SavedOffers:
                 where, frame, types, needed=[*types], forms=forms, reading=reading, first=first
             )
         return encoded(frame, self.encoder, people="people", gift="model", first=first)
+
+    def asked_columns(self, frame, names, first=0, where="The table of people", reading=None):
+        """Columns of a table that limits name, typed as those of the fit."""
+        absent = [name for name in names if name not in frame]
+        if absent:
+            raise CounterweightError(
+                f"{where} has no column {absent[0]!r}, which limits name: add it, or change limits."
+            )
+        told = self.facts.get("asked") or {}
+        if told.get("types"):
+            asked = {"needed": names, "forms": told["forms"], "reading": reading, "first": first}
+            frame = typed_like(where, frame, told["types"], **asked)
+        return frame[list(names)]
 
     def named(self, frame, first=0):
         """``{column: values}`` that tell the people of a table apart: the id, else the row."""
@@ -381,10 +409,7 @@ class SavedOffers:
     def _priced(self, X):
         own, scale, made = self._pricer, self.scale, self.arrays["made"]
         about = own.about(X)
-        if self._kinds is None:
-            kind, close = about["kind"], own.closeness(about)
-        else:
-            kind, close = self._kinds.told(X)
+        kind, close = self.kinds_of(about, X)
         bounds = np.sort(np.clip(scale.scaled(made), 0.0, 1.0), axis=1)
         grid = self.facts["offer"]["grid"]
         scaled_grid = None if grid is None else np.sort(scale.scaled(grid))
@@ -396,7 +421,7 @@ class SavedOffers:
         low = high = np.full(len(X), np.nan)
         if own.has_draws:
             shares = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-            ends = own.ends(*asked, self._part("draw"), shares)
+            ends = own.ends(*asked, self._part("draw"), lambda best: quantiles(best, shares))
             low, high = np.sort(self._rounded(ends), axis=0)
             if grid is None:
                 low, high = np.clip(low, least, most), np.clip(high, least, most)

@@ -1,0 +1,220 @@
+"""Offers within limits and the next experiment: by config, in files and on the page; the loop."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.values.estimates import ips, snips
+from counterweight.labeling.features.encoder import Encoder
+from counterweight.models.choice.delivered.asked import choices, experiment, levels_of
+from counterweight.models.choice.delivered.saved import SavedOffers
+from counterweight.reporting.pages.limits import within_limits
+from delivering import Own
+from scipy.special import expit
+
+PRICE = {"low": 0.0, "high": 60.0, "direction": "down", "revenue": None, "column": "price"}
+
+
+def shop(rows=900, seed=0):
+    """Prices and answers; who is in the north pays more."""
+    rng = np.random.default_rng(seed)
+    age, north = rng.normal(50, 12, rows).round(1), rng.random(rows) < 0.4
+    price = rng.uniform(5, 55, rows).round(2)
+    frame = pd.DataFrame({"age": age, "town": np.where(north, "north", "south"), "price": price})
+    bought = np.where(rng.random(rows) < truth(frame, price), "yes", "no")
+    return frame.assign(bought=bought, grade=rng.normal(3, 1, rows).round(2))
+
+
+def truth(frame, price):
+    worth = 18 + 14 * (frame["town"] == "north") + 0.1 * frame["age"]
+    return expit((worth.to_numpy() - price) / 4)
+
+
+def saved_of(frame, model="offer_logistic", setting="", **more):
+    encoder = Encoder(("price", "bought", "grade")).fit(frame)
+    options = {"components": 2, "restarts": 2} if model == "predictive_choice" else {}
+    return SavedOffers.fitted(
+        encoder.transform(frame),
+        frame["price"].to_numpy(),
+        (frame["bought"] == "yes").to_numpy(float),
+        encoder,
+        method={"model": model, "options": options},
+        setting=setting,
+        offer=PRICE | more,
+        rng=np.random.default_rng(1),
+    )
+
+
+@pytest.fixture(scope="module")
+def saved():
+    return saved_of(shop())
+
+
+def test_nobody_gets_what_was_never_made_to_such_people():
+    frame = shop()
+    frame = frame[~((frame["age"] < 50) & (frame["price"] > 30))]
+    saved = saved_of(frame)
+    people = frame.drop(columns="price")
+    table, _ = saved.allot(people, capacity=1e9)
+    best = saved.optimal_offers(people)
+    room = 1e-6
+    some = table["offer"].notna().to_numpy()
+    assert some.all()
+    assert (table["offer"] >= best["made_from"] - room).all()
+    assert (table["offer"] <= best["made_to"] + room).all()
+    assert best["made_to"].nunique() > 1
+    drawn = saved.experiment(people, np.random.default_rng(0))
+    assert (drawn["tried_offer"] <= best["made_to"] + room).all()
+
+
+def test_revenue_by_points_and_costs_are_what_they_say(saved):
+    people = shop(300, 5)
+    line = [[0, 0.0], [60, 60.0]]
+    same, one = saved.allot(people, revenue=line)
+    other, two = saved.allot(people, revenue=lambda offers: offers)
+    pd.testing.assert_frame_equal(same, other)
+    assert one.value == pytest.approx(two.value) and one.multipliers == {}
+    assert one.value == pytest.approx(one.free) == pytest.approx(one.dual)
+    dear, _ = saved.allot(people, spent=1e6)
+    assert dear["offer"].isna().all()
+    with pytest.raises(CounterweightError, match="give points over all"):
+        saved.allot(people, revenue=[[10, 1], [20, 2]])
+    with pytest.raises(CounterweightError, match="holds text"):
+        saved.allot(people, quality=("town", 3))
+    with pytest.raises(CounterweightError, match="is blank or infinite for 1 people"):
+        blank = people.assign(grade=people["grade"].where(people.index > 0))
+        saved.allot(blank, quality={"column": "grade", "least": 3})
+    with pytest.raises(CounterweightError, match="Nobody has the value 'east'"):
+        saved.allot(people, share=("town", "east", 0.2))
+
+
+def test_chances_of_an_experiment_are_those_with_which_offers_are_drawn(saved):
+    people = pd.concat([shop(1, 3)] * 4000, ignore_index=True)
+    for how in ("around", "thompson"):
+        made = saved.experiment(people, np.random.default_rng(0), how=how, levels=5, least=0.05)
+        known = made.groupby("tried_offer")["tried_p"].agg(["first", "size"])
+        assert known["first"].sum() == pytest.approx(1.0) and known["first"].min() >= 0.05
+        error = np.sqrt(known["first"] * (1 - known["first"]) / 4000)
+        assert (np.abs(known["size"] / 4000 - known["first"]) < 4.5 * error).all()
+        best = known["first"].idxmax()
+        assert best == made["best_level"].iloc[0]
+        assert made["tried_revenue"].iloc[0] <= made["level_revenue"].iloc[0]
+    with pytest.raises(CounterweightError, match="cannot give each a chance"):
+        saved.experiment(people, np.random.default_rng(0), least=0.4)
+    with pytest.raises(CounterweightError, match="no bootstrap draws"):
+        boosted = saved_of(shop(300), "logistic_tree")
+        boosted.experiment(people, np.random.default_rng(0), how="thompson")
+
+
+def test_thompson_counts_the_draws_of_segments_as_of_lines():
+    frame = shop(600)
+    saved = saved_of(frame, "predictive_choice", "soft")
+    X = saved.encoded(frame)
+    made = experiment(saved, X, np.random.default_rng(0), how="thompson", levels=6, least=0.02)
+    assert (made["tried_p"] >= 0.02 - 1e-12).all() and (made["tried_p"] <= 1).all()
+    offers = levels_of(saved, 6)
+    p, fits = choices(saved, X, offers)
+    assert fits.any(axis=1).all() and np.isin(made["tried_offer"], offers).all()
+    near = np.abs(made["tried_offer"] - made["best_level"]) <= np.diff(offers)[0] + 1e-9
+    assert near.mean() > 0.8
+
+
+@pytest.mark.filterwarnings("ignore:The policy never takes")
+def test_the_loop_closes_intervals_of_what_was_tried_cover_the_truth(saved):
+    """A rule that nobody followed is valued by the answers to an experiment, as it truly is."""
+    people = shop(1500, 8)
+    rule = np.where(people["town"] == "north", 2, 1)
+    covered, rounds = {"ips": 0, "snips": 0}, 120
+    offers = levels_of(saved, 6)
+    target = offers[rule + 1]
+    earns = float((truth(people, target) * target).mean())
+    for seed in range(rounds):
+        rng = np.random.default_rng(seed)
+        made = saved.experiment(people, rng, levels=6, spread=0.25, least=0.05)
+        tried = made["tried_offer"].to_numpy()
+        taken = rng.random(len(people)) < truth(people, tried)
+        chosen = (tried == target).astype(float)
+        for name, estimate in (("ips", ips), ("snips", snips)):
+            value = estimate(np.where(taken, tried, 0.0), made["tried_p"].to_numpy(), chosen)
+            covered[name] += value.low <= earns <= value.high
+    least = 0.95 - 2 * np.sqrt(0.95 * 0.05 / rounds)
+    assert min(covered.values()) / rounds >= least
+
+
+def test_a_table_of_ones_own_has_limits_and_an_experiment_by_config(tmp_path):
+    frame = shop(400).assign(who=[f"C{i}" for i in range(400)])
+    new = frame.iloc[:60].drop(columns=["price", "bought"])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    entry = {
+        "id": "who",
+        "offer": {"column": "price", "low": 0, "high": 60},
+        "answer": {"column": "bought", "positive": "yes"},
+        "score": str(tmp_path / "new.csv"),
+        "limits": {
+            "capacity": 60,
+            "confidence": 0.9,
+            "quality": {"column": "grade", "least": 3.1},
+            "share": {"column": "town", "value": "north", "least": 0.5},
+            "spent": 0.1,
+        },
+        "experiment": {"how": "thompson", "levels": 5},
+        "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
+    }
+    own = Own(tmp_path, frame, entry)
+    for stage, item in (("label", ""), ("train", "offer_logistic")):
+        own.run(stage, item)
+    made = own.run("deliver")
+    table = pd.read_parquet(made["offers"])
+    assert {"allotted_offer", "allotted_p", "allotted_revenue"} <= {*table}
+    assert {"tried_offer", "tried_p", "best_level"} <= {*table}
+    assert table["allotted_p"].sum() < 60
+    graded = frame.set_index("who")["grade"].reindex(table["who"]).to_numpy()
+    assert np.average(graded, weights=table["allotted_p"]) >= 3.1 - 0.05
+    north = frame.set_index("who")["town"].reindex(table["who"]).eq("north").to_numpy()
+    assert np.average(north, weights=table["allotted_p"]) >= 0.5 - 1 / 40
+    records = pd.read_parquet(made["metrics"]).fillna({"part": ""})
+    told = records.set_index(["metric", "part"])["value"]
+    assert told["limit_used", "capacity"] == pytest.approx(table["allotted_p"].sum())
+    assert told["limit_used", "quality"] == pytest.approx(
+        np.average(graded, weights=table["allotted_p"])
+    )
+    assert told["allotted_revenue", ""] <= told["allotted_bound", ""] + 3 * 60
+    assert told["allotted_revenue", ""] < told["allotted_free", ""]
+
+    class Numbers:
+        def rows(self, source, metric):
+            return records[records["metric"] == metric]
+
+    said = " ".join(within_limits(Numbers()))
+    assert "Expected who accept" in said and "kept with confidence 90 %" in said
+    assert "The next experiment" in said
+    people = own.run("apply")
+    offers = pd.read_parquet(people["table"])
+    assert len(offers) == 60 and offers["allotted_p"].sum() <= 60
+    assert offers["tried_p"].between(0.02, 1).all()
+
+
+def test_mistakes_in_limits_are_told_in_a_sentence(tmp_path):
+    entry = {"offer": "price", "answer": {"column": "bought", "positive": "yes"}}
+    frame = shop(200)
+    with pytest.raises(CounterweightError, match="capacity"):
+        Own(tmp_path, frame, entry | {"limits": {"confidence": 0.9}})
+    with pytest.raises(CounterweightError, match="capacty"):
+        Own(tmp_path, frame, entry | {"limits": {"capacty": 10}})
+    with pytest.raises(CounterweightError, match="limits has no meaning"):
+        given = {"outcome": "bought", "study": {"limits": {"capacity": 3}}}
+        Own(
+            tmp_path, frame.assign(bought=(frame["bought"] == "yes").where(frame.index > 50)), given
+        )
+    own = Own(
+        tmp_path,
+        frame,
+        entry
+        | {
+            "limits": {"quality": {"column": "grad", "least": 3}},
+            "study": {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []},
+        },
+    )
+    own.run("label")
+    with pytest.raises(CounterweightError, match="limits name 'grad'"):
+        own.run("deliver")

@@ -27,6 +27,7 @@ def rules():
 STAGES = {
     "download",
     "prepare",
+    "sum",
     "label",
     "select",
     "weigh",

@@ -97,6 +97,7 @@ def mine(once, tree, drawn):
             "keep_rate": 0.1,
             "policies": {"new": "p_new", "best one": {"column": "best", "action": "shown"}},
         }
+        config["in_parts"] = config["parts"] | {"by_partition": True}
         with_tables(folder / "mine", {"tables": config}, *drawn[:2])
         first = Copy(folder).run(*MINE)
         return {"output": first.output, "status": first.status}
@@ -119,7 +120,7 @@ def test_only_ones_own_studies_are_run(mine):
     ended = {part for job in mine.first.jobs for part in re.findall("[a-z_]+", job)}
     assert {"lender", "school", "panel", "clicks", "hiring", "parts"} <= ended
     folders = {path.name for path in mine.results.iterdir() if (path / "labels.parquet").exists()}
-    assert folders == {*EXAMPLES, "parts"}
+    assert folders == {*EXAMPLES, "parts", "in_parts"}
     assert not list((mine.folder / "data").glob("raw*"))
     assert {path.name for path in (mine.folder / "data/prepared").iterdir()} == {"own"}
 
@@ -155,6 +156,18 @@ def test_values_of_policies_are_those_of_the_world_that_drew_the_log(mine, drawn
             # Nearly all of 95 % intervals hold the truth; their length says whether they may.
             assert abs(row.value - truth[row.policy]) < 4 * row.standard_error
             assert row.high - row.low < 6 * row.standard_error
+
+
+def test_partitions_that_are_summed_apart_are_one_log(mine):
+    for table in ("values", "comparisons"):
+        apart, whole = (
+            pd.read_parquet(mine.results / name / f"{table}.parquet")
+            for name in ("in_parts", "parts")
+        )
+        pd.testing.assert_frame_equal(apart, whole, rtol=1e-12)
+    page = (mine.results / "report" / "in_parts.html").read_text()
+    assert "Which policy would earn more than the one that made the log?" in page
+    assert len(list((mine.results / "in_parts" / "sums").glob("*.parquet"))) == 3
 
 
 def test_pages_are_about_ones_own_tables(mine):
@@ -220,6 +233,11 @@ def touched(copy):
         path.touch()
 
 
+def shorter_part(copy):
+    (file, *_) = sorted((copy.folder / "mine/parts/day=1").iterdir())
+    pd.read_parquet(file).iloc[:-1].to_parquet(file)
+
+
 def one_less(frame):
     return frame.iloc[:-1]
 
@@ -234,6 +252,11 @@ EDITS = {
     "a row of a table": (
         changed("candidates.csv", one_less),
         "*_hiring; * hiring; * hiring *; page_studies; report",
+    ),
+    "one partition": (
+        shorter_part,
+        "sum in_parts day_1*; label in_parts; evaluate in_parts*; deliver_in_parts; "
+        "* parts; * parts *; *e_parts; deliver_parts; page_studies; report",
     ),
     "what is known of rows without an outcome": (
         setting("lender", tilt={"times": 2}),

@@ -54,6 +54,7 @@ if PLAN["data_mirror"]:
 
 wildcard_constraints:
     study="[a-z][a-z0-9_]*",
+    part="[A-Za-z][A-Za-z0-9_]*",
     selector="[A-Za-z][A-Za-z0-9_]*",
     weighting="[A-Za-z][A-Za-z0-9_-]*",
     method=r"(?!labels(?:\.|$)|delivered(?:\.|$)|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*",
@@ -61,6 +62,7 @@ wildcard_constraints:
 
 #: What an item of a study is called in the files of a stage.
 ITEMS = {
+    "sum": "{part}",
     "label": "",
     "select": "{selector}",
     "weigh": "{weighting}",

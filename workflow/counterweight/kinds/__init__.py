@@ -35,6 +35,9 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
     What to do instead of a key that is refused.
 ``finish(name, study)``
     As ``complete``, once selectors, weightings and methods are spelled out.
+``parts(plan, study)``, ``plan_sum(plan, study, part, at)``
+    Names of the partitions of its table that are summed by jobs of their own, before labeling and
+    in place of a prepared table, and the job of each; none by default.
 ``plan_deliver(plan, study, at)``, ``plan_apply(plan, study, at)``
     The job of what a study gives away, and of its use on new rows, with their outputs, as many as
     the kind likes; None for a study that has none.

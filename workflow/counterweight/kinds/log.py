@@ -23,7 +23,7 @@ PAGE = {
     "page": "counterweight.reporting.pages.logs:PAGE",
 }
 #: Keys of a table of one's own that its labeling rule takes as they are.
-OPTIONAL = ("keep_rate", "rows_before", "user", "weight")
+OPTIONAL = ("keep_rate", "rows_before", "user", "weight", "by_partition")
 _HERE = "counterweight.kinds.log"
 
 
@@ -51,7 +51,7 @@ def own_study(entry):
     entry : dict
         ``reward`` (a column, or column with low, high, positive), ``propensity``, ``policies`` (by
         name: a column of probabilities, or ``{column: its action, action: the logged one}``),
-        ``keep_rate``, ``rows_before``, ``user``, ``weight``, ``action``.
+        ``keep_rate``, ``rows_before``, ``user``, ``weight``, ``by_partition``, ``action``.
 
     Raises
     ------
@@ -120,7 +120,39 @@ def _identities(names):
     return made
 
 
+def parts(plan, study):
+    """Names of the partitions that have jobs of their own; none of other studies."""
+    from counterweight.kinds.log_parts import files_of_parts
+
+    return files_of_parts(plan, study) if _by_partition(study) else {}
+
+
+def _by_partition(study):
+    return _is_own(study) and study["labeling"]["options"]["by_partition"]
+
+
+def plan_sum(plan, study, part, at):
+    from counterweight.kinds.log_parts import sum_job
+
+    return sum_job(plan, study, part, question_of(study))
+
+
+def question_of(study):
+    """What is asked of a log, as `SavedValues` has it."""
+    methods = study["methods"]
+    return {
+        "policies": {methods[name]["label"]: methods[name]["options"] for name in _reported(study)},
+        "outcome": study["outcome"]["options"],
+        "labeling": study["labeling"]["options"],
+        "protocol": study["evaluation"]["options"],
+    }
+
+
 def plan_label(plan, study, at):
+    if _by_partition(study):
+        from counterweight.kinds.log_parts import merge_job
+
+        return merge_job(plan, study, at, question_of(study))
     given, uses = labeling_of(study)
     if _is_own(study):
         inputs = {"table": at.table, "columns": at.columns}
@@ -224,6 +256,10 @@ def train(job):
 
 def plan_evaluate(plan, study, method, at):
     parts, uses = protocol_of(study)
+    if _by_partition(study):
+        from counterweight.kinds.log_parts import evaluate_job
+
+        return evaluate_job(_reported(study), method, at, question_of(study))
     if _is_own(study):
         # Each pair of policies is compared once: by the later one.
         others = _reported(study)
@@ -290,18 +326,15 @@ def _listed(files):
 def plan_deliver(plan, study, at):
     if not _is_own(study):
         return None
-    policies = _reported(study)
+    policies, given = _reported(study), question_of(study)
     inputs = {"labels": at.labels, "predictions": [at.predictions(name) for name in policies]}
     inputs |= {"table": at.table, "columns": at.columns}
-    methods = study["methods"]
-    given = {
-        "policies": {methods[name]["label"]: methods[name]["options"] for name in policies},
-        "outcome": study["outcome"]["options"],
-        "labeling": study["labeling"]["options"],
-        "protocol": study["evaluation"]["options"],
-    }
     files = {"model": "model.parquet"} | _tables("")
     outputs = {role: f"{at.folder}/{file}" for role, file in files.items()}
+    if _by_partition(study):
+        return Job(
+            "counterweight.kinds.log_parts:deliver", {"labels": at.labels}, given, (), outputs
+        )
     return Job(f"{_HERE}:deliver", inputs, given, (), outputs)
 
 

@@ -35,6 +35,12 @@ OPTIONS = {
         "description": "Column of the user (or session, or day) whose rows are not independent; "
         "empty where every row stands for itself.",
     },
+    "by_partition": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether each file of a folder is summed by a job of its own, of which one "
+        "that changed is summed anew alone; all columns are then read as their roles ask.",
+    },
     "weight": {
         "type": "string",
         "default": "",
@@ -57,7 +63,9 @@ LABELS = (
 CLUSTERS = 1 << 16
 
 
-def own_log(frame, *, propensity, keep_rate=1.0, rows_before=0, user="", weight=""):
+def own_log(
+    frame, *, propensity, keep_rate=1.0, rows_before=0, user="", weight="", by_partition=False
+):
     """Propensities, keep rates, weights and clusters of some rows, unchecked but for their types.
 
     Parameters
@@ -70,6 +78,8 @@ def own_log(frame, *, propensity, keep_rate=1.0, rows_before=0, user="", weight=
         A rate, or the column of rates.
     rows_before : int
         Not used for single rows; see `LogProblems`.
+    by_partition : bool
+        Not used for single rows; see `counterweight.kinds.log_parts`.
 
     Returns
     -------
@@ -168,6 +178,9 @@ def clusters(users):
     return np.where(missing, -2, hashed.astype("int32")).astype("int32")
 
 
+_COUNTS = ("rows", "nonzero", "_stand_for", "_spread", "_least_rate", "largest")
+
+
 class LogProblems:
     """What is wrong with the rows of a log, counted over its batches.
 
@@ -209,6 +222,17 @@ class LogProblems:
             ):
                 note_wrong(self.noted, name, wrong, values, part["row"])
 
+    def state(self):
+        """Counts over the rows, for `add`: plain numbers."""
+        return {name: float(getattr(self, name)) for name in _COUNTS}
+
+    def add(self, state):
+        """Add the counts over other rows, those of another partition."""
+        for name in _COUNTS[:4]:
+            setattr(self, name, getattr(self, name) + type(getattr(self, name))(state[name]))
+        self._least_rate = min(self._least_rate, state["_least_rate"])
+        self.largest = max(self.largest, state["largest"])
+
     def tell(self):
         """Raise for the first kind of problem found.
 
@@ -216,6 +240,19 @@ class LogProblems:
         ------
         CounterweightError
         """
+        self.tell_rows()
+        if not self.rows:
+            raise CounterweightError("The log has no row: put the rows of a log in the table.")
+        if not self.nonzero:
+            raise CounterweightError(
+                f"The reward {self.roles.get('reward')!r} is 0 in all {self.rows} rows of the log, "
+                "so no policy can be told from another: name the column of the rewards, or use a "
+                "longer log."
+            )
+        self._counts()
+
+    def tell_rows(self):
+        """Raise for what single rows have wrong."""
         percent = (
             "they look like per cents, so divide the column by 100"
             if 1 < self.largest <= 100
@@ -247,15 +284,6 @@ class LogProblems:
                 raise CounterweightError(
                     text.format(column=self.roles.get(role), rows=rows, value=value, row=row)
                 )
-        if not self.rows:
-            raise CounterweightError("The log has no row: put the rows of a log in the table.")
-        if not self.nonzero:
-            raise CounterweightError(
-                f"The reward {self.roles.get('reward')!r} is 0 in all {self.rows} rows of the log, "
-                "so no policy can be told from another: name the column of the rewards, or use a "
-                "longer log."
-            )
-        self._counts()
 
     def _counts(self):
         """Whether the rows that are left agree with the keep rate and the rows before."""

@@ -32,6 +32,7 @@ LEFT_OUT = {
     "TAKES": {},
     "HINT": "",
     "finish": lambda name, study: None,
+    "parts": lambda plan, study: (),
     "plan_deliver": lambda plan, study, at: None,
     "plan_apply": lambda plan, study, at: None,
     "shown": lambda study: {},

@@ -46,6 +46,9 @@ class StudyPaths:
     def weights(self, weighting):
         return f"{self.folder}/weights/{weighting}.parquet"
 
+    def sums(self, part):
+        return f"{self.folder}/sums/{part}.parquet"
+
     def model(self, method):
         return f"{self.folder}/models/{method}.parquet"
 
@@ -153,7 +156,10 @@ class Paths:
         def chain(source, steps, measured=True):
             return {"study": name, "source": source, "steps": steps, "measured": measured}
 
-        labeled = self._dataset_steps(study["dataset"]) + [
+        kind = kinds.module_of(study)
+        parts = kind.parts(self.plan, study)
+        before = [step("sum", part, at.sums(part)) for part in parts]
+        labeled = (before or self._dataset_steps(study["dataset"])) + [
             step("label", "labels", at.metrics("labels"), at.labels)
             | {"log": self.log("label", name)}
         ]
@@ -175,13 +181,14 @@ class Paths:
             steps = list(weighted.get(spec["weights"], labeled))
             for begun in spec["starts"].values():
                 steps += [part for part in trained[begun] if part not in steps]
-            trained[method] = steps + [
-                step("train", method, at.predictions(method), at.model(method))
-            ]
+            trained[method] = steps
+            if not parts:
+                files = at.predictions(method), at.model(method)
+                trained[method] = [*steps, step("train", method, *files)]
             if spec["reported"]:
                 measured = step("evaluate", method, at.metrics(method))
                 yield chain(method, trained[method] + [measured])
-        kind, steps = kinds.module_of(study), labeled
+        steps = labeled
         for stage, planned in (("deliver", kind.plan_deliver), ("apply", kind.plan_apply)):
             job = planned(self.plan, study, at)
             if not job or (stage == "apply" and not study["score"]):

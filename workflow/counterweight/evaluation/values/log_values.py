@@ -26,22 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from counterweight.evaluation.values.few_rows import FEW, of_few, sequence
-from counterweight.evaluation.values.sums import RunningSum, value_interval
-from counterweight.evaluation.values.support import (
-    FEW_REWARDS,
-    FEW_ROWS,
-    LIMITED,
-    LOGGED,
-    Ratio,
-    Support,
-    bias_range,
-    limited_weights,
-    support_flag,
-    with_bias,
-)
+from counterweight.evaluation.values.log_sums import LogSums, Moments, ProductMoments, columns_of
+from counterweight.evaluation.values.sums import of_few, sequence, value_interval
+from counterweight.evaluation.values.support import LIMITED, LOGGED, Ratio, bias_range, with_bias
 from counterweight.numerics.estimate import mean_interval, shape_of
-from counterweight.numerics.zero_rejection import keep_weights
 
 #: Estimators of a policy's value.
 ESTIMATORS = ("snips", "ips")
@@ -128,23 +116,55 @@ def log_values(
     -------
     LogValues
     """
-    cut = None if limit == "none" else (limit, limit_at)
-    names = ESTIMATORS if cut is None else (*ESTIMATORS, LIMITED)
-    sums = _Sums(len(policies), clusters, thin, cut)
+    sums = begun(policies, clusters, thin=thin, limit=limit, limit_at=limit_at)
     for batch in batches():
         sums.add(batch)
+    return values_of_sums(
+        sums,
+        policies,
+        batches,
+        reward_range=reward_range,
+        level=level,
+        rows_before=rows_before,
+        anytime=anytime,
+    )
+
+
+def begun(policies, clusters, *, thin=0.01, limit="none", limit_at=10.0, products=False):
+    """`LogSums` without a row; parameters as of `log_values`."""
+    cut = None if limit == "none" else (limit, limit_at)
+    return LogSums(len(policies), clusters, thin, cut, products)
+
+
+def values_of_sums(
+    sums, policies, batches=None, *, reward_range=None, level=0.95, rows_before=0, anytime=0
+):
+    """`LogValues` of sums over all rows of a log.
+
+    Parameters
+    ----------
+    sums : LogSums
+        Begun by `begun`; where there are neither clusters nor `batches`, with products.
+    policies : list of str
+    batches, reward_range, level, rows_before, anytime
+        As of `log_values`.
+    """
+    clusters = 0 if sums.groups is None else len(sums.groups)
+    names = ESTIMATORS if sums.cut is None else (*ESTIMATORS, LIMITED)
     bounds = sums.bounds(reward_range)
     alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
     asked, totals = _asked(policies, names), sums.totals.copy()
     counted = rows_before if alone or sums.subsampled else 0
     matrix, parts = _influence(asked, totals, counted)
-    moments = _Moments(len(sums.totals), matrix)
     if clusters:
-        used = sums.groups.any(axis=1)
-        moments.add(sums.groups[used])
+        moments = Moments(len(sums.totals), matrix)
+        moments.add(sums.groups[sums.groups.any(axis=1)])
+    elif batches is None:
+        moments = ProductMoments(sums.products, matrix)
     else:
+        moments = Moments(len(sums.totals), matrix)
         for batch in batches():
-            columns = _columns(batch, cut)
+            columns = columns_of(batch, sums.cut)
             moments.add(columns[columns[:, 0] > 0])
     made = {}
     for number, key in enumerate(asked):
@@ -203,123 +223,6 @@ def _users(filled, clusters):
     return round(-clusters * math.log1p(-filled / clusters))
 
 
-def _columns(batch, cut=None):
-    """Columns (n, 2 + 2 policies): k, k r, then k w and k w r of each policy.
-
-    With weights that are `cut` (how, and at what) 2 more of each policy: k w' r and k (w - w').
-    """
-    reward, p = batch["reward"], batch["p"]
-    k = batch["weight"] * keep_weights(reward, batch["keep_rate"])
-    end = 2 + 2 * p.shape[1]
-    columns = np.empty((len(reward), end if cut is None else 2 * end - 2), order="F")
-    columns[:, 0], columns[:, 1] = k, k * reward
-    columns[:, 2:end:2] = p * (k / batch["propensity"])[:, None]
-    columns[:, 3:end:2] = columns[:, 2:end:2] * reward[:, None]
-    if cut is not None:
-        weight = p / batch["propensity"][:, None]
-        less = limited_weights(weight, *cut)
-        columns[:, end::2] = less * (k * reward)[:, None]
-        columns[:, end + 1 :: 2] = (weight - less) * k[:, None]
-    return columns
-
-
-class _Sums:
-    """Sums of the columns of a log, by cluster too, and what the support is told by."""
-
-    def __init__(self, policies, clusters, thin, cut):
-        self._end, self._cut = 2 + 2 * policies, cut
-        columns = self._end if cut is None else 2 * self._end - 2
-        self._total, self._size, self._squares = (RunningSum(columns) for _ in range(3))
-        self._largest = np.zeros(columns)
-        self._mass, self._thin = RunningSum(policies), thin
-        self.groups = np.zeros((clusters, columns)) if clusters else None
-        self.rows = self.nonzero = 0
-        self.least, self.most, self.subsampled = 0.0, -math.inf, False
-        self._agreed, self._rewarded = np.zeros((2, policies), int)
-        self._weight, self._heaviest = np.zeros(policies), 0.0
-
-    def add(self, batch):
-        columns, reward, p = _columns(batch, self._cut), batch["reward"], batch["p"]
-        if not len(reward):
-            return
-        size, some = np.abs(columns), reward != 0
-        self._total.add(columns.sum(axis=0))
-        self._size.add(size.sum(axis=0))
-        self._squares.add((size * size).sum(axis=0))
-        self._largest = np.maximum(self._largest, size.max(axis=0))
-        if self.groups is not None:
-            for place in range(columns.shape[1]):
-                self.groups[:, place] += np.bincount(
-                    batch["cluster"], columns[:, place], len(self.groups)
-                )
-        self.rows += len(reward)
-        self.nonzero += int(some.sum())
-        self.subsampled |= bool((batch["keep_rate"][~some] < 1).any())
-        self.least, self.most = min(self.least, reward.min()), max(self.most, reward.max())
-        weights = columns[:, 2 : self._end : 2]
-        self._agreed += (weights > 0).sum(axis=0)
-        self._rewarded += (weights[some] > 0).sum(axis=0)
-        self._mass.add(weights[batch["propensity"] < self._thin].sum(axis=0))
-        largest = (p / batch["propensity"][:, None]).max(axis=0)
-        self._weight = np.maximum(self._weight, largest)
-        self._heaviest = max(self._heaviest, float(batch["weight"].max()))
-
-    @property
-    def totals(self):
-        return self._total.value
-
-    def bounds(self, given):
-        low, high = given or (None, None)
-        return (self.least if low is None else low, self.most if high is None else high)
-
-    def few(self, key, policies):
-        """Whether a value rests on fewer than `FEW` effective rewards."""
-        return self.effective(_rewards_of(key, policies)) < FEW
-
-    def draws(self, key, policies):
-        """Sum of squares and largest weight of the independent draws behind a value."""
-        column = _rewards_of(key, policies)
-        weight = self._heaviest * (self._weight[policies.index(key[1])] if key[1] else 1.0)
-        if self.groups is None:
-            return float(self._squares.value[column]), float(weight)
-        own = self.groups[:, column]
-        return float(own @ own), float(max(weight, np.abs(own).max()))
-
-    def effective(self, column):
-        """Effective rows of a column."""
-        squares = self._squares.value[column]
-        return float(self._size.value[column] ** 2 / squares) if squares > 0 else 0.0
-
-    def support(self, place, estimator, mean_weight, clusters):
-        """The `Support` of one policy."""
-        weight = 2 + 2 * place
-        column = weight + (estimator == "ips")
-        column = weight - 2 + self._end if estimator == LIMITED else column
-        total, size = self.totals[weight], self._size.value[column]
-        known = {
-            "rows_agreed": int(self._agreed[place]),
-            "rows_rewarded": int(self._rewarded[place]),
-            "effective_rows": self.effective(column),
-            "largest_weight": float(self._weight[place]),
-            "largest_share": float(self._largest[column] / size) if size > 0 else 1.0,
-        }
-        return Support(
-            rows=self.rows,
-            clusters=clusters,
-            mean_weight=mean_weight,
-            thin_share=float(self._mass.value[place] / total) if total > 0 else 0.0,
-            flag=support_flag(
-                mean_weight, known, FEW_ROWS if estimator == "snips" else FEW_REWARDS
-            ),
-            **known,
-        )
-
-
-def _rewards_of(key, policies):
-    """Column of the rewards behind a value."""
-    return 3 + 2 * policies.index(key[1]) if key[1] else 1
-
-
 def _asked(policies, names):
     """What is estimated: a dict of keys to its parts ``(sign, numerator, denominator)``."""
     asked = {("value", LOGGED, "mean"): [(1, 1, 0)]}
@@ -373,27 +276,6 @@ def _influence(asked, totals, counted=0):
             parts[key] = [(near[0], mine, *one), (near[1], base, *other)]
     matrix = [sum(sign * own for sign, *_, own in ratios) for ratios in parts.values()]
     return np.stack(matrix, axis=1), parts
-
-
-class _Moments:
-    """Moments of the influence of the independent draws: rows, or clusters."""
-
-    def __init__(self, columns, matrix):
-        self.matrix, self.count = matrix, 0
-        estimates = matrix.shape[1]
-        self._powers, self._cross = RunningSum((3, estimates)), RunningSum((columns, estimates))
-
-    def add(self, columns):
-        c = columns @ self.matrix
-        squares = c * c
-        powers = [squares.sum(axis=0), (squares * c).sum(axis=0), (squares * squares).sum(axis=0)]
-        self._powers.add(np.stack(powers))
-        self._cross.add(columns.T @ c)
-        self.count += len(c)
-
-    def of(self, number):
-        """Sums of c^2, c^3, c^4, and of each column times c, of one estimate."""
-        return (*self._powers.value[:, number], self._cross.value[:, number])
 
 
 def _ratio(number, key, parts, totals, moments, bounds, level):

@@ -105,6 +105,24 @@ def own_values(
     options |= {"rows_before": rows_before, "anytime": anytime}
     options |= {"limit": limit, "limit_at": limit_at}
     known = values_of_files(labels, others | {own: predictions}, **options)
+    return records_of(known, own, others)
+
+
+def records_of(known, own, others):
+    """Records of one policy of a log.
+
+    Parameters
+    ----------
+    known : LogValues
+    own : str
+    others : sequence of str
+        Policies that it is compared with.
+
+    Returns
+    -------
+    list of dict
+        See `own_values`.
+    """
     records = []
 
     def tell(metric, ratio, **place):

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 
 from counterweight.datasets.own_table import new_rows, typed_like
-from counterweight.evaluation.values.log_values import log_values
+from counterweight.evaluation.values.log_values import begun, log_values, values_of_sums
 from counterweight.evaluation.values.value_tables import tables_of
 from counterweight.labeling.outcomes.logged_reward import logged_reward
 from counterweight.labeling.own_log import CLUSTERS, LogProblems, own_log, roles_of
@@ -105,13 +105,79 @@ class SavedValues:
                 before,
             )
 
-    def _batches(self, rows, reading):
+    def sums(self, rows, reading=None, keys=None):
+        """Sums over one partition of a log, and what is counted in it.
+
+        ``keys`` are columns that the names of its folders say, with their values.
+
+        Returns
+        -------
+        LogSums
+        dict
+            ``problems`` (`LogProblems.state`), ``agreed`` (rows whose action each policy may
+            take), ``least`` propensity.
+
+        Raises
+        ------
+        CounterweightError
+            For what single rows have wrong.
+        """
+        whole, counted = self.begun(), {"least": 1.0}
+        for batch in self._batches(rows, reading, counted, keys):
+            whole.add(batch)
+            counted["least"] = min(counted["least"], float(batch["propensity"].min()))
+        return whole, counted
+
+    def begun(self):
+        """Sums without a row."""
+        facts = self.facts
+        return begun(
+            list(facts["policies"]),
+            CLUSTERS if facts["labeling"].get("user") else 0,
+            products=True,
+            **{name: facts[name] for name in ("thin", "limit", "limit_at")},
+        )
+
+    def values_of_sums(self, sums):
+        """`LogValues` of the sums over all partitions."""
+        facts = self.facts
+        return values_of_sums(
+            sums,
+            list(facts["policies"]),
+            reward_range=(facts["outcome"].get("low"), facts["outcome"].get("high")),
+            level=facts["level"],
+            anytime=facts["anytime"],
+            rows_before=facts["labeling"]["rows_before"],
+        )
+
+    def check(self, counts):
+        """Whether the partitions together are a log; for each what `sums` counted.
+
+        Raises
+        ------
+        CounterweightError
+        """
+        facts = self.facts
+        problems = LogProblems(
+            roles_of(facts["outcome"], facts["labeling"]), facts["labeling"]["rows_before"]
+        )
+        for counted in counts:
+            problems.add(counted["problems"])
+        problems.tell()
+        for number, options in enumerate(facts["policies"].values()):
+            policy = GivenPolicy(**options)
+            policy.rows_ = problems.rows
+            policy.rows_agreed_ = sum(counted["agreed"][number] for counted in counts)
+            policy.tell()
+
+    def _batches(self, rows, reading, counted=None, keys=None):
         facts = self.facts
         policies = [GivenPolicy(**options) for options in facts["policies"].values()]
         # How many rows a new log had before is not known.
         labeling = facts["labeling"] | {"rows_before": 0}
         problems = LogProblems(roles_of(facts["outcome"], labeling))
-        for frame in _frames(rows, columns_of(facts), facts["types"], facts["forms"], reading):
+        read = facts["types"], facts["forms"], reading, keys
+        for frame in _frames(rows, columns_of(facts), *read):
             part = {"row": frame["row"].to_numpy()} | own_log(frame, **labeling)
             part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **facts["outcome"])
             problems.look(part)
@@ -119,6 +185,14 @@ class SavedValues:
             p = [policy.look(part | {"table": table}) for policy in policies]
             if not problems.noted:
                 yield part | {"p": np.stack(p, axis=1)}
+        if counted is not None:
+            # One partition of several: what only the whole log can be is not asked of it.
+            problems.tell_rows()
+            for policy in policies:
+                policy.tell_rows()
+            counted["problems"] = problems.state()
+            counted["agreed"] = [policy.rows_agreed_ for policy in policies]
+            return
         problems.tell()
         for policy in policies:
             policy.tell()
@@ -130,6 +204,16 @@ def columns_of(facts):
     for options in facts["policies"].values():
         named += GivenPolicy(**options).columns
     return list(dict.fromkeys(named))
+
+
+def types_by_role(facts):
+    """Types of the columns that values of a log need, as their roles ask."""
+    types = dict.fromkeys(columns_of(facts), "number")
+    texts = [facts["labeling"].get("user")]
+    texts += [facts["outcome"]["column"]] if facts["outcome"].get("positive") is not None else []
+    for options in facts["policies"].values():
+        texts += [options.get("takes"), options.get("shown")]
+    return types | {name: "text" for name in texts if name}
 
 
 def types_of_table(table):
@@ -144,10 +228,12 @@ def types_of_table(table):
     }
 
 
-def _frames(rows, needed, types, forms, reading):
+def _frames(rows, needed, types, forms, reading, keys=None):
     """A log in batches of frames, typed as that of the study."""
     import pandas as pd
 
+    keys = {name: value for name, value in (keys or {}).items() if name in needed}
+    needed = [name for name in needed if name not in keys]
     if isinstance(rows, pd.DataFrame):
         frames = (
             typed_like("the log", part, types, needed=needed, forms=forms, first=start)
@@ -166,4 +252,7 @@ def _frames(rows, needed, types, forms, reading):
         )
     for frame in frames:
         whole = [name for name in needed if types[name] == "boolean"]
-        yield frame.astype(dict.fromkeys(whole, float)) if whole else frame
+        frame = frame.astype(dict.fromkeys(whole, float)) if whole else frame
+        # A folder's name tells a text; a number where the role asks for one.
+        told = {k: v if types[k] == "text" else pd.to_numeric(v) for k, v in keys.items()}
+        yield frame.assign(**told) if told else frame

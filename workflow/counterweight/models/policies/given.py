@@ -122,6 +122,17 @@ class GivenPolicy:
             When a probability is missing or not from 0 to 1, an action is missing, or the policy
             takes no logged action.
         """
+        self.tell_rows()
+        if not self.rows_agreed_:
+            of = f"{self.takes!r} equals {self.shown!r}" if self.takes else self.probability
+            what = f"in no row {of}" if self.takes else f"{of!r} is 0 in every row"
+            raise CounterweightError(
+                f"The policy never takes a logged action ({what} of {self.rows_}), so the log says "
+                "nothing of it: check that the columns belong together, or try the policy first."
+            )
+
+    def tell_rows(self):
+        """Refuse what single rows had wrong."""
         for column, (count, value, row) in self._bad.items():
             rows = "1 row" if count == 1 else f"{count} rows"
             if np.isnan(value):
@@ -134,13 +145,6 @@ class GivenPolicy:
                 f"The policy's column {column!r} is no probability from 0 to 1 in {rows} of "
                 f"{self.rows_} (first: {value:g} in row {row}): correct it, or name another "
                 f"column{hint}."
-            )
-        if not self.rows_agreed_:
-            of = f"{self.takes!r} equals {self.shown!r}" if self.takes else self.probability
-            what = f"in no row {of}" if self.takes else f"{of!r} is 0 in every row"
-            raise CounterweightError(
-                f"The policy never takes a logged action ({what} of {self.rows_}), so the log says "
-                "nothing of it: check that the columns belong together, or try the policy first."
             )
 
     def predict(self, part):

@@ -1,0 +1,162 @@
+"""A log in partitions, each summed by a job of its own: what is merged is one pass over all."""
+
+import logging
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.values.saved import SavedValues
+from counterweight.files.gifts import read_gift
+from counterweight.kinds import log as kind
+from counterweight.plan import components
+from counterweight.plan.config import resolve
+from counterweight.plan.paths import Paths, StudyPaths
+from own_logs import ENTRY, a_log
+from own_logs import Paths as Files
+
+
+def planned(folder, **entry):
+    """The plan of a log that is a folder, with its study and paths."""
+    study = kind.own_study(ENTRY | {"by_partition": True} | entry)
+    study.pop("roles")
+    config = {
+        "seed": 1,
+        "data_source": "download",
+        "results": str(folder / "results"),
+        "data": str(folder / "data"),
+        "repeats": 1,
+        "test_share": 0.3,
+        "datasets": {"mine": {"path": str(folder / "log"), "roles": {"reward": "clicked"}}},
+        "studies": {"mine": {"dataset": "mine", "family": "studies"} | study},
+    }
+    plan = resolve(config)
+    return plan, plan["studies"]["mine"], StudyPaths(str(folder / "results/mine"), "", [])
+
+
+def run(job, **outputs):
+    running = SimpleNamespace(
+        input=Files(job.inputs),
+        output=Files(outputs or job.outputs),
+        given=job.given,
+        threads=1,
+        log=logging.getLogger("counterweight"),
+    )
+    function = components.reference(job.run)
+    with components.only(job.uses, job.modules):
+        return function(running)
+
+
+def through(folder, **entry):
+    """All stages of a log in partitions; its tables and the metrics of its policies."""
+    plan, study, at = planned(folder, **entry)
+    for part in kind.parts(plan, study):
+        run(kind.plan_sum(plan, study, part, at), sums=at.sums(part))
+    files = {name: getattr(at, name) for name in ("features", "labels", "truth")}
+    sizes = run(kind.plan_label(plan, study, at), **files)
+    told = {name: run(kind.plan_evaluate(plan, study, name, at)) for name in study["methods"]}
+    job = kind.plan_deliver(plan, study, at)
+    run(job)
+    return {
+        name: pd.read_parquet(job.outputs[f"{name}_parquet"]) for name in ("values", "comparisons")
+    }, sizes, told, job.outputs["model"]  # fmt: skip
+
+
+def written(folder, frame, parts):
+    """Partitions of unequal size: CSV where the number of the partition is odd."""
+    (folder / "log").mkdir(parents=True)
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
+        frame.iloc[rows].to_parquet(folder / "log" / f"part-{number}.parquet")
+
+
+@pytest.mark.parametrize(
+    ("entry", "scale"),
+    [
+        ({}, 0.0),
+        ({"keep_rate": 0.1}, 0.0),
+        ({"keep_rate": 0.1, "user": "user"}, 0.0),
+        ({"reward": {"column": "clicked", "low": 0, "high": 2000}}, 1000.0),
+    ],
+    ids=["rows", "rate", "users", "large"],
+)
+@pytest.mark.parametrize("parts", [1, 5])
+def test_merged_sums_are_one_pass(tmp_path, entry, scale, parts):
+    rate = entry.get("keep_rate", 1.0)
+    frame = a_log(20_000, np.random.default_rng(1), rate, 500 if "user" in entry else 0)
+    frame["clicked"] += scale
+    written(tmp_path, frame, parts)
+    tables, sizes, told, model = through(tmp_path, **entry)
+    saved = SavedValues.from_gift(read_gift(model))
+    for table, one in zip(tables.values(), saved.tables(frame), strict=True):
+        pd.testing.assert_frame_equal(table, pd.DataFrame(one), rtol=1e-12, check_dtype=False)
+    assert sizes[0]["value"] == len(frame)
+    values = tables["values"].set_index(["policy", "estimator"])["value"]
+    for name, records in told.items():
+        (value,) = [
+            one["value"]
+            for one in records
+            if one["metric"] == "whole_value" and one["measure"] == "ips"
+        ]
+        assert value == values[name, "ips"]
+    others = {one["part"] for one in told["best"] if one["metric"] == "difference"}
+    assert others == {"log", "new"}
+
+
+def test_a_folder_tells_a_column_and_a_part_may_be_without_a_reward(tmp_path):
+    frame = a_log(5_000, np.random.default_rng(2)).assign(day=lambda f: np.arange(len(f)) % 40)
+    frame.loc[frame["day"] == 3, "clicked"] = 0
+    frame.to_parquet(tmp_path / "log", partition_cols=["day"])
+    tables, *_ = through(tmp_path, user="day")
+    plan, study, _ = planned(tmp_path, user="day")
+    assert len(kind.parts(plan, study)) == 40
+    one = SavedValues.from_gift(read_gift(f"{tmp_path}/results/mine/model.parquet"))
+    whole = pd.DataFrame(one.tables(frame.astype({"day": str}))[0])
+    # 40 days, which a hash may put together.
+    pd.testing.assert_frame_equal(tables["values"], whole, rtol=1e-12, check_dtype=False)
+
+
+def test_the_chain_of_files_has_the_partitions(tmp_path):
+    written(tmp_path, a_log(500, np.random.default_rng(3)), 3)
+    plan, study, _ = planned(tmp_path)
+    chains = Paths(plan).chains(["mine"])
+    first = [step["stage"] for step in chains[0]["steps"]]
+    assert first == ["sum", "sum", "sum", "label"]
+    assert not any(step["stage"] in ("prepare", "train") for one in chains for step in one["steps"])
+
+
+def spoiled(frame, column, value):
+    frame[column] = frame[column].astype(object)
+    frame.loc[frame.index[-1], column] = value
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("change", "entry", "says"),
+    [
+        (lambda f: spoiled(f, "p_logged", 0), {}, r"part-2.parquet: The propensity .* is 0 in 1"),
+        (lambda f: spoiled(f, "p_new", 1.5), {}, r"part-2.parquet: The policy's column 'p_new'"),
+        (lambda f: f.drop(columns="best"), {}, "has no column best; it has"),
+        (lambda f: f.assign(clicked=0), {}, "is 0 in all 3000 rows"),
+        (lambda f: f.assign(best="nothing"), {}, "never takes a logged action"),
+        (lambda f: f, {"keep_rate": 0.5, "rows_before": 3000}, "are a rate of 1. Correct keep"),
+    ],
+)
+def test_what_is_wrong_is_told(tmp_path, change, entry, says):
+    frame = a_log(3_000, np.random.default_rng(4))
+    spoils_one = "part-2" in says
+    if not spoils_one:
+        frame = change(frame)
+    written(tmp_path, frame, 3)
+    if spoils_one:
+        file = tmp_path / "log/part-2.parquet"
+        change(pd.read_parquet(file)).astype({"p_logged": float, "p_new": float}).to_parquet(file)
+    with pytest.raises(CounterweightError, match=says):
+        through(tmp_path, **entry)
+
+
+def test_a_file_is_no_folder(tmp_path):
+    a_log(100, np.random.default_rng(5)).to_parquet(tmp_path / "log")
+    plan, study, _ = planned(tmp_path)
+    with pytest.raises(CounterweightError, match="is for a log that is a folder"):
+        kind.parts(plan, study)

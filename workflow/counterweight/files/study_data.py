@@ -152,6 +152,14 @@ class StudyData:
             weight = table["weight"]
         return self.X[where], y.astype(int), weight, self.rows[where]
 
+    def keep_rates(self, repeat, target):
+        """Rates at which labeled rows were kept before they came here; None where all were."""
+        labels = self.labels[repeat]
+        if "keep_rate" not in labels:
+            return None
+        rates = labels["keep_rate"][self.role(repeat, "labeled")]
+        return rates if (rates < 1).any() else None
+
     def unlabeled(self, repeat, target):
         """Unlabeled training rows: ``X`` (N, d), and for an oracle their labels (N,), else None."""
         mask = self.role(repeat, "unlabeled")

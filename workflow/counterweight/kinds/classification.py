@@ -4,7 +4,7 @@ Protocol: see `counterweight.kinds`.
 """
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.kinds.own_studies import promised as own_study
+from counterweight.kinds.own_studies import of_classifiers as own_study
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, weighing_of
 from counterweight.plan.methods import looked_up
@@ -13,6 +13,8 @@ from counterweight.plan.mistakes import nearest
 WORDS = "studies of classifiers"
 ASKS = "decisions that keep promises about rates"
 ROLES = ("outcome", "promises")
+#: Another question of such a study.
+ALSO = {("outcome", "keep_rate"): "chances, learned from a log that dropped zeros"}
 KEYS = frozenset(
     {"selection", "weighting", "samples", "test_rows", "keep_rate", "paired_with", "user"}
     | {"deliver", "score"}
@@ -46,6 +48,14 @@ def complete(name, study, plan):
             f"studies.{name}.keep_rate cannot be combined with the protocol "
             f"{protocol}, which rejects rows itself: leave one of them out."
         )
+    if study["keep_rate"] < 1 and components.declared(
+        "labeling", study["labeling"]["rule"], "KEPT", False
+    ):
+        raise CounterweightError(
+            f"studies.{name}.keep_rate rejects rows, and the labeling rule "
+            f"{study['labeling']['rule']} is for rows of which some are lost: leave the study's "
+            "keep_rate out."
+        )
     if study["user"] and not components.declared("protocol", protocol, "BY_USER", False):
         raise CounterweightError(
             f"studies.{name}.user is for the protocol metrics, and this one has {protocol}: leave "
@@ -62,6 +72,12 @@ def finish(name, study):
         _check_given_away(name, study)
     if _reference(study) and "gamma" not in study["figures"]:
         study["figures"] = [*study["figures"], "gamma"]
+
+
+def _thinned(study):
+    """Whether test rows stand for others that were dropped."""
+    rule = study["labeling"]["rule"]
+    return study["keep_rate"] < 1 or components.declared("labeling", rule, "KEPT", False)
 
 
 def _check_against(name, study):
@@ -366,7 +382,7 @@ def plan_evaluate(plan, study, method, at):
         "predictions": at.predictions(method),
         "model": at.model(method),
         "truth": at.truth,
-        "rates": at.labels if study["keep_rate"] < 1 else [],
+        "rates": at.labels if _thinned(study) else [],
         "reference": [],
         "labels": [],
     }

@@ -9,6 +9,57 @@ from counterweight.numerics.rates.language import parse_constraint, rates
 WRITTEN_OUT = ("column", "all")
 
 
+def of_classifiers(entry):
+    """Promised decisions, or chances learned from a log that dropped zeros."""
+    if "keep_rate" not in entry:
+        return promised(entry)
+    if "promises" in entry:
+        raise CounterweightError(
+            "Promises about rates are not judged on rows that were kept at a rate: leave keep_rate "
+            "or promises out."
+        )
+    return chances(entry)
+
+
+def chances(entry):
+    """Classifiers that learn from a log whose zeros were kept at a rate, for all its rows."""
+    if "weight" in entry:
+        raise CounterweightError(
+            "A log that dropped zeros has no further weights here: leave weight out, or give each "
+            "row's rate as the column of keep_rate."
+        )
+    outcome, rate = entry["outcome"], entry["keep_rate"]
+    outcome = {"column": outcome} if isinstance(outcome, str) else dict(outcome)
+    labeling = {"rule": "kept_log", "keep_rate": rate}
+    labeling |= {"rows_before": entry["rows_before"]} if "rows_before" in entry else {}
+    learned = {"model": "subsampled", "keep_rate": 1.0}
+    roles = {"outcome": outcome, "user": entry.get("user")}
+    return {
+        "roles": roles | ({"keep_rate": rate} if isinstance(rate, str) else {}),
+        "repeats": 1,
+        "test_share": 0.3,
+        "features": {"recipe": "one_hot"},
+        "outcome": {
+            "rule": "known_class",
+            "column": outcome["column"],
+            "value": outcome.get("positive"),
+        },
+        "labeling": labeling,
+        "user": entry.get("user"),
+        "targets": ["general"],
+        "evaluation": {"protocol": "metrics", "against": "logistic", "top": [1.0, 0.1, 0.01]},
+        "columns": ["auc", "log_loss", "brier", "calibration_error"],
+        "models": [
+            learned | {"name": "boosting", "label": "Gradient boosting", "learner": "boosting"},
+            learned | {"name": "logistic", "label": "Logistic regression", "learner": "logistic"},
+        ],
+        "main": "boosting",
+        "baseline": "logistic",
+        "figures": [],
+        "deliver": {"method": "boosting"},
+    }
+
+
 def promised(entry):
     """Decisions that keep promises about rates, and the same classifier without them."""
     outcome, decision, scores = (

@@ -27,6 +27,7 @@ LABELINGS = {
     "dialled": "counterweight.labeling.rules.dialled:dialled",
     "earlier": "counterweight.labeling.rules.earlier:earlier",
     "everyone": "counterweight.labeling.rules.everyone:everyone",
+    "kept_log": "counterweight.labeling.rules.kept_log:kept_log",
     "answered": "counterweight.labeling.rules.answered:answered",
     "logged": "counterweight.labeling.logs:logged",
     "own_log": "counterweight.labeling.own_log:own_log",

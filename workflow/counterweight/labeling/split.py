@@ -47,8 +47,9 @@ def label_rows(
     rule : callable
         ``rule(frame, truth, rng) -> selected``; an informed one also gets ``features`` (an
         array) and ``outcome``, and gives a dict: ``selected``, ``left_out``, ``samples``
-        (named data sets), ``deployed`` (scores of a deployed model) and ``p_selected`` (the
-        chances that it drew by, which are hidden).
+        (named data sets), ``deployed`` (scores of a deployed model), ``p_selected`` (the
+        chances that it drew by, which are hidden) and ``keep_rate`` (at which each row was kept
+        before it came here).
     outcome : callable
         ``outcome(frame, population) -> 0/1``, NaN where nobody knows it.
     seed : int
@@ -149,6 +150,8 @@ def label_rows(
         ids = {"repeat": np.full(rows, repeat, "int16"), "row": frame["row"].to_numpy("int32")}
         draw = int(draws("test zeros").integers(2**63))
         kept = kept_rows(~zero, ids["row"], rates, draw) & taken
+        # What a log lost before anybody looked, its rule tells.
+        rates = rates * answer.get("keep_rate", 1.0)
         outcomes = {name: pd.Series(values, dtype="Int8") for name, values in outcomes.items()}
         visible = {
             "role": np.select([test, selected], ["test", "labeled"], "unlabeled"),

@@ -98,6 +98,7 @@ def seen_rows(component, data, repeat, target):
         ``CATEGORIES``: it gets the layout of features of which the recipe declares some to be
         categories.
         ``NAMED``: it gets the names of its features.
+        ``RATED``: it gets the rates at which rows of a log were kept; others weigh them by these.
     data : StudyData
     repeat : int
     target : str
@@ -123,6 +124,11 @@ def seen_rows(component, data, repeat, target):
         told["categories"] = Layout.named(data.names, **data.categories)
     if getattr(component, "NAMED", False):
         told["names"] = data.names
+    rates = data.keep_rates(repeat, target)
+    if rates is not None and getattr(component, "RATED", False):
+        told["rates"] = rates
+    elif rates is not None:
+        weight = (1.0 if weight is None else weight) / rates
     if two:
         told["X_unlabeled"], hidden = data.unlabeled(repeat, target)
         if hidden is not None:
@@ -190,6 +196,11 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
     sets, too.
     """
     X, y, weight, _ = data.training(repeat, target)
+    if data.keep_rates(repeat, target) is not None:
+        raise CounterweightError(
+            f"The model {method['model']} goes by rates of rows and has no use for rates at which "
+            "rows of a log were kept: choose another model."
+        )
     samples = component.SAMPLED(**data.sampled(repeat, target))
     tested = component.SAMPLED(**data.sampled(repeat, target, test=True))
     test = data.test(repeat, target)

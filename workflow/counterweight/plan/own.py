@@ -138,18 +138,28 @@ def _check(name, entry, full, where):
 def _made(name, entry, where):
     """The data set and the study of a table."""
     kinds = {kind: components.load("kind", kind) for kind in components.registry("kind")}
-    asked = {kind: getattr(module, "ROLES", ()) for kind, module in kinds.items()}
-    fitting = [kind for kind, keys in asked.items() if keys and {*keys} <= entry.keys()]
+    ways = [
+        (kind, keys, words)
+        for kind, module in kinds.items()
+        for keys, words in {
+            getattr(module, "ROLES", ()): getattr(module, "ASKS", ""),
+            **getattr(module, "ALSO", {}),
+        }.items()
+        if keys
+    ]
+    asked = {}
+    for one, keys, _ in ways:
+        if {*keys} <= entry.keys() and len(keys) > len(asked.get(one, ())):
+            asked[one] = keys
+    fitting = list(asked)
     place = f"{where}: " if where else ""
     if not fitting:
-        begun = {key for keys in asked.values() for key in keys if key in entry}
-        ways = "; ".join(
-            f"{' and '.join(keys)} ({kinds[k].ASKS})" for k, keys in asked.items() if keys
-        )
+        begun = {key for _, keys, _ in ways for key in keys if key in entry}
+        said = "; ".join(f"{' and '.join(keys)} ({words})" for _, keys, words in ways)
         raise CounterweightError(
             f"{place}the table has no question yet"
             + (f", {listed(sorted(begun))} alone is none" if begun else "")
-            + f": say which columns are {ways}."
+            + f": say which columns are {said}."
         )
     kind = max(fitting, key=lambda one: len(asked[one]))
     # An entry with roles of two families is asked twice over: the larger claim wins, a tie is told.

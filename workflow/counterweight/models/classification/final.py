@@ -113,7 +113,8 @@ def seen_data(features, labels, frame, outcome, target, categories=None):
     population = np.ones(len(rows), bool) if target == "general" else ~selected
     y = np.full(len(rows), np.nan)
     y[selected] = np.asarray(outcome(rows, population), float)[selected]
-    kept = {name: values for name, values in own.items() if name[:3] == "in_" or name == "deployed"}
+    further = ("deployed", "keep_rate")
+    kept = {name: values for name, values in own.items() if name[:3] == "in_" or name in further}
     role = np.where(selected, "labeled", "unlabeled").astype(object)
     told = {"repeat": own["repeat"], "row": own["row"], "role": role, "selected": own["selected"]}
     return StudyData(features, told | {f"y_{target}": y} | kept, categories=categories)

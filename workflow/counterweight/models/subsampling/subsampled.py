@@ -12,9 +12,11 @@ from counterweight.models.subsampling.log_odds import LogOddsCalibrator
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import (
+    checked_rates,
     drawing_order,
     keep_weights,
     kept_rows,
+    key_order,
     rate_for_share,
     row_uniforms,
 )
@@ -152,7 +154,10 @@ class SubsampledClassifier(KeyedClassifier):
         "constant_model",
     )
 
-    def fit(self, X, y, sample_weight=None, *, rng, keys=None):
+    #: It learns from rows that were kept before, too.
+    RATED = True
+
+    def fit(self, X, y, sample_weight=None, *, rng, keys=None, rates=None):
         """Reject, learn and correct.
 
         Parameters
@@ -167,14 +172,19 @@ class SubsampledClassifier(KeyedClassifier):
             options: two models with equal generators keep the same rows.
         keys : array (n,) of integers, optional
             Row ids; their place in the table if None.
+        rates : array (n,), optional
+            Rates at which rows of class 0 were kept before they came here; `keep_rate` then
+            rejects some more. The chances are those of all rows that there were.
 
         Raises
         ------
         CounterweightError
-            For one class only, bad options, rows, weights or keys.
+            For one class only, bad options, rows, weights, keys or rates.
         """
         check_options(vars(self), OPTIONS)
+        before, relative = self._before(y, keys, rates)
         X, y, outer, keys = self._by_key(X, y, sample_weight, keys)
+        outer = outer * relative
         ones = int(y.sum())
         rejection, held_out, learning = (int(seed) for seed in rng.integers(2**62, size=3))
         self.keep_rate_ = (
@@ -187,7 +197,8 @@ class SubsampledClassifier(KeyedClassifier):
         if self.correction == "spline":
             aside = row_uniforms(keys, held_out) < self.calibration_share
         train, calibrate = kept & ~aside, kept & aside
-        known = outer * keep_weights(y, self.keep_rate_)
+        before *= self.keep_rate_
+        known = outer * keep_weights(y, before)
 
         self.rows_trained_, self.rows_calibrated_ = int(train.sum()), int(calibrate.sum())
         self.calibrator_, self.spline_gap_ = None, None
@@ -209,15 +220,32 @@ class SubsampledClassifier(KeyedClassifier):
         if self.constant_:
             return self
         if self.correction == "spline":
-            self._calibrate(X[aside], y[aside], outer[aside], kept[aside])
+            self._calibrate(X[aside], y[aside], outer[aside], kept[aside], before)
         elif self.correction == "log_odds":
             fold = _folds(y[kept], keys[kept], min(self.folds, least), held_out)
             margin = self._cross_fitted(X[kept], y[kept], outer[kept], fold, learning)
-            self.calibrator_ = LogOddsCalibrator().fit(
-                margin, y[kept], self.keep_rate_, outer[kept]
-            )
+            self.calibrator_ = LogOddsCalibrator().fit(margin, y[kept], before, outer[kept])
             self.rows_calibrated_ = self.rows_trained_
+        elif self.correction == "prior":
+            self.keep_rate_ = before
         return self
+
+    def _before(self, y, keys, rates):
+        """One rate at which rows were kept before, and weights (n,) that make it one, by key.
+
+        Where rates differ, zeros weigh l / l_i, with l so that they weigh one on average: then they
+        are as if all had been kept at l.
+        """
+        y = np.asarray(y)
+        if rates is None:
+            return 1.0, np.ones(len(y))
+        zero = y == 0
+        rates = np.broadcast_to(checked_rates(y, rates), len(y))
+        one = float(zero.sum() / (1 / rates[zero]).sum()) if zero.any() else 1.0
+        if (rates[zero] == rates[zero][:1]).all():
+            one = float(rates[zero][0]) if zero.any() else 1.0
+        keys = np.arange(len(y)) if keys is None else np.asarray(keys)
+        return one, np.where(zero, one / rates, 1.0)[key_order(keys, len(y))]
 
     def _cross_fitted(self, X, y, weight, fold, seed):
         """Margins (n,) of rows by learners of the other folds, on the scale of `learner_`."""
@@ -231,11 +259,13 @@ class SubsampledClassifier(KeyedClassifier):
             margin[out] = whole[~out].mean() + stretch * (own[out] - own[~out].mean())
         return margin
 
-    def _calibrate(self, X, y, outer, kept):
+    def _calibrate(self, X, y, outer, kept, rate):
         score = self.learner_.score(X)
         self.calibrator_ = SplineCalibrator(self.bins, UNIT).fit(
-            score[kept], y[kept], self.keep_rate_, outer[kept]
+            score[kept], y[kept], rate, outer[kept]
         )
+        if rate != self.keep_rate_:
+            return  # rows that were dropped before cannot be looked at
         whole = SplineCalibrator(self.bins, UNIT).fit(score, y, None, outer)
         gap = np.abs(self.calibrator_.predict(score) - whole.predict(score))
         self.spline_gap_ = float(np.average(gap, weights=outer))

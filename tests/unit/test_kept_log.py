@@ -1,0 +1,134 @@
+"""A log of one's own that had lost zeros before anybody looked: chances of all its rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.models.classification.saved import SavedClassifier
+from counterweight.models.saved import load
+from counterweight.models.subsampling.subsampled import SubsampledClassifier
+from counterweight.numerics.zero_rejection import kept_rows
+from delivering import Own
+from scipy.special import expit
+
+BEFORE, RATE = 40_000, 0.1
+
+
+def clicks(seed, users=4_000):
+    """Rows before any is dropped: their chances, and which a log keeps."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(2, BEFORE))
+    p = expit(-4 + a + 0.5 * b)
+    clicked = rng.random(BEFORE) < p
+    frame = pd.DataFrame(
+        {
+            "age at visit": a.round(6),
+            "stay": b.round(6),
+            "who": [f"u{number}" for number in rng.integers(users, size=BEFORE)],
+            "clicked": np.where(clicked, "ja", "nein"),
+            "rate": np.where(b > 0, 2 * RATE, RATE),
+        }
+    )
+    return frame, p, rng.random(BEFORE)
+
+
+ENTRY = {"outcome": {"column": "clicked", "positive": "ja"}, "keep_rate": RATE}
+#: Quick: no trees.
+STUDY = {
+    "models": [
+        {"model": "subsampled", "name": "ours", "keep_rate": 1.0, "learner": "logistic"},
+        {"model": "logistic", "name": "weighted"},
+    ],
+    "main": "ours",
+    "baseline": "weighted",
+    "evaluation": {"protocol": "metrics", "against": "weighted", "top": [1.0, 0.1]},
+    "deliver": {"method": "ours"},
+}
+
+
+@pytest.mark.parametrize("correction", ["log_odds", "weights", "prior", "spline"])
+def test_rows_kept_before_are_learned_from_like_rows_kept_here(correction):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 2))
+    y = (rng.random(len(X)) < expit(-3 + X[:, 0])).astype(int)
+    keys = np.arange(len(X))
+    here = SubsampledClassifier(correction=correction, keep_rate=RATE)
+    here.fit(X, y, keys=keys, rng=np.random.default_rng(1))
+    rejection = int(np.random.default_rng(1).integers(2**62, size=3)[0])
+    kept = kept_rows(y, keys, RATE, rejection)
+    before = SubsampledClassifier(correction=correction, keep_rate=1.0)
+    told = {"keys": keys[kept], "rates": np.full(kept.sum(), RATE)}
+    before.fit(X[kept], y[kept], rng=np.random.default_rng(1), **told)
+    ours = before.predict_proba(X)[:, 1]
+    assert ours == pytest.approx(here.predict_proba(X)[:, 1], rel=1e-12)
+    stored = SubsampledClassifier.from_arrays(before.to_arrays())
+    assert np.array_equal(stored.predict_proba(X)[:, 1], ours)
+
+
+@pytest.mark.parametrize("correction", ["log_odds", "weights", "prior"])
+def test_rates_that_differ_are_allowed_for(correction):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(200_000, 1))
+    y = (rng.random(len(X)) < expit(-3 + X[:, 0])).astype(int)
+    rates = np.where(X[:, 0] > 0, 0.4, 0.1)
+    kept = kept_rows(y, np.arange(len(X)), rates, 5)
+    given = X[kept], y[kept]
+    told = {"rates": rates[kept], "rng": np.random.default_rng(3)}
+    model = SubsampledClassifier(correction=correction, keep_rate=1.0).fit(*given, **told)
+    at = np.linspace(-2, 2, 9)[:, None]
+    assert model.predict_proba(at)[:, 1] == pytest.approx(expit(-3 + at[:, 0]), rel=0.2)
+
+
+@pytest.mark.parametrize("rate", ["number", "column"])
+def test_a_log_of_ones_own_tells_the_chances_of_all_its_rows(tmp_path, rate):
+    frame, p, draw = clicks(4)
+    kept = (frame["clicked"] == "ja") | (draw < (frame["rate"] if rate == "column" else RATE))
+    entry = ENTRY | {"user": "who", "study": STUDY}
+    entry |= {"keep_rate": "rate"} if rate == "column" else {"rows_before": BEFORE}
+    log = frame[kept] if rate == "column" else frame[kept].drop(columns="rate")
+    own = Own(tmp_path, log, entry)
+    labels = pd.read_parquet(own.run("label")["labels"])
+    assert labels["keep_rate"][frame.loc[kept, "clicked"].to_numpy() == "ja"].eq(1).all()
+    stand_for = (1 / labels["keep_rate"]).sum()
+    assert stand_for == pytest.approx(BEFORE, rel=0.02)
+    told = {}
+    for method in ("ours", "weighted"):
+        own.run("train", method)
+    for method in ("ours", "weighted"):
+        for one in own.run("evaluate", method):
+            if not {"measure", "variable"} & one.keys():
+                told[method, one["metric"], one.get("part", "")] = one["value"]
+    features = pd.read_parquet(own.at.features)
+    assert set(features.columns) == {"row", "age at visit", "stay"}
+    for method in ("ours", "weighted"):  # the plain model weighs rows by their rates
+        assert told[method, "predicted_over_observed", "top 1"] == pytest.approx(1, abs=0.12)
+    # What a whole log would say: the log loss of the chances that drew it, nearly reached.
+    y = (frame["clicked"] == "ja").to_numpy()
+    best = -np.where(y, np.log(p), np.log1p(-p)).mean()
+    assert told["ours", "log_loss", ""] == pytest.approx(best, rel=0.1)
+    files = own.run("deliver")
+    saved = load(files["model"].parent)
+    assert isinstance(saved, SavedClassifier)
+    scores = saved.scores(frame)
+    assert scores["estimate"].mean() == pytest.approx(y.mean(), rel=0.06)
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"rows_before": 4 * BEFORE}, "are a rate of 0.02"),
+        ({"keep_rate": "share"}, "keep_rate names 'share'"),
+        ({"keep_rate": 5}, "keep_rate"),
+        ({"promises": ["coverage(women) >= 0.2"]}, "leave keep_rate or promises out"),
+        ({"weight": "stay"}, "leave weight out"),
+        ({"user": "whom"}, "'whom'"),
+        ({"study": STUDY | {"evaluation": STUDY["evaluation"] | {"against": "me"}}}, "against is"),
+        ({"study": STUDY | {"keep_rate": 0.5}}, "leave the study's keep_rate out"),
+    ],
+    ids=["before", "column", "rate", "promises", "weight", "user", "against", "twice"],
+)  # fmt: skip
+def test_mistakes_are_told_in_a_sentence(tmp_path, entry, says):
+    frame, _, draw = clicks(5)
+    kept = (frame["clicked"] == "ja") | (draw < RATE)
+    with pytest.raises(CounterweightError, match=says):
+        Own(tmp_path, frame[kept], ENTRY | {"study": STUDY} | entry).run("label")

@@ -1,0 +1,65 @@
+"""A log of one's own that lost a part of its zeros before anybody looked: every row is labeled."""
+
+import numpy as np
+
+from counterweight.labeling.columns import floats
+from counterweight.labeling.own_log import LogProblems
+
+#: It gets features and outcome, and tells the rate at which each row was kept.
+FEATURES = True
+COMPLETE = True
+#: Test rows stand for others that were dropped.
+KEPT = True
+OPTIONS = {
+    "keep_rate": {
+        "type": ["number", "string"],
+        "exclusiveMinimum": 0,
+        "maximum": 1,
+        "description": "Rate at which rows whose outcome is 0 were kept, or the column of each "
+        "row's rate.",
+    },
+    "rows_before": {
+        "type": "integer",
+        "minimum": 0,
+        "default": 0,
+        "description": "Number of rows before any was dropped, if it is known; 0 where it is not. "
+        "A keep rate that contradicts it is refused.",
+    },
+}
+LABEL = "a log that kept a part of its zeros"
+
+
+def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
+    """All rows, with the rates at which they were kept.
+
+    Zeros are taken to have been dropped by that rate alone, whatever the features.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Prepared rows.
+    truth, rng, features
+        Not used.
+    outcome : array (n,) of 0 and 1
+    keep_rate : float or str
+    rows_before : int
+
+    Returns
+    -------
+    dict
+        ``selected`` (all), and ``keep_rate`` (n,): 1 where the outcome is not 0.
+
+    Raises
+    ------
+    CounterweightError
+        When a rate is missing or no rate, or contradicts the number of rows before.
+    """
+    column = keep_rate if isinstance(keep_rate, str) else ""
+    rate = np.full(len(frame), keep_rate) if not column else floats(frame, column, "key keep_rate")
+    whole = {"row": frame["row"].to_numpy(), "reward": outcome, "keep_rate": rate}
+    whole |= {"propensity": np.ones(len(frame)), "weight": np.ones(len(frame))}
+    whole["cluster"] = np.zeros(len(frame), int)
+    problems = LogProblems({"keep_rate": column, "reward": "outcome"}, rows_before)
+    problems.look(whole)
+    problems.tell()
+    return {"selected": np.ones(len(frame), bool), "keep_rate": np.where(outcome == 0, rate, 1.0)}

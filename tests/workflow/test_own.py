@@ -269,7 +269,10 @@ EDITS = {
         "train lender linear*; evaluate lender linear*; *_lender; !prepare_lender; page_studies; "
         "report",
     ),
-    "the report of columns": (edited("labeling/own/column_report"), "*"),
+    "the report of columns": (
+        edited("labeling/own/column_report"),
+        "*; !sum in_parts*; !label in_parts; !evaluate in_parts*; !deliver_in_parts",
+    ),
     "intervals of scores": (
         edited("numerics/bands"),
         "*_lender; !prepare_lender; page_studies; report",

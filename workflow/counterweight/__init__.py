@@ -52,6 +52,8 @@ PUBLIC = {
     "rate_for_share": "numerics.zero_rejection",
     "SubsampledClassifier": "models.subsampling.subsampled",
     "BudgetedClassifier": "models.subsampling.budgeted",
+    "OnePassClassifier": "models.subsampling.one_pass",
+    "OnePassRegressor": "models.subsampling.one_pass",
     "CalibratedSubsampleClassifier": "models.subsampling.calibrated_subsample",
     "CalibratedSubsampleRegressor": "models.subsampling.calibrated_subsample",
     "Estimate": "numerics.estimate",

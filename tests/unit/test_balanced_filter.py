@@ -1,6 +1,8 @@
 """Classifiers on filtered rows: who is accepted, what is fitted, what is told."""
 
 import inspect
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from counterweight.models.filters.training import (
 )
 from counterweight.numerics.geometry.leaves import interpolated_rows
 from counterweight.numerics.linear import fit_logistic
+from sklearn.base import clone
 
 
 class TwoLeaves:
@@ -210,3 +213,20 @@ def test_acceptances_are_read_by_leaf_whatever_their_order():
         0: {"a": [0.2, 0.1], "b": [0.3]},
         1: {"a": [0.5, 0.4]},
     }
+
+
+def test_parameters_are_those_of_scikit_learn_without_importing_it():
+    model = BalancedFilter(ridge=0.5)
+    assert clone(model).get_params() == model.get_params() and clone(model) is not model
+    assert repr(model) == "BalancedFilter(ridge=0.5)" and repr(BalancedFilter()).endswith("()")
+    assert model.set_params(classifier="none") is model and model.classifier == "none"
+    with pytest.raises(CounterweightError, match="BalancedFilter has no parameter 'Ridge'"):
+        model.set_params(Ridge=1)
+    code = (
+        "import sys, counterweight.models.filters.training, counterweight.kinds.filter\n"
+        "import counterweight.models.filters.seen_groups\n"
+        "import counterweight.evaluation.filters.evaluate\n"
+        "import counterweight.selection.proxies.split_tree\n"
+        "assert not {'sklearn', 'scipy.optimize', 'imblearn', 'pandas'} & {*sys.modules}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

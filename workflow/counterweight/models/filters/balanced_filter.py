@@ -3,10 +3,9 @@
 import logging
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
-from counterweight.numerics.options import check_options
+from counterweight.numerics.options import Parameters, check_options
 
 log = logging.getLogger("counterweight")
 
@@ -45,7 +44,7 @@ def setting_name(knob, value):
     return f"{knob}={round(float(value), 10):g}"
 
 
-class BalancedFilter(BaseEstimator):
+class BalancedFilter(Parameters):
     """Logistic regressions on accepted rows, one for each setting of a filter.
 
     Each minimises mean log loss + ridge/2 |coef|^2, the coefficients in units of the standard

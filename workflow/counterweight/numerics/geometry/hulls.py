@@ -1,7 +1,6 @@
 """The point of a convex hull, or of a cone, that is nearest to a target."""
 
 import numpy as np
-from scipy.optimize import nnls
 
 from counterweight.errors import CounterweightError
 
@@ -54,6 +53,8 @@ def closest(A, U, cone=False):
     distance : float
         ||qA - U||.
     """
+    from scipy.optimize import nnls  # its import takes longer than the jobs that need no hull
+
     most = 100 * len(A) + 300
     if cone:
         q, _ = nnls(A.T, U, maxiter=most)

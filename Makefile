@@ -1,6 +1,6 @@
 # make run    environment and the whole workflow on real data
 # make test   environment and all checks
-# make paper  the papers' full repeats     make demo  generated data, no network, a few minutes
+# make paper  the papers' full repeats     make demo  generated data, no network, two minutes
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
 # make docs   the pages of docs/, in site/  make dry   what each config would run
@@ -17,11 +17,11 @@ PYSOURCES := workflow/counterweight scripts tests docs examples
 SMKSOURCES := Snakefile workflow/rules
 
 run: env
-	$(BIN)/snakemake --cores $(CORES)
+	$(BIN)/snakemake --quiet rules --cores $(CORES)
 
 mine: env
 	@test -f "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
-	$(BIN)/snakemake --cores $(CORES) --configfile $(CONFIG)
+	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile $(CONFIG)
 
 init:
 	@$(MAKE) --silent env >&2
@@ -29,10 +29,10 @@ init:
 	@$(BIN)/python -m counterweight.init $(TABLE)
 
 paper: env
-	$(BIN)/snakemake --cores $(CORES) --configfile workflow/overlays/paper.yaml
+	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile workflow/overlays/paper.yaml
 
 demo: env
-	$(BIN)/snakemake --cores $(CORES) --configfile workflow/overlays/demo.yaml
+	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile workflow/overlays/demo.yaml
 
 env: $(VENV)/ready
 

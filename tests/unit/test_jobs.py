@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+from counterweight.files.jobs import logged
+
 SCRIPT = """
 import json, sys
 from counterweight.files.jobs import DEFERRED, defer
@@ -54,6 +56,8 @@ from counterweight.files.jobs import defer
 defer()
 import pandas.api.types
 import sys
+
+from counterweight.files.jobs import logged
 print(pandas.api.types.is_list_like([1]), "pandas.core.api" in sys.modules)
 """
     assert run(script).split() == ["True", "True"]
@@ -69,3 +73,11 @@ with ThreadPoolExecutor(8) as pool:
     print(len(set(pool.map(lambda _: id(pandas.DataFrame), range(8)))))
 """
     assert run(script).strip() == "1"
+
+
+def test_a_warning_on_the_shared_terminal_says_which_job_it_is_of(tmp_path, capsys):
+    with logged(tmp_path / "job.log", {"study": "adult", "method": "svm"}) as log:
+        log.info("repeat 1 of 2 done")
+        log.warning("Few rows: %d.", 7)
+    assert capsys.readouterr().err == "WARNING: study adult, method svm: Few rows: 7.\n"
+    assert (tmp_path / "job.log").read_text() == "INFO: repeat 1 of 2 done\nWARNING: Few rows: 7.\n"

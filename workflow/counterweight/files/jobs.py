@@ -74,11 +74,26 @@ def defer():
         sys.meta_path.insert(0, _Deferring)
 
 
+class _Placed(logging.Formatter):
+    """Lines of a terminal that many jobs share: a warning says which job it is of."""
+
+    def __init__(self, place):
+        super().__init__("%(levelname)s: %(message)s")
+        self._place = place
+
+    def format(self, record):
+        line = super().format(record)
+        if record.levelno != logging.WARNING or not self._place:
+            return line
+        return line.replace(": ", f": {self._place}: ", 1)
+
+
 @contextlib.contextmanager
 def logged(path, where=()):
-    """Log to the file `path` and to the terminal while the block runs.
+    """Log to the file `path` while the block runs; warnings and errors to the terminal, too.
 
-    A `CounterweightError` is logged as one sentence that begins with where it happened, anything
+    On the terminal, where many jobs write, a warning begins with where it comes from. A
+    `CounterweightError` is logged as one sentence that begins with where it happened, anything
     else with its traceback; both end the process with status 1. A request to stop (SIGTERM) is
     logged with the memory used.
 
@@ -89,9 +104,12 @@ def logged(path, where=()):
         What the job is about, e.g. ``{"study": "adult", "method": "logistic"}``.
     """
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
     handlers = [logging.FileHandler(path, mode="w"), logging.StreamHandler(sys.stderr)]
+    handlers[0].setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handlers[1].setFormatter(_Placed(place))
+    handlers[1].setLevel(logging.WARNING)
     for handler in handlers:
-        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
         log.addHandler(handler)
     level = log.level
     log.setLevel(logging.INFO)
@@ -102,7 +120,6 @@ def logged(path, where=()):
     try:
         yield log
     except CounterweightError as error:
-        place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
         log.error("%s%s", f"{place}: " if place else "", error)
         sys.exit(1)
     except MemoryError:

@@ -10,9 +10,14 @@ from counterweight.models.constraints.fairlearn_models import (
     ExponentiatedGradientModel,
     ThresholdOptimizerModel,
 )
-from counterweight.models.constraints.group_thresholds import GroupThresholds, _interval_minima
+from counterweight.models.constraints.group_thresholds import GroupThresholds
 from counterweight.models.constraints.linear_svm import HingeRows
-from counterweight.models.constraints.promises.cuts import cuts, shift_of, threshold_within
+from counterweight.models.constraints.promises.cuts import (
+    cuts,
+    interval_minima,
+    shift_of,
+    threshold_within,
+)
 from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
 from counterweight.numerics.rates import DataSets, measure, parse_constraint
 from counterweight.plan.components import declared, options
@@ -271,7 +276,7 @@ def test_minima_of_intervals():
     values = rng.integers(0, 30, 257).astype(float)
     low = rng.integers(0, 257, 1000)
     high = low + 1 + (rng.random(1000) * (257 - low)).astype(int)
-    least, at = _interval_minima(values, low, high)
+    least, at = interval_minima(values, low, high)
     for i in range(1000):
         assert least[i] == values[low[i] : high[i]].min() == values[at[i]]
         assert low[i] <= at[i] < high[i]

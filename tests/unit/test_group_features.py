@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.group_features import indicators, told_ranges
+from counterweight.models.constraints.group_features import indicators, told_boxes
 from counterweight.models.constraints.group_thresholds import GroupThresholds
 from counterweight.numerics.rates import DataSets
 from scipy import sparse
@@ -24,19 +24,21 @@ OPTIONS = {"constraints": ["coverage(old) <= coverage(young) / kappa"], "standar
 def test_a_range_of_a_column_is_told_and_chance_is_not():
     X, _, old = aged()
     middle = (X[:, 4] >= 30) & (X[:, 4] < 50)
-    told = told_ranges(X, [old, ~old, middle])
-    assert told.tolist() == [[4, 39.5, np.inf], [4, 29.5, 49.5]]
+    told = told_boxes(X, [old, ~old, middle])
+    assert told.tolist() == [[0, 4, 39.5, np.inf], [1, 4, 29.5, 49.5]]
     assert (indicators(X, told) == np.column_stack([old, middle])).all()
-    assert told_ranges(sparse.csr_matrix(X), [old, middle]).tolist() == [
-        [4, 39.5, np.inf],
-        [4, 29.5, 49.5],
+    assert told_boxes(sparse.csr_matrix(X), [old, middle]).tolist() == [
+        [0, 4, 39.5, np.inf],
+        [1, 4, 29.5, 49.5],
     ]
     two = X[:, 5] == 1
-    assert not len(told_ranges(X, [two, np.random.default_rng(0).random(len(X)) < 0.5]))
+    assert not len(told_boxes(X, [two, np.random.default_rng(0).random(len(X)) < 0.5]))
     # Beside a map of the features the line does not see the column itself.
-    assert told_ranges(X, [two], linear=False).tolist() == [[5, 0.5, np.inf]]
-    few = X[:, 0] >= np.sort(X[:, 0])[-3]
-    assert not len(told_ranges(X, [few]))
+    assert told_boxes(X, [two], linear=False).tolist() == [[0, 5, 0.5, np.inf]]
+    # Two rows next to each other in a column are no group that it tells, forty are.
+    low = np.sort(X[:, 0])
+    assert not len(told_boxes(X, [X[:, 0] >= low[-2]]))
+    assert len(told_boxes(X, [(X[:, 0] >= low[-400]) & (X[:, 0] < low[-360])])) == 1
 
 
 def test_no_result_is_behind_thresholds_of_groups_that_a_column_tells():
@@ -64,7 +66,7 @@ def test_new_rows_and_kept_models_have_the_indicator_from_the_column(features, l
     options = OPTIONS | {"kappa": 0.9, "features": features, "linear_part": linear}
     model = ConstrainedClassifier(**options, feature_count=20, steps=2)
     model.fit(X, y, datasets={"old": old, "young": ~old})
-    assert model.n_features_in_ == 6 and len(model.ranges) == 1
+    assert model.n_features_in_ == 6 and len(model.boxes) == 1
     new = aged(200, seed=5)[0]
     wanted = model.decision_function(new)
     loaded = ConstrainedClassifier.from_arrays(model.to_arrays())
@@ -82,4 +84,19 @@ def test_rows_of_tables_of_their_own_do_not_hide_a_group():
     X, y, old = aged(800)
     sets = {"old": old, "young": ~old, "new": (aged(50, seed=3)[0], None)}
     model = ConstrainedClassifier(**OPTIONS, kappa=0.9, steps=1).fit(X, y, datasets=sets)
-    assert model.ranges.tolist() == [[4, 39.5, np.inf]]
+    assert model.boxes.tolist() == [[0, 4, 39.5, np.inf]]
+
+
+def test_groups_of_several_columns_are_told_by_boxes_and_sums_of_columns_need_none():
+    X, _, old = aged()
+    kind = np.random.default_rng(2).integers(0, 6, len(X))
+    X = np.column_stack([X, np.eye(6)[kind]])
+    two = X[:, 5] == 1
+    ends = (X[:, 4] < 25) | (X[:, 4] >= 70)
+    for mask in (old & two, ends, old | np.isin(kind, (1, 3))):
+        boxes = told_boxes(X, [mask])
+        assert (indicators(X, boxes).sum(axis=1) == mask).all() and len(boxes)
+        assert (told_boxes(sparse.csr_matrix(X), [mask]) == boxes).all()
+    assert not len(told_boxes(X, [np.isin(kind, (1, 3, 4))]))
+    assert len(told_boxes(X, [np.isin(kind, (1, 3, 4))], linear=False))
+    assert not len(told_boxes(X, [np.random.default_rng(0).random(len(X)) < 0.02]))

@@ -6,6 +6,7 @@ import logging
 import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.promises.repair import repaired
 from counterweight.models.constraints.solver.rows import DistinctRows
 from counterweight.models.constraints.solver.solver import minimise_rates
 from counterweight.models.constraints.starts.known import Rates, known_rules, named_groups
@@ -217,3 +218,71 @@ def test_the_default_penalty_goes_by_the_weight_of_the_rows():
     part = ConstrainedClassifier(objective="errors(men)", steps=1)
     part.fit(X, y, weight, datasets={"men": men})
     assert part.penalty_ == pytest.approx(2 * weight.mean())
+
+
+def kinds(n=400, seed=0):
+    """Categories one-hot; groups that are unions of some, and a rare one."""
+    rng = np.random.default_rng(seed)
+    kind, rare = rng.integers(0, 7, n), rng.random(n) < 0.03
+    X = np.column_stack([rng.normal(size=(n, 3)), rare, np.eye(7)[kind]])
+    score = X[:, :3].sum(axis=1) + 0.4 * kind + 0.8 * rare + rng.logistic(size=n)
+    return X, (score > 2).astype(int), kind, rare
+
+
+@pytest.mark.parametrize("case", ["union", "three", "rare"])
+@pytest.mark.parametrize("kappa", [0.8, 1.0])
+def test_no_result_is_behind_thresholds_of_unions_rare_groups_and_equal_rates(case, kappa):
+    X, y, kind, rare = kinds()
+    sets = {
+        "union": {"a": kind < 3, "b": kind >= 3},
+        "three": {"a": kind < 2, "b": (kind >= 2) & (kind < 5), "c": kind >= 5},
+        "rare": {"a": rare, "b": ~rare},
+    }[case]
+    texts = [f"parity({', '.join(sets)}, kappa)"]
+    model = ConstrainedClassifier(constraints=texts, kappa=kappa, standardise=True)
+    p = model.fit(X, y, datasets=sets).predict_proba(X)[:, 1]
+    error = np.mean(model.predict(X) != y), np.mean(np.where(y == 1, 1 - p, p))
+    samples = DataSets(X, y, members=sets)
+    problem = compile_rates("error(labeled)", texts, samples, {"kappa": kappa})
+    parts = np.argmax(np.column_stack(list(sets.values())), axis=1)
+    base = ConstrainedClassifier(loss="hinge", steps=1, standardise=True).fit(X, y)
+    best = repaired(base.decision_function(X), problem, parts)
+    assert not len(best.missed)
+    assert max(error) <= best.cost + 1e-3
+    assert all(one.verdict == "kept" for one in model.promises_)
+
+
+def test_the_best_pair_of_thresholds_is_found_among_all_where_rates_are_equal():
+    rng = np.random.default_rng(7)
+    n = 900
+    men = np.arange(n) % 3 > 0
+    X = np.column_stack([rng.normal(size=n), men])
+    y = (X[:, 0] + 0.7 * men + rng.normal(size=n) > 0.3).astype(int)
+    data = DataSets(X, y, members={"men": men, "women": ~men})
+    made = compile_rates("error(labeled)", ["parity(men, women, 1)"], data)
+    rows = DistinctRows(X, merge=False)
+    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
+    groups, _ = named_groups(rows, data.members, made.names)
+    w = np.array([1.0, 0.0, -0.4])
+    found = {rule.name: rule.value for rule in known_rules(rows, w, costs, groups)}
+    # Equal shares: two men more for each woman more.
+    f = rows.scores(w)
+    wrong = [
+        np.append(0, np.cumsum(np.where(y[own], -1, 1)[np.argsort(-f[own])])) for own in (men, ~men)
+    ]
+    least = (y.sum() + min(wrong[0][2 * k] + wrong[1][k] for k in range(301))) / n
+    assert found["by group"] == pytest.approx(least)
+
+
+def test_decisions_that_are_the_same_for_all_are_told():
+    rng = np.random.default_rng(1)
+    n = 401
+    X = rng.normal(size=(n, 3))
+    y = (X[:, 0] + rng.normal(size=n) > 0.2).astype(int)
+    a = np.arange(n) < 200  # 200 and 201 rows: shares are equal for nobody and everybody only
+    model = ConstrainedClassifier(constraints=["parity(a, b, 1)"], group_features="none")
+    model.fit(X, y, datasets={"a": a, "b": ~a})
+    assert model.one_answer_ == "no" and not model.predict(X).any()
+    assert "all training rows have a no" in " ".join(model.warnings_)
+    p = model.predict_proba(X)[:, 1]
+    assert 0.1 < p.mean() < 0.9 and p[a].mean() == pytest.approx(p[~a].mean())

@@ -141,7 +141,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 
     Attributes
     ----------
-    coef_, intercept_, group_ranges_
+    coef_, intercept_, group_boxes_
         See `LinearScore`.
     objective_ : ndarray (T + 1,)
         Objective with its penalty at the start and after each step.
@@ -227,7 +227,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         "certified": "certified_",
         "thresholds": "thresholds_",
         "threshold_groups": "threshold_groups_",
-        "group_ranges": "group_ranges_",
+        "group_boxes": "group_boxes_",
         "map": "map_",
     }
     NUMBERS = {
@@ -347,26 +347,26 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         self.least_violation_ = float(fit.least_violation)
         self.accepted_ = int(fit.accepted)
         self.behind_, self.collapsed_ = np.nan, False
-        self.warnings_ = []
+        self.fit_warnings_ = []
         if not self.constraints_:
             return
-        self.behind_ = search.behind(w)
+        self.behind_ = search.behind(w, self.repairs_)
         share = np.bincount(rows.group, minlength=rows.shape[0]) / len(rows.group)
         covered = np.array([share @ ramp(f), share @ (f > 0)])
         self.collapsed_ = bool((np.minimum(covered, 1 - covered) <= NOBODY).any())
         if self.collapsed_:
             who = "nobody" if covered.min() <= NOBODY else "everybody"
-            self.warnings_.append(f"On the training rows {who} is positive.")
+            self.fit_warnings_.append(f"On the training rows {who} is positive.")
         if self.behind_ > WARNED:
-            self.warnings_.append(
+            self.fit_warnings_.append(
                 f"The unconstrained fit ({search.known[-1].name}) meets the constraints, too, and "
                 f"its objective is lower by {self.behind_:.4g} of its total cost."
             )
         if not self.accepted_ and not found.taken and self.start != "best":
-            self.warnings_.append("No step was accepted: the classifier is the start.")
+            self.fit_warnings_.append("No step was accepted: the classifier is the start.")
         asked = {name: getattr(self, name) for name in PARAMETER_OPTIONS}
         where = ", ".join(f"{name} {value:g}" for name, value in asked.items() if value is not None)
-        for text in self.warnings_:
+        for text in self.fit_warnings_:
             log.warning("%s%s", f"At {where}: " if where else "", text)
 
     def _problem(self, data):

@@ -238,7 +238,7 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
                 setattr(model, attribute, number(values.item()) if number else values)
         if "map" in cls.FITTED:
             model.map_ = FeatureMap.from_arrays(arrays) if "map_kind" in arrays else None
-        added = len(model.ranges) if isinstance(model, LinearScore) else 0
+        added = len(np.unique(model.boxes[:, 0])) if isinstance(model, LinearScore) else 0
         if "coef_" in vars(model):
             model.n_features_in_ = model.coef_.shape[-1] - added
         if "map_kind" in arrays:
@@ -294,21 +294,21 @@ class LinearScore(RateEstimator):
     norm_ : float
         Length of w, the bias included where it is penalised, in the solver's units.
     map_ : FeatureMap or None
-    group_ranges_ : ndarray (k, 3)
-        Ranges of columns that are indicators of groups; see `group_features`.
+    group_boxes_ : ndarray (k, 4)
+        Boxes whose indicators are features; see `group_features`.
     """
 
     features, linear_part = "none", False
-    group_ranges_ = np.zeros((0, 3))
+    group_boxes_ = np.zeros((0, 4))
 
     @property
-    def ranges(self):
-        """`group_ranges_`, also where it was kept without its shape."""
-        return np.reshape(self.group_ranges_, (-1, 3))
+    def boxes(self):
+        """`group_boxes_`, also where it was kept without its shape."""
+        return np.reshape(self.group_boxes_, (-1, 4))
 
     def _linear(self, X):
         """Rows before any map: what stands beside it, or everything."""
-        more = indicators(X, self.ranges)
+        more = indicators(X, self.boxes)
         if self.map_ is None:
             return beside(X, more)
         return beside(dense(X), more) if self.linear_part else more

@@ -1,9 +1,12 @@
-"""Groups that a column tells by its size, as further features of a linear classifier.
+"""Groups that columns tell, but no line, as further features of a linear classifier.
 
 Of "age at least 40" a line sees the age only: it cannot have a threshold of its own for each of
 the groups, which everybody can who knows the age. With the indicator of the group as a feature
-such thresholds are among its answers.
+such thresholds are among its answers. So with "men from 40", or "below 25, or above 60": a group
+is told by boxes, each a few ranges of columns, and the indicator of each box is a feature.
 """
+
+from math import lgamma
 
 import numpy as np
 
@@ -15,17 +18,20 @@ GROUP_FEATURE_OPTIONS = {
         "enum": ["auto", "none"],
         "default": "auto",
         "description": "auto: where a group that a constraint names is a range of one column, as "
-        "of ages, and no linear feature tells it, its indicator is a further feature, computed "
-        "from the column in new rows, too; none: the features as they are given.",
+        "of ages, or a few ranges of several, and no linear feature tells it, its indicator is a "
+        "further feature, computed from the columns in new rows, too; none: the features as they "
+        "are given.",
     }
 }
-#: Fewer members, or others, could be a range of some column by chance.
-FEWEST = 10
+#: Chance, as a power of 2, that a group is taken for one that columns tell and is none.
+CHANCE = 10.0
+#: Ranges that are looked for together, at most; of more columns than these only single ones.
+LEAVES, MOST_COLUMNS = 16, 500
 #: Columns that are looked at together.
 BLOCK = 32
 
 
-def told_ranges(X, groups, linear=True):
+def told_boxes(X, groups, linear=True):
     """Ranges of columns that are groups.
 
     Parameters
@@ -33,32 +39,53 @@ def told_ranges(X, groups, linear=True):
     X : array or csr_matrix (n, d)
     groups : sequence of bool array (n,)
     linear : bool
-        Whether the columns themselves are features of the line, so that a column of two values
-        needs no indicator.
+        Whether the columns themselves are features of the line, so that a group which a sum of
+        them tells needs no indicator.
 
     Returns
     -------
-    ndarray (k, 3)
-        Column, and the ends that a member's value lies between, infinite where there is none;
-        half way to the nearest value of the others. None for groups that no column tells, that
-        others are the complement of, or that have fewer than `FEWEST` members or others.
+    ndarray (k, 4)
+        Box, column, and the ends that a member's value lies between, infinite where there is
+        none; half way to the nearest value of the others. Boxes of a group have no row in
+        common. None for groups that no columns tell, that others are the complement of, or that
+        ranges would tell by chance: those that take no fewer bits to tell than the group.
     """
     found, seen = [], []
     for mask in groups:
-        if min(mask.sum(), (~mask).sum()) < FEWEST:
-            continue
         if any((mask == one).all() or (mask != one).all() for one in seen):
             continue
-        one = _range(X, mask, linear)
-        if one is not None:
-            found.append(one)
+        boxes = _boxes(X, mask, linear)
+        if boxes:
+            first = len({line[0] for line in found})
+            found += [(first + k, *side) for k, box in enumerate(boxes) for side in box]
             seen.append(mask)
-    return np.array(found, dtype=float).reshape(-1, 3)
+    return np.array(found, dtype=float).reshape(-1, 4)
+
+
+def _boxes(X, mask, linear):
+    """Boxes, lists of (column, low, high), that together are the group, or none."""
+    (n, d), members = X.shape, int(mask.sum())
+    if not 0 < members < n:
+        return []
+    # What it takes to say which rows are members, and which column is cut where.
+    asked = (lgamma(n + 1) - lgamma(members + 1) - lgamma(n - members + 1)) / np.log(2) - CHANCE
+    a_cut = np.log2(n * d)
+    if a_cut > asked:
+        return []
+    single = _range(X, mask, linear)
+    if single is None:
+        return []
+    if single:
+        cuts = np.isfinite(single[1:]).sum()
+        return [[single]] if cuts * a_cut <= asked else []
+    if d > MOST_COLUMNS or (linear and _line_tells(X, mask)):
+        return []
+    return _tree(X, mask, asked / a_cut)
 
 
 def _range(X, mask, linear):
-    """Column and ends of the first column that tells the group, or None."""
-    best = None
+    """The first column that tells the group and its ends; () without one, None if it is linear."""
+    best = ()
     for start in range(0, X.shape[1], BLOCK):
         block = dense(X[:, start : start + BLOCK])
         own, others = block[mask], block[~mask]
@@ -67,7 +94,7 @@ def _range(X, mask, linear):
         two = apart & (low == high) & (others.min(axis=0) == others.max(axis=0))
         if linear and two.any():
             return None
-        if best is None and apart.any():
+        if not best and apart.any():
             j = int(np.argmax(apart))
             below = others[others[:, j] < low[j], j].max(initial=-np.inf)
             above = others[others[:, j] > high[j], j].min(initial=np.inf)
@@ -75,12 +102,49 @@ def _range(X, mask, linear):
     return best
 
 
-def indicators(X, ranges):
-    """Whether the values of rows are in each range, 0 or 1, (n, k)."""
-    made = np.empty((X.shape[0], len(ranges)))
-    for at, (column, low, high) in enumerate(ranges):
+def _line_tells(X, mask):
+    """Whether a sum of columns and a constant is the group, as one of columns of categories."""
+    if is_sparse(X):
+        size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel())
+        whole = X.multiply(1 / np.where(size > 0, size, 1.0)).tocsr()
+    else:
+        size, whole = X.std(axis=0), X - X.mean(axis=0)
+        whole /= np.where(size > 0, size, 1.0)
+    whole = beside(whole, np.ones((len(mask), 1)))
+    gram = (whole.T @ whole).toarray() if is_sparse(X) else whole.T @ whole
+    line = np.linalg.lstsq(gram, whole.T @ mask.astype(float), rcond=1e-12)[0]
+    return bool(np.abs(whole @ line - mask).max() < 1e-6)
+
+
+def _tree(X, mask, most):
+    """Leaves of a tree that tells the group without an error by at most so many cuts; or none."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    leaves = int(min(LEAVES, most + 1))
+    tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0).fit(X, mask).tree_
+    found, open_nodes = [], [(0, {})]
+    while open_nodes:
+        node, sides = open_nodes.pop()
+        left, right = tree.children_left[node], tree.children_right[node]
+        if left < 0:
+            if tree.value[node, 0, 1] > tree.value[node, 0, 0]:
+                found.append([(column, *ends) for column, ends in sorted(sides.items())])
+            continue
+        column, at = int(tree.feature[node]), float(tree.threshold[node])
+        low, high = sides.get(column, (-np.inf, np.inf))
+        open_nodes.append((left, sides | {column: (low, min(high, at))}))
+        open_nodes.append((right, sides | {column: (max(low, at), high)}))
+    lines = [(k, *side) for k, box in enumerate(found) for side in box]
+    told = indicators(X, np.array(lines).reshape(-1, 4)).sum(axis=1)
+    return found if found and (told == mask).all() else []
+
+
+def indicators(X, boxes):
+    """Whether rows are in each box, 0 or 1, (n, k)."""
+    made = np.ones((X.shape[0], len(np.unique(boxes[:, 0]))))
+    for at, column, low, high in boxes:
         values = dense(X[:, [int(column)]]).ravel()
-        made[:, at] = (values > low) & (values <= high)
+        made[:, int(at)] *= (values > low) & (values <= high)
     return made
 
 

@@ -6,7 +6,12 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.options import GROUP_OPTIONS, MAP_OPTIONS, SVM_OPTIONS
-from counterweight.models.constraints.promises.cuts import cuts, shift_of, threshold_within
+from counterweight.models.constraints.promises.cuts import (
+    cuts,
+    interval_minima,
+    shift_of,
+    threshold_within,
+)
 from counterweight.models.constraints.svm_baseline import (
     GroupedRule,
     MappedSvm,
@@ -113,7 +118,7 @@ class GroupThresholds(GroupedRule, MappedSvm):
         if self.both:
             high = np.searchsorted(other_rate, rate / self.kappa + 1e-12, side="right")
         possible = low < high
-        least, at = _interval_minima(other_error, low[possible], high[possible])
+        least, at = interval_minima(other_error, low[possible], high[possible])
         sums = error[possible] + least
         best = int(np.argmin(sums))
         return int(np.flatnonzero(possible)[best]), int(at[best])
@@ -123,23 +128,3 @@ class GroupThresholds(GroupedRule, MappedSvm):
         for mask, threshold in zip(masks, self.thresholds_, strict=True):
             scores = scores - threshold * mask
         return np.clip(0.5 + scores, 0.0, 1.0)
-
-
-def _interval_minima(values, low, high):
-    """Least of values[low:high] of each (nonempty) interval, and the first place of it.
-
-    Minima over all runs of 2^k values are held; two runs, which may overlap, make up any
-    interval.
-    """
-    places = [np.arange(len(values))]
-    while 2 ** len(places) <= len(values):
-        before, half = places[-1], 2 ** (len(places) - 1)
-        left, right = before[:-half], before[half:]
-        places.append(np.where(values[right] < values[left], right, left))
-    level = np.frexp((high - low).astype(float))[1] - 1
-    at = np.empty(len(low), dtype=np.int64)
-    for k, place in enumerate(places):
-        rows = level == k
-        left, right = place[low[rows]], place[high[rows] - 2**k]
-        at[rows] = np.where(values[right] < values[left], right, left)
-    return values[at], at

@@ -49,3 +49,23 @@ def shift_of(edges):
     """How far each interval of thresholds is from 0, shape (k,); 0 where it holds 0."""
     low, high = edges[:, 0], edges[:, 1]
     return np.where((low <= 0) & (high > 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
+
+
+def interval_minima(values, low, high):
+    """Least of values[low:high] of each (nonempty) interval, and the first place of it.
+
+    Minima over all runs of 2^k values are held; two runs, which may overlap, make up any
+    interval.
+    """
+    places = [np.arange(len(values))]
+    while 2 ** len(places) <= len(values):
+        before, half = places[-1], 2 ** (len(places) - 1)
+        left, right = before[:-half], before[half:]
+        places.append(np.where(values[right] < values[left], right, left))
+    level = np.frexp((high - low).astype(float))[1] - 1
+    at = np.empty(len(low), dtype=np.int64)
+    for k, place in enumerate(places):
+        rows = level == k
+        left, right = place[low[rows]], place[high[rows] - 2**k]
+        at[rows] = np.where(values[right] < values[left], right, left)
+    return values[at], at

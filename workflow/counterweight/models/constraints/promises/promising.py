@@ -1,5 +1,6 @@
 """Decisions of classifiers under constraints, and what they make of each promise."""
 
+import logging
 import warnings
 
 import numpy as np
@@ -28,6 +29,7 @@ REPAIR_OPTIONS = {
         "where none is named, those that the constraints name.",
     },
 }
+log = logging.getLogger("counterweight")
 #: Scores are compared with thresholds after rounding to so many decimals.
 DECIMALS = 12
 
@@ -62,9 +64,13 @@ class Promises:
     promises_ : list of Promise
         Each plain constraint on the training rows, deterministic and randomised: value, bound,
         interval and verdict. Empty where nothing is asked.
+    one_answer_ : str
+        "yes" or "no" where decisions under constraints are the same for all training rows.
     """
 
     promises_ = ()
+    fit_warnings_ = ()
+    one_answer_ = ""
     _seen = None
 
     def _settle(self, samples):
@@ -74,11 +80,29 @@ class Promises:
     def _tell_promises(self, samples):
         options = vars(self)
         texts = texts_of(options)
-        self.promises_ = []
+        self.promises_, self.one_answer_ = [], ""
         if texts:
             p, decided = self._seen = self.answers(samples.X, samples)
             values = promise_values(p, decided, samples, texts, numbers_among(options))
             self.promises_ = promises_of(values, texts, "training")
+            decided = p > 0.5 if decided is None else decided
+            self.one_answer_ = "" if 0 < decided.mean() < 1 else "yes" if decided.all() else "no"
+            if self.one_answer_ and (told := self.warnings_[len(self.fit_warnings_) :]):
+                log.warning("%s", told[0])
+
+    @property
+    def warnings_(self):
+        """What is wrong with the result, in sentences; also logged."""
+        told = list(self.fit_warnings_)
+        if self.one_answer_ and not getattr(self, "collapsed_", False):
+            done, why = getattr(self, "repair_", None), "."
+            if done and not done["missed"]:
+                why = (
+                    ", since no other thresholds of those that the repair chooses from keep all "
+                    "constraints: loosen them a little, set repair: by_group, or go by chances."
+                )
+            told.append(f"By decisions all training rows have a {self.one_answer_}{why}")
+        return told
 
     def answers(self, X, samples=None):
         """Chances of a yes (n,), and decisions (n,) or None for chances above 1/2."""

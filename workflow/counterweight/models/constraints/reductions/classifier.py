@@ -273,12 +273,12 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
         if not self.feasible_ and self.on_infeasible == "raise":
             raise CounterweightError(self.infeasibility_)
         where = ", ".join(f"{name} {value:g}" for name, value in asked.items() if value is not None)
-        for text in self.warnings_:
+        for text in self.fit_warnings_:
             log.warning("%s%s", f"At {where}: " if where else "", text)
 
     @property
-    def warnings_(self):
-        """What is wrong with the result, in sentences."""
+    def fit_warnings_(self):
+        """What is wrong with the fit, in sentences."""
         told = [] if self.feasible_ else [self.infeasibility_]
         if self.collapsed_:
             told.append("On the training rows nobody, or everybody, is positive.")

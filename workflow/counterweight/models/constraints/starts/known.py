@@ -2,18 +2,23 @@
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from counterweight.models.constraints.promises.cuts import cuts, threshold_within
+from counterweight.models.constraints.promises.cuts import cuts, interval_minima, threshold_within
 from counterweight.numerics.rates.language import BUILTIN_SETS, parse_constraint, rates
 
 #: Thresholds of each group that are looked at together, at first and again around the best.
 GRID = 160
+#: Shares above the thresholds of all groups that are begun from.
+LEVELS = 41
 #: Groups that get thresholds of their own; of more, the largest.
 MOST_GROUPS = 8
 #: More features than these are not regressed on.
 MOST_FEATURES = 500
+#: A group is told where no score is further than this from 1, or 0; after so many refinements.
+EXACT, REFINED = 1e-9, 12
 #: Lengths of a tilt, in standard deviations of the score.
 TILTS = [sign * length for length in (0.15, 0.3, 0.6, 1.2, 2.4) for sign in (1, -1)]
 #: Rounding that a sum of shares may have.
@@ -133,6 +138,15 @@ def known_rules(rows, w, costs, groups=(), tilts=()):
     return sorted(found, key=lambda rule: -rule.value)
 
 
+def shifted_value(f, costs):
+    """Objective of the sign of a score, its threshold moved where constraints need it; or inf."""
+    values = costs.values(f > 0)
+    if (values[1:] <= costs.slack).all():
+        return float(values[0])
+    value, _ = _best_thresholds([f], [(np.ones(len(f), bool), None)], costs)
+    return np.inf if value is None else value
+
+
 def _best_thresholds(scores, cells, costs):
     """Least objective among feasible thresholds, and the thresholds; None if none is feasible."""
     tables = []
@@ -140,8 +154,8 @@ def _best_thresholds(scores, cells, costs):
         order, above, edges = cuts(score)
         sums = np.zeros((len(costs.fixed), len(score) + 1))
         np.cumsum(costs.slope[:, mask][:, order], axis=1, out=sums[:, 1:])
-        tables.append((sums[:, above], edges))
-    place = [_nearest(edges) for _, edges in tables]
+        tables.append((sums[:, above], above, edges))
+    place = [_nearest(edges) for _, _, edges in tables]
     # Violations at a price beyond any gain, so that the first rounds lead to feasible places.
     price = 10 * max(costs.size[0], 1e-300) / np.where(costs.size[1:] > 0, costs.size[1:], 1.0)
 
@@ -153,28 +167,57 @@ def _best_thresholds(scores, cells, costs):
         sums = tables[0][0]
         place = [int(np.argmin(judged(sums + costs.fixed[:, None])))]
     else:
+        # Begun where all have about the same share above, if that is nearer to what is asked.
+        starts = [place] + [
+            [int(np.searchsorted(above, level * above[-1])) for _, above, _ in tables]
+            for level in np.linspace(0, 1, LEVELS)
+        ]
+        sums = [
+            costs.fixed + sum(table[0][:, k] for table, k in zip(tables, one, strict=True))
+            for one in starts
+        ]
+        place = starts[int(np.argmin(judged(np.array(sums).T)))]
         for _ in range(3):
             before = list(place)
             for i, j in itertools.combinations(range(len(tables)), 2):
                 rest = costs.fixed + sum(
                     tables[k][0][:, place[k]] for k in range(len(tables)) if k not in (i, j)
                 )
-                place[i], place[j] = _best_pair(
-                    tables[i][0], tables[j][0], rest, judged, (place[i], place[j])
-                )
+                pair = tables[i][0], tables[j][0], rest
+                found = _exact_pair(*pair, costs.slack / 2)
+                place[i], place[j] = found or _best_pair(*pair, judged, (place[i], place[j]))
             if place == before:
                 break
-    total = costs.fixed + sum(sums[:, k] for (sums, _), k in zip(tables, place, strict=True))
+    total = costs.fixed + sum(table[0][:, k] for table, k in zip(tables, place, strict=True))
     if (total[1:] > costs.slack).any():
         return None, None
     return float(total[0]), [
-        threshold_within(edges[k]) for (_, edges), k in zip(tables, place, strict=True)
+        threshold_within(edges[k]) for (_, _, edges), k in zip(tables, place, strict=True)
     ]
 
 
 def _nearest(edges):
     """The place of the threshold 0."""
     return int(np.flatnonzero((edges[:, 0] <= 0) & (edges[:, 1] > 0))[0])
+
+
+def _exact_pair(first, second, rest, slack):
+    """The best feasible pair of all; None without one, or where a rate goes up and down again."""
+    low, high = np.zeros(first.shape[1], int), np.full(first.shape[1], second.shape[1])
+    for own, other, fixed, room in zip(first[1:], second[1:], rest[1:], slack, strict=True):
+        change, left = np.diff(other), room - fixed - own
+        if (change >= 0).all():
+            high = np.minimum(high, np.searchsorted(other, left, side="right"))
+        elif (change <= 0).all():
+            low = np.maximum(low, np.searchsorted(-other, -left))
+        else:
+            return None
+    possible = np.flatnonzero(low < high)
+    if not len(possible):
+        return None
+    least, at = interval_minima(second[0], low[possible], high[possible])
+    best = int(np.argmin(first[0, possible] + least))
+    return int(possible[best]), int(at[best])
 
 
 def _best_pair(first, second, rest, judged, now):
@@ -198,18 +241,17 @@ def _best_pair(first, second, rest, judged, now):
         spread = [max(2, width * 4 // GRID) for width in spread]
 
 
-def names_in(texts):
-    """Data sets that constraints name, but for the built-in ones."""
-    return {
-        name
+def sets_in(texts):
+    """Data sets that constraints are about, as tuples of names; the built-in names left out."""
+    found = {
+        tuple(sorted(name for name in part if name not in BUILTIN_SETS))
         for text in texts
         for constraint in parse_constraint(text)
         for side in (constraint.left, constraint.right)
         for rate in rates(side)
         for part in rate.sets
-        for name in part
-        if name not in BUILTIN_SETS
     }
+    return sorted(found - {()})
 
 
 def named_groups(rows, members, texts):
@@ -226,32 +268,81 @@ def named_groups(rows, members, texts):
     Returns
     -------
     groups : list of (bool array (distinct rows,), array (coordinates,))
-        Groups that a feature tells exactly, without overlap.
+        Groups that features tell exactly, without overlap. Of named ones that overlap, what
+        they part the rows into, if features tell all of it.
     tilts : list of array (coordinates,)
         For the others the direction that comes nearest to them (least squares).
     """
     if rows.bias == "none":
         return [], []
-    names = names_in(texts)
     count = np.bincount(rows.group, minlength=rows.shape[0])
-    shares = [np.bincount(rows.group, members[name], rows.shape[0]) / count for name in names]
-    shares.sort(key=lambda share: (-(count @ share), share.tobytes()))
+
+    def shared(masks):
+        found = [np.bincount(rows.group, mask, rows.shape[0]) / count for mask in masks]
+        found.sort(key=lambda share: (-(count @ share), share.tobytes()))
+        return found[:MOST_GROUPS]
+
+    masks = [np.all([members[name] for name in part], axis=0) for part in sets_in(texts)]
+    if not masks:
+        return [], []
+    line = _lines(rows, count)
+    if (np.sum(masks, axis=0) > 1).any():
+        cells, of_row = np.unique(np.column_stack(masks), axis=0, return_inverse=True)
+        if len(cells) <= MOST_GROUPS:
+            cells = shared([of_row.ravel() == k for k in range(len(cells))])
+            groups = [(share > 0.5, line(share)) for share in cells]
+            if all(one is not None for _, one in groups):
+                return groups, []
     groups, unlike, taken = [], [], np.zeros(rows.shape[0], bool)
-    for share in shares[:MOST_GROUPS]:
-        mask = share > 0.5
-        line = _telling(rows, mask) if np.isin(share, (0.0, 1.0)).all() else None
-        if line is None:
+    for share in shared(masks):
+        mask, one = share > 0.5, line(share)
+        if one is None:
             unlike.append(share)
         elif not (mask & taken).any():
-            groups.append((mask, line))
+            groups.append((mask, one))
             taken |= mask
-    if not unlike or rows.shape[1] > MOST_FEATURES:
-        return groups, []
-    matrix = rows.gram(count.astype(float))
-    matrix[np.diag_indices_from(matrix)] += 1e-6 * matrix.trace() / len(matrix)
-    return groups, list(
-        np.linalg.solve(matrix, np.array([rows.combine(count * s) for s in unlike]).T).T
-    )
+    return groups, [line(share, near=True) for share in unlike if line.few]
+
+
+class _lines:
+    """Directions that raise the scores of some rows by 1 and of no others."""
+
+    def __init__(self, rows, count):
+        self.rows, self.count = rows, count
+        self.few = rows.shape[1] <= MOST_FEATURES
+
+    @cached_property
+    def _solve(self):
+        from scipy.linalg import cho_factor, cho_solve
+
+        matrix = self.rows.gram(self.count.astype(float))
+        matrix[np.diag_indices_from(matrix)] += 1e-6 * matrix.trace() / len(matrix)
+        factor = cho_factor(matrix)
+        return lambda sums: cho_solve(factor, sums)
+
+    def __call__(self, share, near=False):
+        """The direction for the members, told by one feature or by a sum of some.
+
+        None where there is none; the nearest one (least squares) where that will do.
+        """
+        mask, rows = share > 0.5, self.rows
+        if near:
+            return self._solve(rows.combine(self.count * share))
+        if not np.isin(share, (0.0, 1.0)).all():
+            return None
+        line = _telling(rows, mask)
+        if line is not None or not self.few:
+            return line
+        line, left = np.zeros(rows.shape[1]), share
+        # The ridge vanishes as what is left is solved for again.
+        for _ in range(REFINED):
+            line = line + self._solve(rows.combine(self.count * left))
+            left = share - rows.scores(line)
+            if np.abs(left).max() <= EXACT:
+                return line
+            if np.abs(left).max() > 0.5:
+                return None
+        return None
 
 
 def _telling(rows, mask):

@@ -12,7 +12,7 @@ import numpy as np
 
 from counterweight.models.constraints.solver.convex import ROUNDING, ramp
 from counterweight.models.constraints.solver.solver import RateFit, minimise_rates
-from counterweight.models.constraints.starts.known import Rates, known_rules
+from counterweight.models.constraints.starts.known import Rates, known_rules, shifted_value
 
 #: Convex steps from each start, before the best one goes on.
 FIRST_STEPS = 2
@@ -27,6 +27,10 @@ SCALES = 2.0 ** np.arange(0, 15)
 #: Moves of the score that make its sign meet the constraints: how many, how long, and what they
 #: may cost of the objective's total cost.
 MOVES, LENGTHS, SIGN_COST = 8, (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25), 5e-3
+#: The score next to a threshold, as a share of the largest, by which a coin is the rule itself.
+STEEPEST = 1e-9
+#: Steps by which a start is moved along groups.
+LEVELLED = 30
 #: Fewer rows than this share with another answer are no answer at all.
 NOBODY = 1e-6
 
@@ -42,12 +46,15 @@ class Begun:
         Fits without constraints, the objective's own first.
     groups, tilts : list
         See `known.named_groups`.
+    judges : list of array (coordinates,)
+        Fits without constraints by other losses, whose thresholds are compared with.
     others : list of array (coordinates,)
         More fits to begin from, such as an imitation of the deployed model.
     """
 
     rows: object
     bases: list = field(default_factory=list)
+    judges: list = field(default_factory=list)
     groups: list = field(default_factory=list)
     tilts: list = field(default_factory=list)
     others: list = field(default_factory=list)
@@ -132,15 +139,19 @@ def sharpened(rows, rule, costs, most):
     sign = costs.values(f > 0)[0]
     for scale in SCALES * _unit(f):
         for offset in (0.0, 0.1, -0.1, 0.25, -0.25, 0.45, -0.45):
+            if offset and rows.bias == "none":
+                continue
             values = costs.values(ramp(scale * f + offset))
             if max(values[0], sign) <= most and (values[1:] <= 0).all():
                 w = scale * rule.w
-                if offset and rows.bias == "none":
-                    continue
                 if offset:
                     w[-1] += offset
                 return w
-    return None
+    # So steep that nobody's chance is between 0 and 1: the rule itself.
+    closest = float(np.abs(f).min())
+    if sign > most or closest <= STEEPEST * float(np.abs(f).max()):
+        return None
+    return rule.w / closest
 
 
 def _joined(first, more):
@@ -179,6 +190,8 @@ class Search:
         Of `minimise_rates`.
     """
 
+    levelled = False
+
     def __init__(self, begun, positive, negative, bounds, constants, penalty, **options):
         self.begun, self.rows = begun, begun.rows
         self.problem = (positive, negative, bounds)
@@ -198,7 +211,7 @@ class Search:
     def known(self):
         """Rules by the unconstrained fits that meet the constraints, the best last."""
         found = []
-        for base in self.begun.bases:
+        for base in self.begun.bases + self.begun.judges:
             found += self.rules(base)
         return sorted(found, key=lambda rule: -rule.value)
 
@@ -235,10 +248,8 @@ class Search:
         if fit is None or (self.known and self.behind(vector(self.rows, fit)) > BEHIND):
             fits = [self._screened(self._starts(), steps), *([fit] if fit else [])]
             fit = min(fits, key=_order)
-        found = self._compared(fit) if swap else Found(fit, fit)
-        if signed and found.fit.feasible:
-            found.fit = self._by_sign(found.fit)
-        return found
+        moved = self._by_sign(fit) if signed and fit.feasible else fit
+        return self._compared(moved, fit, signed) if swap else Found(moved, fit)
 
     def _on(self, fit, steps):
         """More steps from a fit, the last state of its solver included."""
@@ -249,12 +260,52 @@ class Search:
     def _starts(self):
         """Scores to begin from, scaled and shifted; see `repaired`."""
         places = [*self.begun.bases, *(rule.w for rule in self.known[-1:]), *self.begun.others]
-        return [repaired(self.rows, w, self.costs, self.penalty) for w in places]
+        found = [repaired(self.rows, w, self.costs, self.penalty) for w in places]
+        lines = [*(line for _, line in self.begun.groups), *self.begun.tilts]
+        if lines and not any(0 < self._share(w) < 1 for w, missed, _ in found if not missed):
+            self.levelled = True
+            for base in self.begun.bases:
+                scales = SCALES[:9:2] * _unit(self.rows.scores(base))
+                some = [self._levelled(scale * base, lines) for scale in scales]
+                found.append(min(some, key=lambda one: (max(one[1], 1e-12), one[2])))
+        return found
+
+    def _share(self, w):
+        """Share of yes among the distinct rows."""
+        return float(np.mean(ramp(self.rows.scores(w))))
+
+    def _levelled(self, w, lines):
+        """A start moved along groups until its coin meets the constraints, as equal rates ask.
+
+        Gauss-Newton; rates of a coin are linear between kinks, so that it ends exactly.
+        """
+        rows, costs = self.rows, self.costs
+        if rows.bias != "none":
+            lines = [np.eye(1, len(w), len(w) - 1)[0], *lines]
+        along, f, t = np.array([rows.scores(line) for line in lines]), rows.scores(w), 0.0
+        for _ in range(LEVELLED):
+            at = f + t @ along if np.ndim(t) else f
+            values = costs.values(ramp(at))[1:]
+            asked = values > -costs.slack
+            if values.max(initial=0.0) <= 0:
+                break
+            inside = np.abs(at) < 0.5
+            slope = costs.slope[1:][asked][:, inside] @ along[:, inside].T
+            step = np.linalg.lstsq(slope, -values[asked] - costs.slack[asked], rcond=1e-10)[0]
+            t = t + step * min(1.0, 0.25 / max(np.abs(step).max(), 1e-300))
+        w = w + t @ np.array(lines) if np.ndim(t) else w
+        values = costs.values(ramp(rows.scores(w)))
+        value = values[0] + rows.regularisation(self.penalty) @ (w * w) / 2
+        missed = float(np.maximum(values[1:] - costs.slack, 0).max(initial=0.0))
+        return w, missed, value
 
     def _screened(self, starts, steps):
         """A few steps from each start; the rest from the best of these."""
         few = min(FIRST_STEPS, steps)
-        good = sorted((start for start in starts if not start[1]), key=lambda start: start[2])
+        # What costs more than to be wrong on all rows, by its penalty, is no place to begin in.
+        most = self.costs.size[0]
+        good = [start for start in starts if not start[1] and start[2] <= most]
+        good.sort(key=lambda start: start[2])
         # Two starts of one value are one and the same.
         new = np.diff([one[2] for one in good], prepend=-np.inf) > 1e-12
         good = [one for one, kept in zip(good, new, strict=True) if kept]
@@ -268,34 +319,41 @@ class Search:
             ordered = sorted(starts, key=lambda start: start[1])
             fits += [self.run(pair(self.rows, w), steps) for w, _, _ in ordered[:1]]
         fit = min(fits, key=_order)
-        if fit.feasible and len(fit.gap) < steps:
+        # Rates that are to be equal leave further steps no room.
+        if fit.feasible and len(fit.gap) < steps and not self.levelled:
             more = self._on(fit, steps - len(fit.gap))
             more.evaluations[0] += sum(one.evaluations.sum() for one in fits if one is not fit)
             fit = _joined(fit, more)
         return fit
 
-    def behind(self, w):
+    def behind(self, w, signed=False):
         """By how much the best known rule is better than a score, by coin or by sign.
 
-        As a share of the objective's total cost; NaN where no rule is known.
+        As a share of the objective's total cost; NaN where no rule is known. If `signed`, the
+        threshold is moved for the sign to meet the constraints; at worst it is wrong on all rows.
         """
-        if not self.known:
-            return np.nan
-        f = self.rows.scores(w)
-        worst = max(self.costs.values(ramp(f))[0], self.costs.values(f > 0)[0])
-        return float((worst - self.known[-1].value) / max(self.costs.size[0], 1e-300))
+        return self._above(w, signed, self.known[-1].value) if self.known else np.nan
 
-    def _compared(self, fit):
+    def _above(self, w, signed, value):
+        """Objective of a score, by coin or by sign, less that of a rule; see `behind`."""
+        f, total = self.rows.scores(w), max(self.costs.size[0], 1e-300)
+        sign = shifted_value(f, self.costs) if signed else self.costs.values(f > 0)[0]
+        worst = max(self.costs.values(ramp(f))[0], min(sign, total))
+        return float((worst - value) / total)
+
+    def _compared(self, fit, solution, signed):
         """The fit, or a known rule where that is clearly better."""
         w = vector(self.rows, fit)
-        if not self.known or (self.behind(w) <= BEHIND and fit.feasible):
-            return Found(fit, fit)
-        most = self.known[-1].value + 0.5 * BEHIND * self.costs.size[0]
-        for rule in reversed(self.known[-1:] + self.rules(w)):
+        if not signed and (not self.known or (self.behind(w) <= BEHIND and fit.feasible)):
+            return Found(fit, solution)
+        for rule in sorted(self.known[-1:] + self.rules(w), key=lambda rule: rule.value):
+            if fit.feasible and self._above(w, signed, rule.value) <= BEHIND:
+                break
+            most = rule.value + 0.5 * BEHIND * self.costs.size[0]
             sharp = sharpened(self.rows, rule, self.costs, most)
             if sharp is not None:
-                return Found(self.as_fit(sharp, fit), fit, taken=True)
-        return Found(fit, fit)
+                return Found(self.as_fit(sharp, fit), solution, taken=True)
+        return Found(fit, solution)
 
     def _by_sign(self, fit):
         """A fit moved a little, in groups or for all, so that coin and sign meet the constraints.

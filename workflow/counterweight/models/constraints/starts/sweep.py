@@ -5,12 +5,15 @@ import copy
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.group_features import told_ranges
+from counterweight.models.constraints.group_features import told_boxes
 from counterweight.models.constraints.solver.convex import ramp
 from counterweight.models.constraints.solver.solver import minimise_rates
-from counterweight.models.constraints.starts.known import named_groups, names_in
+from counterweight.models.constraints.starts.known import named_groups, sets_in
+from counterweight.models.constraints.starts.logistic import logistic
 from counterweight.models.constraints.starts.search import Begun, Search, vector
 
+#: Distinct rows times features squared, above which no logistic regression is compared with.
+MOST_WORK = 2e9
 #: Shares of one side of an objective's cost below which it says nothing of the other answer.
 ONE_SIDED = 1e-9
 
@@ -38,7 +41,7 @@ def fit_settings(models, data, rng):
     first = models[0]
     problems = [model._problem(data) for model in models]
     first._draw_map(data.X, copy.deepcopy(rng))
-    first.group_ranges_ = _group_ranges(first, data, problems[0].names)
+    first.group_boxes_ = _group_boxes(first, data, problems[0].names)
     imitated = first._checked_start(data)
     used = np.zeros(len(data), bool)
     for problem in problems:
@@ -50,7 +53,7 @@ def fit_settings(models, data, rng):
     searches = []
     for model, problem in zip(models, problems, strict=True):
         model.map_, model.constraints_ = first.map_, problem.names
-        model.group_ranges_ = first.group_ranges_
+        model.group_boxes_ = first.group_boxes_
         model.n_features_in_ = data.X.shape[1]
         model.penalty_ = model._penalty(problem, data)
         positive, negative = problem.positive[:, used], problem.negative[:, used]
@@ -68,7 +71,9 @@ def fit_settings(models, data, rng):
             loss=model.loss,
         )
         if not begun.bases and len(problem.names):
-            begun.bases = _unconstrained(search, data, used)
+            begun.bases, sides, penalty = _unconstrained(search, data, used)
+            if np.prod(rows.shape) * rows.shape[1] <= MOST_WORK:
+                begun.judges = [logistic(rows, *map(rows.merge, sides), penalty / 2)]
             begun.groups, begun.tilts = named_groups(
                 rows, {name: mask[used] for name, mask in data.members.items()}, problem.names
             )
@@ -87,14 +92,14 @@ def fit_settings(models, data, rng):
         raise CounterweightError(refused)
 
 
-def _group_ranges(model, data, texts):
+def _group_boxes(model, data, texts):
     """Groups that constraints name and a column tells; rows of tables of their own tell nothing."""
     if model.group_features == "none" or model.bias == "none":
-        return told_ranges(data.X, [])
-    names = [name for name in data.members if name in names_in(texts)]
-    groups = [data.members[name][data.main] for name in names]
-    X = data.X if data.main.all() or not names else data.X[data.main]
-    return told_ranges(X, groups, model.map_ is None or model.linear_part)
+        return told_boxes(data.X, [])
+    parts = sets_in(texts)
+    groups = [np.all([data.members[name] for name in part], axis=0)[data.main] for part in parts]
+    X = data.X if data.main.all() or not groups else data.X[data.main]
+    return told_boxes(X, groups, model.map_ is None or model.linear_part)
 
 
 def _tightest_first(searches):
@@ -122,7 +127,7 @@ def _svm(rows, positive, negative, penalty, **options):
 
 
 def _unconstrained(search, data, used):
-    """SVMs without constraints.
+    """SVMs without constraints, the costs of a yes and a no that they go by, and the penalty.
 
     That of the objective, or of the error where the objective knows one answer only; where its
     answers are far rarer than they should be, also one with equal total costs of both sides,
@@ -135,16 +140,18 @@ def _unconstrained(search, data, used):
         positive, negative = weight * (y == 0), weight * (y == 1)
         sides = np.array([positive.sum(), negative.sum()])
         if not sides.all():
-            return [_svm(search.rows, *search.problem[0][:1], search.problem[1][0], penalty)]
+            plain = _svm(search.rows, *search.problem[0][:1], search.problem[1][0], penalty)
+            return [plain], (positive, negative), penalty
         penalty = 2.0
     plain = _svm(search.rows, positive, negative, penalty)
     rows = search.rows
     share = np.bincount(rows.group, positive + negative, rows.shape[0])
     covered = share @ (rows.scores(plain) > 0) / share.sum() * sides.sum() / sides[1]
     if 0.6 <= covered <= 1 / 0.6:
-        return [plain]
+        return [plain], (positive, negative), penalty
     even = sides.mean() / sides
-    return [plain, _svm(search.rows, positive * even[0], negative * even[1], penalty)]
+    more = _svm(search.rows, positive * even[0], negative * even[1], penalty)
+    return [plain, more], (positive, negative), penalty
 
 
 def _imitation(search, costs):

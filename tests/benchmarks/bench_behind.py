@@ -1,0 +1,265 @@
+"""Whether results under constraints are behind rules that need no training under constraints.
+
+On real tables with several groupings, and on generated ones, each constrained fit is compared with
+the best rule that sees the same columns and meets the same constraints on the training rows: the
+unconstrained score (hinge loss, and logistic) as it is, with the best threshold for everybody,
+and, where the columns tell the groups, with the best threshold for each.
+
+    PYTHONPATH=workflow python tests/benchmarks/bench_behind.py [part of a case's name]
+
+Real tables are read where COUNTERWEIGHT_MIRROR names a folder that has them. A line a case and
+setting: errors on the training rows by decisions, by chances, of the best rule and by how much the
+result is behind. Exits with status 1 where it is behind by more than .001, breaks a constraint, or
+answers the same to all without a warning.
+"""
+
+import logging
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+from counterweight.models.constraints.constrained import ConstrainedClassifier  # noqa: E402
+from counterweight.models.constraints.promises.repair import repaired  # noqa: E402
+from counterweight.numerics.rates import DataSets  # noqa: E402
+from counterweight.numerics.rates import compile as compile_rates  # noqa: E402
+from scipy import sparse  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
+from sklearn.svm import LinearSVC  # noqa: E402
+
+MOST = 1e-3
+RATIO = ["coverage(a) <= coverage(b) / kappa"]
+BOTH = [*RATIO, "coverage(b) <= coverage(a) / kappa"]
+RECALL = ["recall(a) >= kappa * recall(b)", "recall(b) >= kappa * recall(a)"]
+FLOOR = ["recall(a) >= kappa", "recall(b) >= kappa"]
+KAPPAS = (0.5, 0.8, 1.0)
+
+
+def mirror(*names):
+    """A file of the mirror, or None."""
+    path = Path(os.environ.get("COUNTERWEIGHT_MIRROR", "none"), *names)
+    return path if path.is_file() else None
+
+
+def columns(frame, scaled=True):
+    """Numbers with their medians for what is missing, and categories one-hot; float (n, d)."""
+    numbers = frame.select_dtypes("number")
+    X = numbers.fillna(numbers.median()).astype(float)
+    if scaled:
+        X = (X - X.mean()) / X.std().clip(lower=1e-12)
+    rest = frame.drop(columns=numbers.columns).astype(str)
+    return np.hstack([X.to_numpy(), pd.get_dummies(rest).to_numpy(float)])
+
+
+def adult():
+    names = "age work weight education years marital job relation race sex gain loss hours country"
+    path = mirror("adult", "adult.data")
+    if path is None:
+        return
+    table = pd.read_csv(path, names=[*names.split(), "income"], skipinitialspace=True)
+    y, X = (table.pop("income") == ">50K").to_numpy(int), columns(table)
+    school = table.education.isin(["HS-grad", "11th", "10th", "9th", "Some-college"])
+    men, old = table.sex == "Male", table.age >= 40
+    yield "adult sex", X, y, men, BOTH
+    yield "adult sex", X, y, men, RECALL
+    yield "adult age", X, y, old, BOTH
+    yield "adult race", X, y, table.race == "White", RATIO
+    yield "adult union of races", X, y, table.race.isin(["White", "Asian-Pac-Islander"]), BOTH
+    yield "adult schools", X, y, ~school, BOTH
+    yield "adult men from 40", X, y, men & old, BOTH
+    yield "adult hours 35 to 45", X, y, table.hours.between(35, 45), BOTH
+    yield "adult young or old", X, y, (table.age < 25) | (table.age > 60), BOTH
+    yield "adult sex, unscaled", columns(table, scaled=False), y, men, BOTH
+    hidden = columns(table.drop(columns=["sex"]))
+    yield "adult sex, hidden", hidden, y, men, BOTH
+
+
+def bank():
+    path = mirror("bank_marketing", "bank-full.csv")
+    if path is None:
+        return
+    table = pd.read_csv(path, sep=";")
+    y, X = (table.pop("y") == "yes").to_numpy(int), columns(table)
+    yield "bank housing", X, y, table.housing == "no", BOTH
+    yield "bank age", X, y, table.age >= 60, BOTH
+    yield "bank age", X, y, table.age >= 40, RECALL
+    yield "bank marital", X, y, table.marital == "married", FLOOR
+    yield "bank jobs", X, y, table.job.isin(["student", "retired", "unemployed"]), BOTH
+    yield "bank default", X, y, table.default == "no", BOTH
+    yield "bank unscaled", columns(table, scaled=False), y, table.housing == "no", BOTH
+
+
+def hmeq():
+    path = mirror("practice", "hmeq.csv")
+    if path is None:
+        return
+    table = pd.read_csv(path)
+    y, X = table.pop("BAD").to_numpy(int), columns(table)
+    yield "hmeq reason", X, y, table.REASON == "HomeImp", BOTH
+    yield "hmeq jobs", X, y, table.JOB.isin(["Self", "Sales"]), BOTH
+    yield "hmeq years", X, y, table.YOJ.fillna(7) < 3, BOTH
+    yield "hmeq loan", X, y, table.LOAN >= 20000, RECALL
+    yield "hmeq late", X, y, table.DELINQ.fillna(0) > 0, BOTH
+    yield "hmeq late", X, y, table.DELINQ.fillna(0) > 0, FLOOR
+
+
+def a9a():
+    path = mirror("a9a", "a9a")
+    if path is None:
+        return
+    from sklearn.datasets import load_svmlight_file
+
+    X, y = load_svmlight_file(str(path), n_features=123)
+    X, y = X.tocsr(), (y > 0).astype(int)
+    men = X[:, 72].toarray().ravel() > 0
+    old = X[:, 3:5].toarray().any(axis=1)
+    yield "a9a sex", X, y, men, RATIO
+    yield "a9a oldest fifths", X, y, old, BOTH
+    yield "a9a men of these", X, y, men & old, BOTH
+
+
+def kakadu():
+    path = mirror("kakadu", "Kakadu.csv")
+    if path is None:
+        return
+    table = pd.read_csv(path).iloc[:, 1:]
+    answer = table.pop("answer")
+    y = (answer == answer.unique()[0]).to_numpy(int)
+    table = table.drop(columns=["lower", "upper"])
+    X = columns(table)
+    yield "kakadu sex", X, y, table.sex == "male", BOTH
+    yield "kakadu age", X, y, table.age >= 40, BOTH
+    yield "kakadu income", X, y, table.income >= 30, RECALL
+
+
+def generated():
+    for seed, (n, share, positives, unscaled, linked) in enumerate(
+        [
+            (400, 0.3, 0.4, False, 0.5),
+            (400, 0.02, 0.4, False, 0.5),
+            (400, 0.1, 0.9, True, 1.0),
+            (3000, 0.02, 0.2, False, 1.0),
+            (3000, 0.5, 0.9, False, 1.0),
+            (3000, 0.5, 0.05, True, 2.0),
+            (3000, 0.3, 0.4, True, 3.0),
+        ]
+    ):
+        rng = np.random.default_rng(seed)
+        a = rng.random(n) < share
+        F = rng.normal(size=(n, 6)) + np.outer(a, [linked, 0.5 * linked, 0, 0, 0, 0])
+        kind = rng.integers(0, 7, n)
+        score = F @ [1, -0.5, 0.5, 0.3, 0, 0] + 0.6 * linked * a + 0.3 * kind + rng.logistic(size=n)
+        y = (score > np.quantile(score, 1 - positives)).astype(int)
+        if unscaled:
+            F = F * [1, 1e3, 1e-2, 50, 1e4, 1] + [0, 5e3, 1, 0, 0, 10]
+        X = np.column_stack([F, a, np.eye(7)[kind]])
+        told = f"generated {n}, group {share:.0%}, positives {positives:.0%}"
+        told += ", unscaled" if unscaled else ""
+        for name, group, texts in (
+            ("group", a, BOTH),
+            ("group", a, FLOOR),
+            ("kinds", np.isin(kind, (1, 4, 6)), BOTH),
+            ("range", F[:, 2] > np.quantile(F[:, 2], 1 - max(share, 8 / n)), BOTH),
+            ("no column", rng.random(n) < 0.3, BOTH),
+        ):
+            yield f"{told}: {name}", X, y, group, texts
+        three = {"a": kind < 2, "b": (kind >= 2) & (kind < 5), "c": kind >= 5}
+        yield f"{told}: three", X, y, three, ["parity(a, b, c, kappa)"]
+
+
+def told(X, mask):
+    """Whether columns tell a group: a tree of few leaves does, without an error."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_leaf_nodes=16, min_samples_leaf=5, random_state=0)
+    return (tree.fit(X, mask).predict(X) == mask).all()
+
+
+def scores_of(X, y):
+    """Scores without constraints."""
+    size = np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).ravel()) if sparse.issparse(X) else 1.0
+    if not sparse.issparse(X):
+        size, X = X.std(axis=0), X - X.mean(axis=0)
+    size = np.where(size > 0, size, 1.0)
+    X = X.multiply(1 / size).tocsr() if sparse.issparse(X) else X / size
+    for model in (LinearSVC(C=1.0, dual=False, max_iter=3000), LogisticRegression(max_iter=1000)):
+        yield model.fit(X, y).decision_function(X)
+
+
+def best_rule(scores, samples, texts, numbers, parts):
+    """Name and error of the best rule that meets the constraints, or none and infinity."""
+    problem = compile_rates("error(labeled)", texts, samples, numbers)
+
+    def judged(decided):
+        values = problem.positive @ decided + problem.negative @ (1 - decided) + problem.constants
+        return values[0] if (values[1:] <= problem.bounds + 1e-9).all() else np.inf
+
+    found = [("none", np.inf)]
+    for f in scores:
+        found.append(("as it is", judged(f > 0.0)))
+        order = np.argsort(f)
+        change = (problem.positive - problem.negative)[:, order]
+        sums = np.cumsum(change[:, ::-1], axis=1)[:, ::-1]
+        fixed = (problem.negative.sum(axis=1) + problem.constants)[:, None]
+        values = np.hstack([sums, np.zeros_like(fixed)]) + fixed
+        first = np.concatenate([[True], np.diff(f[order]) > 0, [True]])
+        kept = first & (values[1:] <= problem.bounds[:, None] + 1e-9).all(axis=0)
+        found.append(("shifted", values[0, kept].min(initial=np.inf)))
+        if parts is not None:
+            thresholds = repaired(f, problem, parts).thresholds
+            found.append(("by group", judged(f > thresholds[parts])))
+    return min(found, key=lambda one: one[1])
+
+
+def compared(name, X, y, group, texts, **options):
+    """A line for each setting; the number of settings that are behind."""
+    groups = group if isinstance(group, dict) else {"a": group, "b": ~np.asarray(group)}
+    groups = {key: np.asarray(mask) for key, mask in groups.items()}
+    samples, bad = DataSets(X, y, members=groups), 0
+    known = all(told(X, mask) for mask in groups.values())
+    parts = np.argmax(np.column_stack(list(groups.values())), axis=1) if known else None
+    scores = list(scores_of(X, y))
+    settings = [
+        {"constraints": texts, "kappa": kappa, "standardise": True, "on_infeasible": "keep"}
+        | options
+        for kappa in KAPPAS
+    ]
+    begun = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = ConstrainedClassifier.fit_sweep(settings, samples, np.random.default_rng(0))
+    used = (time.process_time() - begun) / len(settings)
+    for model in models:
+        rule, least = best_rule(scores, samples, texts, {"kappa": model.kappa}, parts)
+        p, decided = model.answers(samples.X, samples)
+        coins = np.mean(np.where(y == 1, 1 - p, p))
+        signs = np.mean(decided != y)
+        broken = [one for one in model.promises_ if one.verdict == "broken"]
+        wrong = max(coins, signs) - least > MOST + 1e-12 or (bool(broken) and least < np.inf)
+        wrong |= not 0 < decided.mean() < 1 and not model.warnings_
+        bad += wrong
+        print(
+            f"{name} {texts[0]} {model.kappa:g}: decisions {signs:.4f}, chances {coins:.4f}, best "
+            f"rule {least:.4f} ({rule}), behind {signs - least:.4f}, {coins - least:.4f}; "
+            f"{len(broken)} broken; {used:.1f} CPU s{'  <-- BEHIND' if wrong else ''}",
+            flush=True,
+        )
+    return bad
+
+
+if __name__ == "__main__":
+    logging.disable(logging.WARNING)
+    wanted = sys.argv[1] if sys.argv[1:] else ""
+    behind = 0
+    for table in (generated, kakadu, hmeq, a9a, bank, adult):
+        for case in table():
+            if wanted in case[0]:
+                behind += compared(*case)
+    print(f"{behind} settings behind")
+    sys.exit(behind > 0)

@@ -109,7 +109,7 @@ def churn_study(title="Adult: few answers may change", **changes):
     return study(
         title,
         methods,
-        {"measures": measures, "sign_test": True},
+        {"measures": measures, "sign_test": True, "sequence": "target"},
         dataset="adult",
         baseline="shifted",
         figures=["churn", "multipliers"],

@@ -38,7 +38,7 @@ STUDIES = {
         (offers, "admissions"),
     ),
     **dict.fromkeys(("fairness", "asked_ratio", "multipliers", "bounds"), (rates, "fairness_sex")),
-    "churn": (rates, "churn"),
+    **dict.fromkeys(("churn", "sequence"), (rates, "churn")),
     **dict.fromkeys(filters.FIGURES, (filters, "bank_filter")),
     "boundary": (example, "curved"),
 }

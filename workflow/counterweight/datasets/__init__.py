@@ -11,6 +11,7 @@ DATASETS = {
     "own_table": "counterweight.datasets.own_table:OwnTable",
     "curved": "counterweight.datasets.generated.simulated:Curved",
     "straight": "counterweight.datasets.generated.simulated:Straight",
+    "screening": "counterweight.datasets.generated.screening:Screening",
     "rare_clicks": "counterweight.datasets.generated.rare_clicks:RareClicks",
     "logged_clicks": "counterweight.datasets.generated.logged_clicks:LoggedClicks",
     "three_segments": "counterweight.datasets.generated.segments:ThreeSegments",

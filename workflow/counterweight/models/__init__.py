@@ -22,6 +22,7 @@ MODELS = {
     "logitboost": "counterweight.models.choice.logitboost:LogitBoost",
     "logistic_tree": "counterweight.models.choice.logistic_tree:LogisticTree",
     "constrained": "counterweight.models.constraints.constrained:ConstrainedClassifier",
+    "retrained": "counterweight.models.constraints.retrained:RetrainedClassifier",
     "covariance_constraint": "counterweight.models.constraints.covariance_constraint:CovarianceConstraint",
     "group_thresholds": "counterweight.models.constraints.group_thresholds:GroupThresholds",
     "shifted_threshold": "counterweight.models.constraints.shifted_threshold:ShiftedThreshold",

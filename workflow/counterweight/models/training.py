@@ -233,14 +233,15 @@ def train_sampled(component, method, data, repeat, target, seed, study, measures
             for part, values in model.to_arrays().items()
             if not name or component.KEPT is None or part in component.KEPT or part.startswith(MAP)
         }
-        seen, decided = model.training_answers(samples)
+        learned = model.fitted_on(samples)
+        seen, decided = model.training_answers(learned)
         if measures:
-            measured = samples.measure(seen, measures, options, decided=decided)
+            measured = learned.measure(seen, measures, options, decided=decided)
             numbers["train_measures"] = np.array([measured[part][:2] for part in measures], float)
         if promises:
             told = promises["numbers"] | numbers_of(name)
             numbers["train_promises"] = promise_values(
-                seen, decided, samples, promises["texts"], told
+                seen, decided, learned, promises["texts"], told
             )
         for part, values in numbers.items():
             # A map that the settings of a sweep share is kept once.

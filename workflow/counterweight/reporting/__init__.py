@@ -25,6 +25,7 @@ FIGURES = {
     "churn": "counterweight.reporting.charts.rates.churn:draw",
     "multipliers": "counterweight.reporting.charts.rates.multipliers:draw",
     "bounds": "counterweight.reporting.charts.rates.bounds:draw",
+    "sequence": "counterweight.reporting.charts.rates.sequence:draw",
     "tradeoff": "counterweight.reporting.charts.filters.tradeoff:draw",
     "frontier": "counterweight.reporting.charts.filters.frontier:draw",
     "proportions": "counterweight.reporting.charts.filters.proportions:draw",

@@ -5,6 +5,8 @@ deterministic (positive where p > 1/2) and randomised (positive with probability
 equation 3).
 """
 
+import copy
+
 import numpy as np
 
 from counterweight.errors import CounterweightError
@@ -17,7 +19,7 @@ from counterweight.evaluation.rates.asked import (
     excess_over,
 )
 from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_rows
-from counterweight.files.settings import numbers_of
+from counterweight.files.settings import numbers_of, setting_options
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting
 from counterweight.numerics.rates.promises import TOLD, promise_values
@@ -77,6 +79,13 @@ OPTIONS = {
         "or at most one over it. By default kappa asks at most 1/kappa of the measure ratio, "
         "and target at most its value of the measure churn.",
     },
+    "sequence": {
+        "type": ["string", "null"],
+        "default": None,
+        "description": "Option of a sweep whose settings follow each other, such as models of one "
+        "month after another: rates that speak of the deployed model (churn, win_rate) compare "
+        "each setting with the one before; of the first they are not defined.",
+    },
     "sign_test": {
         "type": "boolean",
         "default": False,
@@ -97,6 +106,7 @@ def evaluate_rates(
     models=None,
     equal=None,
     asked=None,
+    sequence=None,
     sign_test=False,
     rates=None,
     promises=None,
@@ -119,7 +129,7 @@ def evaluate_rates(
     measures : dict of str to str
     models : dict of (repeat, target) to dict of str to array
         Fitted models; see ``tables.model_arrays``.
-    equal, asked, sign_test
+    equal, asked, sequence, sign_test
         See `OPTIONS`.
     rates : None
         Test rows may not be subsampled.
@@ -152,7 +162,7 @@ def evaluate_rates(
         )
     models, asked = models or {}, asked_of(measures, asked)
     known = by_repeat(truth)
-    records, points, lines, tested, deployed_done = [], {}, {}, {}, set()
+    records, points, lines, tested, deployed_done, earlier = [], {}, {}, {}, set(), {}
     settings = predictions["setting"][1]
     for part in blocks(predictions, "repeat", "target", "setting"):
         repeat = int(predictions["repeat"][part.start])
@@ -171,6 +181,8 @@ def evaluate_rates(
         data = tested[repeat][1]
         place = {"repeat": repeat, "target": target, "setting": setting, "rows": len(p)}
         decided = predictions["decision"][part] if "decision" in predictions else None
+        if sequence:
+            data = _following(data, p, decided, setting, sequence, earlier)
         measured = _measured(data, p, decided, measures, setting)
         for name, (values, errors) in measured.items():
             of = place | {"measure": name}
@@ -191,9 +203,9 @@ def evaluate_rates(
                 shown = decided if name in _DECIDED else p
                 value, error = metrics[name](data.y[seen], shown[seen], None)
                 records.append(place | {"metric": name, "value": value, "standard_error": error})
-        if data.deployed is not None and repeat not in deployed_done:
+        if tested[repeat][1].deployed is not None and repeat not in deployed_done:
             deployed_done.add(repeat)
-            records += _deployed_records(data, place, measures)
+            records += _deployed_records(tested[repeat][1], place, measures)
         if sign_test and data.deployed is not None:
             records += _labels_needed(data, decided, place)
         if equal:
@@ -243,6 +255,19 @@ def _test_data(known, rows, repeat):
         members=members,
         deployed=deployed,
     )
+
+
+def _following(data, p, decided, setting, sequence, earlier):
+    """Test rows of which the setting before is the deployed model; the first has none."""
+    others = setting_options(setting)
+    if sequence not in others:
+        return data
+    others.pop(sequence)
+    of = (id(data), *others.items())
+    now = np.where((p > 0.5) if decided is None else np.asarray(decided) > 0.5, 1.0, -1.0)
+    data = copy.copy(data)
+    data.deployed, earlier[of] = earlier.get(of), now
+    return data
 
 
 def _measured(data, p, decided, measures, setting):

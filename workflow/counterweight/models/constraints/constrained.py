@@ -8,12 +8,14 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore
 from counterweight.models.constraints.group_features import GROUP_FEATURE_OPTIONS
+from counterweight.models.constraints.linear_svm import BOTH, best_penalty
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
 from counterweight.models.constraints.solver.convex import ramp
 from counterweight.models.constraints.starts.imitation import imitation_costs
 from counterweight.models.constraints.starts.search import NOBODY, Found, pair, repaired, vector
+from counterweight.models.constraints.svm_baseline import labeled_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 
@@ -66,6 +68,14 @@ OPTIONS = {
         "default": "centre",
         "description": "Next multipliers of cutting_plane: where the cuts are highest, or the "
         "centre of mass of what they leave.",
+    },
+    "inner": {
+        "enum": ["newton", "interior_point", "liblinear"],
+        "default": "newton",
+        "description": "Solver of the weighted SVMs of cutting_plane and bisection, and of a fit "
+        "without constraints: Newton's steps; an interior point; LIBLINEAR (scikit-learn's "
+        "LinearSVC with the hinge), its solution certified by Newton's steps. Any other than "
+        "newton needs one of these.",
     },
     "tolerance": {
         "type": "number",
@@ -136,7 +146,8 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     ----------
     objective, constraints, kappa, target, penalty, loss, steps, bias, method, chooser,
     tolerance, start, path_steps, elastic, features, linear_part, feature_count, feature_scale,
-    group_features, standardise, confidence, held_out, repair, groups, on_infeasible
+    group_features, standardise, confidence, held_out, repair, groups, on_infeasible, inner,
+    penalties
         See `OPTIONS`.
 
     Attributes
@@ -205,6 +216,8 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     repair: str = "everyone"
     groups: tuple = ()
     on_infeasible: str = "raise"
+    inner: str = "newton"
+    penalties: tuple = ()
 
     FITTED = {
         "coefficient": "coef_",
@@ -245,6 +258,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
     }
     KEPT = tuple(name for name in FITTED if name not in ("features", "map"))
     _options = OPTIONS
+    _chosen = None
 
     def _fit(self, data, rng):
         """Refuses constraints that no classifier is found to meet, unless told to keep it."""
@@ -307,10 +321,24 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
             )
         if self.penalty is not None:
             return self.penalty
+        if self.penalties:
+            return self._chosen * float(cost.sum())
         seen = (data.y >= 0) & (data.weight > 0)
         scale = data.weight[seen].mean() if seen.any() else 1.0
         weight = np.where(data.y >= 0, data.weight / scale, 1.0)[cost > 0]
         return 2 * float(cost.sum() / weight.sum())
+
+    def _choose_penalty(self, data, rng):
+        """Choose among `penalties` by plain SVMs of the labeled rows."""
+        if not self.penalties:
+            return
+        if self.penalty is not None:
+            raise CounterweightError(BOTH)
+        seen = labeled_rows(data)
+        rows = self._solver_rows(data.X, seen)[0]
+        told = rows, data.y[seen], data.weight[seen]
+        self._chosen = best_penalty(*told, self.penalties, self.bias, rng)
+        log.info("penalty chosen on held-out rows: %g", self._chosen)
 
     def _solved(self, search, near):
         """The fit from the start that is asked for; see `fit_settings`."""

@@ -31,6 +31,14 @@ SVM_OPTIONS = {
         "description": "lambda of the SVM's penalty lambda/2 |w|^2. null: 2/n for n labeled rows "
         "(LIBLINEAR's C = 1).",
     },
+    "penalties": {
+        "type": "array",
+        "items": {"type": "number", "exclusiveMinimum": 0},
+        "default": [],
+        "description": "In place of penalty, several to choose from, as of an error rate: that "
+        "whose SVM without constraints errs least on a fifth of the labeled rows, which it does "
+        "not see.",
+    },
     "bias": {
         "enum": ["regularised", "free", "none"],
         "default": "regularised",

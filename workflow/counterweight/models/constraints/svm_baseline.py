@@ -8,7 +8,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore, two_columns
-from counterweight.models.constraints.linear_svm import HingeRows
+from counterweight.models.constraints.linear_svm import BOTH, HingeRows, best_penalty
 
 _FITS = weakref.WeakKeyDictionary()
 _SCORES = weakref.WeakKeyDictionary()
@@ -63,7 +63,7 @@ class SvmBaseline(LinearScore):
 
     Parameters
     ----------
-    penalty, bias, standardise
+    penalty, penalties, bias, standardise
         See `options.SVM_OPTIONS`.
 
     Attributes
@@ -76,6 +76,7 @@ class SvmBaseline(LinearScore):
     """
 
     penalty: float | None = None
+    penalties: tuple = ()
     bias: str = "regularised"
     standardise: bool = False
 
@@ -115,12 +116,16 @@ class SvmBaseline(LinearScore):
         if self.map_ is None:
             fits = _FITS.setdefault(samples, {})
             sums = (hashlib.sha256(v.tobytes()).digest() for v in (samples.y, samples.weight, seen))
-            key = (id(samples.X), self.penalty, self.bias, self.standardise, *sums)
+            grid = tuple(self.penalties)
+            key = (id(samples.X), self.penalty, grid, self.bias, self.standardise, *sums)
         if key not in fits:
             rows, scale, centre = self._solver_rows(samples.X)
-            hinges = HingeRows(
-                rows[seen], samples.y[seen], samples.weight[seen], self.penalty, self.bias
-            )
+            told, penalty = (rows[seen], samples.y[seen], samples.weight[seen]), self.penalty
+            if self.penalties and penalty is not None:
+                raise CounterweightError(BOTH)
+            if self.penalties:
+                penalty = best_penalty(*told, self.penalties, self.bias, rng)
+            hinges = HingeRows(*told, penalty, self.bias)
             fits[key] = rows, scale, centre, hinges, hinges.solve()
         rows, scale, centre, hinges, svm = fits[key]
         if direction is not None:
@@ -167,7 +172,7 @@ class MappedSvm(SvmBaseline):
 
     Parameters
     ----------
-    penalty, bias, standardise
+    penalty, penalties, bias, standardise
         See `options.SVM_OPTIONS`.
     features, linear_part, feature_count, feature_scale
         See `options.MAP_OPTIONS`.

@@ -109,6 +109,10 @@ class Promises:
         grouped = {"samples": samples} if getattr(self, "GROUPED", False) else {}
         return self.predict_proba(X, **grouped)[:, 1], None
 
+    def fitted_on(self, samples):
+        """The rows and data sets of the fit, where they are not all that it was given."""
+        return samples
+
     def training_answers(self, samples):
         """`answers` for the rows of the fit; those of the fit itself are given once."""
         seen, self._seen = self._seen, None

@@ -182,7 +182,7 @@ def cutting_plane(
     chooser : {"maximum", "centre", "bisection"}
         Next multipliers: where the cuts' model is highest; the centre of mass of what lies
         between the lower bound and the model; with one constraint, halving.
-    inner : {"newton", "interior_point"}
+    inner : {"newton", "interior_point", "liblinear"}
         Solver of the weighted SVMs.
     most : int
         Largest number of SVMs.

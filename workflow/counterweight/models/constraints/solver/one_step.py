@@ -15,6 +15,10 @@ def solve_step(step, state, anchor, limit, method, chooser, inner, tolerance, re
     """One convex step by the chosen method."""
     margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
     shared = {"tolerance": tolerance, "margin": margin, "limit": limit, "anchor": anchor}
+    if len(step.constant) == 1 and inner != "newton":
+        from counterweight.models.constraints.solver.svm import SOLVERS
+
+        return SOLVERS[inner](step, state, tolerance)
     if method == "newton" or len(step.constant) == 1:
         n, d = step.rows.shape
         patience = PATIENCE if step.rows.is_sparse or n * d * d <= MOST_PRODUCTS else np.inf

@@ -241,8 +241,8 @@ def minimise_rates(
         with one constraint, by halving on the sign of the subgradient.
     chooser : {"maximum", "centre"}
         Next multipliers of the cutting plane.
-    inner : {"newton", "interior_point"}
-        Solver of the cutting plane's weighted SVMs.
+    inner : {"newton", "interior_point", "liblinear"}
+        Solver of the cutting plane's weighted SVMs, and of steps without constraints.
     tolerance : float
         Certified gap of each convex step, as a share of the objective's total cost.
     elastic : float, optional

@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.models.constraints.solver.convex import ConvexState, ConvexStep, solve_whole
+from counterweight.models.constraints.solver.liblinear import liblinear_svm
 
 
 def with_multipliers(step, v):
@@ -94,4 +95,4 @@ def interior_point_svm(step, state, tolerance, most=80):
     return best
 
 
-SOLVERS = {"newton": newton_svm, "interior_point": interior_point_svm}
+SOLVERS = {"newton": newton_svm, "interior_point": interior_point_svm, "liblinear": liblinear_svm}

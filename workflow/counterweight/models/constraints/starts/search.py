@@ -311,11 +311,16 @@ class Search:
         good = [one for one, kept in zip(good, new, strict=True) if kept]
         good = [pair(self.rows, w) for w, _, _ in good[:MOST_STARTS]]
         at_zero = self.costs.values(np.full(self.rows.shape[0], 0.5))[1:]
-        fits = [self.run(start, few, early=EARLY) for start in good]
-        if not fits or at_zero.max(initial=-1.0) <= ROUNDING:
+        fits, proved = [], False
+        for start in good:
+            fits.append(self.run(start, few, early=EARLY))
+            if proved := fits[-1].status == "proved_infeasible":
+                break
+        if not fits or (not proved and at_zero.max(initial=-1.0) <= ROUNDING):
             # Where zero is the only start it may take all steps to meet the constraints.
             fits.append(self.run(None, few if fits else steps, early=EARLY))
-        if not any(fit.feasible for fit in fits):
+            proved = fits[-1].status == "proved_infeasible"
+        if not proved and not any(fit.feasible for fit in fits):
             ordered = sorted(starts, key=lambda start: start[1])
             fits += [self.run(pair(self.rows, w), steps) for w, _, _ in ordered[:1]]
         fit = min(fits, key=_order)

@@ -39,9 +39,16 @@ def fit_settings(models, data, rng):
         For constraints that no classifier is found to meet, unless the model keeps them.
     """
     first = models[0]
+    if first.inner != "newton" and first.method == "newton" and first.constraints:
+        raise CounterweightError(
+            f"inner: {first.inner} solves the SVMs of the cutting plane, and method newton solves "
+            "a step with its constraints whole: set method to cutting_plane or bisection, or leave "
+            "out inner."
+        )
     problems = [model._problem(data) for model in models]
     first._draw_map(data.X, copy.deepcopy(rng))
     first.group_boxes_ = _group_boxes(first, data, problems[0].names)
+    first._choose_penalty(data, copy.deepcopy(rng))
     imitated = first._checked_start(data)
     used = np.zeros(len(data), bool)
     for problem in problems:
@@ -55,6 +62,7 @@ def fit_settings(models, data, rng):
         model.map_, model.constraints_ = first.map_, problem.names
         model.group_boxes_ = first.group_boxes_
         model.n_features_in_ = data.X.shape[1]
+        model._chosen = first._chosen
         model.penalty_ = model._penalty(problem, data)
         positive, negative = problem.positive[:, used], problem.negative[:, used]
         search = Search(
@@ -66,6 +74,7 @@ def fit_settings(models, data, rng):
             model.penalty_,
             method=model.method,
             chooser=model.chooser,
+            inner=model.inner,
             tolerance=model.tolerance,
             elastic=model.elastic,
             loss=model.loss,

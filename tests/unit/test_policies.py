@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from counterweight.datasets.generated.logged_clicks import LoggedClicks
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.values.value import PolicyValue
 from counterweight.files.tables import MODEL, model_table, read_models, write_table
 from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.logs import label_log, logged
 from counterweight.labeling.outcomes.reward import reward
-from counterweight.models.policies import cells, log_rows
+from counterweight.models.policies import cells, log_rows, reward_models
 from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 from stage_jobs import run_script
 
@@ -39,7 +40,7 @@ def table(n=4000, seed=0):
 AB = {"log": {"policy": "a"}, "on_policy": {"policy": "b"}}
 
 
-def labeled(folder, frame, **options):
+def labeled(folder, frame, bounds=(0, 1), **options):
     write_table(folder / "table.parquet", frame)
     outputs = {name: folder / f"{name}.parquet" for name in ("features", "labels", "truth")}
     label_log(
@@ -47,7 +48,7 @@ def labeled(folder, frame, **options):
         None,
         outputs,
         recipe=partial(as_is, columns=["x", "z"]),
-        outcome=partial(reward, column="reward"),
+        outcome=partial(reward, column="reward", low=bounds[0], high=bounds[1]),
         rule=partial(logged, **options),
         rng=np.random.default_rng(0),
         reward="reward",
@@ -203,6 +204,66 @@ def test_results_do_not_depend_on_the_batches(tmp_path, monkeypatch):
     for one, other in zip(whole, parts, strict=True):
         for name in one:
             np.testing.assert_allclose(one[name], other[name], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["linear", "boosting"])
+def test_a_regressor_serves_the_other_half_and_means_agree_with_cells(tmp_path, model, monkeypatch):
+    frame = table(6000)
+    rows = labeled(tmp_path, frame, **AB)
+    cells = fitted(UniformPolicy(reward_by=["x"], shrinkage=1e-9), rows)
+    policy = UniformPolicy(reward_by=["x"], reward_model=model)
+    made = fitted(policy, rows)
+    np.testing.assert_array_equal(made["p"], cells["p"])
+    # v is the mean of q over the actions, by hand for one action at a time.
+    part = next(iter(rows()))
+    half, _, action = policy._reward_cells(part)
+    every = [
+        policy._modelled(part, half, np.full(len(half), at), None)
+        for at in range(len(policy._rewards.levels[-1]))
+    ]
+    np.testing.assert_allclose(made["v"][: len(half)], np.mean(every, axis=0), atol=1e-12)
+    np.testing.assert_allclose(np.take_along_axis(
+        np.stack(every), action[None, :], axis=0)[0], made["q"][: len(half)])  # fmt: skip
+    # The rewards of a half change no prediction of its own rows.
+    from counterweight.models.policies.policies import _half
+
+    own = _half(frame["row"].to_numpy()) == 1
+    frame.loc[own, "reward"] = 1.0 - frame.loc[own, "reward"]
+    other = fitted(
+        UniformPolicy(reward_by=["x"], reward_model=model), labeled(tmp_path, frame, **AB)
+    )
+    np.testing.assert_allclose(other["q"][own], made["q"][own], atol=1e-9)
+    assert np.abs(other["q"][~own] - made["q"][~own]).max() > 0.01
+    # Fewer rows than there are: those of the least hash, whatever the batches.
+    monkeypatch.setattr(reward_models, "MOST_ROWS", 400)
+    few = [
+        fitted(UniformPolicy(reward_by=["x"], reward_model=model), labeled(tmp_path, frame, **AB))
+    ]
+    monkeypatch.setattr(log_rows, "ROW_GROUP", 1_700)
+    few.append(
+        fitted(UniformPolicy(reward_by=["x"], reward_model=model), labeled(tmp_path, frame, **AB))
+    )
+    np.testing.assert_allclose(few[0]["q"], few[1]["q"], atol=1e-9)
+
+
+def test_a_regressor_tells_what_cells_cannot(tmp_path):
+    """Numbers that go by a feature without cells: the doubly robust error is that of the noise."""
+    frame, rng = table(12_000, seed=3), np.random.default_rng(4)
+    frame["x"] = rng.normal(size=len(frame))
+    mean = np.where(frame["action"] == 10, 5 + 4 * frame["x"], 2 - frame["x"])
+    frame["reward"] = mean + 0.1 * rng.normal(size=len(frame))
+    rows = labeled(tmp_path, frame, (-50, 50))
+    told = {}
+    for model in ("cells", "boosting"):
+        by = ["z"] if model == "cells" else ["x"]
+        made = fitted(UniformPolicy(reward_by=by, reward_model=model), rows)
+        log = PolicyValue(("ips", "dr"))
+        log.update(frame["reward"], frame["propensity"], made["p"], q=made["q"], v=made["v"])
+        told[model] = log.dr()
+    truth = (5 + 3 * 2) / 4
+    assert told["boosting"].standard_error < 0.6 * told["cells"].standard_error
+    for one in told.values():
+        assert abs(one.value - truth) < 4 * one.standard_error
 
 
 def test_lost_zeros_count_by_their_weight(tmp_path):

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.policies.cells import Cells, positions
+from counterweight.models.policies.reward_models import REWARD_MODEL, RegressedReward
 from counterweight.numerics.checks import note_wrong
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
@@ -22,21 +23,6 @@ log = logging.getLogger("counterweight")
 
 #: These models are for logs of actions.
 KIND = "log"
-#: Options of the reward model that comes with every policy.
-REWARD_MODEL = {
-    "reward_by": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Features whose values, with the action, are the cells of the reward model.",
-    },
-    "shrinkage": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 100.0,
-        "description": "Rows of mean reward added to each cell of the reward model.",
-    },
-}
 OPTIONS_BY_NAME = {
     "uniform_policy": {
         "actions": {
@@ -85,6 +71,7 @@ class _LogPolicy(BaseEstimator):
     """What the policies share: passes over a log, the reward model."""
 
     reward_by: list | tuple = ()
+    reward_model: str = "cells"
     shrinkage: float = 100.0
 
     #: Columns of the prepared table that the policy needs besides features.
@@ -110,14 +97,21 @@ class _LogPolicy(BaseEstimator):
         CounterweightError
             When a column is missing, a half of the log has no row, or the cells are too many.
         """
-        rewards = Cells("reward model", 4, 1 + len(self.reward_by))
+        by = self._cells_by
+        rewards = Cells("reward model", 4, 1 + len(by))
+        regressed = None
+        if self.reward_model != "cells":
+            regressed = RegressedReward(self.reward_model, self.reward_by)
         self.rows_log_ = self.rows_on_policy_ = 0
         self._start()
         for part in parts:
             logged = part["logged"]
             self.rows_log_ += int(logged.sum())
             self.rows_on_policy_ += int((~logged).sum())
-            at = rewards.meet(self._columns(part, self.reward_by, "reward_by"))
+            self._columns(part, self.reward_by, "reward_by")
+            at = rewards.meet(self._columns(part, by, "reward_by"))
+            if regressed:
+                regressed.add(part, _half(part["row"]))
             reward = part["reward"][logged]
             weight = keep_weights(reward, part["keep_rate"][logged])
             at = [values[logged] for values in at]
@@ -129,8 +123,21 @@ class _LogPolicy(BaseEstimator):
             raise CounterweightError("The log has no row: loosen labeling.log.")
         self._rewards = rewards
         self._fit_rewards(rewards.table())
+        self._regressed = regressed and regressed.fit(rewards.levels[-1])
         self._finish()
         return self
+
+    @property
+    def _cells_by(self):
+        """Features whose cells have means; a regressor has those of actions alone."""
+        return self.reward_by if self.reward_model == "cells" else ()
+
+    def _modelled(self, part, half, action, cells):
+        """q of actions by their positions; `cells` are the means of their cells."""
+        if not self._regressed:
+            return cells
+        q = self._regressed.predict(part, half, action)
+        return np.where(np.isnan(q), self.mean_reward_[half], q)
 
     def _fit_rewards(self, table):
         # The model for the rows of one half comes from the other.
@@ -164,7 +171,7 @@ class _LogPolicy(BaseEstimator):
 
     def _reward_cells(self, part):
         """Half, cell and action position of each row in the reward model."""
-        cell, action = self._rewards.find(self._columns(part, self.reward_by, "reward_by"))
+        cell, action = self._rewards.find(self._columns(part, self._cells_by, "reward_by"))
         return _half(part["row"]), cell, action
 
     def _start(self):
@@ -186,7 +193,7 @@ class _LogPolicy(BaseEstimator):
             "rows_log": self.rows_log_,
             "rows_on_policy": self.rows_on_policy_,
         }
-        if self.reward_by:
+        if self._cells_by:
             arrays["reward_cell"] = self._rewards.cells()
         return arrays
 
@@ -217,8 +224,16 @@ class _TablePolicy(_LogPolicy):
             np.ravel_multi_index((half, cell, own), shape, mode="wrap"), return_inverse=True
         )
         half_, cell_, own_ = np.unravel_index(code, shape)
-        v = (self._table[own_] * self._reward[half_, cell_]).sum(axis=1)
-        return {"p": p, "q": self._reward[half, cell, action], "v": v[back]}
+        v = (self._table[own_] * self._reward[half_, cell_]).sum(axis=1)[back]
+        if self._regressed:
+            # Actions that no row had are told by the mean.
+            v = self._regressed.mean(part, half, own, self._table)
+            v += self._table[own, -1] * self.mean_reward_[half]
+        return {
+            "p": p,
+            "q": self._modelled(part, half, action, self._reward[half, cell, action]),
+            "v": v,
+        }
 
     def _keep(self, probabilities, rest):
         """Store the table; `rest` (cells,) is the probability of actions that no row had.
@@ -414,7 +429,10 @@ class ColumnPolicy(_LogPolicy):
             return {"p": p}
         half, cell, action = self._reward_cells(part)
         taken = positions(self._rewards.levels[-1], part["table"][self.action])
-        return {"p": p, "q": self._reward[half, cell, action], "v": self._reward[half, cell, taken]}
+        q, v = (
+            self._modelled(part, half, at, self._reward[half, cell, at]) for at in (action, taken)
+        )
+        return {"p": p, "q": q, "v": v}
 
     def to_arrays(self):
         """See `_LogPolicy.to_arrays`."""

@@ -23,7 +23,7 @@ from counterweight.files.tables import swept
 from counterweight.plan.config import check_folders, resolve
 from counterweight.plan.reading import check_files, with_listed_studies
 from counterweight.plan.stages import Stages
-from counterweight.reporting.page.contents import PARTIAL, families
+from counterweight.reporting.page.contents import COSTS, PARTIAL, families, write_costs
 from counterweight.reporting.page.jobs import partial_job
 
 from snakemake.exceptions import WorkflowError
@@ -154,8 +154,9 @@ def submit_without_limit():
 
 def what_was_made():
     Path(RESULTS, PARTIAL).unlink(missing_ok=True)
+    write_costs(RESULTS)
     made = "filtered.csv" if applying_only() else "report.html"
-    return f"Done: open {RESULTS}/{made}"
+    return f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
 
 
 def report_what_is_there():

@@ -81,6 +81,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
         csv = links[0]
         links.append(blocks.Link("The tables in LaTeX", f"tables/{name}.tex"))
         links.append(blocks.Link("Every setting of this study", contents.config_of(name)))
+        links.append(blocks.Link("Versions, settings and digests of data", contents.RUN))
         drawn = results / name / "figures"
         if draw_in is not None:
             drawn = Path(draw_in) / name

@@ -3,6 +3,9 @@
 Read when a run is planned, so no numpy here.
 """
 
+import csv
+from pathlib import Path
+
 from counterweight.reporting.page import blocks
 
 #: Words of pages that are no measures, for the glossary.
@@ -39,11 +42,47 @@ CLAIMS, GLOSSARY = "report/the-claims.html", "report/the-glossary.html"
 
 #: What a run rests on: settings of all studies, data sets, versions.
 RUN = "provenance/run.yaml"
+#: What the jobs cost, by rule and study; written at the end of a run.
+COSTS = "provenance/costs.csv"
 
 
 def config_of(study):
     """Path of the file of every setting of a study, defaults included."""
     return f"provenance/{study}.yaml"
+
+
+def write_costs(results):
+    """Write `COSTS`: jobs, processor and wall seconds, largest memory (MB) by rule and study.
+
+    From the benchmark files that Snakemake keeps of each job, whichever run it was made in. Short
+    jobs are measured coarsely: processor time is sampled.
+
+    Parameters
+    ----------
+    results : path
+        Folder of results.
+    """
+    from counterweight.files.tables import replacing
+
+    kept = Path(results, "benchmarks")
+    costs = {}
+    for path in sorted(kept.rglob("*.tsv")):
+        rule, *below = path.relative_to(kept).with_suffix("").parts
+        with path.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines, delimiter="\t"):
+                sums = costs.setdefault((rule, below[0] if below else ""), [0, 0.0, 0.0, 0.0])
+                # A dash stands for what was too short to be measured.
+                cpu, wall, memory = (
+                    0.0 if row[key] in ("-", "NA") else float(row[key])
+                    for key in ("cpu_time", "s", "max_rss")
+                )
+                sums[:] = sums[0] + 1, sums[1] + cpu, sums[2] + wall, max(sums[3], memory)
+    Path(results, COSTS).parent.mkdir(exist_ok=True)
+    with replacing(Path(results, COSTS)) as path, open(path, "w", newline="") as out:
+        table = csv.writer(out, lineterminator="\n")
+        table.writerow(["rule", "study", "jobs", "cpu_seconds", "seconds", "largest_memory_mb"])
+        for (rule, study), (jobs, *numbers) in sorted(costs.items()):
+            table.writerow([rule, study, jobs, *(f"{number:.1f}" for number in numbers)])
 
 
 def page_of(name):
@@ -109,3 +148,5 @@ def facts(shown):
     }
     yield from (text for source, text in said.items() if source in sources)
     yield f"Seed {shown['seed']}."
+    if "libraries" in shown:
+        yield ", ".join(f"{name} {version}" for name, version in shown["libraries"].items()) + "."

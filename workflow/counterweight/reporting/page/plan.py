@@ -3,7 +3,7 @@
 import re
 
 from counterweight import __version__
-from counterweight.plan import components, kinds, measures
+from counterweight.plan import components, digests, kinds, measures
 from counterweight.plan.labels import sees_truth, told
 
 #: Family of studies that name none.
@@ -26,6 +26,7 @@ def report_plan(plan):
     return {
         "title": "Counterweight",
         "version": __version__,
+        "libraries": digests.versions(),
         "data_source": plan["data_source"],
         "seed": plan["seed"],
         "families": families_of(plan),

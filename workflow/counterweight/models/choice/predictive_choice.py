@@ -319,9 +319,15 @@ selection, moves, assignment
         data = self._rows(X, t, y, row_weights)
         best = made.best[made.chosen]
         steps = {"tolerance": self.tolerance, "iterations": self.iterations}
-        run, moves = mover.settled(data, best.parameters, columns, moves, **steps, **made.rule)
+        run, columns, moves = mover.settled(
+            data, best.parameters, columns, moves, **steps, **made.rule
+        )
         self._features = whole
-        made.data = data.moved(rows @ moves)
+        if not columns:
+            return None
+        made.data = data.moved(mover.design[:, columns] @ moves)
+        made.spare(len(made.moving) - len(columns))
+        made.moving = columns
         log_likelihood = float(made.data.expectation(run.parameters).log_likelihood[0])
         made.settle(run, log_likelihood)
         made.thresholds = mover.thresholds(columns, moves)

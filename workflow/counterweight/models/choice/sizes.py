@@ -48,6 +48,12 @@ class Sizes:
         self.chosen = int(self.sizes[-1])
         self.thresholds = None
 
+    def spare(self, parameters):
+        """Models of every size have so many parameters less."""
+        saved = 0.5 * parameters * np.log(self.data.total)
+        self.mdl -= saved
+        self.length -= saved
+
     def settle(self, run, log_likelihood):
         """Take a better model of the chosen size: a `steps.Climb` and its log-likelihood."""
         at, best = self.chosen - 1, self.best[self.chosen]

@@ -188,7 +188,8 @@ class Mover:
         """Segments, curves and thresholds that are best together, from good ones.
 
         In turn EM runs with the thresholds held, and curves and thresholds rise together with the
-        segments' features held; the log-likelihood never falls.
+        segments' features held; the log-likelihood never falls. Then features are left out, one at
+        a time, that no longer pay for their parameters beside the segments.
 
         Parameters
         ----------
@@ -205,8 +206,50 @@ class Mover:
         -------
         Climb
             The last one, with these thresholds.
+        columns : list of int
         moves : ndarray (p,)
         """
+        asked = {"tolerance": tolerance, "iterations": iterations} | rule
+        while True:
+            run, moves = self._settled(data, parameters, columns, moves, **asked)
+            parameters, blocks = run.parameters, [b for b in self.blocks if {*b} <= {*columns}]
+            order = [column for block in blocks for column in block]
+            moves = moves[[columns.index(column) for column in order]]
+            columns = order
+            worth = self._worth(data, parameters, columns, moves, blocks)
+            if min(worth, default=0.0) >= 0:
+                return run, columns, moves
+            left = {*blocks[int(np.argmin(worth))]}
+            kept = [at for at, column in enumerate(columns) if column not in left]
+            columns, moves = [columns[at] for at in kept], moves[kept]
+            if not columns:
+                return self._settled(data, parameters, [], moves, **asked)[0], [], moves
+
+    def _worth(self, data, parameters, columns, moves, blocks):
+        """Wald's statistic of each block beside the segments, less what its parameters cost."""
+        rows = self.design[:, columns]
+        share, chance, _ = _shares(data.moved(rows @ moves), parameters)
+        place, k = (data.t - rows @ moves - 0.5)[:, None], parameters.curves[:, 0, 1]
+        weight, size = share * chance * (1 - chance), len(k)
+        # Derivatives of the log-odds by position and slope of a segment, and by moves.
+        own = np.stack([np.ones_like(place), place], axis=-1)
+        information = np.zeros((2 * size + len(columns),) * 2)
+        for j in range(size):
+            at = slice(2 * j, 2 * j + 2)
+            curve = own[:, 0] * weight[:, j, None]
+            information[at, at] = curve.T @ own[:, 0]
+            information[at, 2 * size :] = -k[j] * curve.T @ rows
+            information[2 * size :, at] = information[at, 2 * size :].T
+        information[2 * size :, 2 * size :] = (rows * (weight @ k**2)[:, None]).T @ rows
+        covariance = np.linalg.pinv(information, hermitian=True)[2 * size :, 2 * size :]
+        worth, half_log, first = [], np.log(float(data.total)), 0
+        for block in blocks:
+            at = slice(first, first := first + len(block))
+            part = np.linalg.pinv(covariance[at, at], hermitian=True)
+            worth.append(float(moves[at] @ part @ moves[at]) - half_log * len(block))
+        return worth
+
+    def _settled(self, data, parameters, columns, moves, *, tolerance, iterations, **rule):
         rows, before = self.design[:, columns], -np.inf
         for _ in range(ROUNDS):
             run = climb(
@@ -336,15 +379,21 @@ def few_steps_apart(data, rows, parameters, moves, steps, *, floor, minimum_rows
 
 def _newton(data, parameters, rows):
     """Newton step of the moves, with the expected log-likelihood's curvature."""
+    share, chance, sign = _shares(data, parameters)
+    k = parameters.curves[:, 0, 1]
+    gradient = -rows.T @ ((share * sign * chance) @ k)
+    weight = (share * chance * (1 - chance)) @ k**2
+    information = (rows * weight[:, None]).T @ rows
+    information[np.diag_indices_from(information)] += RIDGE * max(float(weight.sum()), 1.0)
+    return np.linalg.solve(information, gradient)
+
+
+def _shares(data, parameters):
+    """Responsibilities times row weights (n, K), chance of the other answer, sign (n, 1)."""
     a, k = parameters.curves[:, 0].T
     sign = (2.0 * data.y - 1.0)[:, None]
     odds = sign * (a + k * (data.t - 0.5)[:, None])
     logs = data.log_joint(parameters) - np.logaddexp(0.0, -odds)
     share = np.exp(logs - logs.max(axis=1, keepdims=True))
     share *= (data.row_weights / share.sum(axis=1))[:, None]
-    chance = 1 / (1 + np.exp(np.clip(odds, -500, 500)))
-    gradient = -rows.T @ ((share * sign * chance) @ k)
-    weight = (share * chance * (1 - chance)) @ k**2
-    information = (rows * weight[:, None]).T @ rows
-    information[np.diag_indices_from(information)] += RIDGE * max(float(weight.sum()), 1.0)
-    return np.linalg.solve(information, gradient)
+    return share, 1 / (1 + np.exp(np.clip(odds, -500, 500))), sign

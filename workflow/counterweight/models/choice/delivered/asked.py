@@ -39,10 +39,7 @@ def choices(saved, X, offers):
     def of(at):
         own = saved._pricer
         about = own.about(X[at])
-        count = len(X[at])
-        p = np.empty((count, len(offers)))
-        for place, one in enumerate(t):
-            p[:, place] = own.accept(about, np.full(count, one))
+        p = own.accept_each(about, t)
         return {"p": p, "kind": saved.kinds_of(about, X[at])[0]}
 
     found = saved._by_parts(of, len(X))

@@ -25,6 +25,8 @@ from counterweight.models.choice.training import searched_offers
 LOOKED = 33
 #: Numbers of a block, and least rows.
 BLOCK, LEAST = 1 << 22, 256
+#: People for each way of moving thresholds from which on those who move alike are priced together.
+ALIKE = 8
 #: Slopes nearer to 0 count as this.
 FLAT = 1e-9
 #: Quantiles of the offers that were made to a kind of people.
@@ -118,6 +120,13 @@ class Segments:
     def accept(self, about, t):
         return mixed_acceptance(self._weights(about), t - about["moves"], self.eta, self.k)
 
+    def accept_each(self, about, t):
+        """Chance (n, m) that people accept each of some offers t (m,)."""
+        weights = self._weights(about)
+        if about["apart"] is None:
+            return weights @ expit(self.k[:, None] * (t - self.eta[:, None]))
+        return mixed_over(weights, t, self.eta + about["moves"][:, None], self.k)
+
     def best(self, about, kind, bounds, revenue, grid=None):
         """Best offers (n,) of people within the bounds (kinds, 2) of their kind."""
         offers = np.empty(len(kind))
@@ -206,11 +215,22 @@ class Segments:
             slope = np.take_along_axis(k, at, axis=1)
             return optimal_offer(place, slope, offers[0], offers[-1], revenue, own)
         weights = np.exp(joint - joint.max(axis=1, keepdims=True))
-        weights /= weights.sum(axis=1, keepdims=True)
-        best = np.empty(moves.shape)
+        best, earns = np.empty(moves.shape), revenue[0] + revenue[1] * offers
+        # People with the same categories move alike.
+        _, first, alike = np.unique(
+            moves[0] + 1j * moves[-1], return_index=True, return_inverse=True
+        )
+        if len(first) * ALIKE <= len(apart):
+            for number, one in enumerate(first):
+                odds = offers - (eta + moves[:, one, None])[..., None]
+                earned = expit(k[..., None] * odds) * earns
+                mine = np.flatnonzero(alike == number)
+                values = np.swapaxes(weights[:, :, mine], 1, 2) @ earned
+                best[:, mine] = _peaks(values, offers, grid is None)
+            return best
         for draw, shares in enumerate(weights):
             own = eta[draw] + moves[draw][:, None]
-            earned = mixed_over(shares.T, offers, own, k[draw]) * (revenue[0] + revenue[1] * offers)
+            earned = mixed_over(shares.T, offers, own, k[draw]) * earns
             best[draw] = _peaks(earned[None], offers, grid is None)[0]
         return best
 
@@ -245,6 +265,10 @@ class Lines:
 
     def accept(self, about, t):
         return self.model.predict_acceptance(about["X"], t)
+
+    def accept_each(self, about, t):
+        start, slope = self._line(about, self.coef, self.intercept)
+        return expit(start[:, None] + slope[:, None] * t)
 
     def best(self, about, kind, bounds, revenue, grid=None):
         start, slope = self._line(about, self.coef, self.intercept)
@@ -285,6 +309,10 @@ class Curves:
 
     def accept(self, about, t):
         return self.model.predict_acceptance(about["X"], t)
+
+    def accept_each(self, about, t):
+        count = len(about["X"])
+        return np.stack([self.accept(about, np.full(count, one)) for one in t], axis=1)
 
     def best(self, about, kind, bounds, revenue, grid=None):
         offers = np.empty(len(kind))
@@ -360,10 +388,9 @@ def _peaks(values, offers, between):
     if not between or len(offers) < 3 or offers[-1] == offers[0]:
         return best
     middle = np.clip(top, 1, len(offers) - 2)
-    left, here, right = (
-        np.take_along_axis(values, (middle + shift)[..., None], axis=-1)[..., 0]
-        for shift in (-1, 0, 1)
-    )
+    flat = values.reshape(-1)
+    place = (np.arange(middle.size) * len(offers)).reshape(middle.shape) + middle
+    left, here, right = (flat[place + shift] for shift in (-1, 0, 1))
     bend = left - 2 * here + right
     with np.errstate(divide="ignore", invalid="ignore"):
         shift = 0.5 * (left - right) / bend

@@ -169,16 +169,16 @@ def test_a_table_of_ones_own_has_limits_and_an_experiment_by_config(tmp_path):
     assert {"tried_offer", "tried_p", "best_level"} <= {*table}
     assert table["allotted_p"].sum() < 60
     graded = frame.set_index("who")["grade"].reindex(table["who"]).to_numpy()
-    assert np.average(graded, weights=table["allotted_p"]) >= 3.1 - 0.05
+    assert np.average(graded, weights=table["allotted_p"]) >= 3.1 - 1e-9
     north = frame.set_index("who")["town"].reindex(table["who"]).eq("north").to_numpy()
-    assert np.average(north, weights=table["allotted_p"]) >= 0.5 - 1 / 40
+    assert np.average(north, weights=table["allotted_p"]) >= 0.5 - 1e-9
     records = pd.read_parquet(made["metrics"]).fillna({"part": ""})
     told = records.set_index(["metric", "part"])["value"]
     assert told["limit_used", "capacity"] == pytest.approx(table["allotted_p"].sum())
     assert told["limit_used", "quality"] == pytest.approx(
         np.average(graded, weights=table["allotted_p"])
     )
-    assert told["allotted_revenue", ""] <= told["allotted_bound", ""] + 3 * 60
+    assert told["allotted_revenue", ""] <= told["allotted_bound", ""] * (1 + 1e-9)
     assert told["allotted_revenue", ""] < told["allotted_free", ""]
 
     class Numbers:

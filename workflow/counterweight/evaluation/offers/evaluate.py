@@ -19,6 +19,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks, by_setting
 from counterweight.models.choice.offers import acceptance, optimal_offer, soft_optimal_offer
+from counterweight.models.choice.steps import MOST_SLOPE
 from counterweight.models.choice.training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture
 
@@ -254,6 +255,7 @@ def _setting_records(own, known, setting, least_spread):
             best = single_offer(own["eta"][used], own["k"][used], known.scale)
             for metric, value in best.items():
                 add(metric, value)
+            add("steeper_change", rmse(*steeper(own["eta"], known.t), used))
         held = np.unique(segment[train])
         spreads = np.array([np.std(known.t[train & (segment == j)]) for j in held])
         still = spreads < least_spread
@@ -271,6 +273,11 @@ def _setting_records(own, known, setting, least_spread):
                 least_spread,
             )
     return records
+
+
+def steeper(eta, t):
+    """Acceptance at everybody's threshold by the steepest curve, and by one twice as steep."""
+    return acceptance(t, eta, MOST_SLOPE), acceptance(t, eta, 2 * MOST_SLOPE)
 
 
 def _component_records(p, known):

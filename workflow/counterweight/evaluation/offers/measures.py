@@ -8,6 +8,12 @@ MEASURES = {
         "meaning": "Mean log loss on answers that the method has not seen: of the test rows, or "
         "cross-validated where a study has none. The method of the least one is given away.",
     },
+    "steeper_change": {
+        "label": "change by steeper curves",
+        "digits": 3,
+        "meaning": "Root mean squared difference of acceptance at past offers between curves of "
+        "slope 30, the steepest ones, and of slope 60 at the fitted thresholds.",
+    },
     "rmse": {
         "label": "RMSE",
         "better": "less",

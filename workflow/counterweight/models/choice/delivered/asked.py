@@ -11,8 +11,8 @@ from counterweight.models.choice.delivered.limits import Limit, allot
 
 #: Smallest sum of the least chances of offers that an experiment refuses.
 WHOLE = 1.0
-#: Offers of a person's range, as a share of the whole range, by which ends may differ in rounding.
-MARGIN = 1e-9
+#: Digits of the width of the range that offers are rounded to, and by how much ends may differ.
+DIGITS, MARGIN = 6, 1e-6
 #: What limits are called, and the words that a decider has for them.
 SUM_LIMITS = ("capacity", "budget")
 MEAN_LIMITS = ("quality", "share")
@@ -23,7 +23,8 @@ def levels_of(saved, points):
     grid, made = saved.facts["offer"]["grid"], saved.arrays["made"]
     if grid is not None:
         return np.unique(np.asarray(grid, dtype=float))
-    return np.unique(np.linspace(made.min(), made.max(), int(points)))
+    digits = DIGITS - int(np.ceil(np.log10(saved.scale.width)))
+    return np.unique(np.round(np.linspace(made.min(), made.max(), int(points)), digits))
 
 
 def choices(saved, X, offers):

@@ -21,6 +21,8 @@ from counterweight.errors import CounterweightError
 
 #: Relative gap of the dual at which cutting planes stop, and passes at most.
 GAP, PASSES = 1e-7, 200
+#: Rounds in which people by whom one of several limits is exceeded are left out.
+REPAIRS = 50
 #: Rounds in which a capacity with a confidence is found.
 ROUNDS = 4
 #: Numbers (people x offers) handled at a time.
@@ -190,7 +192,7 @@ class _People:
         weights, most = np.ones(1), self._largest()
         if (use > bounds).any():
             least, weights = self._lowered(cuts, bounds, least, most)
-        choice = self._rounded(cuts, weights, bounds)
+        choice = self._rounded(cuts, weights, bounds, least[1])
         used = self.use(choice).sum(axis=0)
         return Allotment(
             choice,
@@ -242,7 +244,7 @@ class _People:
             )
         return least, np.maximum(-master.ineqlin.marginals, 0.0)
 
-    def _rounded(self, cuts, weights, bounds):
+    def _rounded(self, cuts, weights, bounds, multipliers):
         """One offer for everybody from the assignments that tie at the multipliers."""
         kept = np.flatnonzero(weights > 1e-12)
         choices = np.stack([cuts[at][2] for at in kept])
@@ -256,7 +258,27 @@ class _People:
         which = np.searchsorted(share, (np.arange(len(order)) + 0.5) / max(len(order), 1))
         made = choices[0].copy()
         made[order] = choices[np.minimum(which, len(kept) - 1), order]
-        return made
+        return self._repaired(made, bounds, multipliers) if self.skip else made
+
+    def _repaired(self, choice, bounds, multipliers):
+        """The same without the few people by whom limits are exceeded.
+
+        First those whose offer earns least beyond the price of what it uses.
+        """
+        room = 1e-9 * np.maximum(np.abs(bounds), 1e-9)
+        for _ in range(REPAIRS):
+            use = self.use(choice)
+            over = use.sum(axis=0) - bounds
+            if (over <= room).all():
+                return choice
+            at = int(np.argmax(over / np.maximum(np.abs(use).max(axis=0), 1e-300)))
+            those = np.flatnonzero((choice >= 0) & (use[:, at] > 0))
+            cost = (self.earned(choice) - use @ multipliers)[those] / use[those, at]
+            order = those[np.argsort(cost, kind="stable")]
+            number = int(np.searchsorted(use[order, at].cumsum(), over[at])) + 1
+            choice = choice.copy()
+            choice[order[:number]] = -1
+        return choice
 
     def _filled(self, choices, bound):
         """From the assignment that uses least, people move up until the limit is reached."""

@@ -3,18 +3,23 @@
 import numpy as np
 
 from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts.offers import used
 from counterweight.reporting.charts.offers.segments import choice_model
 
 CAPTION = (
     "Segments of the choice model, first repeat, from the largest, with the offer of most "
     "expected revenue: mean of each feature, and by colour how far it is from that of all people "
-    "in their standard deviations (blue above, orange below)."
+    "in their standard deviations (blue above, orange below). Where a method without segments is "
+    "used: the same by fifth of people, in the order of their best offers."
 )
 _SEGMENTS, _FEATURES = 20, 10
 
 
 def draw(study):
     found = choice_model(study)
+    told = used.people(study, found)
+    if told is not None:
+        return used.profiles(study, told)
     if found is None:
         return kit.blank("No choice model of this study was fitted.")
     weights, means, names, best = (found[one] for one in ("weights", "profiles", "columns", "best"))

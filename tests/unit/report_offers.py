@@ -150,6 +150,9 @@ def _records(name, source, rng):
             }
         for metric, value in (("log_loss", 0.4 + level), ("brier", level), ("auc", 0.9 - level)):
             yield {"metric": metric, "setting": way, "value": value}
+        if way == "hard":
+            steeper = 0.02 + rng.normal(0, 1e-3)
+            yield {"metric": "steeper_change", "setting": way, "value": steeper}
         if survey:
             for metric, value in (
                 ("best_offer", 30.0),

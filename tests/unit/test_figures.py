@@ -6,7 +6,6 @@ import re
 import shutil
 
 import numpy as np
-import pandas as pd
 import pytest
 import report_example as example
 import report_filter as filters
@@ -508,34 +507,6 @@ def test_curves_and_profiles_are_in_the_users_units(name, made, tmp_path):
     shares = [text.get_text().split(",")[0] for text in ax.get_yticklabels()]
     assert shares == ["40 %", "33 %", "27 %"]
     assert [text.get_text() for text in ax.texts][::2] == ["\N{MINUS SIGN}3.90", "0.10", "2.90"]
-
-
-def test_a_method_without_segments_that_is_used_is_what_is_drawn(made, tmp_path):
-    plan, metrics = made(offers, "natural_park")
-    offers.files(tmp_path, plan["offer"])
-    given = metrics.iloc[:1].assign(
-        source="delivered", metric="delivered", part="offer_logistic", setting="", value=1.0
-    )
-    features = pd.read_parquet(tmp_path / "features.parquet")
-    labels = pd.read_parquet(tmp_path / "labels.parquet")
-    best = (20.0 + 3.0 * features["x1"]).clip(1, 47)
-    table = pd.DataFrame({"best_offer": best, "best_p": 0.5, "best_revenue": best / 2})
-    table = table.assign(offer=labels["offer"], p=labels["answer"] * 0.8 + 0.1)
-    table.to_parquet(tmp_path / "offers.parquet")
-    study = StudyNumbers("natural_park", plan, pd.concat([metrics, given]), tmp_path)
-    drawing = draw("curves", study)
-    assert {*drawing.points["series"]} == {"predicted", "answered", "best offers"}
-    said = drawing.points[drawing.points["series"] == "answered"]
-    assert said["value"].iloc[:10].between(0, 1).all()
-    people = drawing.points[drawing.points["series"] == "best offers"]["value"]
-    assert people.sum() == len(table)
-    (ax,) = draw("profiles", study).figure.axes
-    first = [float(text.get_text().replace("\N{MINUS SIGN}", "-")) for text in ax.texts[::2]]
-    assert len(first) == 5 and np.all(np.diff(first) > 0)
-    # Where segments are used, they are drawn as before.
-    given = given.assign(part="predictive_choice", setting="soft")
-    study = StudyNumbers("natural_park", plan, pd.concat([metrics, given]), tmp_path)
-    assert "best offers" not in {*draw("curves", study).points["series"]}
 
 
 def test_files_of_a_study_are_drawn_whole_or_one_by_one(study_of, tmp_path):

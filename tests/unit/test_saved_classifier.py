@@ -46,6 +46,9 @@ CASES = {
         {"features": "fourier", "feature_count": 20, "linear_part": True, "steps": 2},
         {"features": "nystroem", "feature_count": 20, "steps": 2, "standardise": False},
     ],
+    "retrained": [
+        {"batches": ["men", "women"], "constraints": ["churn(everyone) <= 0.1"], "steps": 2}
+    ],
     "covariance_constraint": [{"c": 0.05, "groups": ["men", "women"]}],
     "group_thresholds": [
         {"groups": ["men", "women"], "kappa": 0.9},
@@ -66,6 +69,7 @@ CASES = {
 }
 SWEPT = {
     "constrained": [{"kappa": [0.8, 1.0]}, {"feature_count": [10, 20]}, {"kappa": [0.8, 1.0]}],
+    "retrained": [{"after": [1, 2]}],
     "covariance_constraint": [{"c": [0.0, 0.1]}],
     "group_thresholds": [{"kappa": [0.8, 1.0]}],
     "given_scores": [{"kappa": [0.8, 1.0]}],

@@ -14,6 +14,7 @@ N = 240
 OPTIONS = {
     "generative": {"components": 6, "restarts": 2},
     "constrained": {"steps": 2, "constraints": ["coverage(everyone) <= 0.4"]},
+    "retrained": {"steps": 2, "batches": ["left", "right"]},
     "covariance_constraint": {"groups": ["left", "right"], "c": 0.1},
     "group_thresholds": {"groups": ["left", "right"]},
     "shifted_threshold": {"constraint": "coverage(everyone) <= 0.4"},

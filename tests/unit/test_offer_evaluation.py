@@ -326,3 +326,13 @@ def test_the_single_best_offer_is_that_of_a_grid_by_hand():
     assert found["single_offer"] == pytest.approx(fees[best], abs=0.05)
     assert found["single_offer_revenue"] == pytest.approx(fees[best] * share[best], rel=1e-4)
     assert found["single_offer_acceptance"] == pytest.approx(share[best], abs=2e-3)
+
+
+def test_what_steeper_curves_change_is_measured_at_the_bound_of_slopes():
+    from counterweight.evaluation.offers.evaluate import STEEPEST, steeper
+    from counterweight.models.choice.steps import MOST_SLOPE
+
+    assert STEEPEST == MOST_SLOPE
+    flat, steep = steeper(np.array([0.5, 0.5]), np.array([0.5, 0.6]))
+    assert flat[0] == steep[0] == 0.5
+    assert steep[1] == pytest.approx(1 / (1 + np.exp(-6.0))) and flat[1] < steep[1]

@@ -19,7 +19,6 @@ from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks, by_setting
 from counterweight.models.choice.offers import acceptance, optimal_offer, soft_optimal_offer
-from counterweight.models.choice.steps import MOST_SLOPE
 from counterweight.models.choice.training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture
 
@@ -68,6 +67,8 @@ OPTIONS = {
     },
 }
 LABEL = "acceptance, enrolment and revenue"
+#: The largest slope of a fitted curve.
+STEEPEST = 30.0
 #: Numbers of a fitted model that are reported as they are.
 COUNTS = (
     "slopes_at_bound",
@@ -277,7 +278,7 @@ def _setting_records(own, known, setting, least_spread):
 
 def steeper(eta, t):
     """Acceptance at everybody's threshold by the steepest curve, and by one twice as steep."""
-    return acceptance(t, eta, MOST_SLOPE), acceptance(t, eta, 2 * MOST_SLOPE)
+    return acceptance(t, eta, STEEPEST), acceptance(t, eta, 2 * STEEPEST)
 
 
 def _component_records(p, known):

@@ -77,6 +77,7 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_mixture.py
 	$(BIN)/python tests/benchmarks/bench_auc.py
 	$(BIN)/python tests/benchmarks/bench_value.py
+	$(BIN)/python tests/benchmarks/bench_peers_of_values.py
 	$(BIN)/python tests/benchmarks/bench_choice.py
 	$(BIN)/python tests/benchmarks/bench_filter.py
 	$(BIN)/python tests/benchmarks/bench_promises.py people drawn released

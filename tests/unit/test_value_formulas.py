@@ -1,0 +1,81 @@
+"""Values of policies against the formulas of the Open Bandit Pipeline, written out row by row.
+
+Saito, Aihara, Matsutani & Narita (2021), Open Bandit Dataset and Pipeline: the estimators IPW,
+SNIPW, DR, IPW with clipped weights, Switch and the shrinkage of Su et al. (2020).
+"""
+
+import numpy as np
+import pytest
+from counterweight.evaluation.values.log_values import log_values
+from counterweight.evaluation.values.value import PolicyValue
+
+ROWS = 3_000
+
+
+@pytest.fixture(scope="module")
+def log():
+    """A log of three actions, a policy, and a reward model fitted elsewhere."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=ROWS)
+    logging = np.exp(np.outer(x, [0.5, 0.0, -0.5]))
+    logging /= logging.sum(axis=1, keepdims=True)
+    policy = np.exp(np.outer(x, [-1.0, 0.5, 1.0]))
+    policy /= policy.sum(axis=1, keepdims=True)
+    action = (rng.random(ROWS)[:, None] > logging.cumsum(axis=1)).sum(axis=1)
+    model = 0.2 + 0.1 * np.tanh(np.outer(x, [1, 0, -1]))
+    own = np.arange(ROWS), action
+    reward = (rng.random(ROWS) < model[own] + 0.05).astype(float)
+    return {
+        "reward": reward,
+        "propensity": logging[own],
+        "target": policy[own],
+        "q": model[own],
+        "v": (policy * model).sum(axis=1),
+    }
+
+
+def test_plain_normalised_and_doubly_robust(log):
+    weight = log["target"] / log["propensity"]
+    ours = PolicyValue()
+    ours.update(**log)
+    rows = {
+        "ips": log["reward"] * weight,
+        "snips": log["reward"] * weight / weight.mean(),
+        "dr": weight * (log["reward"] - log["q"]) + log["v"],
+    }
+    for name, by_row in rows.items():
+        estimate = getattr(ours, name)()
+        assert estimate.value == pytest.approx(by_row.mean(), rel=1e-12)
+        if name != "snips":  # whose weights' mean is an estimate, too
+            error = by_row.std(ddof=1) / np.sqrt(ROWS)
+            assert estimate.standard_error == pytest.approx(error, rel=1e-9)
+
+
+@pytest.mark.parametrize("limit", ["clip", "switch", "shrink"])
+def test_limited_weights(log, limit):
+    weight, at = log["target"] / log["propensity"], 1.5
+    limited = {
+        "clip": np.minimum(weight, at),
+        "switch": weight * (weight <= at),
+        "shrink": at * weight / (weight**2 + at),
+    }[limit]
+    ones = np.ones(ROWS)
+    batch = {name: log[name] for name in ("reward", "propensity")}
+    batch |= {"keep_rate": ones, "weight": ones, "p": log["target"][:, None]}
+    known = log_values(lambda: [batch], ["new"], limit=limit, limit_at=at)
+    by_row = limited * log["reward"]
+    assert known.values["new", "limited"].value == pytest.approx(by_row.mean(), rel=1e-12)
+    assert known.lost["new"].value == pytest.approx((weight - limited).mean(), rel=1e-9)
+
+
+def test_zeros_kept_at_a_rate_are_the_whole_log_in_the_mean(log):
+    """Over draws of which zeros are kept, each sum is that of the whole log."""
+    rng, rate, found = np.random.default_rng(1), 0.2, []
+    for _ in range(300):
+        kept = (log["reward"] > 0) | (rng.random(ROWS) < rate)
+        ours = PolicyValue(("ips", "dr"))
+        ours.update(**{name: values[kept] for name, values in log.items()}, keep_rate=rate)
+        found.append([ours.ips(ROWS).value, ours.dr().value])
+    whole = PolicyValue()
+    whole.update(**log)
+    assert np.mean(found, axis=0) == pytest.approx([whole.ips().value, whole.dr().value], rel=0.01)

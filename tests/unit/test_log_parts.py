@@ -13,7 +13,7 @@ from counterweight.kinds import log as kind
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.paths import Paths, StudyPaths
-from own_logs import ENTRY, a_log
+from own_logs import ENTRY, TRUTH, a_log
 from own_logs import Paths as Files
 
 
@@ -63,11 +63,32 @@ def through(folder, **entry):
     }, sizes, told, job.outputs["model"]  # fmt: skip
 
 
-def written(folder, frame, parts):
-    """Partitions of unequal size: CSV where the number of the partition is odd."""
+def written(folder, frame, parts, form="parquet"):
+    """Partitions of about equal size."""
     (folder / "log").mkdir(parents=True)
     for number, rows in enumerate(np.array_split(np.arange(len(frame)), parts)):
-        frame.iloc[rows].to_parquet(folder / "log" / f"part-{number}.parquet")
+        path = folder / "log" / f"part-{number}.{form}"
+        if form == "csv":
+            frame.iloc[rows].to_csv(path, index=False)
+        else:
+            frame.iloc[rows].to_parquet(path)
+
+
+def test_text_files_with_rates_of_rows_and_users_that_look_like_numbers(tmp_path):
+    frame = a_log(8_000, np.random.default_rng(6), 0.2, 300)
+    frame["rate"] = np.where(frame["clicked"] == 1, np.nan, 0.2)
+    frame["user"] = frame["user"].str[1:]
+    frame["clicked"] = np.where(frame["clicked"] == 1, "ja", "nein")
+    entry = {"keep_rate": "rate", "user": "user"}
+    entry |= {"reward": {"column": "clicked", "positive": "ja"}}
+    tables = {}
+    for form in ("csv", "parquet"):
+        written(tmp_path / form, frame, 3, form)
+        tables[form] = through(tmp_path / form, **entry)[0]
+    for name, table in tables["csv"].items():
+        pd.testing.assert_frame_equal(table, tables["parquet"][name], rtol=1e-12)
+    values = tables["csv"]["values"].set_index(["policy", "estimator"])
+    assert values.loc[("new", "ips"), "low"] < TRUTH["new"] < values.loc[("new", "ips"), "high"]
 
 
 @pytest.mark.parametrize(

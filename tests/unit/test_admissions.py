@@ -1,8 +1,18 @@
 """Simulated admissions: the paper's magnitudes, a deterministic policy, a truth that is true."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from counterweight.datasets.generated.admissions import FEATURES, SEGMENTS, Admissions, aid, folded
+from counterweight.datasets.generated.admissions import (
+    FEATURES,
+    SEGMENTS,
+    SMOOTH_SLOPE,
+    Admissions,
+    SmoothAdmissions,
+    aid,
+    folded,
+    smooth_threshold,
+)
 from counterweight.errors import CounterweightError
 from scipy.special import expit
 
@@ -97,3 +107,19 @@ def test_people_follow_the_mixture(drawn):
         np.testing.assert_allclose(here.std(axis=0), spread, rtol=5 / np.sqrt(2 * len(here)))
     bounds = (x[:, 1] >= 4) | (x[:, 2] <= 100) | (x[:, 3] <= 0) | (x[:, 3] >= 10)
     assert bounds.mean() < 0.001
+
+
+def test_smooth_admissions_have_the_same_applicants_and_no_segments():
+    frame, truth = Admissions.simulate(3655, np.random.default_rng(0))
+    smooth, known = SmoothAdmissions.simulate(3655, np.random.default_rng(0))
+    same = ["part", *FEATURES, "offer_policy", "offer_noisy", "offer_noisier"]
+    pd.testing.assert_frame_equal(frame[same], smooth[same])
+    assert list(known) == ["row", "world", "eta", "k"] and (known["k"] == SMOOTH_SLOPE).all()
+    x = smooth[list(FEATURES)].to_numpy()
+    np.testing.assert_allclose(known["eta"], smooth_threshold(x))
+    assert not hasattr(SmoothAdmissions, "mixture")
+    # As many enrol as in the paper's setting, about, and thresholds fill the range.
+    assert 0.1 < smooth["answer_policy"].mean() < 0.45
+    assert known["eta"].nunique() == 3655 and np.ptp(known["eta"]) > 0.4
+    p = expit(SMOOTH_SLOPE * (smooth["offer_noisier"] - known["eta"]))
+    assert abs((smooth["answer_noisier"] - p).mean()) < 4 * np.sqrt((p * (1 - p)).sum()) / 3655

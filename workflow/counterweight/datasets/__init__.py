@@ -17,4 +17,5 @@ DATASETS = {
     "three_segments": "counterweight.datasets.generated.segments:ThreeSegments",
     "eighteen_segments": "counterweight.datasets.generated.segments:EighteenSegments",
     "admissions": "counterweight.datasets.generated.admissions:Admissions",
+    "smooth_admissions": "counterweight.datasets.generated.admissions:SmoothAdmissions",
 }

@@ -37,6 +37,8 @@ SEGMENTS = (
 )
 #: Deviations of a segment: years, grade points, share of the mean income, rank.
 SPREADS = (1.3, 0.13, 0.11, 0.45)
+#: Slope of the choices of applicants without segments.
+SMOOTH_SLOPE = 8.0
 #: Noise on the aid of the two noisy policies, as a standard deviation.
 NOISE = {"noisy": 0.10, "noisier": 0.25}
 
@@ -89,19 +91,54 @@ class Admissions(Worlds):
     @classmethod
     def _world(cls, world, rng):
         mixture = cls.mixture(world)
-        component = rng.choice(len(SEGMENTS), cls.SIZE, p=mixture["weights"])
-        spread = np.sqrt(np.diagonal(mixture["covariances"], axis1=1, axis2=2))
-        x = rng.normal(mixture["means"][component], spread[component])
-        x[:, 1] = x[:, 1].clip(0.0, 4.0)
-        x[:, 2] = x[:, 2].clip(min=100.0)
-        x[:, 3] = x[:, 3].clip(0.0, 10.0)
-        offers = {"policy": aid(x)}
-        for kind, width in NOISE.items():
-            offers[kind] = folded(offers["policy"] + rng.normal(0.0, width, cls.SIZE))
-        people = {"part": np.repeat(np.array(["train", "test"], dtype=object), [TRAIN, TEST])}
-        people |= dict(zip(FEATURES, x.T, strict=True))
+        component, x, people, offers = applicants(mixture, cls.SIZE, rng)
         frame, truth = answered(mixture, component, offers, rng)
         return people | frame, truth
+
+
+class SmoothAdmissions(Worlds):
+    """The same applicants and aid, but thresholds that change smoothly, without segments.
+
+    An applicant accepts aid d with probability logistic(`SMOOTH_SLOPE` (d - eta(x))), where eta is
+    `smooth_threshold` of the attributes: who is better and better off needs more. No mixture of
+    segments is this world; it shows what the choice model does where its form is wrong.
+
+    Columns are those of `Admissions`; the truth has ``eta`` and ``k``, and no component.
+    """
+
+    SIZE, WHAT = TRAIN + TEST, "the simulated admissions"
+
+    @classmethod
+    def _world(cls, world, rng):
+        _, x, people, offers = applicants(Admissions.mixture(world), cls.SIZE, rng)
+        curves = {"eta": smooth_threshold(x), "k": np.full(cls.SIZE, SMOOTH_SLOPE)}
+        frame, truth = answered(curves, np.arange(cls.SIZE), offers, rng)
+        return people | frame, {name: truth[name] for name in ("eta", "k")}
+
+
+def applicants(mixture, size, rng):
+    """Segment, attributes (n, 4) and aid of applicants of a world, and their first columns."""
+    component = rng.choice(len(SEGMENTS), size, p=mixture["weights"])
+    spread = np.sqrt(np.diagonal(mixture["covariances"], axis1=1, axis2=2))
+    x = rng.normal(mixture["means"][component], spread[component])
+    x[:, 1] = x[:, 1].clip(0.0, 4.0)
+    x[:, 2] = x[:, 2].clip(min=100.0)
+    x[:, 3] = x[:, 3].clip(0.0, 10.0)
+    offers = {"policy": aid(x)}
+    for kind, width in NOISE.items():
+        offers[kind] = folded(offers["policy"] + rng.normal(0.0, width, size))
+    people = {"part": np.repeat(np.array(["train", "test"], dtype=object), [TRAIN, TEST])}
+    return component, x, people | dict(zip(FEATURES, x.T, strict=True)), offers
+
+
+def smooth_threshold(x):
+    """Threshold (n,) of applicants without segments, by AGE, GPA, GNI and IRANK (n, 4).
+
+    logistic(0.35 (GPA - 3) / 0.3 + 0.35 log10(GNI / 2800) / 0.3 + 0.2 (IRANK - 5) / 2.2 - 0.1).
+    """
+    better = (x[:, 1] - 3.0) / 0.3
+    richer, ranked = np.log10(x[:, 2] / 2800) / 0.3, (x[:, 3] - 5.0) / 2.2
+    return 1 / (1 + np.exp(0.1 - 0.35 * better - 0.35 * richer - 0.2 * ranked))
 
 
 def aid(x):

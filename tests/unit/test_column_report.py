@@ -391,3 +391,18 @@ def test_no_feature_of_ordinary_tables_is_left_out(name, hidden):
 def test_a_role_of_no_column_names_the_nearest():
     with pytest.raises(CounterweightError, match=r"outcome names 'bat'.*is it 'bad'\?.*correct"):
         check_roles(["id", "bad", "x"], roles_by_column({"id": "id", "outcome": "bat"}))
+
+
+def test_a_filter_goes_by_dates_only_where_that_is_asked():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"row": np.arange(200), "joined": 18000 + rng.integers(0, 100, 200)})
+    frame["town"] = np.array(["a", "b"])[rng.integers(0, 2, 200)]
+    frame["region"] = np.array(["n", "s"])[rng.integers(0, 2, 200)]
+    types = {"joined": "date", "town": "text", "region": "text"}
+    for roles, keep, features in (
+        ({"balance": ["region"]}, [], ["town"]),
+        ({"balance": ["region"]}, ["joined"], ["joined", "town"]),
+        ({"group": "region"}, [], ["joined", "town"]),
+    ):
+        facts = column_report(frame, types, {}, roles, keep=keep)
+        assert [fact.column for fact in facts if fact.use == "feature"] == features

@@ -341,9 +341,10 @@ def test_markup_in_titles_and_groups_is_inert_on_the_card():
     found = study(SplitTreeProxy(alphas=[0.0, 0.1], smallest_leaf=0.05), "alpha=0.1")
     facts = found.parts["facts"] | {"title": "<script>alert(1)</script>"}
     saved = saved_filter(**found.parts | {"facts": facts})
-    saved.groups[2] = "<b>red</b> | x"
+    saved.groups[2], saved.classes = "<b>red</b> | x", ["<i>g"] * 3
     text = card(saved)
-    assert "<script>" not in text and "<b>" not in text and "&lt;b&gt;red&lt;/b&gt; \\| x" in text
+    assert not any(mark in text for mark in ("<script>", "<i>", "<b>"))
+    assert "&lt;b&gt;red&lt;/b&gt; \\| x" in text
 
 
 def test_learned_features_repeat_the_recipe_on_every_row():
@@ -441,6 +442,8 @@ def test_blank_lines_are_told_and_odd_cells_refused(tmp_path, caplog):
     for column in ("income", "town"):
         with pytest.raises(CounterweightError, match=f"'{column}'.*neither numbers nor text"):
             encoded(frame.assign(**{column: [["a"], ["b"], ["c"]]}), known)
+    with pytest.raises(CounterweightError, match="type list: give a data frame"):
+        encoded([1, 2], known)
     twice = frame[[*frame.columns, "income"]]
     with pytest.raises(CounterweightError, match="column income more than once"):
         encoded(twice, known)
@@ -543,3 +546,15 @@ def test_people_of_ones_own_table_and_new_ones_are_told_by_their_id(tmp_path):
     new = made.run("apply")
     assert new["csv"].name == "new_accepted.csv"
     pd.testing.assert_frame_equal(pd.read_parquet(new["table"]), told)
+
+
+def test_a_table_too_small_for_any_split_gets_a_sentence_and_no_filter(tmp_path):
+    frame = people(60).drop(columns=["row", "flat"])
+    made = Own(tmp_path, frame, {"id": "person", "balance": "group"})
+    made.run("label")
+    made.run("select", "split_tree")
+    made.run("weigh", "quadratic-split_tree")
+    made.run("train", "balanced_filter-quadratic")
+    write_table(made.at.metrics("balanced_filter-quadratic"), metrics_table("mine", "m", []))
+    with pytest.raises(CounterweightError, match="accept everybody alike.*40 rows.*more rows"):
+        made.run("deliver")

@@ -162,6 +162,11 @@ def column_report(
             levels = levels_kept(column.counts, len(frame), max_levels, least_rows)
             fact = fact._replace(levels=levels, pooled=len(column.counts) - levels)
         why = _unlike_a_feature(column, levels) or _leak(column, leaks, labeled)
+        if not why and column.type == "date" and roles.get("balance"):
+            why = (
+                "a date, and those of new people are later ones; name it under columns.keep if a "
+                "filter is to go by it"
+            )
         facts[name] = _decided(fact, why, keep)
         if not why and column.type != "text" and leaks is not None:
             numbers[name] = column.values

@@ -129,9 +129,13 @@ def encoded(frame, encoder, *, people="candidates", gift="filter", first=0):
     Raises
     ------
     CounterweightError
-        When there is no row, a column is missing or there twice, a column of numbers holds
-        text or an infinite value, or one holds neither numbers nor text.
+        When it is no data frame or has no row, a column is missing or there twice, a column of
+        numbers holds text or an infinite value, or one holds neither numbers nor text.
     """
+    if not isinstance(frame, pd.DataFrame):
+        raise CounterweightError(
+            f"The {people} are of the type {type(frame).__name__}: give a data frame of pandas."
+        )
     if not len(frame):
         raise CounterweightError(f"The table of {people} has no row: there is nobody to decide on.")
     columns = encoder.columns_

@@ -62,7 +62,7 @@ def card(saved):
 
 
 def _columns_of(saved):
-    return list(dict.fromkeys(saved.classes))
+    return [escape(name) for name in dict.fromkeys(saved.classes)]
 
 
 def _promise(saved):

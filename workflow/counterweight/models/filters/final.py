@@ -11,6 +11,7 @@ from counterweight.files.tables import read_columns, read_models
 from counterweight.labeling.stage import feature_frame
 from counterweight.models.filters.making import (
     certified_setting,
+    check_useful,
     describe_held_out,
     refitted,
     saved_filter,
@@ -47,7 +48,7 @@ def final_filter(job, frame, key):
     Raises
     ------
     CounterweightError
-        When it is to be certified and cannot be.
+        When it is to be certified and cannot be, or would accept everybody alike.
     """
     given, chosen = job.given, job.given["filter"]
     repeat, certified = chosen["repeat"], chosen["certified"]
@@ -117,7 +118,10 @@ def final_filter(job, frame, key):
     noise = hmac.digest(key.secret, f"published {saved.facts['digest']}".encode(), "sha256")
     noise = np.random.default_rng(int.from_bytes(noise))
     if chosen["refit"]:
-        return published(refitted(saved, rows["X"], Z, classes, given, rng), noise, **publish)
+        saved = refitted(saved, rows["X"], Z, classes, given, rng)
+    check_useful(saved)
+    if chosen["refit"]:
+        return published(saved, noise, **publish)
     people = frame.set_index("row", drop=False).loc[rows["row"][held]].reset_index(drop=True)
     describe_held_out(saved, people, Z[held], rng, level)
     return published(saved, noise, **publish)

@@ -45,6 +45,8 @@ PREFIX = "group_"
 VALUES, BIN = 20, 50
 #: A filter that takes away less of the imbalance than this share is of no use.
 USEFUL = 0.05
+#: Groups this near to the target need no filter.
+EVEN = 0.005
 
 
 def only_setting(proxy, setting):
@@ -229,6 +231,29 @@ def describe_held_out(saved, frame, Z, rng, level):
         held["distorted", "value", -1] = np.nanmax(distorted(saved.acceptance * mass, mass, shares))
     held["rows", "value", -1], held["level", "value", -1] = len(Z), level
     saved.held = held
+
+
+def check_useful(saved):
+    """Refuse a filter that accepts everybody alike, though the groups are not as wanted.
+
+    Parameters
+    ----------
+    saved : SavedFilter
+
+    Raises
+    ------
+    CounterweightError
+    """
+    left = imbalance(saved.base, saved.target)
+    if np.ptp(saved.acceptance[saved.mass > 0]) == 0 and left > EVEN:
+        raise CounterweightError(
+            f"The filter of the study {saved.facts['study']} would accept everybody alike: no "
+            f"split of the {saved.facts['rows']} rows that it was fitted on brings the groups "
+            f"nearer to the target (now off by {left:.3f}) within "
+            f"{saved.facts['setting'] or 'its only setting'} and with leaves as large as asked. "
+            "Nothing is given away: bring more rows or columns, allow a larger alpha, or take "
+            "smaller leaves (smallest_leaf_rows, smallest_leaf)."
+        )
 
 
 def refitted(saved, X, Z, classes, given, rng):

@@ -19,7 +19,7 @@ FIRST_STEPS = 2
 #: Scores that are begun from beside zero, those of least value.
 MOST_STARTS = 2
 #: Tolerance of the steps before the last, in units of the last one's.
-EARLY = 30.0
+EARLY = 10.0
 #: Of the objective's total cost: what a known rule may be better by.
 BEHIND = 5e-4
 #: Scales of the score that are tried: the larger, the more the coin follows the sign.

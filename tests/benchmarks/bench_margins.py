@@ -1,19 +1,24 @@
 """How often constraints with margins for new rows are broken: fits to generated rows, judged on
 10^6 fresh ones.
 
-    PYTHONPATH=workflow python tests/benchmarks/bench_margins.py [fits]
+    PYTHONPATH=workflow python tests/benchmarks/bench_margins.py [fits] [part of a line's name]
 
-For each way (cross-fitting, held-out rows, and without a margin for comparison) the share of fits
-that break any constraint on the fresh rows, by chances and by decisions. At 95 % it should be at
-most 5 % and two standard errors (.072 of 400 fits).
+For the constrained SVM, thresholds of given scores and mixtures of reductions, and for each way
+(cross-fitting, held-out rows, and without a margin for comparison) the share of fits that break any
+constraint on the fresh rows without a word, by chances and by decisions. At 95 % it should be at
+most 5 % and two standard errors (.072 of 400 fits). Fits that say themselves that no classifier, or
+no threshold, keeps the constraints with their margins break none; their share is told.
 """
 
+import itertools
 import sys
 import time
 import warnings
 
 import numpy as np
 from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.promises.given_scores import GivenScores
+from counterweight.models.constraints.reductions.classifier import ReductionsClassifier
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates.promises import promise_values
 
@@ -21,7 +26,13 @@ ROWS, FRESH = 1200, 1_000_000
 #: Constraints by name.
 ASKED = {
     "one": ["coverage(men) <= coverage(women) / 0.6"],
-    "two": ["recall(women) >= 0.7", "false_positive_rate(men) <= 0.35"],
+    "two": ["recall(women) >= 0.6", "false_positive_rate(men) <= 0.45"],
+    "looser two": ["recall(women) >= 0.5", "false_positive_rate(men) <= 0.55"],
+}
+WHO = {
+    "SVM": (ConstrainedClassifier, {"start": "zero", "steps": 4, "on_infeasible": "keep"}),
+    "given scores": (GivenScores, {"above": 0.6}),
+    "reductions": (ReductionsClassifier, {"fits": 12, "on_infeasible": "keep"}),
 }
 WAYS = {
     "no margin": {},
@@ -38,7 +49,7 @@ def world(rows, rng):
     return X, y, {"men": men, "women": ~men}
 
 
-def broken(asked, way, fits, rows=ROWS, fresh=FRESH, seed=0, **options):
+def broken(asked, way, fits, who="SVM", rows=ROWS, fresh=FRESH, seed=0):
     """Shares of fits that break a constraint on fresh rows, by rule; and of certified ones.
 
     Returns
@@ -48,36 +59,43 @@ def broken(asked, way, fits, rows=ROWS, fresh=FRESH, seed=0, **options):
     error : float
         Mean error of the decisions on the fresh rows.
     certified : list of bool
+    told : float
+        Share of fits that said that they cannot keep the constraints.
     """
-    rng = np.random.default_rng(seed)
+    rng, (component, options) = np.random.default_rng(seed), WHO[who]
+    # The first feature is the score of somebody else.
+    seen = slice(1) if component is GivenScores else slice(None)
     X_new, y_new, members = world(fresh, rng)
     new = DataSets(None, y_new, None, members)
-    found, errors, certified = [], [], []
+    found, errors, certified, told = [], [], [], 0
     for _ in range(fits):
         X, y, own = world(rows, rng)
-        model = ConstrainedClassifier(
-            constraints=asked, start="zero", steps=4, on_infeasible="keep", **way, **options
-        )
+        model = component(constraints=asked, **way, **options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(X, y, datasets=own)
-        p, decided = model.answers(X_new, new)
+            model.fit(X[:, seen], y, datasets=own)
+        if not getattr(model, "feasible_", True) or model.repair_["missed"]:
+            told += 1
+            continue
+        p, decided = model.answers(X_new[:, seen], new)
         found.append((promise_values(p, decided, new, asked)[:, :, 2] > 0).any(axis=0))
         errors.append(np.mean(decided != y_new))
         certified.append(model.certified_)
-    return np.mean(found, axis=0), float(np.mean(errors)), certified
+    return np.sum(found, axis=0) / fits, float(np.mean(errors)), certified, told / fits
 
 
 if __name__ == "__main__":
     fits = int(sys.argv[1]) if sys.argv[1:] else 400
-    for name, asked in ASKED.items():
-        for way, options in WAYS.items():
-            begun = time.process_time()
-            (signs, coins), error, certified = broken(asked, options, fits)
-            print(
-                f"{name}, {way}, {fits} fits: broken by decisions {signs:.4f}, by chances "
-                f"{coins:.4f}; "
-                f"error {error:.4f}; certified {np.mean(certified):.3f}; "
-                f"{(time.process_time() - begun) / fits:.2f} CPU s a fit",
-                flush=True,
-            )
+    wanted = sys.argv[2] if sys.argv[2:] else ""
+    for who, (name, asked), (way, options) in itertools.product(WHO, ASKED.items(), WAYS.items()):
+        line = f"{who}, {name}, {way}"
+        if wanted not in line:
+            continue
+        begun = time.process_time()
+        (signs, coins), error, certified, told = broken(asked, options, fits, who)
+        print(
+            f"{line}, {fits} fits: broken by decisions {signs:.4f}, by chances {coins:.4f}; "
+            f"error {error:.4f}; certified {np.mean(certified):.3f}; told as not kept {told:.3f}; "
+            f"{(time.process_time() - begun) / fits:.2f} CPU s a fit",
+            flush=True,
+        )

@@ -141,5 +141,7 @@ def test_margins_of_precision_are_in_its_own_units():
 
 
 def test_room_that_cannot_be_had_is_told():
-    with pytest.raises(CounterweightError, match="With the margins for new rows.*lower confidence"):
+    with pytest.raises(
+        CounterweightError, match="With bounds less their margins.*is missed by.*lower confidence"
+    ):
         fitted(200, asked=["recall(women) >= 0.97", "coverage(women) <= 0.45"], confidence=0.99)

@@ -47,6 +47,11 @@ def two_classes(y):
         text = "A column-vector y was passed when a 1d array was expected: it is taken as one."
         warnings.warn(text, DataConversionWarning, stacklevel=4)
         y = y.ravel()
+    if y.ndim == 1 and y.dtype.kind in "if" and np.array_equal(np.unique(y), (-1, 1)):
+        # Nothing could be learned from positives and hidden labels alone.
+        text = "Labels are -1 and 1: -1 is the negative class here, and hidden only beside 0 and 1."
+        warnings.warn(text, UserWarning, stacklevel=4)
+        return (y > 0).astype(int), np.array([-1, 1])
     if (
         y.ndim != 1
         or y.dtype.kind == "b"

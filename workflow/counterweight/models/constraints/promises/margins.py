@@ -98,11 +98,12 @@ class MarginFit:
                 self.on_infeasible = raised
         for sentence in getattr(self, "warnings_", ()):
             log.warning("%s", sentence)
+        missed = self.infeasibility_ if raised == "raise" and not self.feasible_ else ""
         if self._has_chances:
             self.excess_ = self.excess_ - self.margins_[1] * self._units(plains, samples)
-        if raised == "raise" and not self.feasible_:
+        if missed:
             raise CounterweightError(
-                f"With the margins for new rows: {self.infeasibility_} Or give more rows, or a "
+                f"With bounds less their margins for new rows: {missed} Or give more rows, or a "
                 "lower confidence."
             )
         self._tell_promises(samples)

@@ -2,7 +2,7 @@
 
 import inspect
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 from counterweight.numerics.rates.promises import ROUNDING
 
-#: Default of the option that is a mapping.
+#: Where no classifier is named.
 CLASSIFIER = {"model": "logistic"}
 OPTIONS = {
     "objective": {
@@ -105,7 +105,8 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     ----------
     objective, constraints, kappa, target, classifier, fits, tolerance, most, confidence, held_out,
     repair, groups, on_infeasible
-        See `OPTIONS`. The classifier is a name of the registry, ``model``, with its options.
+        See `OPTIONS`. The classifier is a name of the registry, ``model``, with its options;
+        None: logistic regression.
 
     Attributes
     ----------
@@ -146,7 +147,7 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
     constraints: tuple = ()
     kappa: float | None = None
     target: float | None = None
-    classifier: dict = field(default_factory=CLASSIFIER.copy)
+    classifier: dict | None = None
     fits: int = 40
     tolerance: float = 1e-3
     most: float = 100.0
@@ -313,8 +314,8 @@ class ReductionsClassifier(MarginFit, RepairedDecisions, RateEstimator):
 
     def _within(self):
         """Name and options of the classifier."""
-        options = {key: value for key, value in self.classifier.items() if key != "model"}
-        return self.classifier.get("model"), options
+        asked = CLASSIFIER if self.classifier is None else self.classifier
+        return asked.get("model"), {key: asked[key] for key in asked if key != "model"}
 
     def to_arrays(self):
         """Everything fitted, as arrays by name."""

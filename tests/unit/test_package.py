@@ -19,6 +19,7 @@ LIBRARY = ROOT / "workflow" / "counterweight"
 #: rows that an encoder made.
 NOT_FOR_USERS = {"UniformPolicy", "ImitatedPolicy", "ColumnPolicy", "GivenPolicy", "BalancedFilter"}
 NOT_FOR_USERS |= {"LinearScore", "BoostedScore"}
+NOT_FOR_USERS |= {"SeenGroupsClassifier"}  # a bound of filters: it asks the groups of all rows
 NOT_FOR_USERS |= {"SelectionAwareClassifier"}  # an oracle: it asks hidden labels
 EVERY_MODULE = """
 import importlib, pkgutil, counterweight

@@ -29,8 +29,10 @@ SCALES = 2.0 ** np.arange(0, 15)
 MOVES, LENGTHS, SIGN_COST = 8, (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25), 5e-3
 #: The score next to a threshold, as a share of the largest, by which a coin is the rule itself.
 STEEPEST = 1e-9
-#: Steps by which a start is moved along groups.
-LEVELLED = 30
+#: Share of yes, or of no, below which a start is next to the same answer for all.
+FEW = 1e-3
+#: Steps by which a start is moved along groups, at scales by which such shares have a chance.
+LEVELLED, INSIDE = 30, (0.02, 0.1, 0.3, 0.6, 0.9)
 #: Fewer rows than this share with another answer are no answer at all.
 NOBODY = 1e-6
 
@@ -262,12 +264,15 @@ class Search:
         places = [*self.begun.bases, *(rule.w for rule in self.known[-1:]), *self.begun.others]
         found = [repaired(self.rows, w, self.costs, self.penalty) for w in places]
         lines = [*(line for _, line in self.begun.groups), *self.begun.tilts]
-        if lines and not any(0 < self._share(w) < 1 for w, missed, _ in found if not missed):
+        some = [self._share(w) for w, missed, _ in found if not missed]
+        if lines and not any(FEW < share < 1 - FEW for share in some):
             self.levelled = True
             for base in self.begun.bases:
-                scales = SCALES[:9:2] * _unit(self.rows.scores(base))
-                some = [self._levelled(scale * base, lines) for scale in scales]
-                found.append(min(some, key=lambda one: (max(one[1], 1e-12), one[2])))
+                # By which few to most of the rows have a chance between 0 and 1.
+                size = np.quantile(np.abs(self.rows.scores(base)), INSIDE)
+                scales = 0.5 / np.maximum(size, 1e-9)
+                moved = [self._levelled(scale * base, lines) for scale in scales]
+                found.append(min(moved, key=lambda one: (max(one[1], 1e-12), one[2])))
         return found
 
     def _share(self, w):
@@ -282,18 +287,21 @@ class Search:
         rows, costs = self.rows, self.costs
         if rows.bias != "none":
             lines = [np.eye(1, len(w), len(w) - 1)[0], *lines]
-        along, f, t = np.array([rows.scores(line) for line in lines]), rows.scores(w), 0.0
+        along, f = np.array([rows.scores(line) for line in lines]), rows.scores(w)
+        t, values = np.zeros(len(lines)), costs.values(ramp(f))[1:]
         for _ in range(LEVELLED):
-            at = f + t @ along if np.ndim(t) else f
-            values = costs.values(ramp(at))[1:]
-            asked = values > -costs.slack
+            at, asked = f + t @ along, values > -costs.slack
             if values.max(initial=0.0) <= 0:
                 break
             inside = np.abs(at) < 0.5
             slope = costs.slope[1:][asked][:, inside] @ along[:, inside].T
             step = np.linalg.lstsq(slope, -values[asked] - costs.slack[asked], rcond=1e-10)[0]
-            t = t + step * min(1.0, 0.25 / max(np.abs(step).max(), 1e-300))
-        w = w + t @ np.array(lines) if np.ndim(t) else w
+            for length in 0.5 ** np.arange(12):
+                moved = costs.values(ramp(at + length * step @ along))[1:]
+                if moved.max() < values.max():
+                    break
+            t, values = t + length * step, moved
+        w = w + t @ np.array(lines)
         values = costs.values(ramp(rows.scores(w)))
         value = values[0] + rows.regularisation(self.penalty) @ (w * w) / 2
         missed = float(np.maximum(values[1:] - costs.slack, 0).max(initial=0.0))

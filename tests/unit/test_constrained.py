@@ -10,6 +10,7 @@ from counterweight.models.constraints.constrained import OPTIONS, ConstrainedCla
 from counterweight.models.constraints.feature_maps import FeatureMap
 from counterweight.models.constraints.promises.given_scores import GivenScores
 from counterweight.models.constraints.reductions.classifier import ReductionsClassifier
+from counterweight.models.constraints.reductions.neyman_pearson import NeymanPearsonSVM
 from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
 from counterweight.models.constraints.solver.convex import ramp
 from counterweight.numerics.rates import DataSets, measure
@@ -215,7 +216,7 @@ def test_the_options_are_the_constructor_with_scikit_learns_habits():
         k: p.default for k, p in inspect.signature(ConstrainedClassifier).parameters.items()
     }
     declared = {k: v["default"] for k, v in OPTIONS.items()}
-    assert defaults == declared | {"constraints": (), "groups": ()}
+    assert defaults == declared | {"constraints": (), "groups": (), "penalties": ()}
     model = ConstrainedClassifier(**FAIR).set_params(penalty=0.1)
     assert clone(model).get_params() == model.get_params()
     with pytest.raises(CounterweightError, match="no option 'lambda'"):
@@ -456,6 +457,11 @@ UNMET = {
         WEIGHTS.format("sparse"): "the same",
         "check_fit2d_1sample": "one row has no label of the other class, and the sentence says so",
     },
+    NeymanPearsonSVM: {
+        WEIGHTS.format("dense"): "weights count at mean 1",
+        WEIGHTS.format("sparse"): "the same",
+        "check_fit2d_1sample": "one row has no label of the other class, and the sentence says so",
+    },
     GivenScores: {
         "check_classifiers_train": "it learns thresholds only",
         "check_classifiers_one_label": "the same",
@@ -465,6 +471,7 @@ UNMET = {
 CHECKED = {
     ConstrainedClassifier: {"steps": 2},
     ShiftedThreshold: {"constraint": "coverage(everyone) <= 0.5"},
+    NeymanPearsonSVM: {"target": 0.2},
     ReductionsClassifier: {"fits": 3},
 }
 

@@ -55,6 +55,7 @@ CASES = {
         {"groups": ["men", "women"], "features": "fourier", "feature_count": 15},
     ],
     "shifted_threshold": [{"constraint": "coverage(everyone) <= 0.2"}],
+    "neyman_pearson": [{"target": 0.1}],
     "given_scores": [{"constraints": ["coverage(men) <= coverage(women) / kappa"], "kappa": 0.9}],
     "reductions": [
         {"constraints": ["coverage(men) <= coverage(women) / kappa"], "kappa": 0.9, "fits": 6},

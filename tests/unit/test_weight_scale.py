@@ -18,6 +18,7 @@ OPTIONS = {
     "covariance_constraint": {"groups": ["left", "right"], "c": 0.1},
     "group_thresholds": {"groups": ["left", "right"]},
     "shifted_threshold": {"constraint": "coverage(everyone) <= 0.4"},
+    "neyman_pearson": {"target": 0.2},
     "reductions": {"fits": 6, "constraints": ["coverage(everyone) <= 0.4"]},
     "exponentiated_gradient": {"groups": ["left", "right"]},
     "threshold_optimizer": {"groups": ["left", "right"]},

@@ -249,7 +249,7 @@ def test_the_page_tells_the_functions_of_a_kind_as_its_protocol_has_them():
     from counterweight.plan.kinds import LEFT_OUT
 
     asked = set(re.findall(r"``(\w+)\(", counterweight.kinds.__doc__))
-    stages = ("select", "weigh", "deliver", "apply")
+    stages = ("select", "weigh", "deliver", "apply", "sum")
     optional = {f"{prefix}{stage}" for prefix in ("plan_", "") for stage in stages} | {*LEFT_OUT}
     (text,) = [example.text for example in examples() if "/kinds/average" in example.path]
     bound = {node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}

@@ -85,6 +85,7 @@ PUBLIC = {
     "GivenScores": "models.constraints.promises.given_scores",
     "ReductionsClassifier": "models.constraints.reductions.classifier",
     "ShiftedThreshold": "models.constraints.shifted_threshold",
+    "NeymanPearsonSVM": "models.constraints.reductions.neyman_pearson",
     "RetrainedClassifier": "models.constraints.retrained",
     "ExponentiatedGradientModel": "models.constraints.fairlearn_models",
     "ThresholdOptimizerModel": "models.constraints.fairlearn_models",

@@ -3,10 +3,9 @@
 Protocol: see `counterweight.kinds`.
 """
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
-from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of offers and answers"
 KEYS = frozenset({"paired_with", "deliver", "score", "limits", "experiment"})
@@ -403,8 +402,9 @@ def _typed(columns, needed):
     types, forms = types_of(report), forms_of(report)
     strange = [name for name in needed if name not in types]
     if strange:
-        near = nearest(strange[0], types) or "."
-        raise CounterweightError(f"limits name {strange[0]!r}, no column of the table{near}")
+        raise CounterweightError(
+            f"limits name {strange[0]!r}, no column of the table: it has {listed(types)}."
+        )
     return {
         "types": {name: types[name] for name in needed},
         "forms": {name: forms[name] for name in needed if name in forms},

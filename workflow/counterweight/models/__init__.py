@@ -26,6 +26,7 @@ MODELS = {
     "covariance_constraint": "counterweight.models.constraints.covariance_constraint:CovarianceConstraint",
     "group_thresholds": "counterweight.models.constraints.group_thresholds:GroupThresholds",
     "shifted_threshold": "counterweight.models.constraints.shifted_threshold:ShiftedThreshold",
+    "neyman_pearson": "counterweight.models.constraints.reductions.neyman_pearson:NeymanPearsonSVM",
     "given_scores": "counterweight.models.constraints.promises.given_scores:GivenScores",
     "reductions": "counterweight.models.constraints.reductions.classifier:ReductionsClassifier",
     "exponentiated_gradient": "counterweight.models.constraints.fairlearn_models:ExponentiatedGradientModel",

@@ -21,7 +21,7 @@ def test_costs_are_sums_by_rule_and_study_and_the_largest_memory(tmp_path):
     benchmark(tmp_path, "report.tsv", 4.0, 300.0, 3.5)
     write_costs(tmp_path)
     with (tmp_path / COSTS).open(newline="") as lines:
-        rows = [list(row.values()) for row in csv.DictReader(lines)]
+        rows = [list(row.values()) for row in csv.DictReader(lines, delimiter="\t")]
     assert rows == [
         ["label", "adult", "1", "0.0", "0.4", "0.0"],
         ["report", "", "1", "3.5", "4.0", "300.0"],

@@ -75,6 +75,7 @@ SWEPT = {
     "group_thresholds": [{"kappa": [0.8, 1.0]}],
     "given_scores": [{"kappa": [0.8, 1.0]}],
     "shifted_threshold": [{"constraint": ["coverage(men) <= 0.3", "coverage(men) >= 0.4"]}],
+    "neyman_pearson": [{"target": [0.1, 0.3]}],
     "reductions": [{"kappa": [0.8, 1.0]}],
     "exponentiated_gradient": [{"ratio": [0.8, 1.0]}],
     "threshold_optimizer": [{"rate": ["demographic_parity", "equal_opportunity"]}],

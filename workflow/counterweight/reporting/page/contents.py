@@ -43,7 +43,7 @@ CLAIMS, GLOSSARY = "report/the-claims.html", "report/the-glossary.html"
 #: What a run rests on: settings of all studies, data sets, versions.
 RUN = "provenance/run.yaml"
 #: What the jobs cost, by rule and study; written at the end of a run.
-COSTS = "provenance/costs.csv"
+COSTS = "provenance/costs.tsv"
 
 
 def config_of(study):
@@ -79,7 +79,7 @@ def write_costs(results):
                 sums[:] = sums[0] + 1, sums[1] + cpu, sums[2] + wall, max(sums[3], memory)
     Path(results, COSTS).parent.mkdir(exist_ok=True)
     with replacing(Path(results, COSTS)) as path, open(path, "w", newline="") as out:
-        table = csv.writer(out, lineterminator="\n")
+        table = csv.writer(out, delimiter="\t", lineterminator="\n")
         table.writerow(["rule", "study", "jobs", "cpu_seconds", "seconds", "largest_memory_mb"])
         for (rule, study), (jobs, *numbers) in sorted(costs.items()):
             table.writerow([rule, study, jobs, *(f"{number:.1f}" for number in numbers)])

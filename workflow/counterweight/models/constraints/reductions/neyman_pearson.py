@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.linear_svm import HingeRows
+from counterweight.models.constraints.linear_svm import BOTH, HingeRows, best_penalty
 from counterweight.models.constraints.options import SVM_OPTIONS
 from counterweight.models.constraints.svm_baseline import SvmBaseline, labeled_rows
 
@@ -25,7 +25,7 @@ OPTIONS = {
         "default": [0.02, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7],
         "description": "Shares of all weight that the positives may have, to choose from.",
     },
-    **{name: SVM_OPTIONS[name] for name in ("penalty", "bias", "standardise")},
+    **SVM_OPTIONS,
 }
 LABEL = "Weighted SVM (Davenport et al.)"
 ROLE = "peer"
@@ -54,7 +54,7 @@ class NeymanPearsonSVM(SvmBaseline):
     target : float
         In (0, 1).
     shares : sequence of float
-    penalty, bias, standardise
+    penalty, penalties, bias, standardise
         See `OPTIONS`.
 
     Attributes
@@ -90,29 +90,34 @@ class NeymanPearsonSVM(SvmBaseline):
                     "and one class has a single row: more labeled rows are needed."
                 )
             held[rows_of_one[: max(1, len(rows_of_one) // 5)]] = True
+        penalty = self.penalty
+        if self.penalties and penalty is not None:
+            raise CounterweightError(BOTH)
+        if self.penalties:
+            penalty = best_penalty(X, y, weight, self.penalties, self.bias, rng)
         parts = (y, weight, seen, held, np.asarray(self.shares))
         digests = tuple(hashlib.sha256(part.tobytes()).digest() for part in parts)
-        key = (id(samples.X), self.penalty, self.bias, self.standardise, *digests)
+        key = (id(samples.X), penalty, self.bias, self.standardise, *digests)
         known = _RATES.setdefault(samples, {})
         if key not in known:
-            known[key] = self._held_out_rates(X, y, weight, held)
+            known[key] = self._held_out_rates(X, y, weight, held, penalty)
         alarms, missed = known[key]
         criterion = np.maximum(alarms - self.target, 0) / self.target + missed
         # Of equals the one with the fewest false alarms: shares rise.
         best = int(np.argmin(criterion))
         self.share_, self.criterion_ = sorted(self.shares)[best], float(criterion[best])
-        hinges = HingeRows(X, y, _shared(y, weight, self.share_), self.penalty, self.bias)
+        hinges = HingeRows(X, y, _shared(y, weight, self.share_), penalty, self.bias)
         svm = hinges.solve()
         self.penalty_, self.gap_, self.objective_ = hinges.penalty, svm.gap, svm.objective
         self.evaluations_ = svm.evaluations
         self._keep_score(svm.coefficient, svm.intercept, scale, centre)
 
-    def _held_out_rates(self, X, y, weight, held):
+    def _held_out_rates(self, X, y, weight, held, penalty):
         """False positive and false negative rates of the rows `held`, by share."""
         rates, svm, kept = [], None, ~held
         for share in sorted(self.shares):
             shared = _shared(y[kept], weight[kept], share)
-            hinges = HingeRows(X[kept], y[kept], shared, self.penalty, self.bias)
+            hinges = HingeRows(X[kept], y[kept], shared, penalty, self.bias)
             svm = hinges.solve(tolerance=1e-4, start=svm)
             positive = np.asarray(X[held] @ svm.coefficient).ravel() + svm.intercept > 0
             rates.append(

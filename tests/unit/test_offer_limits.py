@@ -109,3 +109,20 @@ def test_limits_that_cannot_be_kept_are_refused():
         allot(p, 1 - OFFERS, [Limit("capacity", 1.0, 1.0, 1.0)], skip=False)
     with pytest.raises(CounterweightError, match="finite"):
         allot(p * np.nan, 1 - OFFERS, [Limit("capacity", 1.0, 1.0, 1.0)])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_everybody_ties_what_limits_leave_is_given_to_others(seed):
+    """Earned is what is given away, so all offers are worth the price of the budget."""
+    p, quality, _ = people(seed, n=400)
+    worth = 1 - OFFERS
+    limits = [
+        Limit("capacity", 1.0, 1.0, 100.0),
+        Limit("budget", 1.0, worth, 20.0 + 5 * seed),
+        Limit("quality", 0.2 - quality, 1.0, 0.0),
+    ]
+    found = allot(p, worth, limits)
+    assert found.dual == pytest.approx(limits[1].bound, rel=1e-6)
+    assert found.value >= found.dual - len(limits) * (p * worth).max()
+    for limit in limits:
+        assert found.used[limit.name] <= limit.bound + 1e-6 * max(limit.bound, 1)

@@ -258,7 +258,9 @@ class _People:
         which = np.searchsorted(share, (np.arange(len(order)) + 0.5) / max(len(order), 1))
         made = choices[0].copy()
         made[order] = choices[np.minimum(which, len(kept) - 1), order]
-        return self._repaired(made, bounds, multipliers) if self.skip else made
+        if not self.skip:
+            return made
+        return self._refilled(self._repaired(made, bounds, multipliers), choices, bounds)
 
     def _repaired(self, choice, bounds, multipliers):
         """The same without the few people by whom limits are exceeded.
@@ -278,6 +280,33 @@ class _People:
             number = int(np.searchsorted(use[order, at].cumsum(), over[at])) + 1
             choice = choice.copy()
             choice[order[:number]] = -1
+        return choice
+
+    def _refilled(self, choice, choices, bounds):
+        """The same with what there is still room for, of offers in the assignments that tie.
+
+        Where many people tie, leaving out those by whom one limit is exceeded leaves room in
+        others. First come those who earn most for the share of the room that they take.
+        """
+        room = 1e-9 * np.maximum(np.abs(bounds), 1e-9)
+        earned, uses = [self.earned(one) for one in choices], [self.use(one) for one in choices]
+        for _ in range(REPAIRS):
+            own, use = self.earned(choice), self.use(choice)
+            left = bounds + room - use.sum(axis=0)
+            gains = np.array([other - own for other in earned])
+            more = np.array([other - use for other in uses])
+            gains[(more > left).any(axis=2)] = 0.0
+            taken = (np.maximum(more, 0.0) / np.maximum(left, 1e-300)).max(axis=2)
+            rate = np.where(gains > 0, gains / np.maximum(taken, 1e-12), 0.0)
+            best, rows = rate.argmax(axis=0), np.arange(len(choice))
+            order = np.argsort(-rate[best, rows], kind="stable")
+            order = order[rate[best, rows][order] > 0]
+            if not len(order):
+                break
+            fits = (more[best, rows][order].cumsum(axis=0) <= left).all(axis=1)
+            order = order[: len(fits) if fits.all() else max(int(fits.argmin()), 1)]
+            choice = choice.copy()
+            choice[order] = choices[best[order], order]
         return choice
 
     def _filled(self, choices, bound):

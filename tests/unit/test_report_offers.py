@@ -248,6 +248,19 @@ def test_best_offers_at_the_end_of_the_range_are_a_warning():
     assert not list(pages.at_the_end(numbers_of(survey(), plan_of("natural_park"))))
 
 
+def test_acceptance_against_its_direction_in_every_segment_is_said_first():
+    def answer_of(against):
+        model = at("rmse", [0.1] * 3, "hard") + at("components_chosen", [3, 3, 4])
+        model += at("monotone_active", against) + at("revenue_predicted", [2.0] * 3, "hard")
+        model += at("revenue_actual", [2.0] * 3, "hard") + at("log_loss", [0.6] * 3, "hard")
+        model += at("revenue_claimed", [3.0] * 3, "hard")
+        return pages.answer(numbers_of(measured(predictive_choice=model), plan_of()))
+
+    assert "look whether it is the other way round" in answer_of([3, 3, 4]).sentence
+    told = answer_of([3, 2, 4])
+    assert "the other way round" not in " ".join((told.sentence, *told.more))
+
+
 def test_numbers_of_segments_are_counted(small):
     (text,) = pages.segments(numbers_of(small, plan_of()))
     assert "3 in 2 and 4 in 1 of 3 repeats; the data have 3." in text

@@ -55,14 +55,19 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
         ("curved", {"logistic", "logistic-lemma1"}),
         ("ranking", {"logistic"}),
         ("clicks", {"logistic", "logistic-spline", "tree-progressive"}),
+        # Thresholds that move, rewards by a regressor, and the start of constraints.
+        ("offers", {"predictive_choice"}),
+        ("log", {"stochastic"}),
+        ("rates", {"ramp"}),
     ):
         expected |= {f"{rule} {study} {name}" for rule in ("train", "evaluate") for name in methods}
     expected |= {"select held logistic", "weigh held lemma1-logistic"}
     expected |= {f"{rule} held constrained-lemma1" for rule in ("train", "evaluate")}
     expected |= {f"{rule} offers offer_logistic" for rule in ("train", "evaluate")}
     expected.add("deliver_offers")
-    drawn = {f"draw_{study}" for study in ("curved", "clicks", "ranking", "offers")}
-    assert again.plan() == with_pages(expected | LEMMA2 | drawn) | swept
+    drawn = {"curved", "clicks", "ranking", "offers", "log", "rates"}
+    expected |= {f"draw_{study}" for study in drawn}
+    assert again.plan() == with_pages(expected | LEMMA2) | swept
 
 
 def test_edited_evaluation_recomputes_metrics_only(again):

@@ -178,9 +178,24 @@ def answer(numbers):
     warning, compared = prediction(numbers, line, rivals)
     warning, compared = instead(numbers, line, rivals) or (warning, compared)
     earned, cards, points = earnings(numbers, line, rivals)
-    said = [text for text in (warning, *earned, compared, *within_limits(numbers)) if text]
+    warnings = turned(numbers, [line, *others]), warning
+    said = [text for text in (*warnings, *earned, compared, *within_limits(numbers)) if text]
     links = tuple(given_away(numbers)) if numbers.given_away[0] else ()
     return Answer(said[0], tuple(said[1:]), cards, points, links) if said else None
+
+
+def turned(numbers, lines):
+    """A warning where acceptance moves against its direction in every segment; "" elsewhere."""
+    for line in lines:
+        against = numbers.values(line.source, "monotone_active")
+        segments = numbers.values(line.source, "components_chosen")
+        if len(against) and len(against) == len(segments) and (against >= segments).all():
+            return (
+                f"In no segment of {line.label} do people accept more as offers go the way that "
+                "offer.direction says (down: a price; up: aid, a discount): look whether it is the "
+                "other way round."
+            )
+    return ""
 
 
 def gaps_of(numbers, line, rivals, metric):

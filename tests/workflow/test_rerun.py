@@ -58,7 +58,7 @@ def test_an_edited_helper_recomputes_what_imports_it(again):
         # Thresholds that move, rewards by a regressor, and the start of constraints.
         ("offers", {"predictive_choice"}),
         ("log", {"stochastic"}),
-        ("rates", {"ramp"}),
+        ("rates", {"ramp", "svm"}),
     ):
         expected |= {f"{rule} {study} {name}" for rule in ("train", "evaluate") for name in methods}
     expected |= {"select held logistic", "weigh held lemma1-logistic"}

@@ -380,6 +380,8 @@ def test_the_plan_of_ones_own_table(own):
         "stream": "mine",
         "score": "new.csv",
         "deliver": None,
+        "limits": None,
+        "experiment": None,
         "features": {"recipe": "one_hot", "options": {}},
         "outcome": {"rule": "accepts", "options": {"column": "answer"}},
         "labeling": {"rule": "offered", "options": {"offer": "price"}},

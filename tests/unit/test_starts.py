@@ -6,10 +6,11 @@ import logging
 import numpy as np
 import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
+from counterweight.models.constraints.promises.cuts import cuts
 from counterweight.models.constraints.promises.repair import repaired
 from counterweight.models.constraints.solver.rows import DistinctRows
 from counterweight.models.constraints.solver.solver import minimise_rates
-from counterweight.models.constraints.starts.known import Rates, known_rules, named_groups
+from counterweight.models.constraints.starts.known import Rates, _nearest, known_rules, named_groups
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 from scipy import sparse
@@ -286,3 +287,10 @@ def test_decisions_that_are_the_same_for_all_are_told():
     assert "all training rows have a no" in " ".join(model.warnings_)
     p = model.predict_proba(X)[:, 1]
     assert 0.1 < p.mean() < 0.9 and p[a].mean() == pytest.approx(p[~a].mean())
+
+
+def test_scores_that_are_zero_but_for_rounding_have_the_nearest_threshold():
+    _, above, edges = cuts(np.array([1.0, 3e-12, 0.0, -2e-12, -1.0]))
+    assert above[_nearest(edges)] in (1, 4)
+    _, above, edges = cuts(np.array([1.0, 0.5, -0.5]))
+    assert above[_nearest(edges)] == 2

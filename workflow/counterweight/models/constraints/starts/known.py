@@ -197,8 +197,9 @@ def _best_thresholds(scores, cells, costs):
 
 
 def _nearest(edges):
-    """The place of the threshold 0."""
-    return int(np.flatnonzero((edges[:, 0] <= 0) & (edges[:, 1] > 0))[0])
+    """The place of the threshold 0, or the nearest to it: no threshold parts equal scores."""
+    inside = np.flatnonzero((edges[:, 0] <= 0) & (edges[:, 1] > 0))
+    return int(inside[0]) if len(inside) else int(np.abs(edges).min(axis=1).argmin())
 
 
 def _exact_pair(first, second, rest, slack):

@@ -5,6 +5,8 @@ import math
 
 #: Letters that a name may have: files are called by it, with more behind.
 LONGEST_NAME = 100
+#: Choices that one sentence lists.
+MOST_CHOICES = 24
 #: Parts of the config whose keys are names of people's own.
 NAMED = (("studies",), ("datasets",), ("tables",), ("families",))
 
@@ -97,7 +99,7 @@ def told(validator, value, path):
             found.append(
                 f"{where} is {error.instance!r}, which is not a choice"
                 f"{nearest(error.instance, allowed) or '.'} Choose one of: "
-                f"{', '.join(map(str, allowed)) or 'nothing is registered'}."
+                f"{_choices(error.instance, allowed)}."
             )
         elif error.validator == "required":
             missing = error.message.split("'")[1]
@@ -117,6 +119,19 @@ def told(validator, value, path):
         else:
             found.append(f"{where} is {error.instance!r}: {error.message}.")
     return found
+
+
+def _choices(word, allowed):
+    """All choices where they are few; of many those like `word`, and where the others stand."""
+    allowed = [str(item) for item in allowed]
+    if len(allowed) <= MOST_CHOICES:
+        return ", ".join(allowed) or "nothing is registered"
+    close = difflib.get_close_matches(str(word), allowed, n=MOST_CHOICES, cutoff=0.3)
+    shown = close or allowed[:MOST_CHOICES]
+    return (
+        f"{', '.join(shown)}, and {len(allowed) - len(shown)} more, which "
+        "`python -m counterweight.options` lists"
+    )
 
 
 def _kind(value):

@@ -291,8 +291,8 @@ def maximisation(moments, previous, held, floor):
         Components that are not updated: weight, mean and covariance stay, the weights
         of the others share the rest. This still cannot lower the likelihood
         (a generalised EM step).
-    floor : float
-        Least eigenvalue of a covariance.
+    floor : float or None
+        Least eigenvalue of a covariance; None for covariances as they come.
 
     Returns
     -------
@@ -315,4 +315,6 @@ def maximisation(moments, previous, held, floor):
         weights = np.where(held, previous.weights, shares * rest)
     else:
         weights = total / total.sum(axis=0)
-    return Parameters(weights, means, floored(covariances, floor))
+    if floor is not None:
+        covariances = floored(covariances, floor)
+    return Parameters(weights, means, covariances)

@@ -156,10 +156,11 @@ class Search:
             self.data, starts, iterations=self.iterations, **self.rule, tolerance=self.tolerance
         )
         before = self.best[j].score if j in self.best else -np.inf
-        statistics = self.data.expectation(run.parameters, entropy=True)
+        complete = self.selection == "complete"
+        statistics = self.data.expectation(run.parameters, entropy=complete, moments=False)
         penalty = self.data.penalty(run.parameters, self.rule["prior"])
         scores = statistics.log_likelihood + penalty
-        if self.selection == "complete":
+        if complete:
             scores = scores - statistics.entropy
         for index in range(len(origin)):
             score = float(scores[index])
@@ -206,16 +207,14 @@ class Search:
             for _ in range(LLOYD):
                 far = -2.0 * (points @ centres.T) + np.square(centres).sum(axis=1)
                 own = far.argmin(axis=1)
-                count = np.bincount(own, w, j)
-                sums = np.stack([np.bincount(own, w * column, j) for column in points.T], axis=1)
+                members = (own[:, None] == np.arange(j)) * w[:, None]
+                count = members.sum(axis=0)
+                sums = members.T @ points
                 centres = np.where(
                     count[:, None] > 0, sums / np.maximum(count, 1e-300)[:, None], centres
                 )
             rest = numbers - centres[own, :d]
-            spread = np.empty((j, d, d))
-            for a in range(d):
-                for b in range(d):
-                    spread[:, a, b] = np.bincount(own, w * rest[:, a] * rest[:, b], j)
+            spread = np.stack([(rest * mine[:, None]).T @ rest for mine in members.T])
             # A few rows of the whole keep small clusters from being flat.
             within = spread.sum(axis=0) / w.sum() + 1e-3 * pooled
             pseudo = (d + 1.0) * w.mean()
@@ -224,8 +223,7 @@ class Search:
             result.means[:, start] = centres[:, :d]
             result.covariances[:, start] = self._shaped(covariances, result.weights[:, start])
             if self.marks.shape[1]:
-                counts = [np.bincount(own, w * mark, j) for mark in self.marks.T]
-                result.shares[:, start] = self.emission.smoothed(np.stack(counts, axis=1))
+                result.shares[:, start] = self.emission.smoothed(members.T @ self.marks)
             result.curves[:, start] = self._curves(self.rng.normal(size=(j, 2)) * (1.0, 2.0))
         return result
 

@@ -198,6 +198,7 @@ class SegmentModel(BaseEstimator):
         revenue=(1.0, -1.0),
         assignment=None,
         sample_weight=None,
+        refits=None,
     ):
         """Expected enrolment and revenue of new rows at given offers, refitted many times.
 
@@ -217,6 +218,8 @@ class SegmentModel(BaseEstimator):
         draws, steps : int
         revenue, assignment
             See `optimal_offers`.
+        refits : list, optional
+            From the method `refits`, for as many draws, to be used again.
 
         Returns
         -------
@@ -224,16 +227,13 @@ class SegmentModel(BaseEstimator):
             Sums over the new rows. Quantiles of them are the interval.
         """
         a, b = checked_revenue(revenue)
-        X = checked_rows_with_gaps(X)
-        n = len(X)
-        row_weights = checked_weights(sample_weight, n)
-        t, y = checked_offers(t, n), checked_labels(y, n, "answer")
-        data = self._rows(X, t, y, row_weights)
+        asked = {"rng": rng, "draws": draws, "steps": steps, "sample_weight": sample_weight}
+        refits = self.refits(X, t, y, **asked) if refits is None else refits
         new = self._new_rows(new_X)
         new_t = checked_offers(new_t, len(new.rows))
         totals = np.empty((2, draws))
         apart = self._apart(new_X)
-        for first, refitted, coefficients in self._refitted(data, rng, draws, steps, X):
+        for first, refitted, coefficients in refits:
             for number in range(refitted.weights.shape[1]):
                 one = refitted.restarts([number])
                 position, k = one.curves[:, 0].T
@@ -256,6 +256,7 @@ class SegmentModel(BaseEstimator):
         revenue=(1.0, -1.0),
         assignment=None,
         grid=None,
+        refits=None,
     ):
         """By how much claims of best offers exceed what they would bring, by the bootstrap.
 
@@ -270,7 +271,7 @@ class SegmentModel(BaseEstimator):
         X, t, y
             Training rows, as in `fit`.
         new_X : array (m, features)
-        rng, draws, steps, revenue, assignment
+        rng, draws, steps, revenue, assignment, refits
             See `bootstrap_totals`.
         grid : array, optional
             The only offers that can be made.
@@ -283,14 +284,12 @@ class SegmentModel(BaseEstimator):
             The one offer to all of them that earns most, by the likeliest segments.
         """
         a, b = checked_revenue(revenue)
-        n = len(X)
-        t, y = checked_offers(t, n), checked_labels(y, n, "answer")
-        X = checked_rows_with_gaps(X)
-        data = self._rows(X, t, y, np.ones(n))
+        if refits is None:
+            refits = self.refits(X, t, y, rng=rng, draws=draws, steps=steps)
         new, apart, fitted = self._new_rows(new_X), self._apart(new_X), self.threshold_moves(new_X)
         own = self._assigned(segment_shares(new, self._parameters()), assignment)
         found, tried = np.empty((3, draws)), np.linspace(0.0, 1.0, 1001) if grid is None else grid
-        for first, refitted, coefficients in self._refitted(data, rng, draws, steps, X):
+        for first, refitted, coefficients in refits:
             for number in range(refitted.weights.shape[1]):
                 one = refitted.restarts([number])
                 position, k = one.curves[:, 0].T
@@ -319,6 +318,19 @@ class SegmentModel(BaseEstimator):
                 found[:, first + number] = totals
         return tuple(found)
 
+    def refits(self, X, t, y, *, rng, draws, steps=5, sample_weight=None):
+        """Bootstrap draws of the model, for `bootstrap_totals` and `bootstrap_claims`.
+
+        Returns
+        -------
+        list of (int, Choices, ndarray or None)
+            Batches: number of the first draw, models, coefficients of moving thresholds.
+        """
+        X, n = checked_rows_with_gaps(X), len(X)
+        t, y = checked_offers(t, n), checked_labels(y, n, "answer")
+        data = self._rows(X, t, y, checked_weights(sample_weight, n))
+        return list(self._refitted(data, rng, draws, steps, X))
+
     def refitted(self, X, t, y, *, rng, draws, steps=5):
         """Bootstrap draws of the model itself, in scaled features; see `bootstrap_totals`.
 
@@ -329,9 +341,8 @@ class SegmentModel(BaseEstimator):
         ndarray (draws, a + L) or None
             Coefficients of their moving thresholds.
         """
-        X = checked_rows_with_gaps(X)
-        data = self._rows(X, t, y, np.ones(len(X)))
-        _, parts, moved = zip(*self._refitted(data, rng, draws, steps, X), strict=True)
+        refits = self.refits(X, t, y, rng=rng, draws=draws, steps=steps)
+        _, parts, moved = zip(*refits, strict=True)
         batch = Choices(*(np.concatenate(values, axis=1) for values in zip(*parts, strict=True)))
         return batch, None if self._thresholds is None else np.concatenate(moved)
 
@@ -370,7 +381,7 @@ class SegmentModel(BaseEstimator):
             yield number, one, coefficients.copy()
 
 
-def _together(eta, k, tried, block=1 << 22):
+def _together(eta, k, tried, block=1 << 15):
     """People, in expectation, who accept the same offer, for some offers (m,)."""
     total, step = np.zeros(len(tried)), max(block // len(tried), 1)
     for start in range(0, len(eta), step):

@@ -24,7 +24,7 @@ LEAST_SLOPE, MOST_SLOPE = 1e-3, 30.0
 #: Largest log odds at the offer 1/2: a segment with one kind of answer goes there.
 MOST_POSITION = 30.0
 #: Numbers (segments x restarts x rows) of a block: a few of them fit the processor's cache.
-BLOCK = 1 << 16
+BLOCK = 1 << 15
 #: Largest change of (position, slope) in one Newton step.
 STRIDE = (4.0, 10.0)
 #: Shortest step tried again before the choice part of an update is given up.
@@ -189,31 +189,36 @@ class ChoiceRows:
         other.groups = [group._replace(**other._answered(group.index)) for group in self.groups]
         return other
 
-    def expectation(self, parameters, entropy=False):
+    def expectation(self, parameters, entropy=False, moments=True):
         """One E-step (equation 11) of all models over all rows.
+
+        Without `moments` only the log-likelihood is told, in little more than half the time.
 
         Returns
         -------
         Statistics
         """
         k, r = parameters.weights.shape
-        moments = np.zeros((k, r, self.width))
-        gradient, curvature = np.zeros((k * r, 2)), np.zeros((k * r, 3))
+        models = k * r
+        found = np.zeros((k, r, self.width))
+        gradient, curvature = np.zeros((models, 2)), np.zeros((models, 3))
         log_likelihood, doubt = np.zeros(r), np.zeros(r)
-        against = -parameters.curves.reshape(k * r, 2)
-        step = max(BLOCK // (k * r), 64)
+        against = -parameters.curves.reshape(models, 2)
+        step = max(BLOCK // models, 64)
+        room = np.empty((2, models * min(step, len(self.rows))))
         for group in self.groups:
             coefficients = self.emission.coefficients(parameters, group.observed)
-            coefficients = coefficients.reshape(k * r, -1)
+            coefficients = coefficients.reshape(models, -1)
             sums = np.zeros(coefficients.shape)
             for start in range(0, len(group.index), step):
                 at = slice(start, start + step)
                 features, answers = group.features[:, at], group.answers[:, at]
                 weights = self.row_weights[..., group.index[at]]
-                joint = coefficients @ features
+                joint, chance = room[:, : models * features.shape[1]].reshape(2, models, -1)
+                np.matmul(coefficients, features, out=joint)
                 shaped = joint.reshape(k, r, -1)
                 # Probability of the answer that was given.
-                chance = against @ answers
+                np.matmul(against, answers, out=chance)
                 np.exp(chance, out=chance)
                 chance += 1.0
                 np.reciprocal(chance, out=chance)
@@ -222,21 +227,27 @@ class ChoiceRows:
                 np.exp(joint, out=joint)
                 joint *= chance
                 total = shaped.sum(axis=0)
+                log_likelihood += ((np.log(total) + top) * weights).sum(axis=-1)
                 if entropy:
                     share = shaped / total
                     logs = np.log(np.maximum(share, 1e-300))
                     doubt -= ((share * logs).sum(axis=0) * weights).sum(axis=-1)
+                if not moments:
+                    continue
                 shaped *= weights / total
-                log_likelihood += ((np.log(total) + top) * weights).sum(axis=-1)
-                sums += joint @ features.T
+                sums += _summed(joint, features)
                 # In place: gamma (1 - p), then gamma p (1 - p).
-                joint -= (agreeing := joint * chance)
-                gradient += joint @ answers.T
-                np.multiply(agreeing, 1.0 - chance, out=joint)
-                curvature += joint @ group.offers[:, at].T
-            moments += self.emission.completed(sums.reshape(k, r, -1), parameters, group.observed)
+                np.subtract(1.0, chance, out=chance)
+                joint *= chance
+                gradient += _summed(joint, answers)
+                np.subtract(1.0, chance, out=chance)
+                joint *= chance
+                curvature += _summed(joint, group.offers[:, at])
+            if moments:
+                full = self.emission.completed(sums.reshape(k, r, -1), parameters, group.observed)
+                found += full
         return Statistics(
-            moments, log_likelihood, gradient.reshape(k, r, 2), curvature.reshape(k, r, 3), doubt
+            found, log_likelihood, gradient.reshape(k, r, 2), curvature.reshape(k, r, 3), doubt
         )
 
     def log_joint(self, parameters):
@@ -257,6 +268,13 @@ class ChoiceRows:
         """What priors add to the log-likelihood, (R,); 0 where there are none."""
         added = self.emission.log_prior(parameters.shares) if self.levels else 0.0
         return added if prior is None else added + prior.log_density(parameters.curves)
+
+
+def _summed(joint, values):
+    """Products (models, q) of joint (models, n) and values (q, n), summed over the rows."""
+    # A few short columns are copied: the product by a part of longer ones is much slower.
+    few = len(values) < len(joint)
+    return joint @ (np.ascontiguousarray(values.T) if few else values.T)
 
 
 def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
@@ -297,7 +315,12 @@ def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
         / determinant[..., None]
     )
     inside = ((free >= least) & (free <= most)).all(axis=-1)
-    steps = []
+    if inside.all():
+        return free
+    # Few others remain.
+    out, result = ~inside, free
+    gradient, h, cross = np.broadcast_to(gradient, free.shape)[out], h[out], cross[out]
+    least, most, steps = least[out], most[out], []
     for fixed in (0, 1):
         other = 1 - fixed
         for edge in (least[..., fixed], most[..., fixed]):
@@ -310,8 +333,8 @@ def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
         - 0.5 * (h * steps**2).sum(-1)
         - cross * steps[..., 0] * steps[..., 1]
     )
-    best = np.take_along_axis(steps, values.argmax(axis=0)[None, ..., None], axis=0)[0]
-    return np.where(inside[..., None], free, best)
+    result[out] = np.take_along_axis(steps, values.argmax(axis=0)[None, :, None], axis=0)[0]
+    return result
 
 
 def fit_curves(t, y, weights, start=None, prior=None, tolerance=1e-12, iterations=100):
@@ -418,7 +441,8 @@ def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior
     history = []
     total = np.broadcast_to(data.total, restarts)
     while True:
-        statistics = data.expectation(parameters)
+        # After the last step it is the objective alone that matters.
+        statistics = data.expectation(parameters, moments=bool((count[live] < iterations).any()))
         current = statistics.log_likelihood + data.penalty(parameters, prior)
         before = last[live]
         fell = ~(current >= before - 1e-12 * np.abs(before)) & (halved[live] < HALVINGS)

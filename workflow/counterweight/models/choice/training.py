@@ -217,6 +217,8 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None
         share = float(model.weights_[model.offer_deviation_ < STILL].sum())
     still = share > FEW
     claiming = hasattr(model, "bootstrap_claims") and not still
+    if hasattr(model, "refits"):
+        shared["refits"] = model.refits(*past, rng=rng, draws=draws)
     for setting, columns in said.items():
         asked = shared | {"assignment": setting}
         totals = model.bootstrap_totals(*past, rows["X"][used], rows["t"][used], **asked)

@@ -162,9 +162,11 @@ class Emission:
         gaussian, counts = np.split(moments, [moments.shape[-1] - levels], axis=-1)
         if self.covariance == "diagonal":
             gaussian = _with_products(gaussian, a)
-        weights, means, covariances = maximisation(gaussian, previous, held, floor)
+        full = self.covariance == "full"
+        asked = gaussian, previous, held, floor if full else None
+        weights, means, covariances = maximisation(*asked)
         if self.covariance == "diagonal":
-            covariances = covariances * np.eye(a)
+            covariances = np.maximum(covariances, floor) * np.eye(a)
         elif self.covariance == "tied":
             total, first, second = split_moments(gaussian, a)
             outer = means[..., :, None] * first[..., None, :]

@@ -10,10 +10,13 @@ centre of k-means on the standardised features (other models). The offers of a k
 made; of fewer than a hundred people these are the least and the largest.
 """
 
+from itertools import pairwise
+
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
 from counterweight.models.choice.offers import (
+    logistic,
     mixed_acceptance,
     mixed_over,
     optimal_offer,
@@ -23,10 +26,10 @@ from counterweight.models.choice.training import searched_offers
 
 #: Offers at which a draw's expected revenue is looked at; the best one is refined by a parabola.
 LOOKED = 33
-#: Numbers of a block, and least rows.
-BLOCK, LEAST = 1 << 22, 256
-#: People for each way of moving thresholds from which on those who move alike are priced together.
-ALIKE = 8
+#: People whom a draw prices at a time, and those whose values at all offers fit the cache.
+PRICED, BLOCK = 1 << 15, 1 << 12
+#: Parts of the range that draws round moves of thresholds to, and the most ranges of a move.
+ROUNDED, WIDEST = 1 << 9, 60
 #: Slopes nearer to 0 count as this.
 FLAT = 1e-9
 #: Quantiles of the offers that were made to a kind of people.
@@ -124,7 +127,7 @@ class Segments:
         """Chance (n, m) that people accept each of some offers t (m,)."""
         weights = self._weights(about)
         if about["apart"] is None:
-            return weights @ expit(self.k[:, None] * (t - self.eta[:, None]))
+            return weights @ logistic(self.k[:, None] * (t - self.eta[:, None]))
         return mixed_over(weights, t, self.eta + about["moves"][:, None], self.k)
 
     def best(self, about, kind, bounds, revenue, grid=None):
@@ -170,69 +173,45 @@ class Segments:
     def ends(self, about, kind, bounds, revenue, grid, draws, summary):
         """What ``summary(best (draws, n)) -> (q, n)`` says of the draws' best offers, (q, n)."""
         eta, k, densities = draws["eta"], draws["k"], draws["densities"]
-        count, size = eta.shape
-        found = None
+        found, moved = None, about["apart"] is not None
         group = about["rows"].groups[0] if len(about["rows"].groups) == 1 else None
         for number in np.unique(kind):
             low, high = bounds[number]
-            offers = np.linspace(low, high, LOOKED) if grid is None else possible(grid, low, high)
-            a, b = revenue
-            earned = expit(k[..., None] * (offers - eta[..., None])) * (a + b * offers)
-            if self.setting == "hard":
-                own = None if grid is None else offers
-                sure = optimal_offer(eta, k, offers[0], offers[-1], revenue, own)
+            own = None if grid is None else possible(grid, low, high)
+            offers = np.linspace(low, high, LOOKED) if own is None else own
+            asked = offers[0], offers[-1], revenue, own
+            earns = revenue[0] + revenue[1] * offers
+            earned = logistic(k[..., None] * (offers - eta[..., None])) * earns
             mine = np.flatnonzero(kind == number)
-            step = max(BLOCK // (count * max(len(offers), size)), LEAST)
-            for start in range(0, len(mine), step):
-                at = mine[start : start + step]
-                if group is not None:
-                    features = group.features[:, at]
-                    joint = densities.reshape(count * size, -1) @ features
-                    joint = joint.reshape(count, size, -1)
-                else:
-                    # Rows with gaps keep the densities of the fit.
-                    joint = np.broadcast_to(about["joint"][at].T, (count, size, len(at)))
-                if about["apart"] is not None:
-                    best = self._apart_draws(
-                        about["apart"][at], joint, draws, offers, revenue, grid
-                    )
-                elif self.setting == "hard":
-                    best = np.take_along_axis(sure, joint.argmax(axis=1), axis=1)
-                else:
-                    weights = np.exp(joint - joint.max(axis=1, keepdims=True))
-                    best = _peaks(np.swapaxes(weights, 1, 2) @ earned, offers, grid is None)
+            for start in range(0, len(mine), PRICED):
+                at = mine[start : start + PRICED]
+                best = np.empty((len(eta), len(at)))
+                # Rows with gaps keep the densities of the fit.
+                joint = None if group is not None else about["joint"][at].T
+                features = None if group is None else group.features[:, at]
+                apart = about["apart"][at].T if moved else None
+                for draw in range(len(eta)):
+                    if group is not None:
+                        joint = densities[draw] @ features
+                    moves = draws["moves"][draw] @ apart if moved else 0.0
+                    if self.setting == "hard" or eta.shape[1] == 1:
+                        place = joint.argmax(axis=0)
+                        if moved:
+                            curve = eta[draw][place] + moves, k[draw][place]
+                            best[draw] = optimal_offer(*curve, *asked)
+                        else:
+                            best[draw] = optimal_offer(eta[draw], k[draw], *asked)[place]
+                        continue
+                    weights = np.exp(joint - joint.max(axis=0))
+                    if moved:
+                        made = eta[draw], k[draw], offers, earns
+                        best[draw] = _moved_peaks(weights, moves, *made, grid is None)
+                    else:
+                        best[draw] = _all_peaks(weights, earned[draw], offers, grid is None)
                 told = summary(best)
                 found = np.empty((len(told), len(kind))) if found is None else found
                 found[:, at] = told
         return found
-
-    def _apart_draws(self, apart, joint, draws, offers, revenue, grid):
-        """Best offers (draws, n) of draws whose thresholds move with the features."""
-        eta, k, moves = draws["eta"], draws["k"], draws["moves"] @ apart.T
-        if self.setting == "hard" or eta.shape[1] == 1:
-            at, own = joint.argmax(axis=1), None if grid is None else offers
-            place = np.take_along_axis(eta, at, axis=1) + moves
-            slope = np.take_along_axis(k, at, axis=1)
-            return optimal_offer(place, slope, offers[0], offers[-1], revenue, own)
-        weights = np.exp(joint - joint.max(axis=1, keepdims=True))
-        best, earns = np.empty(moves.shape), revenue[0] + revenue[1] * offers
-        # People with the same categories move alike.
-        _, first, alike = np.unique(
-            moves[0] + 1j * moves[-1], return_index=True, return_inverse=True
-        )
-        if len(first) * ALIKE <= len(apart):
-            for number, one in enumerate(first):
-                odds = offers - (eta + moves[:, one, None])[..., None]
-                earned = expit(k[..., None] * odds) * earns
-                mine = np.flatnonzero(alike == number)
-                values = np.swapaxes(weights[:, :, mine], 1, 2) @ earned
-                best[:, mine] = _peaks(values, offers, grid is None)
-            return best
-        for draw, shares in enumerate(weights):
-            own = eta[draw] + moves[draw][:, None]
-            earned = mixed_over(shares.T, offers, own, k[draw]) * earns
-            best[draw] = _peaks(earned[None], offers, grid is None)[0]
-        return best
 
 
 class Lines:
@@ -268,7 +247,7 @@ class Lines:
 
     def accept_each(self, about, t):
         start, slope = self._line(about, self.coef, self.intercept)
-        return expit(start[:, None] + slope[:, None] * t)
+        return logistic(start[:, None] + slope[:, None] * t)
 
     def best(self, about, kind, bounds, revenue, grid=None):
         start, slope = self._line(about, self.coef, self.intercept)
@@ -381,15 +360,46 @@ def quantiles(values, shares):
     return values[below] * (1 - part) + values[above] * part
 
 
+def _all_peaks(weights, earned, offers, between):
+    """Best offers (n,) of people with weights (J, n) of curves that earn (J, offers)."""
+    best = np.empty(weights.shape[1])
+    for start in range(0, len(best), BLOCK):
+        at = slice(start, start + BLOCK)
+        best[at] = _peaks(weights[:, at].T @ earned, offers, between)
+    return best
+
+
+def _moved_peaks(weights, moves, eta, k, offers, earns, between):
+    """Best offers (n,) where thresholds of people are moved (n,), rounded to `ROUNDED` parts.
+
+    People who move alike, so rounded, are priced by the same curves: one product of matrices.
+    """
+    rounded = np.rint(np.clip(moves, -WIDEST, WIDEST) * ROUNDED).astype(np.int16)
+    order = np.argsort(rounded, kind="stable")
+    values, first = np.unique(rounded[order], return_index=True)
+    ends = np.append(first[1:], len(order))
+    place = offers - (eta[:, None] + values[:, None, None] / ROUNDED)
+    earned = logistic(k[:, None] * place) * earns
+    best, weights = np.empty(len(moves)), weights[:, order].T
+    room = np.empty((min(BLOCK, len(order)), len(offers)))
+    for start in range(0, len(order), BLOCK):
+        stop = min(start + BLOCK, len(order))
+        one, last = np.searchsorted(ends, [start, stop - 1], side="right")
+        cuts = [start, *ends[one:last].tolist(), stop]
+        for number, (a, z) in enumerate(pairwise(cuts), one):
+            np.matmul(weights[a:z], earned[number], out=room[a - start : z - start])
+        best[order[start:stop]] = _peaks(room[: stop - start], offers, between)
+    return best
+
+
 def _peaks(values, offers, between):
-    """Offers (draws, n) of the largest of values (draws, n, offers), refined by a parabola."""
-    top = values.argmax(axis=-1)
+    """Offers (n,) of the largest of values (n, offers), refined by a parabola."""
+    top = values.argmax(axis=1)
     best = offers[top]
     if not between or len(offers) < 3 or offers[-1] == offers[0]:
         return best
     middle = np.clip(top, 1, len(offers) - 2)
-    flat = values.reshape(-1)
-    place = (np.arange(middle.size) * len(offers)).reshape(middle.shape) + middle
+    flat, place = values.reshape(-1), np.arange(len(middle)) * len(offers) + middle
     left, here, right = (flat[place + shift] for shift in (-1, 0, 1))
     bend = left - 2 * here + right
     with np.errstate(divide="ignore", invalid="ignore"):

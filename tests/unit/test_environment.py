@@ -50,10 +50,35 @@ def test_conda_versions_equal_the_pinned_ones(path):
     assert versions == {name: pinned.get(name) for name in versions}
 
 
+def in_python():
+    """Python of the conda environments."""
+    (version,) = {
+        item.removeprefix("python=")
+        for path in ENVIRONMENTS
+        for item in yaml.safe_load(path.read_text())["dependencies"]
+        if item.startswith("python=")
+    }
+    return version
+
+
 def test_conda_environments_cover_the_dependencies():
     installed = set().union(*map(in_conda, ENVIRONMENTS))
     used = names(PROJECT["dependencies"] + EXTRAS["workflow"] + EXTRAS["slurm"])
     assert used <= installed
+
+
+def test_the_image_is_made_of_files_that_are_there_and_of_the_pins():
+    recipe = (ROOT / "envs" / "container.def").read_text()
+    parts = dict(re.findall(r"^%(\w+)\n((?:    .*\n|\n)*)", recipe, flags=re.MULTILINE))
+    copied = [line.split() for line in parts["files"].splitlines() if line.strip()]
+    assert all((ROOT / source).exists() for source, _ in copied)
+    inside = {Path(target) for _, target in copied}
+    assert {Path("/opt/counterweight") / PROJECT["readme"]} <= inside
+    installs = [line for line in parts["post"].splitlines() if "pip install" in line]
+    assert installs and all("-c constraints.txt" in line for line in installs)
+    extras = set(re.search(r"\.\[([\w,]+)\]", parts["post"]).group(1).split(","))
+    assert extras <= EXTRAS.keys() and "workflow" in extras
+    assert re.search(r"From: python:(3\.\d+)", recipe).group(1) == str(in_python())
 
 
 REQUIREMENTS = [*PROJECT["dependencies"], *(item for extra in EXTRAS.values() for item in extra)]

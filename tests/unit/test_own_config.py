@@ -1,9 +1,15 @@
 """Tables of one's own: ten lines of config become a data set and a study."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
 from counterweight.plan.own import with_own_tables
+from counterweight.plan.reading import updated, with_listed_studies
+
+STUDIES = Path(__file__).resolve().parents[2] / "workflow" / "studies"
 
 LENDER = {"table": "my data/Applicants 2024.csv", "id": "customer", "outcome": "default"}
 
@@ -30,6 +36,21 @@ def test_only_ones_own_studies_are_run():
     made = with_own_tables(papers | LENDER, LENDER)
     assert made["only"] == list(made["studies"]) == ["applicants_2024"]
     assert made["studies_of"] == []
+
+
+def test_studies_that_stand_beside_tables_are_run_too():
+    study = yaml.safe_load((STUDIES / "smith_elkan_2007.yaml").read_text())["studies"]["curved"]
+    given = {"tables": {"one": dict(LENDER)}, "studies": {"mine": study, "one": {"repeats": 3}}}
+    base = yaml.safe_load((STUDIES.parents[1] / "config.yaml").read_text())
+    read = with_listed_studies(updated(base, given), given, STUDIES)
+    assert list(read["studies"]) == read["only"] == ["one", "mine"]
+    assert read["studies"]["one"]["repeats"] == 3
+    given["only"] = ["mine"]
+    assert with_listed_studies(updated(base, given), given, STUDIES)["only"] == ["mine"]
+    with pytest.raises(CounterweightError, match="studies must be of type mapping"):
+        config.check(
+            with_listed_studies(base | given | {"studies": 3}, given | {"studies": 3}, STUDIES)
+        )
 
 
 def test_any_number_of_tables():

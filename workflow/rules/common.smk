@@ -6,7 +6,9 @@ and one job spec from there.
 """
 
 import json
+import logging
 import subprocess
+import time
 
 # Of this checkout, also where another workflow uses it as a module.
 HOME = Path(str(workflow.current_basedir.get_path_or_uri(secret_free=True))).parents[1]
@@ -46,6 +48,12 @@ except CounterweightError as error:
 PATHS, STUDIES, RESULTS = STAGES.paths, PLAN["studies"], PLAN["results"]
 job, spec = STAGES.job, STAGES.spec
 ENVIRONMENT = "../../envs/counterweight.yaml"
+
+# For --sdm apptainer; without that option the image is not looked at.
+if PLAN["container"]:
+
+    container: PLAN["container"]
+
 
 # Where files are is no setting of a job: a path to a mirror in params would re-run downloads.
 if PLAN["data_mirror"]:
@@ -140,6 +148,34 @@ def started():
             f"Removed {gone} unfinished files that killed jobs left.", file=sys.stderr
         )
     submit_without_limit()
+    tell_remaining_time()
+
+
+#: Seconds between two lines on the time that is left.
+TOLD_EVERY = 60
+
+
+def tell_remaining_time():
+    """Say once a minute how long the jobs that are left take at the pace so far."""
+    begun = told = time.monotonic()
+
+    def tell(record):
+        nonlocal told
+        done, now = getattr(record, "done", 0), time.monotonic()
+        left = getattr(record, "total", 0) - done
+        if done and left > 0 and now - told >= TOLD_EVERY:
+            told = now
+            minutes = max(round((now - begun) / done * left / 60), 1)
+            unit = "minute" if minutes == 1 else "minutes"
+            print(
+                f"{left} jobs are left: about {minutes} {unit} at the pace so far.",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    follower = logging.Handler()
+    follower.emit = tell
+    logging.getLogger("snakemake.logging").addHandler(follower)
 
 
 def submit_without_limit():

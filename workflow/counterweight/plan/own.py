@@ -49,7 +49,7 @@ def with_own_tables(config, given, beside=()):
     Returns
     -------
     dict
-        Where tables are given, only their studies are run.
+        Where tables are given, it has no studies but theirs.
 
     Raises
     ------

@@ -76,7 +76,8 @@ def with_listed_studies(config, given, folder, beside=()):
         under ``studies`` of the config come before them where they are others, and change them
         key by key where they have the same name. Where what is given brings a study that neither
         a listed file nor ``config.yaml`` has, and says neither ``studies_of`` nor ``only``, then
-        ``only`` names the studies that are given and those that they are paired with.
+        ``only`` names the studies that are given and those that they are paired with. Beside
+        tables of one's own stand no others than those that are given.
 
     Raises
     ------
@@ -85,6 +86,13 @@ def with_listed_studies(config, given, folder, beside=()):
         study at all.
     """
     config = with_own_tables(dict(config), given, beside)
+    beside_tables = given.get("studies") or {}
+    if {"table", "tables"} & given.keys():
+        if not isinstance(beside_tables, Mapping):
+            return config | {"studies": beside_tables}  # the schema says what it has to be
+        config["studies"] = updated(config["studies"], beside_tables)
+        config["only"] = given.get("only") or list(config["studies"])
+        given = {}
     entries = config.pop("studies_of", [])
     inline = config.get("studies", {})
     if not isinstance(inline, Mapping):

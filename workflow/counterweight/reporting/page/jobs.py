@@ -22,7 +22,15 @@ from counterweight.reporting.page.plan import report_plan, study_plan
 _ASSEMBLE = "counterweight.reporting.page.assemble"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
 #: where files are or which key makes coins is nothing that a result rests on.
-_ELSEWHERE = {"studies", "families", "model_defaults", "results", "data", "data_mirror"}
+_ELSEWHERE = {
+    "studies",
+    "families",
+    "model_defaults",
+    "results",
+    "data",
+    "data_mirror",
+    "container",
+}
 _ELSEWHERE |= {"filter_key", "filter_study", "candidates", "score"}
 
 

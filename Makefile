@@ -3,9 +3,10 @@
 # make paper  the papers' full repeats     make demo  generated data, no network, two minutes
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
+# make scale  time and memory of every family at 10,000 to 1,000,000 rows (hours)
 # make docs   the pages of docs/, in site/  make dry   what each config would run
 # make faults  kills runs at random moments and looks that they end in the same bytes
-.PHONY: run mine init paper demo test lint dry docs faults bench env clean
+.PHONY: run mine init paper demo test lint dry docs faults bench scale env clean
 .DELETE_ON_ERROR:
 
 PYTHON ?= python3
@@ -84,6 +85,10 @@ bench: env
 	$(BIN)/python tests/benchmarks/bench_constraints.py
 	$(BIN)/python tests/benchmarks/bench_adjust.py
 	$(BIN)/python tests/benchmarks/bench_matching.py
+
+# Sizes and families: make scale SCALE="10000 100000 log filter"
+scale: env
+	$(BIN)/python tests/benchmarks/scale.py $(SCALE)
 
 clean:
 	rm -rf $(VENV) .snakemake .pytest_cache .ruff_cache build site workflow/*.egg-info

@@ -1,9 +1,10 @@
 """Every family at growing numbers of rows: time and memory by stage, and how they grow.
 
-``python tests/benchmarks/scale.py [ROWS ...]`` (10,000 100,000 1,000,000 if none are named) draws
-the tables of the examples with so many rows, runs the workflow on them, and the studies of labels
-of the papers on a generated Adult with ten repeats, and reads the benchmark files of the jobs.
-``results/scale`` then has a folder for each size, ``scale.csv``, ``scale.md`` and ``scale.svg``.
+``python tests/benchmarks/scale.py [ROWS ...] [FAMILY ...]`` (10,000 100,000 1,000,000 and all
+families where none are named) draws the tables of the examples with so many rows, runs the
+workflow on them and a study of labels on a generated Adult with ten repeats, and reads the
+benchmark files of the jobs. ``results/scale`` then has a folder for each size, ``scale.csv``,
+``scale.md`` and ``scale.svg``.
 """
 
 import importlib.util
@@ -56,8 +57,8 @@ REPEATS = {
 }
 
 
-def drawn(rows, folder):
-    """Write the tables of `rows` rows; the config that runs them."""
+def drawn(rows, folder, families):
+    """Write the tables of `rows` rows; the config that runs those of the families."""
     spec = importlib.util.spec_from_file_location("tables", ROOT / "examples" / "tables.py")
     examples = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(examples)
@@ -104,8 +105,8 @@ def drawn(rows, folder):
         if f"new_{name}" in frames:
             question["score"] = str(folder / f"new_{name}.parquet")
     return {
-        "tables": questions,
-        "studies": {"repeats": REPEATS},
+        "tables": {name: question for name, question in questions.items() if name in families},
+        "studies": {"repeats": REPEATS} if "repeats" in families else {},
         "results": str(folder / "results"),
         "data": str(folder / "data"),
         "data_source": "generated",
@@ -136,13 +137,13 @@ def costs(results):
     return pd.DataFrame(found).groupby(["family", "stage"], as_index=False).agg(how)
 
 
-def run(rows):
+def run(rows, families):
     """Draw, run and measure one size."""
     folder = FOLDER / str(rows)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     config = folder / "scale.yaml"
-    config.write_text(yaml.safe_dump(drawn(rows, folder), sort_keys=False))
+    config.write_text(yaml.safe_dump(drawn(rows, folder, families), sort_keys=False))
     snakemake = Path(sys.executable).with_name("snakemake")
     command = [snakemake, "--cores", "1", "--quiet", "rules", "--configfile", config]
     subprocess.run(command, cwd=ROOT, check=True)
@@ -201,6 +202,7 @@ def written(table):
 
 
 if __name__ == "__main__":
-    sizes = [int(float(word)) for word in sys.argv[1:]] or list(SIZES)
+    chosen = [word for word in sys.argv[1:] if word in FAMILIES] or list(FAMILIES)
+    sizes = [int(float(word)) for word in sys.argv[1:] if word not in FAMILIES] or SIZES
     FOLDER.mkdir(parents=True, exist_ok=True)
-    written(pd.concat([run(rows) for rows in sizes], ignore_index=True))
+    written(pd.concat([run(rows, chosen) for rows in sizes], ignore_index=True))

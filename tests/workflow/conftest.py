@@ -59,18 +59,32 @@ class Copy:
 
     def run(self, *arguments, cores=2, environment=None):
         """Call Snakemake as a user would in this folder."""
-        kept = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
-        command = [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments]
         done = subprocess.run(
-            command,
-            cwd=self.folder,
-            env=kept | (environment or {}),
+            **self._call(*arguments, cores=cores, environment=environment),
             timeout=1800,  # against a run that hangs; how long it takes is not tested
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
             text=True,
         )
         return Run(done.stdout, done.returncode)
+
+    def begun(self, *arguments, cores=2):
+        """The same in the background, in a group of processes of its own; `said` reads it."""
+        with open(self.folder / "said.log", "wb") as file:
+            call = self._call(*arguments, cores=cores)
+            return subprocess.Popen(**call, stdout=file, start_new_session=True)
+
+    def said(self):
+        """What the call in the background has printed so far."""
+        return self.text("said.log")
+
+    def _call(self, *arguments, cores, environment=None):
+        kept = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
+        return {
+            "args": [sys.executable, "-m", "snakemake", "--cores", str(cores), *arguments],
+            "cwd": self.folder,
+            "env": kept | (environment or {}),
+            "stderr": subprocess.STDOUT,
+        }
 
     def plan(self, *arguments):
         """Jobs that the next run would do."""

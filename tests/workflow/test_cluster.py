@@ -1,7 +1,12 @@
 """Cluster profiles: Slurm's where one answers, any queue's by its commands."""
 
+import getpass
+import os
+import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -57,4 +62,67 @@ def test_jobs_go_through_any_queue_by_its_commands(copied, small):
     )
     assert run.status == 0, run.output
     assert list((there.folder / "queue").glob("[0-9]*")), "nothing went through the queue"
+    assert there.digests(".parquet") == here.digests(".parquet")
+
+
+def asked(*command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+
+
+def awaited(run, what, of=""):
+    """The first answer of ``what`` that is not empty, while the run goes on."""
+    for _ in range(3000):
+        if found := what():
+            return found
+        assert run.poll() is None, f"the run ended before {of}"
+        time.sleep(0.1)
+    raise AssertionError(f"nothing came of {of}")
+
+
+def at_work():
+    """Numbers of the jobs that Slurm runs at the moment."""
+    return asked("squeue", "--noheader", "--states=RUNNING", "--format=%A").split()
+
+
+@pytest.fixture
+def lost_and_found(copied, small):
+    """A local run, and a copy whose jobs go through Slurm."""
+    name = partition()
+    if name is None:
+        pytest.skip("no Slurm answers here: start one, then run this test again")
+    study = small["studies"]["curved"] | {"models": [{"model": "logistic"}]}
+    config = small | {"studies": {"curved": study}}
+    here, there = copied(config), copied(config)
+    assert here.run().status == 0
+    through = ("--profile", "profiles/slurm", "--default-resources", f"slurm_partition={name}")
+    yield here, there, through
+    subprocess.run(["scancel", "--partition", name, "--user", getpass.getuser()], timeout=30)
+
+
+def test_a_cancelled_job_and_a_lost_node_cost_nothing_but_time(lost_and_found):
+    here, there, through = lost_and_found
+    with there.begun(*through) as run:
+        (first, *_) = awaited(run, at_work, "a job that could be cancelled")
+        asked("scancel", first)
+        (node,) = set(asked("sinfo", "--noheader", "--Node", "--format=%N").split())
+        awaited(run, lambda: set(at_work()) - {first}, "a job on the node that is lost")
+        asked("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+        awaited(run, lambda: not at_work(), "the loss of the node")
+        asked("scontrol", "update", f"nodename={node}", "state=resume")
+        assert run.wait(timeout=900) == 0, there.said()
+    assert there.digests(".parquet") == here.digests(".parquet")
+
+
+def test_a_killed_submitter_and_too_little_memory_cost_nothing_but_time(lost_and_found):
+    here, there, through = lost_and_found
+    with there.begun(*through) as run:
+        awaited(run, at_work, "a job")
+        os.killpg(run.pid, signal.SIGKILL)
+    # As the page on clusters says: what is still in the queue goes before the next run.
+    (name,) = set(re.findall(r"SLURM run ID: (\S+)", there.said()))
+    asked("scancel", "--name", name)
+    assert there.run("--unlock").status == 0
+    again = there.run(*through, "--set-resources", "train:mem_mb=200 * attempt")
+    assert again.status == 0, again.output
+    assert "Trying to restart" in again.output, "200 MB were enough"
     assert there.digests(".parquet") == here.digests(".parquet")

@@ -384,6 +384,19 @@ BAD = [
     ("reward missing", {"clicked": np.nan}, {}, "reward 'clicked' is missing or infinite"),
     ("reward infinite", {"clicked": np.inf}, {}, "reward 'clicked' is missing or infinite"),
     ("no reward", {"clicked": lambda f: 0}, {}, "'clicked' is 0 in all 300 rows"),
+    (
+        "a word among rewards",
+        {"clicked": lambda f: f["clicked"].astype(str).where(f.index != 5, "n/a €")},
+        {},
+        "'clicked' is 'n/a €' in row 5, where most rows have numbers",
+    ),
+    (
+        "a word among chances",
+        {"p_new": lambda f: f["p_new"].astype(str).where(f.index != 5, "unknown")},
+        {},
+        "'p_new' is 'unknown' in row 5, where most rows have numbers",
+    ),
+    ("a decimal comma", {}, {"keep_rate": "0,1"}, "a number in a config has a point, 0.1"),
     ("reward in words", {"clicked": lambda f: "none"}, {}, "positive: none}"),
     (
         "reward out of its range",

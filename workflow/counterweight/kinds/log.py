@@ -9,6 +9,7 @@ made it, and their values are given away.
 import re
 
 from counterweight.errors import CounterweightError
+from counterweight.kinds.own_studies import checked_rate
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
 
@@ -58,6 +59,7 @@ def own_study(entry):
     CounterweightError
         For a policy that says neither.
     """
+    checked_rate(entry.get("keep_rate"))
     reward = entry["reward"]
     reward = {"column": reward} if isinstance(reward, str) else reward
     labeling = {"rule": "own_log", "propensity": entry["propensity"]}

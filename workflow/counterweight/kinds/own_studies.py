@@ -1,6 +1,7 @@
 """Studies that are made of tables of one's own (see `counterweight.plan.own`), by what is asked."""
 
 import contextlib
+import re
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates.language import parse_constraint, rates
@@ -21,6 +22,21 @@ def of_classifiers(entry):
     return chances(entry)
 
 
+def checked_rate(rate):
+    """A keep rate as it was given: a number, or a column.
+
+    Raises
+    ------
+    CounterweightError
+        For a number with a decimal comma.
+    """
+    if isinstance(rate, str) and re.fullmatch(r"\s*\d*,\d+\s*", rate):
+        raise CounterweightError(
+            f"keep_rate is {rate!r}: a number in a config has a point, {rate.replace(',', '.')}."
+        )
+    return rate
+
+
 def chances(entry):
     """Classifiers that learn from a log whose zeros were kept at a rate, for all its rows."""
     if "weight" in entry:
@@ -28,7 +44,7 @@ def chances(entry):
             "A log that dropped zeros has no further weights here: leave weight out, or give each "
             "row's rate as the column of keep_rate."
         )
-    outcome, rate = entry["outcome"], entry["keep_rate"]
+    outcome, rate = entry["outcome"], checked_rate(entry["keep_rate"])
     outcome = {"column": outcome} if isinstance(outcome, str) else dict(outcome)
     labeling = {"rule": "kept_log", "keep_rate": rate}
     labeling |= {"rows_before": entry["rows_before"]} if "rows_before" in entry else {}

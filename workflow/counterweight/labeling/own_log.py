@@ -139,6 +139,24 @@ def a_word(values):
     return ""
 
 
+def lone_word(values):
+    """Place and text of the first value that is no number, where most are numbers; else None.
+
+    Parameters
+    ----------
+    values : array (n,)
+        A column that was read as text.
+    """
+    import pandas as pd
+
+    values = pd.Series(np.asarray(values, dtype=object))
+    words = values.notna() & pd.to_numeric(values, errors="coerce").isna()
+    if not words.any() or words.mean() >= 0.5:
+        return None
+    place = int(np.flatnonzero(words)[0])
+    return place, str(values[place])
+
+
 def column_of(frame, column, role):
     """A column of a log as floats, NaN where it is missing.
 

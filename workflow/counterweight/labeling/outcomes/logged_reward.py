@@ -66,6 +66,15 @@ def logged_reward(frame, population, *, column, positive=None, low=None, high=No
     if positive is not None:
         return _is(frame, column, positive)
     if frame[column].dtype.kind not in "biuf":
+        from counterweight.labeling.own_log import lone_word
+
+        if found := lone_word(frame[column]):
+            place, word = found
+            row = np.asarray(frame["row"])[place]
+            raise CounterweightError(
+                f"The reward {column!r} is {word!r} in row {row}, where most rows have numbers: "
+                "correct it, or leave such rows out."
+            )
         words = sorted({str(word) for word in frame[column].dropna().unique()[:20]})
         raise CounterweightError(
             f"The reward {column!r} holds text ({listed(words[:3])}), not numbers: say which value "

@@ -3,7 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.own_log import a_word
+from counterweight.labeling.own_log import a_word, lone_word
 from counterweight.numerics.checks import note_wrong
 
 KIND = "log"
@@ -94,6 +94,12 @@ class GivenPolicy:
             )
         if self.probability:
             p = np.asarray(table[self.probability])
+            if p.dtype.kind not in "biuf" and (found := lone_word(p)):
+                raise CounterweightError(
+                    f"The policy's column {self.probability!r} is {found[1]!r} in row "
+                    f"{np.asarray(rows)[found[0]]}, where most rows have numbers: correct it, or "
+                    "leave such rows out."
+                )
             if p.dtype.kind not in "biuf":
                 raise CounterweightError(
                     f"The policy's column {self.probability!r} holds text"

@@ -41,7 +41,8 @@ def test_lists_equal_those_of_arrow(values, kind):
 @pytest.mark.parametrize("kind", [pa.int32(), pa.float64(), pa.string(), pa.bool_()])
 def test_slices_chunks_and_nulls_become_what_arrow_makes_of_them(kind):
     values = pa.array([1, None, 0, 1, None, 1, 0, 1, 1, 0], pa.int32()).cast(kind)
-    for column in (values, values[3:], values[:4], pa.chunked_array([values[:3], values[5:]])):
+    parts = values, values[3:], values[:4], values[5:], values[5:8]
+    for column in (*parts, pa.chunked_array([values[:3], values[5:]])):
         own = numpy_column(column)
         chunked = isinstance(column, pa.ChunkedArray)
         peer = column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False)

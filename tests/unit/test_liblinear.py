@@ -91,7 +91,7 @@ def test_a_penalty_is_chosen_on_held_out_rows(world):
     X = rng.standard_normal((150, 60))
     y = (X[:, 0] + 0.3 * rng.standard_normal(150) > 0).astype(int)
     grid = (1e-6, 1e-2, 1e4)
-    chosen = best_penalty(X, y, np.ones(150), grid, "regularised", np.random.default_rng(1))
+    chosen = best_penalty(X, y, np.ones(150), None, grid, "regularised", np.random.default_rng(1))
     assert chosen == 1e-2
     errors = {}
     order = np.random.default_rng(1).permutation(150)

@@ -160,6 +160,11 @@ def numpy_column(column):
             column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
     if pa.types.is_string(column.type):
         return np.array([*column.to_pylist(), None], object)[:-1]
+    if pa.types.is_boolean(column.type) and len(column) and not column.null_count:
+        # Arrow's own way loads pandas.
+        bits = np.frombuffer(column.buffers()[1], "uint8")
+        known = np.unpackbits(bits, count=column.offset + len(column), bitorder="little")
+        return known.view(bool)[column.offset :]
     if not _has_numbers(column.type) or not len(column):
         return column.to_numpy(zero_copy_only=False)
     bits, numbers = column.buffers()

@@ -8,7 +8,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore
 from counterweight.models.constraints.group_features import GROUP_FEATURE_OPTIONS
-from counterweight.models.constraints.linear_svm import BOTH, best_penalty
+from counterweight.models.constraints.linear_svm import best_penalty
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
@@ -332,12 +332,10 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
         """Choose among `penalties` by plain SVMs of the labeled rows."""
         if not self.penalties:
             return
-        if self.penalty is not None:
-            raise CounterweightError(BOTH)
         seen = labeled_rows(data)
         rows = self._solver_rows(data.X, seen)[0]
         told = rows, data.y[seen], data.weight[seen]
-        self._chosen = best_penalty(*told, self.penalties, self.bias, rng)
+        self._chosen = best_penalty(*told, self.penalty, self.penalties, self.bias, rng)
         log.info("penalty chosen on held-out rows: %g", self._chosen)
 
     def _solved(self, search, near):

@@ -1,8 +1,6 @@
 """Columns of categories in data frames, one-hot."""
 
 import numpy as np
-from sklearn.compose import make_column_transformer
-from sklearn.preprocessing import OneHotEncoder
 
 from counterweight.errors import CounterweightError, listed
 
@@ -40,6 +38,10 @@ def one_hot(X):
                 f"The column {name!r} of the features has {different} different texts in {len(X)} "
                 "rows, so that it tells rows, not kinds of them: leave it out."
             )
+    # Loaded where there are categories: this takes as long as to load all the rest.
+    from sklearn.compose import make_column_transformer
+    from sklearn.preprocessing import OneHotEncoder
+
     encoder = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), names),
         remainder="passthrough",

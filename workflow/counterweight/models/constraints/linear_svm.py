@@ -9,7 +9,6 @@ from counterweight.models.constraints.solver.rows import DistinctRows, balanced
 
 #: Most proximal steps, and most Newton steps of each.
 OUTER, INNER = 40, 50
-BOTH = "penalty and penalties are both given: give one of them."
 
 
 @dataclass
@@ -186,22 +185,29 @@ class HingeRows:
         return w, f, slopes, count
 
 
-def best_penalty(X, y, weight, penalties, bias, rng):
-    """The penalty whose SVM errs least on a fifth of the rows, held out; of equals the largest.
+def best_penalty(X, y, weight, penalty, penalties, bias, rng):
+    """The penalty as given, or the one whose SVM errs least on a fifth of the rows, held out.
 
     Parameters
     ----------
     X, y, weight, bias
         As of `HingeRows`.
+    penalty : float or None
+        Returned where there are no `penalties`.
     penalties : sequence of float
+        To choose among; of equals the largest.
     rng : numpy.random.Generator
         Draws the fifth.
 
     Raises
     ------
     CounterweightError
-        When one class is missing without the fifth.
+        When both are given, or one class is missing without the fifth.
     """
+    if not len(penalties):
+        return penalty
+    if penalty is not None:
+        raise CounterweightError("penalty and penalties are both given: give one of them.")
     order = rng.permutation(len(y))
     held, kept = np.split(order, [max(1, len(y) // 5)])
     if len(np.unique(y[kept])) < 2:

@@ -8,7 +8,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore, two_columns
-from counterweight.models.constraints.linear_svm import BOTH, HingeRows, best_penalty
+from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
 
 _FITS = weakref.WeakKeyDictionary()
 _SCORES = weakref.WeakKeyDictionary()
@@ -120,11 +120,8 @@ class SvmBaseline(LinearScore):
             key = (id(samples.X), self.penalty, grid, self.bias, self.standardise, *sums)
         if key not in fits:
             rows, scale, centre = self._solver_rows(samples.X)
-            told, penalty = (rows[seen], samples.y[seen], samples.weight[seen]), self.penalty
-            if self.penalties and penalty is not None:
-                raise CounterweightError(BOTH)
-            if self.penalties:
-                penalty = best_penalty(*told, self.penalties, self.bias, rng)
+            told = rows[seen], samples.y[seen], samples.weight[seen]
+            penalty = best_penalty(*told, self.penalty, self.penalties, self.bias, rng)
             hinges = HingeRows(*told, penalty, self.bias)
             fits[key] = rows, scale, centre, hinges, hinges.solve()
         rows, scale, centre, hinges, svm = fits[key]

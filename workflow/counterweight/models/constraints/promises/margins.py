@@ -20,7 +20,6 @@ import copy
 import logging
 
 import numpy as np
-from scipy.special import ndtri
 
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates.coefficients import compile as compile_rates
@@ -112,6 +111,8 @@ class MarginFit:
         """z of each of the constraints, so that all hold at the level asked for."""
         if self.confidence is None:
             return 0.0
+        from scipy.special import ndtri
+
         return float(ndtri(1 - (1 - self.confidence) / len(plains)))
 
     def _units(self, plains, samples):

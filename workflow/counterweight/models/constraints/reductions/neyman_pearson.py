@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.linear_svm import BOTH, HingeRows, best_penalty
+from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
 from counterweight.models.constraints.options import SVM_OPTIONS
 from counterweight.models.constraints.svm_baseline import SvmBaseline, labeled_rows
 
@@ -90,11 +90,8 @@ class NeymanPearsonSVM(SvmBaseline):
                     "and one class has a single row: more labeled rows are needed."
                 )
             held[rows_of_one[: max(1, len(rows_of_one) // 5)]] = True
-        penalty = self.penalty
-        if self.penalties and penalty is not None:
-            raise CounterweightError(BOTH)
-        if self.penalties:
-            penalty = best_penalty(X, y, weight, self.penalties, self.bias, rng)
+        told = X, y, weight, self.penalty, self.penalties
+        penalty = best_penalty(*told, self.bias, rng)
         parts = (y, weight, seen, held, np.asarray(self.shares))
         digests = tuple(hashlib.sha256(part.tobytes()).digest() for part in parts)
         key = (id(samples.X), penalty, self.bias, self.standardise, *digests)

@@ -209,6 +209,7 @@ def minimise_rates(
     warm=None,
     svm_gap=SVM_GAP,
     early=1.0,
+    goes_on=False,
 ):
     """Minimise a rate objective subject to bounds on rates (Algorithm 1).
 
@@ -257,7 +258,10 @@ def minimise_rates(
         Share of its objective that the gap of a first step without constraints, a plain SVM,
         may have; None: `tolerance` says it alone.
     early : float
-        Tolerance of the steps before the last one, in units of `tolerance`.
+        Tolerance of the steps before the last one, in units of `tolerance`. Where it is above 1
+        these may leave a larger gap with several constraints, if less takes long.
+    goes_on : bool
+        Other steps follow the last one, in another run: it may do so, too.
 
     Returns
     -------
@@ -331,6 +335,7 @@ def minimise_rates(
             inner,
             exact if within else exact * max(1.0, price.max()),
             svm_gap if m == 0 and t == 0 else None,
+            within and early > 1 and (goes_on or t < steps - 1),
         )
         settled = within and np.array_equal(state.w, w)
         w = state.w

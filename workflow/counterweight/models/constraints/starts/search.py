@@ -310,6 +310,8 @@ class Search:
     def _screened(self, starts, steps):
         """A few steps from each start; the rest from the best of these."""
         few = min(FIRST_STEPS, steps)
+        # Rates that are to be equal leave further steps no room.
+        goes_on = few < steps and not self.levelled
         # What costs more than to be wrong on all rows, by its penalty, is no place to begin in.
         most = self.costs.size[0]
         good = [start for start in starts if not start[1] and start[2] <= most]
@@ -321,18 +323,18 @@ class Search:
         at_zero = self.costs.values(np.full(self.rows.shape[0], 0.5))[1:]
         fits, proved = [], False
         for start in good:
-            fits.append(self.run(start, few, early=EARLY))
+            fits.append(self.run(start, few, early=EARLY, goes_on=goes_on))
             if proved := fits[-1].status == "proved_infeasible":
                 break
         if not fits or (not proved and at_zero.max(initial=-1.0) <= ROUNDING):
             # Where zero is the only start it may take all steps to meet the constraints.
-            fits.append(self.run(None, few if fits else steps, early=EARLY))
+            told = {"steps": few, "goes_on": goes_on} if fits else {"steps": steps}
+            fits.append(self.run(None, early=EARLY, **told))
             proved = fits[-1].status == "proved_infeasible"
         if not proved and not any(fit.feasible for fit in fits):
             ordered = sorted(starts, key=lambda start: start[1])
             fits += [self.run(pair(self.rows, w), steps) for w, _, _ in ordered[:1]]
         fit = min(fits, key=_order)
-        # Rates that are to be equal leave further steps no room.
         if fit.feasible and len(fit.gap) < steps and not self.levelled:
             more = self._on(fit, steps - len(fit.gap))
             more.evaluations[0] += sum(one.evaluations.sum() for one in fits if one is not fit)

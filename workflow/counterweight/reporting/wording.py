@@ -101,3 +101,8 @@ def listing(words):
 def capital(text):
     """A text with its first letter large."""
     return text[:1].upper() + text[1:]
+
+
+def shortened(text, most, end=7):
+    """A long name with its middle left out; names often differ in their last words."""
+    return text if len(text) <= most else text[: most - end - 1] + "…" + text[-end:]

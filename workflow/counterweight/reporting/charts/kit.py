@@ -380,11 +380,6 @@ def span(values, places=0, unit=""):
     return f"{low if low == high else f'{low} to {high}'} {unit}".strip()
 
 
-def shortened(text, most):
-    """A long name with its middle left out."""
-    return text if len(text) <= most else text[: most - 8] + "…" + text[-7:]
-
-
 def headline(study, *fits):
     """The study's first column that was measured (and fits), or None."""
     known = [one for one in study.plan["columns"] if study.measured(one)]

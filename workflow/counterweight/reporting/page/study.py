@@ -14,7 +14,7 @@ from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page import blocks
 from counterweight.reporting.page.columns import column_table
 from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
-from counterweight.reporting.wording import capital, listing, number, percent
+from counterweight.reporting.wording import capital, listing, number, percent, shortened
 
 #: Colours of small charts; the same as in `counterweight.reporting.charts.style`.
 BLUE, GREY = "#0072B2", "#767676"
@@ -294,7 +294,7 @@ def small_chart(points, width=260, row=22, room=110):
                 f'<path d="M{x(one.low)} {y}H{x(one.high)}" stroke="{colour}" stroke-width="2"/>'
             )
         parts.append(f'<circle cx="{x(one.mean)}" cy="{y}" r="4" fill="{colour}"/>')
-        short = label if len(label) < 20 else label[:18] + "…"
+        short = shortened(label, 19, 9)
         style = f'y="{y + 4}" font-size="11" fill="currentColor"'
         parts.append(f'<text x="0" {style}>{html.escape(short)}</text>')
     return (

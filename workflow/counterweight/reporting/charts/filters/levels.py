@@ -2,6 +2,7 @@
 
 from counterweight.files.settings import numbers_of
 from counterweight.reporting.charts import kit, style
+from counterweight.reporting.wording import shortened
 
 TARGETS = {"train": "Training rows", "test": "Test rows"}
 
@@ -94,4 +95,4 @@ class Filters:
 
 
 def group_name(group, most=22):
-    return kit.shortened(group.replace("=", ": "), most)
+    return shortened(group.replace("=", ": "), most)

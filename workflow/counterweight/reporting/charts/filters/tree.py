@@ -8,7 +8,14 @@ from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays
 from counterweight.reporting.charts import kit, style
 from counterweight.reporting.charts.filters.levels import Filters
-from counterweight.reporting.wording import MINUS, chance_text, count, listing, setting_label
+from counterweight.reporting.wording import (
+    MINUS,
+    chance_text,
+    count,
+    listing,
+    setting_label,
+    shortened,
+)
 
 CAPTION = (
     "The tree of the first repeat at one budget: at each split, what speaks for the answer yes in "
@@ -145,7 +152,7 @@ def _split_text(node, features):
         name = features[index] if index < len(features) else f"feature {index}"
         flag, up = "=" in name, coefficient > 0
         word = ("" if up else "not") if flag else ("high" if up else "low")
-        words[word].append(kit.shortened(name.replace("_", " "), _LONGEST))
+        words[word].append(shortened(name.replace("_", " "), _LONGEST))
     parts = [f"{word} {', '.join(names)}".strip() for word, names in words.items() if names]
     rules = len(node["hypotheses"])
     mixed = "" if rules == 1 else f" ({rules} rules mixed)"

@@ -5,6 +5,7 @@ import numpy as np
 from counterweight.reporting.charts import kit, style
 from counterweight.reporting.charts.offers import used
 from counterweight.reporting.charts.offers.segments import choice_model
+from counterweight.reporting.wording import shortened
 
 CAPTION = (
     "Segments of the choice model, first repeat, from the largest, with the offer of most "
@@ -41,7 +42,7 @@ def draw(study):
     canvas = kit.Canvas([""], 0.5 + 0.27 * len(order), text if any(hidden) else "")
     shown, heads = (
         np.ix_(order, columns),
-        [kit.shortened(names[j].replace("_", " "), 24) for j in columns],
+        [shortened(names[j].replace("_", " "), 24) for j in columns],
     )
     canvas.all[0].cells(labels, heads, means[shown], away[shown] / 2, texts)
     title = f"Segments differ most in {names[int(np.argmax(tells))].replace('_', ' ')}"

@@ -9,6 +9,7 @@ import pandas as pd
 from counterweight.labeling.offer_scale import OfferScale
 from counterweight.labeling.offered import offer_range
 from counterweight.reporting.charts import kit
+from counterweight.reporting.wording import shortened
 
 _BINS, _GROUPS, _FEATURES, _LEAST = 10, 5, 10, 20
 _DONE = kit.SERIES[1]
@@ -106,7 +107,7 @@ def profiles(study, told):
     texts = [[kit.number(row[j], digits[j]) for j in columns] for row in means]
     places = kit.places_for([np.abs(best).max()], 1)
     labels = [f"offers {kit.span(best[own], places)}" for own in fifths]
-    heads = [kit.shortened(names[j].replace("_", " "), 24) for j in columns]
+    heads = [shortened(names[j].replace("_", " "), 24) for j in columns]
     hidden = len(names) - len(columns)
     text = f"Not shown: {hidden} features that tell less" if hidden else ""
     canvas = kit.Canvas([""], 0.5 + 0.27 * len(fifths), text)

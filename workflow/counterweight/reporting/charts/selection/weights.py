@@ -4,6 +4,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator
 
 from counterweight.reporting.charts import kit, style
+from counterweight.reporting.wording import shortened
 
 CAPTION = (
     "The share of labeled rows that the weights leave in effect, how large they grow, and how far "
@@ -32,7 +33,7 @@ def draw(study):
     left, right = canvas.panels[0]
     left.measures, right.measures = upper
     canvas.rows(labels, canvas.panels[0])
-    labels = [kit.shortened(name.replace("_", " "), 30) for name in features]
+    labels = [shortened(name.replace("_", " "), 30) for name in features]
     canvas.rows(labels, canvas.panels[1])
     sizes = {name: study.rows(name, "effective_sample_size") for name in names}
     shares = [

@@ -9,8 +9,8 @@ from counterweight.selection.proxies.split_oracle import (
     Design,
     Leaf,
     Limits,
+    Mixtures,
     as_printed,
-    mixture,
     repaired,
 )
 from counterweight.selection.proxies.split_rules import ROOT
@@ -139,7 +139,7 @@ def test_the_linear_program_gains_at_least_what_the_printed_game_does(small):
     limits = Limits(leaf, r, 0.05, 4.0)
     (p,) = as_printed(leaf, r, 0.05, D, np.array([D @ r]), 300, 1e-3)
     objective = D - D @ r
-    best, _, _ = mixture(leaf, limits, objective)
+    best, _, _ = Mixtures(leaf, limits).best(objective)
     printed = repaired(leaf, limits, p.copy())
     assert best @ leaf.sums @ objective >= printed @ leaf.sums @ objective - 1e-9
 

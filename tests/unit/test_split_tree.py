@@ -9,7 +9,7 @@ from counterweight.files import tables
 from counterweight.numerics import groups
 from counterweight.numerics.geometry.hulls import closest
 from counterweight.selection.proxies import split_rules
-from counterweight.selection.proxies.split_oracle import Design, Leaf, Limits, game, mixture
+from counterweight.selection.proxies.split_oracle import Design, Leaf, Limits, Mixtures, game
 from counterweight.selection.proxies.split_tree import OPTIONS, SplitTreeProxy
 
 ALPHAS = [0.0, 0.05, 0.2, 1.0]
@@ -168,14 +168,19 @@ def test_the_mixture_is_optimal_and_its_multipliers_prove_it():
     limits = Limits(leaf, r, 0.05, 15.0)
     D = 0.25 - r
     game(leaf, limits, D, np.array([0.0, D @ r]), 10)
-    p, multipliers, price = mixture(leaf, limits, D)
-    N = p @ leaf.sums
-    assert (p > 0).sum() <= len(limits.bounds) + 1
-    assert limits.excess(N).max() <= 1e-7
-    assert (multipliers >= -1e-12).all()
-    # Strong duality, and no hypothesis of the pool could improve on it.
-    assert abs(multipliers @ limits.bounds + price - D @ N) < 1e-7
-    assert (leaf.sums @ (D - multipliers @ limits.rows)).max() <= price + 1e-7
+    programs = Mixtures(leaf, limits)
+    for level in (0.0, 0.5 * (D @ r), D @ r, 0.0):
+        # Each begins where the one before ended, the last with more hypotheses.
+        objective = D - level
+        p, multipliers, price = programs.best(objective)
+        N = p @ leaf.sums
+        assert (p > 0).sum() <= len(limits.bounds) + 1
+        assert limits.excess(N).max() <= 1e-7
+        assert (multipliers >= -1e-12).all()
+        # Strong duality, and no hypothesis of the pool could improve on it.
+        assert abs(multipliers @ limits.bounds + price - objective @ N) < 1e-7
+        assert (leaf.sums @ (objective - multipliers @ limits.rows)).max() <= price + 1e-7
+        leaf.play((objective - multipliers @ limits.rows)[None])
 
 
 def test_the_closest_point_of_two_leaves_is_on_the_segment():

@@ -30,6 +30,7 @@ LIBRARIES = {
     "pandas": ("pandas", "numpy"),
     "pyarrow": ("pyarrow",),
     "matplotlib": ("matplotlib", "numpy"),
+    "highspy": ("highspy", "numpy"),
 }
 _LIBRARY = re.compile(
     rb"^[ \t]*(?:from|import)[ \t]+(%s)\b" % b"|".join(map(str.encode, LIBRARIES)), re.M

@@ -12,6 +12,8 @@ from counterweight.selection.proxies.split_hypotheses import HYPOTHESES, cuts_of
 
 #: Weights of a mixture below this are dropped.
 TINY = 1e-9
+#: Row numbers of a row without entries.
+NOTHING = np.empty(0, np.int32)
 #: First step of the Auditor per unit of the distance; it falls with the square root of the round.
 #: The multipliers of the linear programs are mostly of this order.
 STEP = 8.0
@@ -281,45 +283,80 @@ def _ones(leaf):
     return ones
 
 
-def mixture(leaf, limits, objective):
-    """Best mixture of the pool within the limits, and the multipliers of the limits.
+class Mixtures:
+    """Best mixtures of a leaf's pool within the limits, one objective after the other.
 
-    A vertex of a linear program: at most one hypothesis more than there are limits. It is the
-    best hypothesis alone where that one keeps to the limits.
+    Linear programs that differ in the objective, and in what has joined the pool since: each
+    begins where the one before ended.
 
     Parameters
     ----------
     leaf : Leaf
     limits : Limits
-    objective : numpy.ndarray, (K,)
-        Gain of each group's weight on side 1.
-
-    Returns
-    -------
-    p : numpy.ndarray or None
-        None where no mixture keeps to the limits.
-    multipliers : numpy.ndarray
-    price : float
-        Value that a further hypothesis has to beat.
     """
-    from scipy.optimize import linprog
 
-    values = leaf.sums @ objective
-    best = int(values.argmax())
-    if (limits.excess(leaf.sums[best]) <= 0).all():
-        return np.eye(len(values))[best], np.zeros(len(limits.bounds)), float(values[best])
-    program = linprog(
-        -values,
-        A_ub=limits.rows @ leaf.sums.T,
-        b_ub=limits.bounds,
-        A_eq=np.ones((1, len(leaf.sums))),
-        b_eq=[1.0],
-        method="highs-ds",
-    )
-    if program.status != 0:
-        return None, None, None
-    p = np.where(program.x > TINY, program.x, 0.0)
-    return p / p.sum(), -program.ineqlin.marginals, -float(program.eqlin.marginals[0])
+    def __init__(self, leaf, limits):
+        self.leaf, self.limits = leaf, limits
+        self._program = None
+
+    def best(self, objective):
+        """Best mixture for an objective, and the multipliers of the limits.
+
+        A vertex: at most one hypothesis more than there are limits. It is the best hypothesis
+        alone where that one keeps to the limits.
+
+        Parameters
+        ----------
+        objective : numpy.ndarray, (K,)
+            Gain of each group's weight on side 1.
+
+        Returns
+        -------
+        p : numpy.ndarray or None
+            None where no mixture keeps to the limits.
+        multipliers : numpy.ndarray
+        price : float
+            Value that a further hypothesis has to beat.
+        """
+        values = self.leaf.sums @ objective
+        best = int(values.argmax())
+        if (self.limits.excess(self.leaf.sums[best]) <= 0).all():
+            return np.eye(len(values))[best], np.zeros(len(self.limits.bounds)), float(values[best])
+        found = self._solved(values)
+        if found is None:
+            return None, None, None
+        p, duals = found
+        p = np.where(p > TINY, p, 0.0)
+        return p / p.sum(), -duals[:-1], -float(duals[-1])
+
+    def _solved(self, values):
+        """Primal and dual solution for the values of the pool, the sum's dual last; or None."""
+        import highspy
+
+        if self._program is None:
+            self._program = highspy.Highs()
+            self._program.setOptionValue("output_flag", False)
+            self._program.setOptionValue("threads", 1)
+            for bound in self.limits.bounds:
+                self._program.addRow(-np.inf, bound, 0, NOTHING, np.empty(0))
+            self._program.addRow(1.0, 1.0, 0, NOTHING, np.empty(0))
+        program, there = self._program, self._program.getNumCol()
+        new = self.leaf.sums[there:]
+        if len(new):
+            columns = np.column_stack([new @ self.limits.rows.T, np.ones(len(new))])
+            across = np.tile(np.arange(columns.shape[1], dtype=np.int32), len(new))
+            starts = np.arange(len(new), dtype=np.int32) * columns.shape[1]
+            low, high = np.zeros(len(new)), np.full(len(new), np.inf)
+            program.addCols(
+                len(new), low, low, high, columns.size, starts, across, np.ravel(columns)
+            )
+        every = np.arange(len(values), dtype=np.int32)
+        program.changeColsCost(len(values), every, -values)
+        program.run()
+        if program.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution = program.getSolution()
+        return np.array(solution.col_value), np.array(solution.row_dual)
 
 
 def proposals(leaf, limits, D, *, thresholds, rounds, epsilon, solver="program"):
@@ -361,7 +398,8 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon, solver="program")
         return found
     objectives = D - levels[:, None] * _ones(leaf)
     game(leaf, limits, D, levels, rounds)
-    mixtures = [mixture(leaf, limits, c) for c in objectives]
+    programs = Mixtures(leaf, limits)
+    mixtures = [programs.best(c) for c in objectives]
     pending = [i for i, (p, _, _) in enumerate(mixtures) if p is not None]
     for _ in range(COLUMNS):
         if not pending:
@@ -371,7 +409,7 @@ def proposals(leaf, limits, D, *, thresholds, rounds, epsilon, solver="program")
         enough = epsilon * np.linalg.norm(D)
         pending = [i for i, gain in zip(pending, gains, strict=True) if gain > enough]
         for i in pending:
-            again = mixture(leaf, limits, objectives[i])
+            again = programs.best(objectives[i])
             mixtures[i] = mixtures[i] if again[0] is None else again
     size = len(leaf.sums)
     return [np.pad(p, (0, size - len(p))) for p, _, _ in mixtures if p is not None]

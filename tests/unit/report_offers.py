@@ -19,6 +19,16 @@ METHODS = (
     "logitboost-components",
     "logistic_tree-components",
 )
+#: Methods of the two studies that claims of starts and of plain classifiers go by.
+MORE = {
+    "three_segments": (
+        "offer_naive_bayes",
+        "offer_tree",
+        "predictive_choice-random",
+        "predictive_choice-regression",
+    ),
+    "eighteen_segments": ("offer_naive_bayes", "offer_tree"),
+}
 #: Label and role of each method, as its component declares them.
 KNOWN = {
     "predictive_choice": ("Choice model", "main"),
@@ -27,6 +37,10 @@ KNOWN = {
     "logistic_tree": ("Logistic model tree", "peer"),
     "logitboost-components": ("LogitBoost (by component)", "bound"),
     "logistic_tree-components": ("Logistic model tree (by component)", "bound"),
+    "offer_naive_bayes": ("Naive Bayes", "peer"),
+    "offer_tree": ("Classification tree", "peer"),
+    "predictive_choice-random": ("Choice model, one random start", "peer"),
+    "predictive_choice-regression": ("Choice model, one start by lines", "peer"),
 }
 ETA, K = (0.15, 0.90, 0.50), (8.0, 15.0, 5.0)
 RMSE = {
@@ -37,6 +51,8 @@ RMSE = {
     "logistic_tree": 0.214,
     "logitboost-components": 0.02,
     "logistic_tree-components": 0.03,
+    "offer_naive_bayes": 0.25,
+    "offer_tree": 0.24,
 }
 VARIABLES = ("imbalance", "overlap", "eta", "k")
 STUDIES = {
@@ -68,7 +84,7 @@ def method(name, repeats):
 def study(name, title, source="simulated", **changes):
     survey = name in SURVEYS
     repeats = 4 if survey else 5
-    named = METHODS[:4] if survey else METHODS
+    named = METHODS[:4] if survey else (*METHODS, *MORE.get(name, ()))
     offer = {"low": 0.0, "high": 1.0, "direction": "up", "revenue": None}
     if survey:
         offer = {"low": 0.0, "high": 100.0, "direction": "down", "revenue": None}
@@ -136,7 +152,7 @@ def metrics(plan, seed=0):
 
 
 def _records(name, source, rng):
-    survey, model = name in SURVEYS, source == "predictive_choice"
+    survey, model = name in SURVEYS, source.startswith("predictive_choice")
     for way in ("hard", "soft") if model else ("",):
         level = RMSE[way or source] + rng.normal(0, 0.001)
         for metric, value in _totals(name, source, way, rng).items():

@@ -333,6 +333,7 @@ def test_what_steeper_curves_change_is_measured_at_the_bound_of_slopes():
     from counterweight.models.choice.steps import MOST_SLOPE
 
     assert STEEPEST == MOST_SLOPE
-    flat, steep = steeper(np.array([0.5, 0.5]), np.array([0.5, 0.6]))
-    assert flat[0] == steep[0] == 0.5
-    assert steep[1] == pytest.approx(1 / (1 + np.exp(-6.0))) and flat[1] < steep[1]
+    eta, t = np.full(3, 0.5), np.array([0.5, 0.6, 0.6])
+    fitted, steep = steeper(eta, np.array([30.0, 30.0, 12.0]), t)
+    assert fitted[0] == steep[0] == 0.5 and fitted[2] == steep[2]
+    assert steep[1] == pytest.approx(1 / (1 + np.exp(-6.0))) and fitted[1] < steep[1]

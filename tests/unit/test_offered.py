@@ -397,3 +397,28 @@ def test_what_was_paid_is_no_feature():
     frame["half"] = np.where(frame["row"] % 4 < 2, frame["offer"], 0.0)
     label(frame, x=("x", "half"), low=5, high=25)
     assert module._paid(frame["cents"].to_numpy(), frame["answer"].to_numpy(), frame["offer"])
+
+
+def test_a_mistyped_offer_does_not_make_the_range():
+    few = table(40, 20.0, 44.0)
+    few.loc[7, "offer"] = -2990.0
+    assert "-2990 in row 7" in refusal(few, low=None, high=None)
+    frame = table(300, 20.0, 44.0)
+    frame.loc[7, "offer"] = 2990.0
+    said = refusal(frame, low=None, high=None)
+    assert "1 of 300 offers in 'offer' lie far beyond the others" in said
+    assert "2990 in row 7" in said
+    # Where the range is declared, it is meant; a few large ones are no mistake.
+    labels, _ = label(frame, low=0.0, high=3000.0)
+    assert labels["t"].max() == pytest.approx(2990 / 3000)
+    frame["offer"] = np.exp(np.random.default_rng(0).normal(size=300))
+    assert len(label(frame, low=None, high=None)[0]) == 300
+
+
+def test_words_among_offers_are_named_and_so_is_one_offer_to_all():
+    frame = table(60, 20.0, 44.0)
+    frame["offer"] = frame["offer"].map("{:.2f} EUR".format)
+    frame.loc[3, "offer"] = "free"
+    assert "holds 1 words among its numbers (first: 'free')" in refusal(frame)
+    frame["offer"] = 29.9
+    assert "All 60 offers in 'offer' are 29.9" in refusal(frame, low=None, high=None)

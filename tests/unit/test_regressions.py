@@ -15,7 +15,26 @@ from counterweight.evaluation.offers.regressions import (
 )
 from records import where
 
-pytest.importorskip("statsmodels")
+
+def test_a_regression_is_that_of_statsmodels():
+    api = pytest.importorskip("statsmodels.api")
+    rng = np.random.default_rng(0)
+    for rows in (6, 18):
+        columns = {name: rng.normal(size=rows) for name in "abc"}
+        y = rng.normal(size=rows) + columns["a"]
+        found = regress(columns, y, level=0.9)
+        fit = api.OLS(y, api.add_constant(np.column_stack([*columns.values()]))).fit()
+        low, high = fit.conf_int(alpha=0.1)[1:].T
+        for ours, theirs in (
+            (found.coefficient, fit.params[1:]),
+            (found.standard_error, fit.bse[1:]),
+            (found.p, fit.pvalues[1:]),
+            (found.low, low),
+            (found.high, high),
+            ([found.intercept, found.r2], [fit.params[0], fit.rsquared]),
+            ([found.adjusted_r2], [fit.rsquared_adj]),
+        ):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
 @pytest.mark.parametrize("model", PRINTED_REGRESSIONS)

@@ -86,6 +86,9 @@ LABEL = "answers are seen of the offers that were made"
 #: A feature is what was paid if it goes with the offers of so many who accepted by more than this
 #: correlation, and is one number for as many who refused.
 LEAST_PAID, PAID = 10, 0.999
+#: Share of the offers at either end that may be mistaken, and how far away, in widths of the range
+#: of the others, such an offer cannot be right unless the range is declared.
+STRAYS, FARTHEST = 0.01, 10.0
 LABELS = (
     ("repeat", "int16"),
     ("row", "int32"),
@@ -162,6 +165,7 @@ def offered(
                 f"The offer {offer!r} is missing in all {len(frame)} rows: choose another column."
             )
     ends = {"low": low, "high": high, "grid": grid}
+    _refuse_strays(ends, values[kept], rows[kept], offer)
     low, high = offer_range(ends, values[kept])
     scale = OfferScale(low, high, direction, revenue)
     outside = [value for value in grid or () if not low <= value <= high]
@@ -214,9 +218,45 @@ def offer_range(offer, made):
     return low, high
 
 
+def _refuse_strays(ends, made, rows, column):
+    """Refuse offers that are all one, or a few far beyond all others, where these tell the range.
+
+    On the scale of a range that a typing error makes, all other offers are the same.
+    """
+    if ends["low"] is not None and ends["high"] is not None:
+        return
+    low, high = offer_range(ends, made)
+    if np.ptp(made) == 0 and low == high:
+        raise CounterweightError(
+            f"All {len(made)} offers in {column!r} are {low:g}, so nothing is known of others: "
+            "choose another column."
+        )
+    few = max(int(STRAYS * len(made)), 1)
+    if len(made) <= 2 * few + 1:
+        return
+    least, most = np.sort(made)[[few, -few - 1]]
+    room = FARTHEST * (most - least)
+    away = np.maximum(least - made, made - most)
+    far = ((made < least) & (ends["low"] is None)) | ((made > most) & (ends["high"] is None))
+    far &= away > room
+    if room > 0 and far.any():
+        first = int(np.argmax(np.where(far, away, -1.0)))
+        raise CounterweightError(
+            f"{int(far.sum())} of {len(made)} offers in {column!r} lie far beyond the others, "
+            f"most of which are from {least:g} to {most:g} (farthest: {made[first]:g} in row "
+            f"{rows[first]}): correct them, or declare the range (low and high)."
+        )
+
+
 def _numbers(frame, column, what):
     if not pd.api.types.is_numeric_dtype(frame[column]):
         example = frame[column].dropna().astype(str)
+        words = example[~example.str.contains(r"\d")]
+        if 0 < len(words) < len(example) / 2:
+            raise CounterweightError(
+                f"The {what} column {column!r} holds {len(words)} words among its numbers (first: "
+                f"{words.iloc[0]!r}): write numbers for them, or leave them blank."
+            )
         example = f" (first: {example.iloc[0]!r})" if len(example) else ""
         raise CounterweightError(
             f"The {what} column {column!r} holds no numbers{example}: choose another column, or "

@@ -21,6 +21,8 @@ MODELS = {
     "offer_logistic": "counterweight.models.choice.offer_logistic:OfferLogistic",
     "logitboost": "counterweight.models.choice.logitboost:LogitBoost",
     "logistic_tree": "counterweight.models.choice.logistic_tree:LogisticTree",
+    "offer_naive_bayes": "counterweight.models.choice.plain.naive_bayes:OfferNaiveBayes",
+    "offer_tree": "counterweight.models.choice.plain.tree:OfferTree",
     "constrained": "counterweight.models.constraints.constrained:ConstrainedClassifier",
     "retrained": "counterweight.models.constraints.retrained:RetrainedClassifier",
     "covariance_constraint": "counterweight.models.constraints.covariance_constraint:CovarianceConstraint",

@@ -175,6 +175,7 @@ def evaluate_offers(
                 scaling,
                 None if mixture is None else mixture(repeat),
                 (density, bins),
+                next(iter(seen.values()), None),
             )
             fresh = generator(seed, stream, repeat, "divergence")
             arrays = models.get((repeat, "general"), {})
@@ -256,7 +257,7 @@ def _setting_records(own, known, setting, least_spread):
             best = single_offer(own["eta"][used], own["k"][used], known.scale)
             for metric, value in best.items():
                 add(metric, value)
-            add("steeper_change", rmse(*steeper(own["eta"], known.t), used))
+            add("steeper_change", rmse(*steeper(own["eta"], own["k"], known.t), used))
         held = np.unique(segment[train])
         spreads = np.array([np.std(known.t[train & (segment == j)]) for j in held])
         still = spreads < least_spread
@@ -276,9 +277,9 @@ def _setting_records(own, known, setting, least_spread):
     return records
 
 
-def steeper(eta, t):
-    """Acceptance at everybody's threshold by the steepest curve, and by one twice as steep."""
-    return acceptance(t, eta, STEEPEST), acceptance(t, eta, 2 * STEEPEST)
+def steeper(eta, k, t):
+    """Acceptance as fitted, and by curves twice as steep where the slope is at its bound."""
+    return acceptance(t, eta, k), acceptance(t, eta, np.where(k < STEEPEST - 1e-6, k, 2 * STEEPEST))
 
 
 def _component_records(p, known):

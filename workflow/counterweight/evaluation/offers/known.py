@@ -35,9 +35,11 @@ class Repeat:
     mixture : dict or None
     density : (str, int)
         Kind and bins.
+    like : Repeat, optional
+        Another one; where people and offers are the same, so is the density of the offers.
     """
 
-    def __init__(self, labels, truth, X, scaling, mixture, density):
+    def __init__(self, labels, truth, X, scaling, mixture, density, like=None):
         order = np.argsort(truth["row"], kind="stable")
         at = np.searchsorted(truth["row"][order], labels["row"])
         at = order[np.minimum(at, len(order) - 1)]
@@ -60,11 +62,16 @@ class Repeat:
         self.mixture = None
         if mixture is not None and X.shape[1] == np.shape(mixture["means"])[1]:
             self.mixture = Mixture(*(mixture[name] for name in ("weights", "means", "covariances")))
-        self._density, self._made = density, None
+        self._density, self._made, self._like = density, None, like
 
     @property
     def density(self):
         """Distribution of the logged offers given the features, of all rows."""
+        if self._made is None and self._like is not None:
+            like, given = self._like, (self.t, self.X)
+            pairs = zip(given, (like.t, like.X), strict=True)
+            if all(np.array_equal(*pair, equal_nan=True) for pair in pairs):
+                self._made = like.density
         if self._made is None:
             kind, bins = self._density
             self._made = offer_density(self.X, self.t, kind, bins)

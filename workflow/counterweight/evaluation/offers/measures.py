@@ -11,8 +11,8 @@ MEASURES = {
     "steeper_change": {
         "label": "change by steeper curves",
         "digits": 3,
-        "meaning": "Root mean squared difference of acceptance at past offers between curves of "
-        "slope 30, the steepest ones, and of slope 60 at the fitted thresholds.",
+        "meaning": "Root mean squared difference of acceptance at past offers between the fitted "
+        "curves and the same with slopes of 60 where they are at their bound of 30.",
     },
     "rmse": {
         "label": "RMSE",

@@ -17,18 +17,21 @@ from counterweight.numerics.checks import checked_labels
 
 log = logging.getLogger("counterweight")
 
+ORACLE_OPTIONS = {
+    "per_component": {
+        "type": "boolean",
+        "default": False,
+        "description": "One model for each true component (an oracle: it must be told the "
+        "component of the rows that it predicts).",
+    }
+}
 BASELINE_OPTIONS = {
     "interactions": {
         "type": "boolean",
         "default": False,
         "description": "Whether the products of each feature with the offer are features too.",
     },
-    "per_component": {
-        "type": "boolean",
-        "default": False,
-        "description": "One model for each true component (an oracle: it must be told the "
-        "component of the rows that it predicts).",
-    },
+    **ORACLE_OPTIONS,
 }
 
 

@@ -124,6 +124,13 @@ OPTIONS = {
         "default": True,
         "description": "Start also from splits and merges of the best models of other sizes.",
     },
+    "curves": {
+        "enum": ["random", "regression"],
+        "default": "random",
+        "description": "Response curves of random starts: drawn around that of all rows, or, as in "
+        "the paper's section 3.4, by linear regression of the answers on the offers of each "
+        "starting segment.",
+    },
     "assignment": {
         "enum": ["hard", "soft"],
         "default": "soft",
@@ -172,7 +179,7 @@ class PredictiveChoiceModel(SegmentModel):
     ----------
     components, most_components, restarts, tolerance, iterations, covariance_floor, covariance, \
 categories, thresholds, prior, prior_slope, prior_position_deviation, prior_slope_deviation, \
-selection, moves, assignment
+selection, moves, curves, assignment
         See `OPTIONS`.
 
     Attributes
@@ -231,6 +238,7 @@ selection, moves, assignment
     prior_slope_deviation: float = 5.0
     selection: str = "observed"
     moves: bool = True
+    curves: str = "random"
     assignment: str = "soft"
 
     #: `fit` is told which features are categories.
@@ -352,6 +360,7 @@ selection, moves, assignment
                 iterations=self.iterations,
                 selection=self.selection,
                 moves=self.moves,
+                curves=self.curves,
                 **rule,
             )
             found = Sizes(

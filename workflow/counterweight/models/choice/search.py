@@ -70,6 +70,8 @@ class Search:
         as in the paper's Algorithm 1, the expected one of the completed data.
     moves : bool
         Whether splits and merges are tried.
+    curves : {"random", "regression"}
+        Of random starts; see `predictive_choice.OPTIONS`.
     """
 
     def __init__(
@@ -85,11 +87,12 @@ class Search:
         prior=None,
         selection="observed",
         moves=True,
+        curves="random",
     ):
         self.data, self.rng, self.restarts = data, rng, restarts
         self.rule = {"floor": floor, "minimum_rows": minimum_rows, "prior": prior}
         self.tolerance, self.iterations = tolerance, iterations
-        self.selection, self.moves = selection, moves
+        self.selection, self.moves, self.curves = selection, moves, curves
         n, self.width = data.rows.shape
         self.emission = data.emission
         positive = np.flatnonzero(data.row_weights > 0)
@@ -101,6 +104,7 @@ class Search:
         # Missing values start at the mean, which is 0 here.
         self.points = np.nan_to_num(data.rows[chosen])
         self.point_weights = data.row_weights[chosen]
+        self.answers = data.t[chosen] - 0.5, data.y[chosen]
         # Categories, each with the variance of one number.
         self.marks = _indicators(data.codes[chosen], self.emission)
         if data.levels:
@@ -224,7 +228,10 @@ class Search:
             result.covariances[:, start] = self._shaped(covariances, result.weights[:, start])
             if self.marks.shape[1]:
                 result.shares[:, start] = self.emission.smoothed(members.T @ self.marks)
-            result.curves[:, start] = self._curves(self.rng.normal(size=(j, 2)) * (1.0, 2.0))
+            if self.curves == "regression":
+                result.curves[:, start] = self._curves(0.0, self._lines(members))
+            else:
+                result.curves[:, start] = self._curves(self.rng.normal(size=(j, 2)) * (1.0, 2.0))
         return result
 
     def _shaped(self, covariances, weights):
@@ -262,6 +269,16 @@ class Search:
     def _curves(self, change, base=None):
         curves = (self.pooled if base is None else base) + change
         return np.clip(curves, (-MOST_POSITION, LEAST_SLOPE), (MOST_POSITION, MOST_SLOPE))
+
+    def _lines(self, members):
+        """Curves (J, 2) of slope and height, at the middle offer, of lines by least squares."""
+        u, y = self.answers
+        total = np.maximum(members.sum(axis=0), 1e-300)
+        place, height = members.T @ u / total, members.T @ y / total
+        spread = members.T @ u**2 / total - place**2
+        slope = (members.T @ (u * y) / total - place * height) / np.maximum(spread, 1e-6)
+        # A logistic curve of slope k rises by k / 4 at its middle.
+        return 4 * np.stack([height - slope * place - 0.5, slope], axis=-1)
 
     def splits(self, j):
         """Starts of j + 1 segments: the best of j with one split along a main axis."""

@@ -54,7 +54,7 @@ def pricer(model, setting):
     if hasattr(model, "predict_segments"):
         return Segments(model, setting or model.assignment)
     # One line for everybody, without an oracle's components.
-    if len(model.models_) == 1 and np.ndim(model.models_[0]["coef"]) == 1:
+    if len(model.models_) == 1 and np.ndim(model.models_[0].get("coef")) == 1:
         return Lines(model)
     return Curves(model)
 

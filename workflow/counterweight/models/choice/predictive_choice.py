@@ -8,6 +8,12 @@ from scipy.special import logsumexp
 
 from counterweight.errors import CounterweightError
 from counterweight.models.choice.checks import checked_offers, checked_rows_with_gaps
+from counterweight.models.choice.gated.gates import (
+    best_by_size,
+    design,
+    memberships,
+    parameter_count,
+)
 from counterweight.models.choice.scaling import Features
 from counterweight.models.choice.search import Search
 from counterweight.models.choice.segment_model import SegmentModel
@@ -81,6 +87,13 @@ OPTIONS = {
         "default": "auto",
         "description": "declared: features that the recipe declares categories have a share of "
         "each level in each segment. auto: features with two values, too. none: all are numbers.",
+    },
+    "membership": {
+        "enum": ["features", "gates"],
+        "default": "features",
+        "description": "Who is of which segment. features: segments say how features are "
+        "distributed, too. gates: a multinomial logit of the features, which says nothing of them, "
+        "so that segments are what tells answers apart.",
     },
     "thresholds": {
         "enum": ["auto", "segments", "additive"],
@@ -162,6 +175,10 @@ class PredictiveChoiceModel(SegmentModel):
 
     A new case is assigned by x alone: p(j | x).
 
+    With gates (`counterweight.models.choice.gated.gates`) p(j | x) is a multinomial logit and the
+    density that of the answers alone, nu_J = (J - 1)(1 + numbers + levels - 1 of each category) +
+    2 J. ``means_``, ``covariances_`` and ``shares_`` then describe the members.
+
     With categories it is also tried to let features move the thresholds of all segments alike
     (`counterweight.models.choice.thresholds`); ``eta_`` is then that of a person whom they do not
     move, and `threshold_moves` tells by how much.
@@ -178,8 +195,8 @@ class PredictiveChoiceModel(SegmentModel):
     Parameters
     ----------
     components, most_components, restarts, tolerance, iterations, covariance_floor, covariance, \
-categories, thresholds, prior, prior_slope, prior_position_deviation, prior_slope_deviation, \
-selection, moves, curves, assignment
+categories, membership, thresholds, prior, prior_slope, prior_position_deviation, \
+prior_slope_deviation, selection, moves, curves, assignment
         See `OPTIONS`.
 
     Attributes
@@ -231,6 +248,7 @@ selection, moves, curves, assignment
     covariance_floor: float = 1e-3
     covariance: str = "auto"
     categories: str = "auto"
+    membership: str = "features"
     thresholds: str = "auto"
     prior: str = "none"
     prior_slope: float | None = None
@@ -274,6 +292,12 @@ selection, moves, curves, assignment
             parameters.
         """
         check_options(self.get_params(), OPTIONS)
+        self.gates_ = None
+        gated = self.membership == "gates"
+        if gated and self.thresholds == "additive":
+            raise CounterweightError(
+                "Thresholds cannot be additive where membership is by gates: leave one of them out."
+            )
         X = checked_rows_with_gaps(X, feature_names)
         n = len(X)
         t = checked_offers(t, n)
@@ -300,12 +324,69 @@ selection, moves, curves, assignment
         fits = [self._searched(kind, X, t, y, row_weights, rng) for kind in kinds]
         found = min(fits, key=lambda one: one.length)
         categories = bool(len(self._features.categories))
-        if self.thresholds == "additive" or (self.thresholds == "auto" and categories):
+        if (
+            not gated
+            and self.thresholds != "segments"
+            and (self.thresholds != "auto" or categories)
+        ):
             moved = self._moved(found, X, t, y, row_weights, rng)
             found = found if moved is None else min(found, moved, key=lambda one: one.length)
+        whole = self._features
         self._take(found)
+        if gated:
+            self._take_gates(found, whole, X, t, y, row_weights)
         self._report()
         return self
+
+    def _take_gates(self, found, whole, X, t, y, row_weights):
+        """Keep gates that begin at the segments of one search; see `gated.gates`."""
+        self._features, self.uninformative_features_ = whole, []
+        self.covariance_, prior = "full", found.rule["prior"]
+        data = self._rows(X, t, y, row_weights)
+        starts = {
+            size: (found.data.log_joint(best.parameters), best.parameters.curves[:, 0])
+            for size, best in found.best.items()
+        }
+        made, half_log = best_by_size(data, starts, prior), 0.5 * np.log(float(data.total))
+        self.sizes_ = np.array([*made])
+        self.log_likelihoods_ = np.array([one.log_likelihood for one in made.values()])
+        counts = np.array([parameter_count(size, data) for size in made])
+        self.mdl_ = half_log * counts - self.log_likelihoods_
+        chosen = self.components or int(self.sizes_[self.mdl_.argmin()])
+        one = made[chosen]
+        weights = memberships(data, one)[0] @ data.row_weights
+        order = np.argsort(-weights, kind="stable")
+        one = one._replace(gates=one.gates[order], curves=one.curves[order])
+        prior, gamma = memberships(data, one)
+        # Moments of the members, missing numbers at their mean.
+        self.gates_ = one.gates
+        mass = np.maximum(gamma @ data.row_weights, 1e-300)
+        share, numbers = gamma * data.row_weights / mass[:, None], np.nan_to_num(data.rows)
+        means = share @ numbers
+        gaps = numbers - means[:, None]
+        spread = np.einsum("jn,jna,jnb->jab", share, gaps, gaps)
+        spread += self.covariance_floor * np.eye(len(self.scale_))
+        self.means_ = self.centre_ + self.scale_ * means
+        self.covariances_ = spread * np.outer(self.scale_, self.scale_)
+        marks = design(data)[:, 1 + len(self.scale_) :]
+        self.shares_ = data.emission.smoothed((share * mass[:, None]) @ marks)
+        self.weights_ = (prior @ data.row_weights) / float(data.total)
+        self.k_ = one.curves[:, 1]
+        self.eta_ = 0.5 - one.curves[:, 0] / self.k_
+        self.n_components_, self.log_likelihood_ = chosen, one.log_likelihood
+        self.history_, self.n_iter_ = np.array([one.objective]), int(one.iterations)
+        self.converged_, self.updates_held_, self.covariances_at_floor_ = one.converged, 0, 0
+        self._count(gamma * data.row_weights, mass, data)
+
+    def _count(self, gamma, mass, data):
+        """What is told of segments beside parameters; gamma (J, n) has the row weights."""
+        self.slopes_at_bound_ = int((self.k_ >= MOST_SLOPE - 1e-6).sum())
+        self.monotone_active_ = int((self.k_ <= LEAST_SLOPE * (1 + 1e-6)).sum())
+        yes = gamma @ data.y
+        self.one_answer_segments_ = int((np.minimum(yes, mass - yes) < 1.0).sum())
+        mean = gamma @ data.offered / mass
+        spread = gamma @ np.square(data.offered) / mass - mean**2
+        self.offer_deviation_ = np.sqrt(np.maximum(spread, 0.0))
 
     def _kinds(self, row_weights):
         """Covariances to try: full alone where there are rows enough, or one number."""
@@ -462,17 +543,11 @@ selection, moves, curves, assignment
         self.history_ = self.history_[~np.isnan(self.history_)]
         self.converged_ = bool(best.converged)
         self.n_iter_ = int(best.iterations + last.iterations[0])
-        self.slopes_at_bound_ = int((self.k_ >= MOST_SLOPE - 1e-6).sum())
-        self.monotone_active_ = int((self.k_ <= LEAST_SLOPE * (1 + 1e-6)).sum())
-        yes = gamma @ data.y
-        self.one_answer_segments_ = int((np.minimum(yes, mass - yes) < 1.0).sum())
+        self._count(gamma, mass, data)
         self.shares_ = parameters.shares[:, 0]
         least = np.linalg.eigvalsh(parameters.covariances[:, 0])[:, :1]
         self.covariances_at_floor_ = int((least <= self.covariance_floor * (1 + 1e-6)).sum())
         self.updates_held_ = int(best.held + last.held[0])
-        mean = gamma @ data.offered / mass
-        spread = gamma @ np.square(data.offered) / mass - mean**2
-        self.offer_deviation_ = np.sqrt(np.maximum(spread, 0.0))
 
     @staticmethod
     def _log_answer(data, curves):

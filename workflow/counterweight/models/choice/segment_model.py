@@ -10,6 +10,8 @@ from counterweight.models.choice.checks import (
     checked_offers,
     checked_rows_with_gaps,
 )
+from counterweight.models.choice.gated.gates import as_choices
+from counterweight.models.choice.gated.gates import draws as gated_draws
 from counterweight.models.choice.offers import (
     Offers,
     acceptance,
@@ -63,6 +65,8 @@ class SegmentModel(BaseEstimator):
 
     #: Parameters of moving thresholds that are fitted; and what moves them.
     _moving, _thresholds = (), None
+    #: Coefficients of the gates that tell who is of which segment, instead of its features.
+    gates_ = None
 
     def threshold_moves(self, X):
         """How far thresholds (n,) are from those of the segments, on the scale of t."""
@@ -125,6 +129,8 @@ class SegmentModel(BaseEstimator):
         arrays |= self._features.to_arrays() | {"shares": self.shares_}
         if self._thresholds is not None:
             arrays |= self._thresholds.to_arrays()
+        if self.gates_ is not None:
+            arrays["gates"] = self.gates_
         return arrays | {"covariance_kind": np.array(COVARIANCES.index(self.covariance_))}
 
     @classmethod
@@ -155,6 +161,8 @@ class SegmentModel(BaseEstimator):
         levels = sum(model._features.levels)
         shares = np.asarray(arrays.get("shares", ()), dtype=float)
         model.shares_ = shares.reshape(-1, levels) if levels else model._empty(0)
+        if "gates" in arrays:
+            model.gates_ = np.reshape(np.asarray(arrays["gates"], float), (len(model.k_), -1))
         return model
 
     def _empty(self, *shape):
@@ -162,12 +170,16 @@ class SegmentModel(BaseEstimator):
 
     @property
     def _emission(self):
-        return Emission(len(self.centre_), self._features.levels, self.covariance_)
+        covariance = self.covariance_ if self.gates_ is None else "tied"
+        return Emission(len(self.centre_), self._features.levels, covariance)
 
     def _rows(self, X, *answered):
         """`ChoiceRows` of checked rows, perhaps with offers, answers and weights."""
         numbers, codes = self._features.split(X)
         answered = answered or (None, None, None)
+        if self.gates_ is not None:
+            # Gates take what is missing for the mean, which is 0 here.
+            numbers = np.nan_to_num(numbers)
         return ChoiceRows(numbers, *answered, codes, self._emission)
 
     def _new_rows(self, X):
@@ -176,6 +188,8 @@ class SegmentModel(BaseEstimator):
     def _parameters(self):
         curves = np.stack([self.k_ * (0.5 - self.eta_), self.k_], axis=-1)
         curves[:, 0] = np.clip(curves[:, 0], -MOST_POSITION, MOST_POSITION)
+        if self.gates_ is not None:
+            return as_choices(self.gates_, curves, len(self.centre_))
         return Choices(
             self.weights_[:, None],
             ((self.means_ - self.centre_) / self.scale_)[:, None],
@@ -354,6 +368,10 @@ class SegmentModel(BaseEstimator):
         """Batches of refitted models: number of the first draw, `Choices`, moving thresholds."""
         if self._thresholds is not None:
             yield from self._refitted_apart(data, rng, draws, steps, X)
+            return
+        if self.gates_ is not None:
+            curves = self._parameters().curves[:, 0]
+            yield from gated_draws(data, self.gates_, curves, self._rule(data)["prior"], rng, draws)
             return
         n, rule = len(data.rows), self._rule(data)
         step = max(min(DRAWN // n, draws), 1)

@@ -52,7 +52,8 @@ def pricer(model, setting):
         ``hard`` or ``soft`` of a model of segments; else empty.
     """
     if hasattr(model, "predict_segments"):
-        return Segments(model, setting or model.assignment)
+        kind = Segments if model.gates_ is None else GatedSegments
+        return kind(model, setting or model.assignment)
     # One line for everybody, without an oracle's components.
     if len(model.models_) == 1 and np.ndim(model.models_[0].get("coef")) == 1:
         return Lines(model)
@@ -212,6 +213,15 @@ class Segments:
                 found = np.empty((len(told), len(kind))) if found is None else found
                 found[:, at] = told
         return found
+
+
+class GatedSegments(Segments):
+    """Segments by gates, which say nothing of how features are distributed.
+
+    People come in kinds by `Kinds`, and by these it is told who is like those of the fit.
+    """
+
+    closeness = None
 
 
 class Lines:

@@ -134,7 +134,7 @@ class SavedOffers:
         arrays |= {"feature.mean": X.mean(axis=0), "feature.sd": X.std(axis=0)}
         arrays["feature.least"] = [X[:, own].sum(axis=1).min() for own in _texts(encoder).values()]
         about = own.about(X)
-        if hasattr(own, "closeness"):
+        if getattr(own, "closeness", None):
             kinds, which, close = own.kinds, about["kind"], own.closeness(about)
         else:
             made = Kinds.fitted(X, rng)

@@ -1,0 +1,1 @@
+"""Segments whose members are told by a multinomial logit of the features."""

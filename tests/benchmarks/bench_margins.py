@@ -59,6 +59,9 @@ def broken(asked, way, fits, who="SVM", rows=ROWS, fresh=FRESH, seed=0):
     error : float
         Mean error of the decisions on the fresh rows.
     certified : list of bool
+        Of the fits that did not say so.
+    failed : int
+        Certified fits that break a constraint.
     told : float
         Share of fits that said that they cannot keep the constraints.
     """
@@ -81,7 +84,9 @@ def broken(asked, way, fits, who="SVM", rows=ROWS, fresh=FRESH, seed=0):
         found.append((promise_values(p, decided, new, asked)[:, :, 2] > 0).any(axis=0))
         errors.append(np.mean(decided != y_new))
         certified.append(model.certified_)
-    return np.sum(found, axis=0) / fits, float(np.mean(errors)), certified, told / fits
+    broken_ones = np.sum(found, axis=0) if found else np.zeros(2)
+    failed = sum(map(np.any, itertools.compress(found, certified)))
+    return broken_ones / fits, float(np.mean(errors or np.nan)), certified, failed, told / fits
 
 
 if __name__ == "__main__":
@@ -92,10 +97,11 @@ if __name__ == "__main__":
         if wanted not in line:
             continue
         begun = time.process_time()
-        (signs, coins), error, certified, told = broken(asked, options, fits, who)
+        (signs, coins), error, certified, failed, told = broken(asked, options, fits, who)
         print(
             f"{line}, {fits} fits: broken by decisions {signs:.4f}, by chances {coins:.4f}; "
-            f"error {error:.4f}; certified {np.mean(certified):.3f}; told as not kept {told:.3f}; "
+            f"error {error:.4f}; certified {np.sum(certified)}, of these broken {failed}; "
+            f"told as not kept {told:.3f}; "
             f"{(time.process_time() - begun) / fits:.2f} CPU s a fit",
             flush=True,
         )

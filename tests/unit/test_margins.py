@@ -103,6 +103,22 @@ def test_a_certificate_is_what_the_held_out_rows_show():
     assert all(one.verdict == "kept" for one in model.promises_ if one.rule == "deterministic")
 
 
+def test_rows_that_certify_have_no_say_in_weights_and_thresholds():
+    model, X, y, members = fitted(1500, **HELD)
+    held = DataSets(X, y, None, members).held_out(0.4, np.random.default_rng(0))
+    # Coverage says nothing of who has which label, so that the test has the same result.
+    mixed, rng = X.copy(), np.random.default_rng(1)
+    for mask in members.values():
+        mixed[held & mask] = rng.permutation(X[held & mask])
+    other = ConstrainedClassifier(**model.get_params())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other.fit(mixed, y, datasets=members)
+    assert model.certified_ and other.certified_
+    np.testing.assert_array_equal(other.coef_, model.coef_)
+    np.testing.assert_array_equal(other.thresholds_, model.thresholds_)
+
+
 def test_held_out_rows_have_no_say_in_the_weights_but_by_margins():
     model, X, y, members = fitted(1500, held_out=0.4, confidence=None)
     held = DataSets(X, y, None, members).held_out(0.4, np.random.default_rng(0))

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from counterweight.datasets.generated.rare_clicks import RareClicks
 from counterweight.errors import CounterweightError
+from counterweight.models.subsampling.averaged import MarginNoise
 from counterweight.models.subsampling.log_odds import LogOddsCalibrator
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
-from scipy.special import expit
+from scipy.special import expit, logit
 
 
 def rows(n=60_000, seed=0, bend=0.0):
@@ -85,6 +86,33 @@ def test_a_stored_model_predicts_as_the_fitted_one(learner):
     assert model.correction == again.correction == "log_odds"
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.02
+
+
+@pytest.mark.parametrize("growth", [0.0, 0.3])
+def test_a_mean_of_many_margins_says_more_than_one_of_few(growth):
+    """Margins of two normal classes, whose log-odds are known for a mean of any number of them."""
+    rng = np.random.default_rng(3)
+    gap, share, count = 2.0, 0.2, 12
+    y = (rng.random(200_000) < share).astype(int)
+    own = gap * (y - 0.5) + rng.normal(size=len(y))
+    noise = 1.0 + growth * own**2
+    told = own + np.sqrt(noise) * rng.normal(size=(2, len(y)))
+    learned = MarginNoise.of(told, y, np.ones(len(y)))
+    curve = LogOddsCalibrator("platt").fit(told.mean(axis=0), y)
+    mean = own + np.sqrt(noise / count) * rng.normal(size=len(y))
+    p = curve.predict(learned.steepened(mean, count))
+    top = np.argsort(-mean)[:4000]
+    plain = curve.predict(mean)
+    assert plain[top].mean() < 0.97 * y[top].mean()
+    assert abs(p[top].mean() / y[top].mean() - 1) < abs(plain[top].mean() / y[top].mean() - 1) / 2
+    if not growth:
+        at = np.linspace(-2, 2, 5)
+        exact = np.log(share / (1 - share)) + gap * at / (1 + 1 / count)
+        found = logit(curve.predict(learned.steepened(at, count)))
+        np.testing.assert_allclose(found, exact, atol=0.1)
+    assert MarginNoise.of(told[:1], y, np.ones(len(y))) is None
+    # The number of margins that the curve was fitted to: nothing is changed.
+    np.testing.assert_allclose(learned.steepened(mean, 2), mean)
 
 
 def test_rates_that_positives_lack_are_weights():

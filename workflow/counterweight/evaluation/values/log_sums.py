@@ -214,7 +214,8 @@ class Moments:
         self._powers, self._cross = RunningSum((3, estimates)), RunningSum((columns, estimates))
 
     def add(self, columns):
-        c = columns @ self.matrix
+        # An estimate's influences stand side by side, so that NumPy sums them in pairs.
+        c = (self.matrix.T @ columns.T).T
         squares = c * c
         powers = [squares.sum(axis=0), (squares * c).sum(axis=0), (squares * squares).sum(axis=0)]
         self._powers.add(np.stack(powers))

@@ -42,6 +42,9 @@ def new_learner(name, min_leaf=2):
 
 def stored_learner(name, arrays):
     """A learner from its `numbers`; it can predict."""
+    if "members" in arrays:
+        count = int(np.ravel(arrays["members"])[0])
+        return Averaged([stored_learner(name, _of_member(arrays, k)) for k in range(count)])
     if "constant" in arrays:
         model = ConstantModel(np.zeros(1), np.zeros(1))
         model.constant_ = float(np.ravel(arrays["constant"])[0])
@@ -293,6 +296,44 @@ class ConstantModel(_Learner):
 
     def score(self, X):
         return np.full(len(X), self.constant_)
+
+
+class Averaged(_Learner):
+    """Learners of one kind, each fitted to other rows; their predictions are averaged.
+
+    Parameters
+    ----------
+    members : list of learners
+    """
+
+    def __init__(self, members):
+        self.members = members
+
+    @property
+    def converged_(self):
+        """Whether all did."""
+        return all(one.converged_ for one in self.members)
+
+    def margin(self, X):
+        return np.mean([one.margin(X) for one in self.members], axis=0)
+
+    def score(self, X):
+        return np.mean([one.score(X) for one in self.members], axis=0)
+
+    def out_of_range(self, X):
+        return float(np.mean([one.out_of_range(X) for one in self.members]))
+
+    def numbers(self):
+        """The numbers of all, each under its name and its member's place."""
+        told = {"members": len(self.members)}
+        for place, one in enumerate(self.members):
+            told |= {f"{name}.{place}": values for name, values in one.numbers().items()}
+        return told
+
+
+def _of_member(arrays, place):
+    end = f".{place}"
+    return {name[: -len(end)]: values for name, values in arrays.items() if name.endswith(end)}
 
 
 LEARNERS = {"sgd": StochasticGradient, "logistic": Logistic, "boosting": Boosting}

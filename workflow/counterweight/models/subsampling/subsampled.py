@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.models.subsampling.averaged import MarginNoise
 from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
 from counterweight.models.subsampling.classifier import KeyedClassifier
-from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, ConstantModel
+from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, Averaged, ConstantModel
 from counterweight.models.subsampling.log_odds import LogOddsCalibrator
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.options import check_options
@@ -67,6 +68,13 @@ OPTIONS = {
         "description": "Folds in which kept rows are left out of learning, to calibrate "
         "log-odds on them; correction log_odds only.",
     },
+    "rounds": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 2,
+        "description": "How many times rows are put into folds. Learners of all folds and rounds "
+        "are averaged; two rounds tell how noisy they are. Correction log_odds only.",
+    },
     **LEAF,
 }
 PAGE = "counterweight.reporting.pages.subsampling:PAGE"
@@ -102,10 +110,10 @@ class SubsampledClassifier(KeyedClassifier):
     are held out from learning, and the kept ones among them calibrate. The paper's spline ends
     at (1, 1), so the highest scores are predicted too high where no row is sure to be of class 1.
 
-    Log-odds have no such end, and are calibrated on all kept rows, cross-fitted: each fold is
-    scored by a learner of the others, whose margins are put on the scale of the learner of all
-    (mean and spread over the rows that both learned from), since learners of fewer rows have
-    margins of another spread.
+    Log-odds have no such end, and are calibrated on all kept rows, cross-fitted: the rows are put
+    into `folds` as many times as there are `rounds`, and each fold is scored by a learner of the
+    others. A curve is fitted to a row's mean margin over the rounds. A new row gets the mean margin
+    of all learners, which is less noisy, so that the same margin says more (`MarginNoise`).
 
     Where the kept rows to learn from, or those to calibrate on, are of one class, nothing
     can be learned: the model is then a constant (`ConstantModel`), with a warning,
@@ -113,7 +121,7 @@ class SubsampledClassifier(KeyedClassifier):
 
     Parameters
     ----------
-    learner, keep_rate, correction, bins, calibration_share, folds, min_leaf
+    learner, keep_rate, correction, bins, calibration_share, folds, rounds, min_leaf
         See `OPTIONS`.
 
     Attributes
@@ -125,6 +133,7 @@ class SubsampledClassifier(KeyedClassifier):
     rows_calibrated_ : int
         Kept rows that calibrate; 0 without calibration.
     calibrator_ : SplineCalibrator, LogOddsCalibrator or None
+    noise_ : MarginNoise or None
     spline_gap_ : float or None
         Mean |psi_l - psi_1| over all rows set aside for calibration, psi_1 being the
         spline of the same scores from all these rows. A diagnostic: it uses the rejected
@@ -144,6 +153,7 @@ class SubsampledClassifier(KeyedClassifier):
     bins: int = 20
     calibration_share: float = 0.5
     folds: int = 5
+    rounds: int = 2
     min_leaf: int = 2
 
     SWEPT = (
@@ -201,7 +211,7 @@ class SubsampledClassifier(KeyedClassifier):
         known = outer * keep_weights(y, before)
 
         self.rows_trained_, self.rows_calibrated_ = int(train.sum()), int(calibrate.sum())
-        self.calibrator_, self.spline_gap_ = None, None
+        self.calibrator_ = self.noise_ = self.spline_gap_ = None
         parts = [train, calibrate] if self.correction == "spline" else [train]
         least = min(np.bincount(y[part], minlength=2).min() for part in parts)
         if least < (2 if self.correction == "log_odds" else 1):
@@ -214,17 +224,24 @@ class SubsampledClassifier(KeyedClassifier):
             )
             learner = ConstantModel(y[kept], known[kept])
         else:
-            weight = known if self.correction == "weights" else outer
-            learner = self._learned(X[train], y[train], weight[train], learning)
+            weight = (known if self.correction == "weights" else outer)[train]
+            if self.correction == "log_odds":
+                folds = [
+                    _folds(y[train], keys[train], min(self.folds, least), held_out + k)
+                    for k in range(self.rounds)
+                ]
+                learner, margins = self._cross_fitted(X[train], y[train], weight, folds, learning)
+            else:
+                learner = self._learned(X[train], y[train], weight, learning)
         self._use(learner, X)
         if self.constant_:
             return self
         if self.correction == "spline":
             self._calibrate(X[aside], y[aside], outer[aside], kept[aside], before)
         elif self.correction == "log_odds":
-            fold = _folds(y[kept], keys[kept], min(self.folds, least), held_out)
-            margin = self._cross_fitted(X[kept], y[kept], outer[kept], fold, learning)
-            self.calibrator_ = LogOddsCalibrator().fit(margin, y[kept], before, outer[kept])
+            margin = margins.mean(axis=0)
+            self.calibrator_ = LogOddsCalibrator().fit(margin, y[train], before, weight)
+            self.noise_ = MarginNoise.of(margins, y[train], weight)
             self.rows_calibrated_ = self.rows_trained_
         elif self.correction == "prior":
             self.keep_rate_ = before
@@ -247,17 +264,15 @@ class SubsampledClassifier(KeyedClassifier):
         keys = np.arange(len(y)) if keys is None else np.asarray(keys)
         return one, np.where(zero, one / rates, 1.0)[key_order(keys, len(y))]
 
-    def _cross_fitted(self, X, y, weight, fold, seed):
-        """Margins (n,) of rows by learners of the other folds, on the scale of `learner_`."""
-        margin, whole = np.empty(len(y)), self.learner_.margin(X)
-        for k in range(fold.max() + 1):
-            out = fold == k
-            part = self._learned(X[~out], y[~out], weight[~out], seed)
-            own = part.margin(X)
-            spread = own[~out].std()
-            stretch = whole[~out].std() / spread if spread > 0 else 1.0
-            margin[out] = whole[~out].mean() + stretch * (own[out] - own[~out].mean())
-        return margin
+    def _cross_fitted(self, X, y, weight, folds, seed):
+        """Learners that each leave one fold out, and margins (rounds, n) of rows left out."""
+        margins, members = np.empty((len(folds), len(y))), []
+        for k, fold in enumerate(folds):
+            for part in range(fold.max() + 1):
+                out = fold == part
+                members.append(self._learned(X[~out], y[~out], weight[~out], seed + k))
+                margins[k, out] = members[-1].margin(X[out])
+        return Averaged(members), margins
 
     def _calibrate(self, X, y, outer, kept, rate):
         score = self.learner_.score(X)
@@ -273,7 +288,10 @@ class SubsampledClassifier(KeyedClassifier):
     def _positive(self, X):
         X = checked_new_rows(X, self.n_features_in_)
         if isinstance(self.calibrator_, LogOddsCalibrator):
-            return self.calibrator_.predict(self.learner_.margin(X))
+            margin = self.learner_.margin(X)
+            if self.noise_ is not None:
+                margin = self.noise_.steepened(margin, len(self.learner_.members))
+            return self.calibrator_.predict(margin)
         positive = self.learner_.score(X)
         if self.calibrator_ is not None:
             return self.calibrator_.predict(positive)
@@ -296,6 +314,7 @@ class SubsampledClassifier(KeyedClassifier):
             calibration_coef=getattr(self.calibrator_, "coef_", None),
             calibration_knots=getattr(self.calibrator_, "knots_", None),
             calibration_center=getattr(self.calibrator_, "center_", None),
+            margin_noise=None if self.noise_ is None else self.noise_.to_array(),
             keep_rate=self.keep_rate_,
             rows_trained=self.rows_trained_,
             rows_calibrated=self.rows_calibrated_,
@@ -308,7 +327,9 @@ class SubsampledClassifier(KeyedClassifier):
         arrays = {name: values for name, values in arrays.items() if np.size(values)}
         model = cls._stored(arrays, OPTIONS)
         model.keep_rate = model.keep_rate_ = float(np.ravel(arrays["keep_rate"])[0])
-        model.calibrator_ = None
+        model.calibrator_ = model.noise_ = None
+        if "margin_noise" in arrays:
+            model.noise_ = MarginNoise(*np.ravel(arrays["margin_noise"]))
         if "calibration_coef" in arrays:
             model.calibrator_ = LogOddsCalibrator().use(
                 np.ravel(arrays["calibration_coef"]),

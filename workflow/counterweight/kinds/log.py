@@ -64,7 +64,7 @@ def own_study(entry):
     reward = {"column": reward} if isinstance(reward, str) else reward
     labeling = {"rule": "own_log", "propensity": entry["propensity"]}
     labeling |= {key: entry[key] for key in OPTIONAL if key in entry}
-    policies, models = entry.get("policies") or {}, []
+    policies, models, modelled = entry.get("policies") or {}, [], _reward_model(entry)
     if not policies:
         raise CounterweightError(
             "A log needs policies to judge: add policies, such as {new: the column of the "
@@ -81,6 +81,7 @@ def own_study(entry):
             )
         column = given["column"]
         options = {"takes": column, "shown": shown} if shown else {"probability": column}
+        options |= modelled
         models.append({"model": "given_policy", "label": str(name)} | options)
     for item, identity in zip(models, _identities(list(policies)), strict=True):
         item["name"] = identity
@@ -92,6 +93,26 @@ def own_study(entry):
         "models": models,
         "roles": _roles(reward, labeling, models),
     }
+
+
+def _reward_model(entry):
+    """Options of policies for the reward model that a table of one's own asks for."""
+    asked = entry.get("reward_model")
+    if asked is None:
+        return {}
+    if entry.get("by_partition"):
+        raise CounterweightError(
+            "A reward model learns from the whole log, which by_partition does not read at once: "
+            "leave reward_model or by_partition out."
+        )
+    reward = entry["reward"]
+    column = reward if isinstance(reward, str) else reward["column"]
+    if column in asked["by"]:
+        raise CounterweightError(
+            f"reward_model.by names the reward {column!r} itself: name columns that were known "
+            "before it."
+        )
+    return {"reward_model": asked.get("model", "linear"), "reward_by": asked["by"]}
 
 
 def _roles(reward, labeling, models):
@@ -141,9 +162,13 @@ def plan_sum(plan, study, part, at):
 
 def question_of(study):
     """What is asked of a log, as `SavedValues` has it."""
-    methods = study["methods"]
+    # Another log is valued without a reward model, which this one was fitted to.
+    methods, given = study["methods"], ("probability", "takes", "shown")
     return {
-        "policies": {methods[name]["label"]: methods[name]["options"] for name in _reported(study)},
+        "policies": {
+            methods[name]["label"]: {key: methods[name]["options"][key] for key in given}
+            for name in _reported(study)
+        },
         "outcome": study["outcome"]["options"],
         "labeling": study["labeling"]["options"],
         "protocol": study["evaluation"]["options"],

@@ -29,6 +29,7 @@ def columns_of(batch, cut=None):
     """Columns (n, 2 + 2 policies): k, k r, then k w and k w r of each policy.
 
     With weights that are `cut` (how, and at what) 2 more of each policy: k w' r and k (w - w').
+    With a reward model (``q``, ``v`` of each policy) 2 more at the end: k v and k w (r - q).
     """
     reward, p = batch["reward"], batch["p"]
     k = batch["weight"] * keep_weights(reward, batch["keep_rate"])
@@ -42,6 +43,11 @@ def columns_of(batch, cut=None):
         less = limited_weights(weight, *cut)
         columns[:, end::2] = less * (k * reward)[:, None]
         columns[:, end + 1 :: 2] = (weight - less) * k[:, None]
+    if "q" in batch:
+        modelled = np.empty((len(reward), 2 * p.shape[1]), order="F")
+        modelled[:, ::2] = batch["v"] * k[:, None]
+        modelled[:, 1::2] = columns[:, 2:end:2] * (reward[:, None] - batch["q"])
+        columns = np.asfortranarray(np.hstack([columns, modelled]))
     return columns
 
 
@@ -56,12 +62,17 @@ class LogSums:
         See `columns_of`.
     products : bool
         Whether to keep sums of products, too, in place of a second pass over the rows.
+    modelled : bool
+        Whether batches have the ``q`` and ``v`` of a reward model.
     """
 
-    def __init__(self, policies, clusters, thin, cut, products=False):
+    def __init__(self, policies, clusters, thin, cut, products=False, modelled=False):
         self.products = [Products(policies, cut)] if products and not clusters else []
         self._end, self.cut = 2 + 2 * policies, cut
         columns = self._end if cut is None else 2 * self._end - 2
+        #: First of the columns of the reward model; None without one.
+        self.modelled = columns if modelled else None
+        columns += 2 * policies if modelled else 0
         self._total, self._size, self._squares = (RunningSum(columns) for _ in range(3))
         self._largest = np.zeros(columns)
         self._mass, self._thin = RunningSum(policies), thin
@@ -188,7 +199,7 @@ class LogSums:
             mean_weight=mean_weight,
             thin_share=float(self._mass.value[place] / total) if total > 0 else 0.0,
             flag=support_flag(
-                mean_weight, known, FEW_ROWS if estimator == "snips" else FEW_REWARDS
+                mean_weight, known, FEW_REWARDS if estimator in ("ips", LIMITED) else FEW_ROWS
             ),
             **known,
         )

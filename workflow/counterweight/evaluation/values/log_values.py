@@ -6,6 +6,9 @@ many rows it stands for. With w_j = t_j / p,
 
 - the logging policy is worth ``sum k r / sum k``,
 - policy j by IPS ``sum k w_j r / sum k`` and by SNIPS ``sum k w_j r / sum k w_j``,
+- with a reward model, q of the logged action and v, the policy's mean, that other rows told, it is
+  worth ``sum k (v + w_j (r - q)) / sum k`` (doubly robust), or self-normalised
+  ``sum k v / sum k + sum k w_j (r - q) / sum k w_j``,
 - and its weights average ``sum k w_j / sum k``, which is 1 in expectation where the propensities
   are right and the policy takes no action that the log never took.
 
@@ -17,7 +20,8 @@ in the first pass, and the clusters are the independent draws.
 References
 ----------
 Swaminathan, A. & Joachims, T. (2015). The self-normalized estimator for counterfactual learning.
-NeurIPS. Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings. Cochran, W. G. (1977).
+NeurIPS. Dudik, M., Langford, J. & Li, L. (2011). Doubly robust policy evaluation and learning.
+ICML. Mineiro, P. (2010). The Unimportance of Zeroes. Machined Learnings. Cochran, W. G. (1977).
 Sampling Techniques, sections 6.4 and 9A.2 (clusters).
 """
 
@@ -33,6 +37,8 @@ from counterweight.numerics.estimate import mean_interval, shape_of
 
 #: Estimators of a policy's value.
 ESTIMATORS = ("snips", "ips")
+#: Those that need a reward model: doubly robust, and self-normalised so.
+MODELLED = ("sndr", "dr")
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ def log_values(
     anytime=0,
     limit="none",
     limit_at=10.0,
+    modelled=False,
 ):
     """Values of policies, their differences and their support.
 
@@ -111,12 +118,15 @@ def log_values(
         row; 0 for intervals that are looked at once.
     limit, limit_at
         See `support.limited_weights`; ``none`` leaves the estimator `LIMITED` out.
+    modelled : bool
+        Whether batches have ``q`` and ``v``, arrays (n, policies) of a reward model that was fitted
+        on other rows; the estimators `MODELLED` are then told, too. Errors take it as given.
 
     Returns
     -------
     LogValues
     """
-    sums = begun(policies, clusters, thin=thin, limit=limit, limit_at=limit_at)
+    sums = begun(policies, clusters, thin=thin, limit=limit, limit_at=limit_at, modelled=modelled)
     for batch in batches():
         sums.add(batch)
     return values_of_sums(
@@ -130,10 +140,12 @@ def log_values(
     )
 
 
-def begun(policies, clusters, *, thin=0.01, limit="none", limit_at=10.0, products=False):
+def begun(
+    policies, clusters, *, thin=0.01, limit="none", limit_at=10.0, products=False, modelled=False
+):
     """`LogSums` without a row; parameters as of `log_values`."""
     cut = None if limit == "none" else (limit, limit_at)
-    return LogSums(len(policies), clusters, thin, cut, products)
+    return LogSums(len(policies), clusters, thin, cut, products, modelled)
 
 
 def values_of_sums(
@@ -151,11 +163,12 @@ def values_of_sums(
     """
     clusters = 0 if sums.groups is None else len(sums.groups)
     names = ESTIMATORS if sums.cut is None else (*ESTIMATORS, LIMITED)
+    names += () if sums.modelled is None else MODELLED
     bounds = sums.bounds(reward_range)
     alone = bool(rows_before) and sums.rows == sums.nonzero < rows_before
-    asked, totals = _asked(policies, names), sums.totals.copy()
+    asked, totals = _asked(policies, names, sums.modelled), sums.totals.copy()
     counted = rows_before if alone or sums.subsampled else 0
-    matrix, parts = _influence(asked, totals, counted)
+    matrix, parts = _influence(asked, totals, counted, sums.modelled)
     if clusters:
         moments = Moments(len(sums.totals), matrix)
         moments.add(sums.groups[sums.groups.any(axis=1)])
@@ -172,12 +185,15 @@ def values_of_sums(
         if anytime:
             one = sequence(one, key, moments.count, anytime, level, bounds)
         elif (
-            key[0] == "value" and key[-1] != LIMITED and sums.few(key, policies) and bounds[0] >= 0
+            key[0] == "value"
+            and key[-1] in ("mean", *ESTIMATORS)
+            and sums.few(key, policies)
+            and bounds[0] >= 0
         ):
             bottom = parts[key][0][3]
             total = counted if counted and bottom == 0 else totals[bottom]
             one = of_few(one, sums.draws(key, policies), bounds[1], total, level)
-        gone = alone and (key[0] == "weight" or key[-1] == "snips")
+        gone = alone and (key[0] == "weight" or key[-1] in _WHOLE)
         made[key] = Ratio(*[math.nan] * 4) if gone else one
 
     lost = {key[1]: one for key, one in made.items() if key[0] == "lost"}
@@ -187,7 +203,7 @@ def values_of_sums(
         return {
             key[1:]: one
             for key, one in made.items()
-            if key[0] == kind and key[1] and not (alone and key[-1] == "snips")
+            if key[0] == kind and key[1] and not (alone and key[-1] in _WHOLE)
         }
 
     return LogValues(
@@ -213,7 +229,7 @@ def values_of_sums(
 def _ordered(names, alone, subsampled):
     """Estimators that exist, the one that answers go by first."""
     first = ("ips",) if alone else ESTIMATORS[::-1] if subsampled else ESTIMATORS
-    return (*first, *names[len(ESTIMATORS) :])
+    return (*first, *(name for name in names[len(ESTIMATORS) :] if not (alone and name in _WHOLE)))
 
 
 def _users(filled, clusters):
@@ -223,33 +239,43 @@ def _users(filled, clusters):
     return round(-clusters * math.log1p(-filled / clusters))
 
 
-def _asked(policies, names):
+#: Estimators that need rows of reward 0.
+_WHOLE = ("snips", *MODELLED)
+
+
+def _asked(policies, names, modelled=None):
     """What is estimated: a dict of keys to its parts ``(sign, numerator, denominator)``."""
     asked = {("value", LOGGED, "mean"): [(1, 1, 0)]}
     own = {}
     for place, name in enumerate(policies):
         weight = 2 + 2 * place
-        own[name] = {"snips": (weight + 1, weight), "ips": (weight + 1, 0)}
+        own[name] = {"snips": [(1, weight + 1, weight)], "ips": [(1, weight + 1, 0)]}
+        if modelled is not None:
+            mean, rest = modelled + 2 * place, modelled + 2 * place + 1
+            own[name]["dr"] = [(1, mean, 0), (1, rest, 0)]
+            own[name]["sndr"] = [(1, mean, 0), (1, rest, weight)]
         if LIMITED in names:
             less = weight + 2 * len(policies)
-            own[name][LIMITED] = (less, 0)
+            own[name][LIMITED] = [(1, less, 0)]
             asked["lost", name] = [(1, less + 1, 0)]
-        asked |= {("value", name, key): [(1, *own[name][key])] for key in names}
+        asked |= {("value", name, key): own[name][key] for key in names}
         asked["weight", name] = [(1, weight, 0)]
         for key in names:
-            mine = (1, *own[name][key])
-            asked["difference", name, LOGGED, key] = [mine, (-1, 1, 0)]
-            asked["lift", name, key] = [mine, (-1, 1, 0)]
+            mine = own[name][key]
+            asked["difference", name, LOGGED, key] = [*mine, (-1, 1, 0)]
+            asked["lift", name, key] = [*mine, (-1, 1, 0)]
             for other in policies[:place]:
-                asked["difference", name, other, key] = [mine, (-1, *own[other][key])]
+                theirs = [(-sign, *ratio) for sign, *ratio in own[other][key]]
+                asked["difference", name, other, key] = [*mine, *theirs]
     return asked
 
 
-def _influence(asked, totals, counted=0):
+def _influence(asked, totals, counted=0, modelled=None):
     """The influence of a row on each estimate is ``columns @ matrix``; parts with their own.
 
     `counted` is the number of rows before any was dropped, 0 where it is not known: means over all
-    rows are divided by it, and it has no part in the influence. Of a lift
+    rows are divided by it, and it has no part in the influence; those of a reward model (columns
+    from `modelled` on) go by the rows at hand, zeros among them. Of a lift
     V / L - 1 the signs are those of its first order, 1 / L and -V / L^2.
 
     Returns
@@ -262,6 +288,7 @@ def _influence(asked, totals, counted=0):
         parts[key] = []
         for sign, top, bottom in ratios:
             known = counted and bottom == 0 and key[0] not in ("weight", "lost")
+            known = known and (modelled is None or top < modelled)
             total = counted if known else totals[bottom]
             value = totals[top] / total if total > 0 else math.nan
             own = np.zeros(len(totals))
@@ -271,9 +298,10 @@ def _influence(asked, totals, counted=0):
                     own[bottom] -= value / total
             parts[key].append((sign, value, top, bottom, own))
         if key[0] == "lift":
-            (_, mine, *one), (_, base, *other) = parts[key]
+            *own, (_, base, *other) = parts[key]
+            mine = sum(value for _, value, *_ in own)
             near = (1 / base, -mine / base**2) if base else (math.nan, math.nan)
-            parts[key] = [(near[0], mine, *one), (near[1], base, *other)]
+            parts[key] = [*((near[0], *one) for _, *one in own), (near[1], base, *other)]
     matrix = [sum(sign * own for sign, *_, own in ratios) for ratios in parts.values()]
     return np.stack(matrix, axis=1), parts
 
@@ -286,8 +314,8 @@ def _ratio(number, key, parts, totals, moments, bounds, level):
     """
     value = float(sum(sign * own for sign, own, *_ in parts[key]))
     if key[0] == "lift":
-        (_, mine, *_), (_, base, *_) = parts[key]
-        value = mine / base - 1 if base else math.nan
+        *own, (_, base, *_) = parts[key]
+        value = sum(mine for _, mine, *_ in own) / base - 1 if base else math.nan
     second, third, fourth, cross = moments.of(number)
     rows, pull = moments.count, 0.0
     for sign, _, _, bottom, own in parts[key]:

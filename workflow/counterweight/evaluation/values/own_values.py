@@ -50,6 +50,8 @@ VALUE_LABELS = {
         "ips": "IPS",
         "mean": "mean of the log",
         "limited": "IPS, limited",
+        "dr": "doubly robust",
+        "sndr": "doubly robust, self-normalised",
     }
 }
 #: The page of studies with this protocol.
@@ -164,10 +166,12 @@ def values_of_files(labels, predictions, **options):
     **options
         Of `log_values`.
     """
+    modelled = all("q" in streams.column_names(path) for path in predictions.values())
     return log_values(
-        lambda: _batches(labels, predictions),
+        lambda: _batches(labels, predictions, modelled),
         list(predictions),
         clusters=CLUSTERS if has_clusters(labels) else 0,
+        modelled=modelled,
         **options,
     )
 
@@ -178,9 +182,10 @@ def has_clusters(labels):
     return first is not None and bool(first["cluster"][0] >= 0)
 
 
-def _batches(labels, predictions):
+def _batches(labels, predictions, modelled):
+    told = ("p", "q", "v") if modelled else ("p",)
     sources = [(labels, _COLUMNS, ())]
-    sources += [(path, ("row", "p"), ()) for path in predictions.values()]
+    sources += [(path, ("row", *told), ()) for path in predictions.values()]
     for ours, *theirs in streams.together(sources):
         for path, part in zip(predictions.values(), theirs, strict=True):
             if not np.array_equal(ours["row"], part["row"]):
@@ -188,4 +193,4 @@ def _batches(labels, predictions):
                     f"{path} is not of the rows of {labels}: delete the predictions of the study "
                     "and run again."
                 )
-        yield ours | {"p": np.stack([part["p"] for part in theirs], axis=1)}
+        yield ours | {name: np.stack([part[name] for part in theirs], axis=1) for name in told}

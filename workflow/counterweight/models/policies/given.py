@@ -24,12 +24,23 @@ OPTIONS = {
         "default": "",
         "description": "Column of the logged action, which takes is compared with.",
     },
+    "reward_model": {
+        "enum": ["none", "linear", "boosting"],
+        "default": "none",
+        "description": "Regressor of the reward, cross-fitted, for the doubly robust values.",
+    },
+    "reward_by": {
+        "type": "array",
+        "items": {"type": "string"},
+        "default": [],
+        "description": "Columns that the reward goes by in the reward model, known before it.",
+    },
 }
 LABEL = "{probability}{takes}"
 
 
 class GivenPolicy:
-    """A policy by columns of the log: no reward model, nothing is learned.
+    """A policy by columns of the log; nothing is learned, unless a reward model is asked for.
 
     Parameters
     ----------
@@ -38,12 +49,11 @@ class GivenPolicy:
     takes, shown : str
         Columns of the policy's action and of the logged one, numbers or texts: the probability
         is 1 where they are equal, else 0.
+    reward_model, reward_by
+        See `OPTIONS` and `given_rewards.GivenReward`.
     """
 
-    #: Layout of its predictions; rows and their order are those of the labels.
-    layout = (("row", "int32"), ("p", "float64"))
-
-    def __init__(self, probability="", takes="", shown=""):
+    def __init__(self, probability="", takes="", shown="", reward_model="none", reward_by=()):
         if bool(probability) == bool(takes) or bool(takes) != bool(shown):
             raise CounterweightError(
                 "A policy is given either by the column of its probability of the logged action, "
@@ -51,13 +61,25 @@ class GivenPolicy:
                 "action: name one or the other."
             )
         self.probability, self.takes, self.shown = probability, takes, shown
+        self.reward_model, self.reward_by = reward_model, list(reward_by)
         self.rows_ = self.rows_agreed_ = 0
         self._bad = {}
 
     @property
     def columns(self):
         """Columns of the log that it needs."""
-        return [name for name in (self.probability, self.takes, self.shown) if name]
+        names = [name for name in (self.probability, self.takes, self.shown) if name]
+        return list(dict.fromkeys([*names, *(self.reward_by if self._modelled else ())]))
+
+    @property
+    def _modelled(self):
+        return self.reward_model != "none"
+
+    @property
+    def layout(self):
+        """Layout of its predictions; rows and their order are those of the labels."""
+        names = ("p", "q", "v") if self._modelled else ("p",)
+        return (("row", "int32"), *((name, "float64") for name in names))
 
     def fit(self, parts):
         """Check the columns in one pass over a log.
@@ -72,9 +94,17 @@ class GivenPolicy:
         CounterweightError
             See `tell`.
         """
+        rewards = None
+        if self._modelled:
+            from counterweight.models.policies.given_rewards import GivenReward
+
+            rewards = GivenReward(self.reward_model, self.reward_by, self.takes, self.shown)
         for part in parts:
             self.look(part)
+            if rewards:
+                rewards.add(part)
         self.tell()
+        self._rewards = rewards and rewards.fit()
         return self
 
     def look(self, part):
@@ -154,8 +184,10 @@ class GivenPolicy:
             )
 
     def predict(self, part):
-        """``p``, the policy's probability of the logged action, of one batch."""
-        return {"p": self._probabilities(part)}
+        """``p``, the policy's probability of the logged action, of one batch; of a reward model
+        ``q`` and ``v``, too."""
+        told = {"p": self._probabilities(part)}
+        return told | self._rewards.predict(part) if self._modelled else told
 
     def to_arrays(self):
         """Rows, and those where the policy may take the logged action."""

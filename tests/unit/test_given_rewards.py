@@ -1,0 +1,124 @@
+"""Doubly robust values of a log of one's own: identities, truth, who is in which half."""
+
+import counterweight
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.values.estimates import doubly_robust
+from counterweight.evaluation.values.log_values import LOGGED, log_values
+from counterweight.kinds.log import own_study
+from counterweight.models.policies.given_rewards import GivenReward, halves
+from own_logs import ENTRY, TRUTH, a_log, run_study
+
+
+def rows(n=5_000, rate=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.choice([0.2, 0.5, 0.8], n)
+    target = rng.choice([0.1, 0.6], n)
+    reward = np.where(rng.random(n) < 0.3, rng.gamma(2.0, 2.0, n), 0.0)
+    kept = (reward > 0) | (rng.random(n) < rate)
+    batch = {
+        "reward": reward,
+        "propensity": p,
+        "keep_rate": np.full(n, rate),
+        "weight": np.ones(n),
+        "cluster": np.full(n, -1),
+        "p": np.stack([target, target[::-1]], axis=1),
+        "q": rng.gamma(2.0, 0.5, (n, 2)),
+        "v": rng.gamma(2.0, 0.5, (n, 2)),
+    }
+    return {name: values[kept] for name, values in batch.items()}
+
+
+def told(batch, **options):
+    return log_values(lambda: iter([batch]), ["a", "b"], modelled=True, **options)
+
+
+def test_doubly_robust_is_that_of_arrays():
+    batch = rows()
+    known = told(batch)
+    assert known.estimators == ("ips", "snips", "sndr", "dr")
+    for place, name in enumerate("ab"):
+        given = (batch[key] for key in ("reward", "propensity"))
+        model = (batch[key][:, place] for key in ("p", "q", "v"))
+        one = doubly_robust(*given, *model, keep_rate=batch["keep_rate"])
+        ours = known.values[name, "dr"]
+        assert ours.value == pytest.approx(one.value, rel=1e-12)
+        assert ours.standard_error == pytest.approx(one.standard_error, rel=1e-3)
+    pair = known.differences["b", "a", "dr"].value
+    assert pair == pytest.approx(known.values["b", "dr"].value - known.values["a", "dr"].value)
+    lift = known.values["a", "sndr"].value / known.logged.value - 1
+    assert known.lifts["a", "sndr"].value == pytest.approx(lift)
+
+
+def test_without_knowledge_the_estimates_are_the_plain_ones():
+    batch = rows()
+    none = batch | {"q": 0 * batch["q"], "v": 0 * batch["v"]}
+    known = told(none)
+    for ours, plain in (("dr", "ips"), ("sndr", "snips")):
+        for kind in ("values", "lifts"):
+            one, other = (getattr(known, kind)["a", name] for name in (ours, plain))
+            assert one.value == pytest.approx(other.value, rel=1e-12)
+            assert one.standard_error == pytest.approx(other.standard_error, rel=1e-12)
+    same = told(batch | {"q": 0 * batch["q"] + 2.5, "v": 0 * batch["v"] + 2.5})
+    one, other = same.values["a", "sndr"], same.values["a", "snips"]
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    assert one.standard_error == pytest.approx(other.standard_error, rel=1e-9)
+    # All rewards foretold: nothing is left to chance but v.
+    best = told(batch | {"q": np.stack([batch["reward"]] * 2, 1), "v": 0 * batch["v"] + 1.0})
+    assert best.values["a", "dr"].value == pytest.approx(1.0, rel=1e-12)
+    assert best.values["a", "dr"].standard_error == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["linear", "boosting"])
+def test_a_log_of_ones_own_has_them_by_config(tmp_path, model):
+    frame = a_log(12_000, np.random.default_rng(5), 0.5)
+    # What is known of a row before its reward; here it tells the context.
+    frame["noise"] = np.where(np.arange(len(frame)) % 50 == 0, np.nan, 1.0)
+    entry = ENTRY | {"keep_rate": 0.5, "reward_model": {"model": model, "by": ["best", "noise"]}}
+    _, tables = run_study(tmp_path / "log", frame, entry)
+    values = tables["values"].set_index(["policy", "estimator"])
+    for policy in ("new", "best"):
+        for name in ("dr", "sndr"):
+            one = values.loc[(policy, name)]
+            assert one["low"] < TRUTH[policy] < one["high"]
+            assert one["standard_error"] < 1.02 * values.loc[(policy, "ips"), "standard_error"]
+    assert {"dr", "sndr"} <= set(tables["comparisons"]["estimator"])
+    # Another log is valued without the reward model.
+    saved = counterweight.load(tmp_path / "log")
+    again = saved.values(frame.drop(columns="noise"))
+    assert set(again["estimator"]) == {"mean", "ips", "snips"}
+    plain = values.drop(["dr", "sndr"], level="estimator")["value"]
+    np.testing.assert_allclose(again["value"], plain)
+
+
+def test_halves_go_by_user_and_a_model_serves_the_other_half():
+    rng = np.random.default_rng(1)
+    n = 4_000
+    part = {"row": np.arange(n), "cluster": rng.integers(50, size=n), "reward": rng.random(n)}
+    half = halves(part)
+    assert pd.Series(half).groupby(part["cluster"]).nunique().eq(1).all()
+    part |= {"keep_rate": np.ones(n), "weight": np.ones(n), "table": {"x": np.ones(n)}}
+    part["reward"] = np.where(half == 0, 1.0, 3.0) + 0.01 * part["reward"]
+    reward = GivenReward("linear", ["x"])
+    reward.add(part)
+    q = reward.fit().predict(part)["q"]
+    assert np.abs(q[half == 0] - 3).max() < 0.02 and np.abs(q[half == 1] - 1).max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"by_partition": True}, "leave reward_model or by_partition out"),
+        ({"reward_model": {"by": ["clicked"]}}, "names the reward 'clicked' itself"),
+    ],
+)
+def test_mistakes_are_told(change, says):
+    with pytest.raises(CounterweightError, match=says):
+        own_study(ENTRY | {"reward_model": {"by": ["best"]}} | change)
+
+
+def test_the_log_itself_needs_no_model():
+    known = told(rows())
+    assert ("", "dr") not in known.values and known.differences["a", LOGGED, "dr"].value != 0

@@ -39,8 +39,8 @@ KNOWN = {
     "logistic_tree-components": ("Logistic model tree (by component)", "bound"),
     "offer_naive_bayes": ("Naive Bayes", "peer"),
     "offer_tree": ("Classification tree", "peer"),
-    "predictive_choice-random": ("Choice model, one random start", "peer"),
-    "predictive_choice-regression": ("Choice model, one start by lines", "peer"),
+    "predictive_choice-random": ("Choice model, random starts alone", "peer"),
+    "predictive_choice-regression": ("Choice model, starts by lines alone", "peer"),
 }
 ETA, K = (0.15, 0.90, 0.50), (8.0, 15.0, 5.0)
 RMSE = {

@@ -294,3 +294,25 @@ def test_scores_that_are_zero_but_for_rounding_have_the_nearest_threshold():
     assert above[_nearest(edges)] in (1, 4)
     _, above, edges = cuts(np.array([1.0, 0.5, -0.5]))
     assert above[_nearest(edges)] == 2
+
+
+def test_a_classifier_near_an_old_one_uses_the_churn_that_it_may_have():
+    # From an imitation of the old classifier the convex steps stop where the bound is not near.
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 4))
+    y = (X @ [1.0, 1.0, 0.0, 0.0] + rng.logistic(size=3000) * 0.5 > 0).astype(int)
+    old = X @ [1.0, -0.6, 0.4, 0.0]
+    model = ConstrainedClassifier(constraints=["churn(everyone) <= 0.15"], repair="none")
+    model.fit(X, y, deployed=old)
+    p = model.predict_proba(X)[:, 1]
+    churn = np.where(old > 0, 1 - p, p).mean()
+    assert 0.145 < churn <= 0.15 + 1e-9
+    # On the straight way between both, as far as the bound allows, it errs no less.
+    free = ConstrainedClassifier().fit(X, y)
+    line = free.coef_ / np.linalg.norm(free.coef_)
+    errors = []
+    for share in np.linspace(0, 1, 201):
+        decided = X @ (share * line + (1 - share) * np.array([1.0, -0.6, 0.4, 0.0]) / 1.24) > 0
+        if np.mean(decided != (old > 0)) <= 0.15:
+            errors.append(np.mean(decided != y))
+    assert np.where(y == 1, 1 - p, p).mean() <= min(errors) + 0.01

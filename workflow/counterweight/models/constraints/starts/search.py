@@ -33,6 +33,8 @@ STEEPEST = 1e-9
 FEW = 1e-3
 #: Steps by which a start is moved along groups, at scales by which such shares have a chance.
 LEVELLED, INSIDE = 30, (0.02, 0.1, 0.3, 0.6, 0.9)
+#: Shares of the way from a start that meets the constraints to a fit without them.
+WAY = np.linspace(0, 1, 33)
 #: Fewer rows than this share with another answer are no answer at all.
 NOBODY = 1e-6
 
@@ -263,6 +265,10 @@ class Search:
         """Scores to begin from, scaled and shifted; see `repaired`."""
         places = [*self.begun.bases, *(rule.w for rule in self.known[-1:]), *self.begun.others]
         found = [repaired(self.rows, w, self.costs, self.penalty) for w in places]
+        imitated = [
+            w for w, missed, _ in found[len(found) - len(self.begun.others) :] if not missed
+        ]
+        found += [self._on_the_way(w, base) for w in imitated for base in self.begun.bases]
         lines = [*(line for _, line in self.begun.groups), *self.begun.tilts]
         some = [self._share(w) for w, missed, _ in found if not missed]
         if lines and not any(FEW < share < 1 - FEW for share in some):
@@ -274,6 +280,16 @@ class Search:
                 moved = [self._levelled(scale * base, lines) for scale in scales]
                 found.append(min(moved, key=lambda one: (max(one[1], 1e-12), one[2])))
         return found
+
+    def _on_the_way(self, w, base):
+        """The best start between one that meets the constraints and a fit without them."""
+        f, g, ridge = *map(self.rows.scores, (w, base)), self.rows.regularisation(self.penalty)
+        found = []
+        for share in WAY:
+            values, v = self.costs.values(ramp(f + share * (g - f))), w + share * (base - w)
+            if not found or (values[1:] <= self.costs.slack).all():
+                found.append((v, 0.0, values[0] + ridge @ (v * v) / 2))
+        return min(found, key=lambda one: one[2])
 
     def _share(self, w):
         """Share of yes among the distinct rows."""

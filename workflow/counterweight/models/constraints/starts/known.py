@@ -13,6 +13,8 @@ from counterweight.numerics.rates.language import BUILTIN_SETS, parse_constraint
 GRID = 160
 #: Shares above the thresholds of all groups that are begun from.
 LEVELS = 41
+#: Of more than two groups, how many of these are followed beside the best place of all.
+BEGUN = 2
 #: Groups that get thresholds of their own; of more, the largest.
 MOST_GROUPS = 8
 #: More features than these are not regressed on.
@@ -176,24 +178,37 @@ def _best_thresholds(scores, cells, costs):
             costs.fixed + sum(table[0][:, k] for table, k in zip(tables, one, strict=True))
             for one in starts
         ]
-        place = starts[int(np.argmin(judged(np.array(sums).T)))]
-        for _ in range(3):
-            before = list(place)
-            for i, j in itertools.combinations(range(len(tables)), 2):
-                rest = costs.fixed + sum(
-                    tables[k][0][:, place[k]] for k in range(len(tables)) if k not in (i, j)
-                )
-                pair = tables[i][0], tables[j][0], rest
-                found = _exact_pair(*pair, costs.slack / 2)
-                place[i], place[j] = found or _best_pair(*pair, judged, (place[i], place[j]))
-            if place == before:
-                break
+        height = judged(np.array(sums).T)
+        begun = [starts[int(np.argmin(height))]]
+        if len(tables) > 2:
+            # Where all answers are no, two groups alone may not move.
+            inside = 2 + np.argsort(height[2:-1], kind="stable")[:BEGUN]
+            begun += [starts[k] for k in inside]
+        ended = [_by_pairs(tables, list(place), costs, judged) for place in begun]
+        place = min(ended, key=lambda one: one[0])[1]
     total = costs.fixed + sum(table[0][:, k] for table, k in zip(tables, place, strict=True))
     if (total[1:] > costs.slack).any():
         return None, None
     return float(total[0]), [
         threshold_within(edges[k]) for (_, _, edges), k in zip(tables, place, strict=True)
     ]
+
+
+def _by_pairs(tables, place, costs, judged):
+    """Places moved two at a time for as long as that helps, and how they are judged."""
+    for _ in range(3):
+        before = list(place)
+        for i, j in itertools.combinations(range(len(tables)), 2):
+            rest = costs.fixed + sum(
+                tables[k][0][:, place[k]] for k in range(len(tables)) if k not in (i, j)
+            )
+            pair = tables[i][0], tables[j][0], rest
+            found = _exact_pair(*pair, costs.slack / 2)
+            place[i], place[j] = found or _best_pair(*pair, judged, (place[i], place[j]))
+        if place == before:
+            break
+    total = costs.fixed + sum(table[0][:, k] for table, k in zip(tables, place, strict=True))
+    return float(judged(total[:, None])[0]), place
 
 
 def _nearest(edges):

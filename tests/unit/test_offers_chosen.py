@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from counterweight.files.tables import write_table
-from counterweight.kinds.offers import _held_out_losses
+from counterweight.kinds.offers import _chosen, _held_out_losses
 
 
 def test_losses_are_those_of_the_test_rows_of_every_world(tmp_path):
@@ -25,3 +25,17 @@ def test_losses_are_those_of_the_test_rows_of_every_world(tmp_path):
     found = _held_out_losses(job, {"role": np.array(["train", "test"])}, rows, answers)
     assert found == [pytest.approx(-np.log([0.8, 0.6, 0.5]).mean())]
     assert _held_out_losses(job, {"role": np.array(["train"])}, rows, answers) is None
+
+
+@pytest.mark.parametrize(
+    ("losses", "place"),
+    [([0.3494808, 0.3494807, 0.5], 0), ([0.36, 0.34, 0.35], 1), ([0.4, np.inf, 0.39], 2)],
+)
+def test_the_least_loss_is_taken_and_the_first_of_those_that_are_the_same(losses, place):
+    names = [{"method": name, "setting": ""} for name in "abc"]
+    job = SimpleNamespace(
+        given={"candidates": names, "everybody": False},
+        log=SimpleNamespace(info=lambda *told: None),
+    )
+    chosen, told = _chosen(job, None, None, None, None, losses)
+    assert chosen is names[place] and told[place] == losses[place]

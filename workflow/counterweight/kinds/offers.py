@@ -19,6 +19,8 @@ ABSENT = "correct the path of the new rows in the config (score)"
 ROLES = ("offer", "answer")
 #: People, at most, of the comparison of methods in a study that keeps no answers from them.
 COMPARED = 1500
+#: Nats by which losses that are the same may differ.
+SAME = 1e-5
 ASKS = "which offer earns most from each person"
 
 
@@ -455,7 +457,9 @@ def _chosen(job, X, t, answers, asked, losses=None):
         else:
             known[place] = losses[place]
             job.log.info("%s: %s log loss %.4f", name, how, losses[place])
-    chosen = candidates[min(range(len(losses)), key=losses.__getitem__)]
+    # Methods that come to the same fit differ by rounding: the first one of them is taken.
+    least = min(losses) + SAME
+    chosen = next(one for one, loss in zip(candidates, losses, strict=True) if loss <= least)
     job.log.info("given away: %s", f"{chosen['method']} {chosen['setting']}".strip())
     return chosen, known
 

@@ -151,3 +151,10 @@ def test_library_and_scripts_name_the_modules_that_they_use():
         if alias.name in counterweight.PUBLIC
     ]
     assert not wrong
+
+
+def test_the_version_is_that_of_the_citation_and_has_a_section_of_the_changelog():
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited.group(1) == counterweight.__version__
+    released = re.findall(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert released[0] == counterweight.__version__

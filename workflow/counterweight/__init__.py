@@ -13,7 +13,7 @@ imports from the top: the digest of a job covers the modules that it names.
 
 import importlib
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"
 
 #: Public names and the modules that hold them.
 PUBLIC = {

@@ -68,6 +68,8 @@ PUBLIC = {
     # Offers and answers.
     "PredictiveChoiceModel": "models.choice.predictive_choice",
     "OfferLogistic": "models.choice.offer_logistic",
+    "OfferNaiveBayes": "models.choice.plain.naive_bayes",
+    "OfferTree": "models.choice.plain.tree",
     "LogitBoost": "models.choice.logitboost",
     "LogisticTree": "models.choice.logistic_tree",
     "offer_value": "evaluation.offers.value",

@@ -494,7 +494,8 @@ def test_a_certified_fit_is_given_away_as_such(tmp_path, given):
     )
     made = Own(tmp_path, frame, entry)
     made.run("label")
-    made.run("deliver")
+    told = pd.read_parquet(made.run("deliver")["metrics"]).set_index("metric")["value"]
+    assert told.to_dict() == {"fit_confidence": 0.9, "fit_certified": 1.0}
     saved = load(made.at.folder)
     assert saved.certificate.startswith("Certified at 90%") and saved.model.certified_
     assert {one.rows for one in saved.held_out_promises_} == {"held-out"}

@@ -455,3 +455,22 @@ def test_a_page_begins_with_each_promise():
     assert [row.cells[2].grade for row in table.rows] == ["kept"] * 2 + ["undecided"] * 2
     assert [row.cells[5].grade for row in table.rows] == ["kept"] * 4
     assert PAGE.question(numbers) == "" or "Does the classifier" in PAGE.question(numbers)
+
+
+@pytest.mark.parametrize(
+    ("known", "sentence"),
+    [
+        ({}, None),
+        ({"fit_confidence": 0.9}, "come from cross-fitting, and nothing certifies it."),
+        ({"fit_confidence": 0.9, "fit_certified": 1.0}, "is certified at 90 %"),
+        ({"fit_confidence": 0.9, "fit_certified": 0.0}, "is not certified at 90 %"),
+    ],
+)
+def test_a_page_says_whether_what_is_given_away_is_certified(known, sentence):
+    plan, metrics, _ = promised_study()
+    records = [{"metric": m, "value": v, "target": "general"} for m, v in known.items()]
+    if records:
+        told = metrics_table("mine", "delivered", records).to_pandas()
+        metrics = pd.concat([metrics, told], ignore_index=True)
+    found = PAGE.answer(StudyNumbers("mine", plan, metrics)).sentence
+    assert sentence in found if sentence else "certif" not in found

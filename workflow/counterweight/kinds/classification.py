@@ -509,6 +509,8 @@ def plan_deliver(plan, study, at):
         "table": f"{at.folder}/scores.parquet",
         "csv": f"{at.folder}/scores.csv",
     }
+    if methods[chosen["method"]]["options"].get("confidence"):
+        outputs["metrics"] = at.metrics("delivered")
     uses = tuple(dict.fromkeys(uses))
     return Job(f"{_HERE}:deliver", inputs, parts | given | draws(plan, study), uses, outputs)
 
@@ -521,7 +523,13 @@ def _id_of(plan, study):
 def deliver(job):
     from counterweight.files.answers import write_answers
     from counterweight.files.gifts import write_gift
-    from counterweight.files.tables import read_columns, read_facts, read_table
+    from counterweight.files.tables import (
+        metrics_table,
+        read_columns,
+        read_facts,
+        read_table,
+        write_table,
+    )
     from counterweight.models.classification.final import final_classifier
 
     _, outcome, _ = components.labeling_rules(job.given)
@@ -544,6 +552,16 @@ def deliver(job):
     )
     for sentence in filter(None, [*saved.kept(), saved.certificate]):
         job.log.info("%s", sentence)
+    if hasattr(job.output, "metrics"):
+        asked = job.given["methods"][job.given["method"]]["options"]
+        known = {"fit_confidence": asked["confidence"]}
+        if asked.get("held_out"):
+            known["fit_certified"] = float(saved.facts["certified"])
+        records = [
+            {"metric": metric, "value": value, "target": "general", "rows": saved.facts["rows"]}
+            for metric, value in known.items()
+        ]
+        write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
 
 
 def plan_apply(plan, study, at):

@@ -34,6 +34,15 @@ MEASURES = {
         "meaning": "By how much the rule that tosses a coin near the boundary breaks what was "
         "asked; below 0 it is kept.",
     },
+    "fit_confidence": {
+        "label": "confidence asked for",
+        "unit": "share",
+        "meaning": "Level at which the model that is given away is to keep promises for new rows.",
+    },
+    "fit_certified": {
+        "label": "certified",
+        "meaning": "1 where held-out rows show that new rows keep all promises at that level.",
+    },
     "promise_left_deterministic": {
         "label": "left side of a promise, by decisions",
         "unit": "share",

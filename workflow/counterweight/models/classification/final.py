@@ -83,6 +83,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
         data, target, scores["estimate"][own], scores["decision"][own], options, given["measures"]
     )
     saved.facts["certificate"] = getattr(model, "certificate_", "") if texts_of(options) else ""
+    saved.facts["certified"] = bool(getattr(model, "certified_", False))
     saved.facts["judged"] = [list(one) for one in getattr(model, "held_out_promises_", ())]
     return saved, scores
 

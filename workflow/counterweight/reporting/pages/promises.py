@@ -83,7 +83,29 @@ def promise_answer(numbers, main):
     sentence += f"{label[1:]} keeps {fit} of {several} on the rows of the fit"
     others = _others(new)
     sentence += f"; on rows that were held out {len(kept)} of {len(texts)} are shown kept"
-    return f"{sentence}{f' ({others})' if others else ''}.", tuple(cards)
+    return f"{sentence}{f' ({others})' if others else ''}.{_certified(numbers)}", tuple(cards)
+
+
+def _certified(numbers):
+    """What is known for new rows of the model that is given away, where a confidence was asked."""
+    level = numbers.get("delivered", "fit_confidence")
+    certified = numbers.get("delivered", "fit_certified")
+    if not level.known:
+        return ""
+    at = f"at {level.mean:.0%}".replace("%", " %")
+    if not certified.known:
+        return (
+            f" Its margins for new rows ({at}) come from cross-fitting, and nothing certifies it."
+        )
+    if certified.mean:
+        return (
+            f" What is given away is certified {at}: held-out rows, which had no say in the fit, "
+            "show that new rows like them keep all promises."
+        )
+    return (
+        f" What is given away is not certified {at}: held-out rows do not show that new rows keep "
+        "all promises."
+    )
 
 
 def _others(judged):

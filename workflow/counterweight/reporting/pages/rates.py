@@ -128,7 +128,7 @@ def _asked_answer(numbers):
         kept = sum(one.mean <= TRAINING for one in train)
         own = f"{kept} of {count(len(bind), 'setting')}"
         cards = (blocks.Card("Kept on training rows", own, note="that bind"), *cards)
-        lead = f"With {numbers.label(main)}, training rows keep what is asked ({names})"
+        lead = f"With {inline(numbers, main)}, training rows keep what is asked ({names})"
         lead += f" {_in(kept, bind)}"
     beyond = len({setting for (_, setting), one in test.items() if one.low > 0})
     size = _told(most, style) + (f" ({where})" if where else "")

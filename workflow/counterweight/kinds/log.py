@@ -259,7 +259,15 @@ def plan_train(plan, study, method, at):
     spec = study["methods"][method]
     inputs = {"table": at.table, "features": at.features, "labels": at.labels}
     given = {"method": {key: spec[key] for key in ("model", "options")}}
-    return Job(f"{_HERE}:train", inputs, given | draws(plan, study), (("model", spec["model"]),))
+    # Where rewards are told by a regressor, its module is looked up by name.
+    told = spec["options"].get("reward_model") in ("linear", "boosting")
+    return Job(
+        f"{_HERE}:train",
+        inputs,
+        given | draws(plan, study),
+        (("model", spec["model"]),),
+        modules=("counterweight.models.policies.given_rewards",) if told else (),
+    )
 
 
 def train(job):

@@ -5,8 +5,11 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.own_log import a_word, lone_word
 from counterweight.numerics.checks import note_wrong
+from counterweight.plan import components
 
 KIND = "log"
+#: What tells q and v where a reward model is asked for.
+REWARDS = "counterweight.models.policies.given_rewards:GivenReward"
 OPTIONS = {
     "probability": {
         "type": "string",
@@ -96,9 +99,9 @@ class GivenPolicy:
         """
         rewards = None
         if self._modelled:
-            from counterweight.models.policies.given_rewards import GivenReward
-
-            rewards = GivenReward(self.reward_model, self.reward_by, self.takes, self.shown)
+            # By name, so that logs without a reward model do not rest on its regressors.
+            reward = components.reference(REWARDS)
+            rewards = reward(self.reward_model, self.reward_by, self.takes, self.shown)
         for part in parts:
             self.look(part)
             if rewards:

@@ -22,15 +22,40 @@ def partition():
     return next((name.rstrip("*") for name in names if name.endswith("*")), None)
 
 
-def test_jobs_go_through_the_queue_and_give_the_same_bytes(copied, small):
-    name = partition()
-    if name is None:
-        pytest.skip("no Slurm answers here: start one, then run this test again")
+@pytest.fixture
+def twice(copied, small):
+    """A local run of one study, and a copy of it that is to run elsewhere."""
     study = small["studies"]["curved"] | {"models": [{"model": "logistic"}]}
     config = small | {"studies": {"curved": study}}
     here, there = copied(config), copied(config)
     assert here.run().status == 0
-    run = there.run("--profile", "profiles/slurm", "--default-resources", f"slurm_partition={name}")
+    return here, there
+
+
+@pytest.fixture
+def slurm():
+    """Arguments of a run through the Slurm at hand."""
+    name = partition()
+    if name is None:
+        pytest.skip("no Slurm answers here: start one, then run this test again")
+    return ("--profile", "profiles/slurm", "--default-resources", f"slurm_partition={name}")
+
+
+@pytest.fixture
+def slurm_of_ones_own(slurm):
+    """The same, only where all nodes are this machine: others' jobs and nodes are left alone."""
+    if {*asked("sinfo", "--noheader", "--Node", "--format=%o").split()} - {
+        "127.0.0.1",
+        "localhost",
+    }:
+        pytest.skip("the Slurm that answers has other machines: jobs and nodes are not touched")
+    yield slurm
+    asked("scancel", "--user", getpass.getuser())
+
+
+def test_jobs_go_through_the_queue_and_give_the_same_bytes(slurm, twice):
+    here, there = twice
+    run = there.run(*slurm)
     assert run.status == 0, run.output
     assert "SLURM jobid" in run.output
     assert there.digests(".parquet") == here.digests(".parquet")
@@ -44,12 +69,9 @@ QUEUE = {
 }
 
 
-def test_jobs_go_through_any_queue_by_its_commands(copied, small):
+def test_jobs_go_through_any_queue_by_its_commands(twice):
     pytest.importorskip("snakemake_executor_plugin_cluster_generic")
-    study = small["studies"]["curved"] | {"models": [{"model": "logistic"}]}
-    config = small | {"studies": {"curved": study}}
-    here, there = copied(config), copied(config)
-    assert here.run().status == 0
+    here, there = twice
     (there.folder / "queue").mkdir()
     for name, text in QUEUE.items():
         (there.folder / name).write_text(text)
@@ -84,24 +106,9 @@ def at_work():
     return asked("squeue", "--noheader", "--states=RUNNING", "--format=%A").split()
 
 
-@pytest.fixture
-def lost_and_found(copied, small):
-    """A local run, and a copy whose jobs go through Slurm."""
-    name = partition()
-    if name is None:
-        pytest.skip("no Slurm answers here: start one, then run this test again")
-    study = small["studies"]["curved"] | {"models": [{"model": "logistic"}]}
-    config = small | {"studies": {"curved": study}}
-    here, there = copied(config), copied(config)
-    assert here.run().status == 0
-    through = ("--profile", "profiles/slurm", "--default-resources", f"slurm_partition={name}")
-    yield here, there, through
-    subprocess.run(["scancel", "--partition", name, "--user", getpass.getuser()], timeout=30)
-
-
-def test_a_cancelled_job_and_a_lost_node_cost_nothing_but_time(lost_and_found):
-    here, there, through = lost_and_found
-    with there.begun(*through) as run:
+def test_a_cancelled_job_and_a_lost_node_cost_nothing_but_time(slurm_of_ones_own, twice):
+    here, there = twice
+    with there.begun(*slurm_of_ones_own) as run:
         (first, *_) = awaited(run, at_work, "a job that could be cancelled")
         asked("scancel", first)
         (node,) = set(asked("sinfo", "--noheader", "--Node", "--format=%N").split())
@@ -113,16 +120,16 @@ def test_a_cancelled_job_and_a_lost_node_cost_nothing_but_time(lost_and_found):
     assert there.digests(".parquet") == here.digests(".parquet")
 
 
-def test_a_killed_submitter_and_too_little_memory_cost_nothing_but_time(lost_and_found):
-    here, there, through = lost_and_found
-    with there.begun(*through) as run:
+def test_a_killed_submitter_and_too_little_memory_cost_nothing_but_time(slurm_of_ones_own, twice):
+    here, there = twice
+    with there.begun(*slurm_of_ones_own) as run:
         awaited(run, at_work, "a job")
         os.killpg(run.pid, signal.SIGKILL)
     # As the page on clusters says: what is still in the queue goes before the next run.
     (name,) = set(re.findall(r"SLURM run ID: (\S+)", there.said()))
     asked("scancel", "--name", name)
     assert there.run("--unlock").status == 0
-    again = there.run(*through, "--set-resources", "train:mem_mb=200 * attempt")
+    again = there.run(*slurm_of_ones_own, "--set-resources", "train:mem_mb=200 * attempt")
     assert again.status == 0, again.output
     assert "Trying to restart" in again.output, "200 MB were enough"
     assert there.digests(".parquet") == here.digests(".parquet")

@@ -294,7 +294,7 @@ def small_chart(points, width=260, row=22, room=110):
                 f'<path d="M{x(one.low)} {y}H{x(one.high)}" stroke="{colour}" stroke-width="2"/>'
             )
         parts.append(f'<circle cx="{x(one.mean)}" cy="{y}" r="4" fill="{colour}"/>')
-        short = shortened(label, 18, 9)
+        short = label if len(label) < 20 else shortened(label, 18, 9)
         style = f'y="{y + 4}" font-size="11" fill="currentColor"'
         parts.append(f'<text x="0" {style}>{html.escape(short)}</text>')
     return (

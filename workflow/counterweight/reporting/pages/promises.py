@@ -7,7 +7,7 @@ from counterweight.reporting.asked import main_of, settings_of
 from counterweight.reporting.measures import Measure
 from counterweight.reporting.page import blocks
 from counterweight.reporting.sheets import Column, Line, Sheet
-from counterweight.reporting.wording import count, listing, setting_label
+from counterweight.reporting.wording import count, listing, percent, setting_label
 
 #: Rules of prediction in print, and where their numbers stand.
 BY = {"deterministic": "by decisions", "randomised": "by chances"}
@@ -92,7 +92,7 @@ def _certified(numbers):
     certified = numbers.get("delivered", "fit_certified")
     if not level.known:
         return ""
-    at = f"at {level.mean:.0%}".replace("%", " %")
+    at = f"at {percent(level.mean, 0)}"
     if not certified.known:
         return (
             f" Its margins for new rows ({at}) come from cross-fitting, and nothing certifies it."

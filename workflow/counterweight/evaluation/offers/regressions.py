@@ -111,7 +111,7 @@ def regress(columns, outcome, level=0.95):
         When a value is not finite, rows are too few, a column or the outcome is constant, or a
         column is a combination of others.
     """
-    from scipy.special import stdtr, stdtrit
+    import statsmodels.api as sm
 
     names = tuple(columns)
     X = np.column_stack([np.asarray(columns[name], dtype=float) for name in names])
@@ -139,24 +139,19 @@ def regress(columns, outcome, level=0.95):
             f"Of {listed(names)} one is a combination of the others in these components: leave "
             "one out."
         )
-    design, free = np.column_stack([np.ones(rows), X]), rows - len(names) - 1
-    q, r = np.linalg.qr(design)
-    inverse = np.linalg.inv(r)
-    params = inverse @ (q.T @ y)
-    unexplained, total = np.square(y - design @ params).sum(), np.square(y - y.mean()).sum()
-    errors = np.sqrt(unexplained / free * np.square(inverse).sum(axis=1))
-    reach, r2 = stdtrit(free, (1 + level) / 2) * errors, 1 - unexplained / total
+    fit = sm.OLS(y, sm.add_constant(X, has_constant="add")).fit()
+    interval = np.asarray(fit.conf_int(alpha=1 - level))
     return Regression(
         names=names,
-        beta=params[1:] * X.std(axis=0) / y.std(),
-        coefficient=params[1:],
-        standard_error=errors[1:],
-        p=2 * stdtr(free, -np.abs(params / errors))[1:],
-        low=(params - reach)[1:],
-        high=(params + reach)[1:],
-        intercept=float(params[0]),
-        r2=float(r2),
-        adjusted_r2=float(1 - (1 - r2) * (rows - 1) / free),
+        beta=fit.params[1:] * X.std(axis=0) / y.std(),
+        coefficient=fit.params[1:],
+        standard_error=fit.bse[1:],
+        p=fit.pvalues[1:],
+        low=interval[1:, 0],
+        high=interval[1:, 1],
+        intercept=float(fit.params[0]),
+        r2=float(fit.rsquared),
+        adjusted_r2=float(fit.rsquared_adj),
         rows=rows,
     )
 

@@ -73,18 +73,9 @@ test: lint
 faults: env
 	COUNTERWEIGHT_KILLS=20 $(BIN)/python -m pytest -n0 tests/unit/test_gifts.py tests/workflow/test_kills.py -k killed
 
+# One table; some of its lines: make bench ONLY="auc value"
 bench: env
-	$(BIN)/python tests/benchmarks/bench_reading.py
-	$(BIN)/python tests/benchmarks/bench_mixture.py
-	$(BIN)/python tests/benchmarks/bench_auc.py
-	$(BIN)/python tests/benchmarks/bench_value.py
-	$(BIN)/python tests/benchmarks/bench_peers_of_values.py
-	$(BIN)/python tests/benchmarks/bench_choice.py
-	$(BIN)/python tests/benchmarks/bench_filter.py
-	$(BIN)/python tests/benchmarks/bench_promises.py people drawn released
-	$(BIN)/python tests/benchmarks/bench_constraints.py
-	$(BIN)/python tests/benchmarks/bench_adjust.py
-	$(BIN)/python tests/benchmarks/bench_matching.py
+	$(BIN)/python tests/benchmarks/table.py $(ONLY)
 
 # Sizes and families: make scale SCALE="10000 100000 log filter"
 scale: env

@@ -12,36 +12,25 @@ frame to weights.
 
 The peer needs older versions of numpy than this project, so it runs in an environment of its own,
     python -m venv peer && peer/bin/pip install balance==0.23.0
-whose Python COUNTERWEIGHT_BALANCE names; it takes three to four CPU minutes, all on one thread.
-Without it only our limit of half a second is checked, and the output says so. The rows are the
-official ones if COUNTERWEIGHT_MIRROR names a folder with them, else those of a twin, and the output
-says which.
-Exits with status 1 when beyond a limit.
-
-Call: python tests/benchmarks/bench_adjust.py [seed]
+whose Python COUNTERWEIGHT_BALANCE names; it takes three to four CPU minutes, so it runs once.
+The rows are the official ones if COUNTERWEIGHT_MIRROR names a folder with them, else those of a
+twin, and the table says which.
 """
 
 import json
 import os
 import subprocess
-import sys
 import tempfile
-import time
+from functools import cache, partial
 from pathlib import Path
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[variable] = "1"
+import numpy as np
+from counterweight.plan.components import load
+from counterweight.weighting.sample import Sample
+from table import Absent, Case, Timed, require
 
-import numpy as np  # noqa: E402
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
-
-from counterweight.plan.components import load  # noqa: E402
-from counterweight.weighting.sample import Sample  # noqa: E402
-
-SECONDS, FACTOR, EFFECT = 0.5, 100, 1.25
+EFFECT = 1.25
 SAMPLE, TARGET = 12_700, 27_000
-METHODS = ("ipw", "cbps")
 
 #: What the peer's environment runs: two files in, seconds and weights of each method out.
 PEER = """
@@ -95,84 +84,62 @@ def tables(seed):
     return rest.iloc[chosen].reset_index(drop=True), target.reset_index(drop=True)
 
 
-def peer(python, sample, target):
-    """What the peer made of the two tables, by method."""
+@cache
+def balance():
+    """What the peer made of the two tables, by method; it is told of its seconds."""
+    python = os.environ.get("COUNTERWEIGHT_BALANCE")
+    if not python:
+        raise Absent("COUNTERWEIGHT_BALANCE names no Python that has balance")
     with tempfile.TemporaryDirectory() as folder:
-        for name, table in (("sample", sample), ("target", target)):
+        for name, table in zip(("sample", "target"), tables(0), strict=True):
             table = table.assign(id=np.arange(len(table)).astype(str))
             table.to_csv(Path(folder) / f"{name}.csv", index=False)
         done = subprocess.run(
             [python, "-c", PEER, folder], capture_output=True, text=True, check=False
         )
     if done.returncode:
-        raise SystemExit(f"The peer failed: {done.stderr[-2000:]}")
+        raise RuntimeError(f"balance failed: {done.stderr[-2000:]}")
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["method"]: line for line in lines if "method" in line}
 
 
-def shown(name, seconds, quality):
-    """Print a line of the table."""
-    print(f"{name:24} {seconds:9.2f} {quality[0]:11.4f} {quality[1]:10.3f}", flush=True)
+def judged(adjusted):
+    return adjusted.mean_difference_after, adjusted.design_effect
 
 
-def main(seed):
-    """Run all, print the table, and return the exit status."""
-    real = "real rows" if os.environ.get("COUNTERWEIGHT_MIRROR") else "TWINS, not the real rows"
-    sample, target = tables(seed)
-    print(f"{real}, seed {seed}: {len(sample)} rows to {len(target)}")
+def cases():
+    sample, target = tables(0)
+    rows = "real" if os.environ.get("COUNTERWEIGHT_MIRROR") else "a twin"
     Sample(sample[:500]).adjust(target[:500])
-    print(f"{'':24} {'CPU s':>9} {'difference':>11} {'design eff':>10}")
-    ours, good, first = {}, True, True
-    for method in METHODS:
-        # The best of three: a first call pays for what is imported and mapped once.
-        used = []
-        for _ in range(3):
-            clock = time.process_time()
-            adjusted = Sample(sample).adjust(target, method=method)
-            used.append(time.process_time() - clock)
-        if first:
-            shown("before", 0.0, (adjusted.mean_difference_before, 1.0))
-            first = False
-        quality = adjusted.mean_difference_after, adjusted.design_effect
-        ours[method] = min(used), *quality
-        shown(f"ours, {method}", *(min(used), quality))
-        good &= min(used) <= SECONDS
-    python = os.environ.get("COUNTERWEIGHT_BALANCE")
-    if not python:
-        print("The peer is absent: COUNTERWEIGHT_BALANCE names no Python that has it.")
-        return 0 if good else 1
-    found = peer(python, sample, target)
-    for method, line in found.items():
-        quality = Sample(sample).adjust(target, weights=line["weights"])
-        reached = quality.mean_difference_after, quality.design_effect
-        shown(f"balance, {method}", line["seconds"], reached)
-        print(f"{'':24}   (by its own account {line['before']:.4f} -> {line['after']:.4f})")
-        times = []
-        for _ in range(3):
-            clock = time.process_time()
-            matched = Sample(sample).adjust(target, method="cbps", most_effect=reached[1])
-            times.append(time.process_time() - clock)
-        used = min(times)
-        shown(
-            "  ours, cbps, at its price",
-            used,
-            (matched.mean_difference_after, matched.design_effect),
-        )
-        seconds, difference, effect = ours[method]
-        fast = []
-        if difference <= reached[0] and effect <= EFFECT * reached[1]:
-            fast.append(seconds)
-        if matched.mean_difference_after <= reached[0]:
-            fast.append(used)
-        print(
-            f"{'':24}   ours, {method}: {line['seconds'] / seconds:.0f} times faster; "
-            f"at its price {line['seconds'] / used:.0f} times"
-        )
-        good &= bool(fast) and line["seconds"] >= FACTOR * min(fast)
-    return 0 if good else 1
 
+    def ours(method):
+        return Sample(sample).adjust(target, method=method)
 
-if __name__ == "__main__":
-    status = main(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
-    print("passed" if status == 0 else "FAILED")
-    sys.exit(status)
+    def theirs(method):
+        line = balance()[method]
+        return Timed(
+            judged(Sample(sample).adjust(target, weights=line["weights"])), line["seconds"]
+        )
+
+    def same(mine, other):
+        difference, effect = judged(mine)
+        text = f"difference {mine.mean_difference_before:.4f} to {difference:.4f}, "
+        text += f"design effect {effect:.3f}"
+        if other is None:
+            return text
+        text += f" (theirs {other[0]:.4f}, {other[1]:.3f})"
+        require(difference <= other[0] and effect <= EFFECT * other[1], text)
+        return text
+
+    for method in ("ipw", "cbps"):
+        what = f"{method}, Adult ({rows}), {len(sample):,} rows to {len(target):,}"
+        yield Case(
+            stage="weighting",
+            what=what,
+            ours=partial(ours, method),
+            peer=f"balance, {method}",
+            theirs=partial(theirs, method),
+            quality=same,
+            seconds=0.5,
+            at_most=0.01,
+        )

@@ -1,33 +1,21 @@
-"""Speed and memory of policy values over a Parquet log, against reading it with pyarrow.
+"""Policy values over a Parquet log, against reading it with pyarrow.
 
-Writes a made-up log of 10^7 rows (2 % clicks) in our own format, then times, alternating,
-pyarrow reading reward, propensity and target probability as one table, and
-``value_from_parquet`` giving IPS and its self-normalised form with intervals. The best time
-of each counts: other work on the machine only ever adds. A child process of its own tells
-the peak memory. Exits with status 1 when ours takes more than 1.5 times as long, or more than
-1 GiB. Call: python tests/benchmarks/bench_value.py [rows]
+A made-up log of 10^7 rows (2 % clicks) in our own format. pyarrow reads reward, propensity and
+target probability as one table; ours gives IPS and its self-normalised form with intervals, in at
+most 1.5 times the time and 1 GiB. Both read on several threads, so wall-clock time counts.
 """
 
-import re
-import resource
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workflow"))
-
-from counterweight.evaluation.values.estimates import value_from_parquet  # noqa: E402
-from counterweight.files import streams  # noqa: E402
+from counterweight.evaluation.values.estimates import value_from_parquet
+from counterweight.files import streams
+from table import Case, require
 
 ROWS = 10_000_000
-ROUNDS = 9
-RATIO = 1.5
-MEMORY = 1024
 COLUMNS = ("reward", "propensity", "p")
 
 
@@ -48,56 +36,28 @@ def write_log(path, rows):
             )
 
 
-def seconds(action):
-    """Wall-clock time of one call."""
-    clock = time.perf_counter()
-    action()
-    return time.perf_counter() - clock
+def same(ours, theirs):
+    """IPS of the streamed log equals that of the table in memory."""
+    reward, propensity, p = (theirs[name] for name in COLUMNS)
+    value = pc.mean(pc.divide(pc.multiply(reward, p), propensity)).as_py()
+    apart = abs(ours["ips"].value - value) / value
+    require(apart <= 1e-10, f"IPS {ours['ips'].value!r} and {value!r}")
+    return f"IPS {value:.6f} of the table read, {apart:.0e} apart"
 
 
-def main(rows):
-    """Run both, print what they did, and return the exit status."""
+def cases():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "log.parquet")
-        write_log(path, rows)
-        print(f"{rows} rows, {path.stat().st_size / 2**20:.0f} MiB")
-        reading, ours = [], []
-        for _ in range(ROUNDS):
-            reading.append(seconds(lambda: pq.read_table(path, columns=list(COLUMNS))))
-            ours.append(seconds(lambda: value_from_parquet(path)))
-        child = subprocess.run(
-            [sys.executable, __file__, "--memory", str(path)],
-            capture_output=True,
-            text=True,
-            check=True,
+        write_log(path, ROWS)
+        yield Case(
+            stage="evaluation",
+            what="IPS and SNIPS with intervals, log of 10^7 rows",
+            ours=lambda: value_from_parquet(path),
+            peer="pyarrow, reading alone",
+            theirs=lambda: pq.read_table(path, columns=list(COLUMNS)),
+            quality=same,
+            at_most=1.5,
+            mib=1024,
+            rounds=9,
+            clock="wall",
         )
-    memory = float(child.stdout)
-    ratio = min(ours) / min(reading)
-    for name, times in (("pyarrow", reading), ("Counterweight", ours)):
-        print(f"{name:13s} best {min(times):.3f} s, median {np.median(times):.3f} s")
-    print(
-        f"ratio {ratio:.2f} (at most {RATIO} wanted); median ratio "
-        f"{np.median(np.divide(ours, reading)):.2f}"
-    )
-    print(f"peak memory {memory:.0f} MiB (at most {MEMORY} wanted)")
-    return 0 if ratio <= RATIO and memory <= MEMORY else 1
-
-
-def measure(path):
-    """Print the peak memory of this process, in MiB, after the estimates."""
-    value_from_parquet(path)
-    status = Path("/proc/self/status")
-    if status.exists():
-        # Unlike getrusage, it does not count what the parent held when it forked.
-        peak = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()).group(1)
-        print(int(peak) / 2**10)
-    else:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(peak / (2**20 if sys.platform == "darwin" else 2**10))
-
-
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--memory"]:
-        measure(sys.argv[2])
-        sys.exit(0)
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS))

@@ -60,6 +60,11 @@ def planned(config):
     return {asked: job for asked, job in jobs.items() if job}
 
 
+#: Predictions that a log holds.
+JUDGED = {"table": "examples/tables/clicks.csv", "name": "judged", "reward": "clicked"}
+JUDGED |= {"predictions": {"new": "p_new"}}
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """Jobs of the small run, and of the examples of tables of one's own."""
@@ -69,8 +74,8 @@ def small(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     runpy.run_path(str(ROOT / "examples" / "tables.py"))["write"](folder / "examples" / "tables")
     with contextlib.chdir(folder):
-        for path in sorted((ROOT / "examples").glob("*.yaml")):
-            given = yaml.safe_load(path.read_text())
+        examples = sorted((ROOT / "examples").glob("*.yaml"))
+        for given in [*(yaml.safe_load(path.read_text()) for path in examples), JUDGED]:
             # What both have, such as the report, is that of the small run.
             jobs = planned(with_own_tables(given, given)) | jobs
     return jobs

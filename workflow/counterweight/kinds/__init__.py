@@ -57,6 +57,7 @@ function's own.
 KINDS = {
     "classification": "counterweight.kinds.classification",
     "log": "counterweight.kinds.log",
+    "scores": "counterweight.kinds.scores",
     "offers": "counterweight.kinds.offers",
     "filter": "counterweight.kinds.filter",
     "blanks": "counterweight.kinds.blanks",

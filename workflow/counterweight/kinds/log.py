@@ -83,7 +83,7 @@ def own_study(entry):
         options = {"takes": column, "shown": shown} if shown else {"probability": column}
         options |= modelled
         models.append({"model": "given_policy", "label": str(name)} | options)
-    for item, identity in zip(models, _identities(list(policies)), strict=True):
+    for item, identity in zip(models, identities(list(policies)), strict=True):
         item["name"] = identity
     return {
         "features": {"recipe": "no_features"},
@@ -130,7 +130,7 @@ def _roles(reward, labeling, models):
     return roles
 
 
-def _identities(names):
+def identities(names):
     """Names of methods for names of policies: letters and figures, none twice."""
     made = []
     for name in names:

@@ -11,11 +11,8 @@ from counterweight.numerics.checks import note_wrong
 KIND = "log"
 #: The value of its policies is known to nobody.
 OWN_LOG = True
-OPTIONS = {
-    "propensity": {
-        "type": "string",
-        "description": "Column of the probability with which the logged action was chosen.",
-    },
+#: Options of every log of one's own.
+ROWS = {
     "keep_rate": {
         "type": ["number", "string"],
         "default": 1.0,
@@ -35,17 +32,24 @@ OPTIONS = {
         "description": "Column of the user (or session, or day) whose rows are not independent; "
         "empty where every row stands for itself.",
     },
-    "by_partition": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether each file of a folder is summed by a job of its own, of which one "
-        "that changed is summed anew alone; all columns are then read as their roles ask.",
-    },
     "weight": {
         "type": "string",
         "default": "",
         "description": "Column of how many rows each row stands for, besides its keep rate; empty "
         "for one.",
+    },
+}
+OPTIONS = {
+    "propensity": {
+        "type": "string",
+        "description": "Column of the probability with which the logged action was chosen.",
+    },
+    **ROWS,
+    "by_partition": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether each file of a folder is summed by a job of its own, of which one "
+        "that changed is summed anew alone; all columns are then read as their roles ask.",
     },
 }
 LABEL = "rewards are seen of logged actions only"
@@ -73,7 +77,7 @@ def own_log(
     frame : pandas.DataFrame
         Rows of a log, with ``row``; one batch of it.
     propensity, user, weight : str
-        Columns; empty for none.
+        Columns; empty for none. Without propensities all are 1.
     keep_rate : float or str
         A rate, or the column of rates.
     rows_before : int
@@ -105,7 +109,7 @@ def own_log(
             )
         )
     return {
-        "propensity": column_of(frame, propensity, "propensity"),
+        "propensity": column_of(frame, propensity, "propensity") if propensity else np.ones(rows),
         "keep_rate": column_of(frame, rate, "keep rate") if rate else np.full(rows, keep_rate),
         "weight": column_of(frame, weight, "weight") if weight else np.ones(rows),
         "cluster": clusters(present(frame, user, "user")) if user else np.full(rows, -1, "int32"),
@@ -335,7 +339,7 @@ class LogProblems:
 def roles_of(outcome, labeling):
     """Columns of a log by role, from the options of its two rules."""
     rate = labeling.get("keep_rate", 1.0)
-    roles = {"reward": outcome["column"], "propensity": labeling["propensity"]}
+    roles = {"reward": outcome["column"], "propensity": labeling.get("propensity", "")}
     roles |= {"keep_rate": rate if isinstance(rate, str) else ""}
     roles |= {name: labeling.get(name, "") for name in ("user", "weight")}
     return {name: column for name, column in roles.items() if column}

@@ -17,6 +17,7 @@ MODELS = {
     "imitated_policy": "counterweight.models.policies.policies:ImitatedPolicy",
     "column_policy": "counterweight.models.policies.policies:ColumnPolicy",
     "given_policy": "counterweight.models.policies.given:GivenPolicy",
+    "given_predictions": "counterweight.models.scores.given:GivenPredictions",
     "predictive_choice": "counterweight.models.choice.predictive_choice:PredictiveChoiceModel",
     "offer_logistic": "counterweight.models.choice.offer_logistic:OfferLogistic",
     "logitboost": "counterweight.models.choice.logitboost:LogitBoost",

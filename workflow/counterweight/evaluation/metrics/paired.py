@@ -50,7 +50,7 @@ def grouped_estimate(name, y, p, groups, weight=None, level=0.95):
     plain = metric_estimate(name, y, p, weight, level)
     _, influence, mass = _influence(name, y, p, weight)
     sums, masses = _by_group(groups, influence, mass)
-    low, high, error = _interval(name, plain.value, sums, masses, level)
+    low, high, error = interval_of(name, plain.value, sums, masses, level)
     return replace(plain, standard_error=error, low=low, high=high)
 
 
@@ -88,7 +88,7 @@ def compare_metrics(name, y, p, other, *, weight=None, groups=None, level=0.95):
     first, mine, mass = _influence(name, y, p, weight)
     second, theirs, _ = _influence(name, y, other, weight)
     sums, masses = _by_group(groups, mine - theirs, mass)
-    low, high, error = _interval("difference", first - second, sums, masses, level)
+    low, high, error = interval_of("difference", first - second, sums, masses, level)
     known = metric_estimate(name, y, p, weight, level)
     return replace(known, value=first - second, standard_error=error, low=low, high=high)
 
@@ -177,8 +177,18 @@ def _by_group(groups, influence, mass):
     return (np.bincount(codes, part, len(names)) for part in (influence, mass))
 
 
-def _interval(name, value, sums, mass, level):
-    """Low, high and standard error from the influences of independent draws."""
+def interval_of(name, value, sums, mass, level):
+    """Low, high and standard error of a metric from the influences of independent draws.
+
+    Parameters
+    ----------
+    name : str
+        As of `metric_estimate`; ``difference``, or ``predicted_over_observed``.
+    value : float
+    sums, mass : array (G,)
+        Influence of each draw, and its part of the denominator (0 for the AUC).
+    level : float
+    """
     draws = len(sums)
     squares = sums * sums
     second = float(squares.sum())
@@ -192,7 +202,8 @@ def _interval(name, value, sums, mass, level):
         freedom = max(min(2 * draws / max(shape.kurtosis - 1, 1e-12), draws - 1), 1.0)
         half = stdtrit(freedom, 0.5 + level / 2) * error / (value * (1 - value))
         return float(expit(logit(value) - half)), float(expit(logit(value) + half)), error
-    bounds = {"difference": None, "log_loss": (0.0, None), "squared_loss": (0.0, None)}
+    above = dict.fromkeys(("log_loss", "squared_loss", "predicted_over_observed"), (0.0, None))
+    bounds = {"difference": None} | above
     low, high = mean_interval(
         value,
         error,

@@ -214,7 +214,7 @@ def values_of_sums(
         lost=lost,
         support={
             (name, key): sums.support(
-                place, key, made["weight", name], _users(moments.count, clusters)
+                place, key, made["weight", name], users_behind(moments.count, clusters)
             )
             for place, name in enumerate(policies)
             for key in names
@@ -232,7 +232,7 @@ def _ordered(names, alone, subsampled):
     return (*first, *(name for name in names[len(ESTIMATORS) :] if not (alone and name in _WHOLE)))
 
 
-def _users(filled, clusters):
+def users_behind(filled, clusters):
     """Users behind clusters that were filled by a hash (linear counting, Whang et al. 1990)."""
     if not 0 < filled < clusters:
         return filled if clusters else 0

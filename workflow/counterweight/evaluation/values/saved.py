@@ -177,7 +177,7 @@ class SavedValues:
         labeling = facts["labeling"] | {"rows_before": 0}
         problems = LogProblems(roles_of(facts["outcome"], labeling))
         read = facts["types"], facts["forms"], reading, keys
-        for frame in _frames(rows, columns_of(facts), *read):
+        for frame in frames_of(rows, columns_of(facts), *read):
             part = {"row": frame["row"].to_numpy()} | own_log(frame, **labeling)
             part["reward"] = logged_reward(frame, np.ones(len(frame), bool), **facts["outcome"])
             problems.look(part)
@@ -228,7 +228,7 @@ def types_of_table(table):
     }
 
 
-def _frames(rows, needed, types, forms, reading, keys=None):
+def frames_of(rows, needed, types, forms, reading, keys=None):
     """A log in batches of frames, typed as that of the study."""
     import pandas as pd
 

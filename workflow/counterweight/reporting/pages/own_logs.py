@@ -227,9 +227,14 @@ def rests_on(numbers):
 
 def assumed(numbers):
     """What has to be true for the values to be."""
-    known = numbers.plan.get("log") or {}
-    rate, user = known.get("keep_rate", 1.0), known.get("user", "")
     parts = ["that the propensities are those by which the logged actions were chosen"]
+    yield f"The intervals take for granted {listing(parts + kept_at(numbers))}."
+
+
+def kept_at(numbers):
+    """What is taken for granted of keep rates and users, in parts of a sentence."""
+    known, parts = numbers.plan.get("log") or {}, []
+    rate, user = known.get("keep_rate", 1.0), known.get("user", "")
     if isinstance(rate, str):
         parts.append(f"that rows of reward 0 were kept at the rates in the column {rate!r}")
     elif rate < 1:
@@ -239,7 +244,7 @@ def assumed(numbers):
         if user
         else "that rows are independent (where rows belong to users, name their column as user)"
     )
-    yield f"The intervals take for granted {listing(parts)}."
+    return parts
 
 
 # Sheets.

@@ -1,0 +1,230 @@
+"""Predictions of a log in partitions: merged, they say what one pass over all rows says."""
+
+import logging
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.metrics import metric_estimate
+from counterweight.evaluation.metrics.paired import compare_metrics, grouped_estimate
+from counterweight.evaluation.ranking import score_runs
+from counterweight.evaluation.ranking.score_runs import RankSums
+from counterweight.evaluation.ranking.scored_log import ScoredLog
+from counterweight.kinds import scores as kind
+from counterweight.numerics.ranking import auc_estimate
+from counterweight.numerics.zero_rejection import keep_weights
+from counterweight.plan import components
+from counterweight.plan.config import resolve
+from counterweight.plan.paths import StudyPaths
+from own_logs import Paths as Files
+
+NUMBERS = ["value", "standard_error", "low", "high"]
+
+
+def a_log(n, rng, users=0):
+    """Rounded and exact chances of clicks, of users that differ."""
+    user = rng.integers(max(users, 1), size=n)
+    z = rng.normal(size=n) + 0.8 * rng.normal(size=max(users, 1))[user] - 2
+    p = 1 / (1 + np.exp(-z))
+    frame = pd.DataFrame({"clicked": (rng.random(n) < p).astype(int), "fine": p})
+    frame["rough"] = np.round(1 / (1 + np.exp(-z - rng.normal(size=n))), 2)
+    return frame.assign(user=[f"user {u}" for u in user])
+
+
+def asked(outcome="clicked", **labeling):
+    return ScoredLog(
+        {
+            "predictions": {"rough": "rough", "fine": "fine"},
+            "outcome": {"column": outcome},
+            "labeling": {"keep_rate": 1.0, "rows_before": 0} | labeling,
+        }
+    )
+
+
+def merged(folder, frame, question, cuts=()):
+    """Measures and differences of a log that is cut before the given rows."""
+    files = []
+    for number, rows in enumerate(np.split(np.arange(len(frame)), cuts)):
+        files.append(folder / f"{number}-{len(rows)}.parquet")
+        question.sort(files[-1], frame.iloc[rows])
+    return question.merge(files)
+
+
+def by_name(found, kind="estimates"):
+    return {(one["predictions"], one["metric"]): one for one in found[kind]}
+
+
+@pytest.fixture
+def short_runs(monkeypatch):
+    """Runs and row groups that a small log fills many times over."""
+    monkeypatch.setattr(score_runs, "RUN", 900)
+    monkeypatch.setattr(score_runs, "GROUP", 70)
+
+
+@pytest.mark.parametrize("user", ["", "user"])
+def test_partitions_merge_to_one_pass(tmp_path, monkeypatch, user):
+    frame = a_log(6_000, np.random.default_rng(1), 150)
+    frame["rate"] = np.where(frame["clicked"] == 1, np.nan, 0.25)
+    frame["times"] = np.random.default_rng(2).integers(1, 4, len(frame))
+    question = asked(keep_rate="rate", weight="times", user=user)
+    (tmp_path / "one").mkdir()
+    one = merged(tmp_path / "one", frame, question)
+    monkeypatch.setattr(score_runs, "RUN", 900)
+    monkeypatch.setattr(score_runs, "GROUP", 70)
+    parts = merged(tmp_path, frame, question, [10, 2_500, 2_501])
+    for lines in ("estimates", "differences"):
+        assert len(one[lines]) == len(parts[lines]) > 0
+        for mine, theirs in zip(parts[lines], one[lines], strict=True):
+            told = [[line[name] for name in NUMBERS] for line in (mine, theirs)]
+            np.testing.assert_allclose(*told, rtol=1e-12, atol=1e-14)
+    assert parts["rows"] == one["rows"] == 6_000
+
+
+def test_users_are_the_independent_draws(tmp_path, short_runs):
+    frame = a_log(4_000, np.random.default_rng(3), 120)
+    found = merged(tmp_path, frame, asked(keep_rate=0.2, user="user"), [1_700])
+    y, user = frame["clicked"].to_numpy(), frame["user"].to_numpy()
+    weight = keep_weights(y, 0.2)
+    for (name, metric), one in by_name(found).items():
+        if metric == "predicted_over_observed":
+            value = (weight @ frame[name]) / (weight @ y)
+            assert one["value"] == pytest.approx(value, rel=1e-12)
+            continue
+        known = grouped_estimate(metric, y, frame[name].to_numpy(), user, weight)
+        told = [known.value, known.standard_error, known.low, known.high]
+        np.testing.assert_allclose([one[key] for key in NUMBERS], told, rtol=1e-9)
+    for (_, metric), one in by_name(found, "differences").items():
+        if metric != "predicted_over_observed":
+            pair = frame["fine"].to_numpy(), frame["rough"].to_numpy()
+            known = compare_metrics(metric, y, *pair, weight=weight, groups=user)
+            assert one["value"] == pytest.approx(known.value, rel=1e-9)
+            assert one["standard_error"] == pytest.approx(known.standard_error, rel=1e-9)
+
+
+def test_without_users_every_row_is_a_draw(tmp_path, short_runs):
+    frame = a_log(3_000, np.random.default_rng(4))
+    found = by_name(merged(tmp_path, frame, asked(), [800, 900]))
+    y, rough = frame["clicked"].to_numpy(), frame["rough"].to_numpy()
+    known = auc_estimate(y, rough)
+    assert found["rough", "auc"]["value"] == pytest.approx(known.value, rel=1e-12)
+    # DeLong's factors n / (n - 1) of the two classes are that of all rows here.
+    error = found["rough", "auc"]["standard_error"]
+    assert error == pytest.approx(known.standard_error, rel=5e-3)
+    loss = metric_estimate("log_loss", y, rough)
+    assert found["rough", "log_loss"]["standard_error"] == pytest.approx(loss.standard_error)
+
+
+def test_rewards_that_are_numbers_have_no_auc(tmp_path, short_runs):
+    rng = np.random.default_rng(5)
+    frame = a_log(2_000, rng)
+    frame["spent"] = frame["clicked"] * rng.gamma(2.0, 10.0, len(frame))
+    frame["fine"] *= 20
+    found = by_name(merged(tmp_path, frame, asked("spent", keep_rate=0.5), [300]))
+    assert {metric for _, metric in found} == {"squared_loss", "predicted_over_observed"}
+    spent = frame["spent"].to_numpy()
+    known = metric_estimate(
+        "squared_loss", spent, frame["fine"].to_numpy(), keep_weights(spent, 0.5)
+    )
+    assert found["fine", "squared_loss"]["value"] == pytest.approx(known.value, rel=1e-12)
+    assert found["fine", "squared_loss"]["standard_error"] == pytest.approx(known.standard_error)
+
+
+def test_scores_that_are_no_chances_have_an_auc_and_no_log_loss(tmp_path):
+    frame = a_log(500, np.random.default_rng(6))
+    frame["rough"] = np.log(frame["fine"])
+    found = by_name(merged(tmp_path, frame, asked()))
+    assert found["rough", "auc"]["value"] == found["fine", "auc"]["value"]
+    assert ("rough", "log_loss") not in found
+    assert ("fine", "log_loss") in found
+
+
+@pytest.mark.parametrize("clusters", [3, 5_000])
+def test_rows_of_one_score_may_come_in_many_batches(clusters):
+    rng = np.random.default_rng(7)
+    score, cluster = np.sort(rng.integers(4, size=4_000)), rng.integers(clusters, size=4_000)
+    positive, weight = rng.random(4_000) < 0.3, rng.random(4_000)
+    sums = RankSums(clusters)
+    for rows in np.array_split(np.arange(4_000), 60):
+        sums.add(score[rows].astype(float), positive[rows], weight[rows], cluster[rows])
+    value, influence = sums.done().auc()
+    assert value == pytest.approx(auc_estimate(positive, score, weight).value, rel=1e-12)
+    assert influence.sum() == pytest.approx(0, abs=1e-14)
+    plain = grouped_estimate("auc", positive.astype(int), score.astype(float), cluster, weight)
+    draws = len(np.unique(cluster))
+    error = np.sqrt((influence**2).sum() * draws / (draws - 1))
+    assert error == pytest.approx(plain.standard_error, rel=1e-9)
+
+
+def test_one_score_for_all_tells_nothing_apart(tmp_path, short_runs):
+    frame = a_log(2_000, np.random.default_rng(8)).assign(rough=0.1)
+    assert by_name(merged(tmp_path, frame, asked()))["rough", "auc"]["value"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "labeling", "sentence"),
+    [
+        ({"rough": "high"}, {}, "'rough' holds 'high' where a number"),
+        ({"rough": np.nan}, {}, "prediction 'rough' is missing"),
+        ({}, {"keep_rate": 0.1, "rows_before": 500}, "stand for"),
+        ({"clicked": 0}, {}, "is 0 in all"),
+        ({"user": None}, {"user": "user"}, "user 'user' is missing"),
+        ({"user": "me"}, {"user": "user"}, "All rows are of one 'user'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_sentence(tmp_path, change, labeling, sentence):
+    frame = a_log(400, np.random.default_rng(9), 30).assign(**change)
+    with pytest.raises(CounterweightError, match=sentence) as error:
+        merged(tmp_path, frame, asked(**labeling), [150])
+    assert "\n" not in str(error.value)
+
+
+def test_a_study_by_config(tmp_path):
+    frame = a_log(1_500, np.random.default_rng(10), 80)
+    (tmp_path / "log").mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
+        frame.iloc[rows].to_csv(tmp_path / "log" / f"day {number}.csv", index=False)
+    entry = {"reward": "clicked", "predictions": {"old one": "rough", "1": "fine"}, "user": "user"}
+    study = kind.own_study(entry)
+    assert study.pop("roles")["predictions 1"] == "fine"
+    config = {
+        "seed": 1,
+        "data_source": "download",
+        "results": str(tmp_path / "results"),
+        "data": str(tmp_path / "data"),
+        "repeats": 1,
+        "test_share": 0.3,
+        "datasets": {"mine": {"path": str(tmp_path / "log"), "roles": {"reward": "clicked"}}},
+        "studies": {"mine": {"dataset": "mine", "family": "studies"} | study},
+    }
+    plan = resolve(config)
+    study, at = plan["studies"]["mine"], StudyPaths(str(tmp_path / "results/mine"), "", [])
+
+    def run(job, **outputs):
+        running = SimpleNamespace(
+            input=Files(job.inputs),
+            output=Files(outputs or job.outputs),
+            given=job.given,
+            log=logging.getLogger("counterweight"),
+        )
+        function = components.reference(job.run)
+        with components.only(job.uses, job.modules):
+            return function(running)
+
+    assert list(kind.parts(plan, study)) == ["day_0", "day_1", "day_2"]
+    for part in kind.parts(plan, study):
+        run(kind.plan_sum(plan, study, part, at), sums=at.sums(part))
+    files = {name: getattr(at, name) for name in ("features", "labels", "truth")}
+    sizes = run(kind.plan_label(plan, study, at), **files)
+    assert {one["metric"]: one["value"] for one in sizes}["rows_log"] == 1_500
+    records = run(kind.plan_evaluate(plan, study, "p_1", at))
+    gap = [one for one in records if one["metric"] == "paired_difference"]
+    assert {one["part"] for one in gap} == {"old_one"}
+    job = kind.plan_deliver(plan, study, at)
+    run(job)
+    told = pd.read_csv(job.outputs["measures_csv"])
+    known = grouped_estimate("auc", *(frame[key].to_numpy() for key in ("clicked", "fine", "user")))
+    auc = told[(told["predictions"].astype(str) == "1") & (told["metric"] == "auc")]
+    assert auc["value"].item() == pytest.approx(known.value, rel=1e-9)
+    assert len(pd.read_parquet(job.outputs["comparisons_parquet"])) == 4

@@ -1,0 +1,196 @@
+"""Studies of predictions that a log holds: AUC, losses and calibration, a job a partition.
+
+Protocol: see `counterweight.kinds`. A job sorts the scores of each file, one merges them in the
+place of labeling; a file that changed is sorted anew alone. A method is a column of predictions.
+"""
+
+import os
+from pathlib import Path
+
+from counterweight.errors import CounterweightError
+from counterweight.kinds.log import identities
+from counterweight.kinds.own_studies import checked_rate
+from counterweight.plan import components
+from counterweight.plan.jobs import Job, protocol_of
+
+WORDS = "studies of predictions that a log holds"
+KEYS = frozenset()
+ROLES = ("reward", "predictions")
+ASKS = "how good predictions of a log are"
+TAKES = {"outcome": "log"}
+PAGE = {
+    "table": "counterweight.reporting.pages.logs:table",
+    "page": "counterweight.reporting.pages.scores:PAGE",
+}
+_HERE = "counterweight.kinds.scores"
+#: What a file of merged sums says it is.
+MERGED = "measures of predictions"
+
+
+def complete(name, study, plan):
+    study |= {"targets": ["general"], "test_share": 0.0, "repeats": 1}
+    study["columns"] = ["auc", "log_loss", "brier", "squared_loss", "predicted_over_observed"]
+
+
+def own_study(entry):
+    """The study that a table of one's own asks for; see `counterweight.plan.own`.
+
+    Parameters
+    ----------
+    entry : dict
+        ``reward`` (a column, or column with low, high, positive), ``predictions`` (columns by
+        name), ``keep_rate``, ``rows_before``, ``user``, ``weight``.
+    """
+    checked_rate(entry.get("keep_rate"))
+    reward = entry["reward"]
+    reward = {"column": reward} if isinstance(reward, str) else reward
+    labeling = {"rule": "scored_log"}
+    labeling |= {
+        key: entry[key] for key in ("keep_rate", "rows_before", "user", "weight") if key in entry
+    }
+    names = list(entry["predictions"])
+    rate = labeling.get("keep_rate")
+    roles = {"reward": reward["column"]} | ({"keep_rate": rate} if isinstance(rate, str) else {})
+    roles |= {key: labeling[key] for key in ("user", "weight") if key in labeling}
+    return {
+        "features": {"recipe": "no_features"},
+        "outcome": {"rule": "logged_reward"} | reward,
+        "labeling": labeling,
+        "evaluation": {"protocol": "score_metrics"},
+        "models": [
+            {"model": "given_predictions", "name": own, "label": str(name)}
+            | {"column": entry["predictions"][name]}
+            for name, own in zip(names, identities(names), strict=True)
+        ],
+        "roles": roles | {f"predictions {name}": entry["predictions"][name] for name in names},
+    }
+
+
+def question_of(study):
+    """What is asked of the log, as `ScoredLog` has it."""
+    methods = study["methods"].values()
+    return {
+        "predictions": {one["label"]: one["options"]["column"] for one in methods},
+        "outcome": study["outcome"]["options"],
+        "labeling": study["labeling"]["options"],
+    }
+
+
+def parts(plan, study):
+    """Files of the log by the names of their jobs; a log in one file is one partition."""
+    from counterweight.kinds.log_parts import files_of_parts
+
+    path = plan["datasets"][study["dataset"]].get("path")
+    if not path:
+        raise CounterweightError(
+            f"studies.{study['id']}: predictions are read from files, and the table is a query: "
+            "export it to Parquet, and name the file or its folder."
+        )
+    return {"log": (path, {})} if not os.path.isdir(path) else files_of_parts(plan, study)
+
+
+def plan_sum(plan, study, part, at):
+    file, keys = parts(plan, study)[part]
+    given = question_of(study) | {"keys": keys}
+    given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
+    return Job(f"{_HERE}:sort", {"files": [file]}, given)
+
+
+def sort(job):
+    """Sorted scores of one partition."""
+    from counterweight.evaluation.ranking.scored_log import ScoredLog
+    from counterweight.files.tables import read_facts
+
+    (file,) = job.input.files
+    if not Path(file).exists():
+        raise CounterweightError(f"{file} is not there: correct the path of the table.")
+    try:
+        ScoredLog(job.given).sort(job.output.sums, file, job.given["reading"], job.given["keys"])
+    except CounterweightError as error:
+        told = str(error)
+        raise CounterweightError(told if str(file) in told else f"{file}: {told}") from error
+    job.log.info("%s: %d rows", file, read_facts(job.output.sums)["rows"])
+
+
+def plan_label(plan, study, at):
+    return Job(
+        f"{_HERE}:merge", {"sums": [at.sums(one) for one in parts(plan, study)]}, question_of(study)
+    )
+
+
+def merge(job):
+    """Measures of all partitions together; metric records of their sizes."""
+    from counterweight.evaluation.ranking.scored_log import ScoredLog
+    from counterweight.files.gifts import write_gift
+    from counterweight.files.tables import write_table
+
+    files = job.input.sums
+    merged = ScoredLog(job.given).merge([files] if isinstance(files, str) else list(files))
+    write_gift(job.output.labels, MERGED, merged, {})
+    for name in ("features", "truth"):
+        write_table(getattr(job.output, name), {"row": []}, (("row", "int32"),))
+    job.log.info("%d rows, %d with a reward", merged["rows"], merged["nonzero"])
+    place = {"rows": merged["rows"]}
+    log = place | {"target": "general", "part": "log"}
+    return [
+        place | {"metric": "rows_log", "value": merged["rows"]},
+        place | {"metric": "rows_all", "value": merged["rows"]},
+        log | {"metric": "rows_nonzero", "value": merged["nonzero"]},
+        log | {"metric": "clusters", "value": float(merged["clusters"])},
+    ]
+
+
+def plan_train(plan, study, method, at):
+    return None  # nothing is learned
+
+
+def plan_evaluate(plan, study, method, at):
+    ids = {one["label"]: name for name, one in study["methods"].items()}
+    given, uses = protocol_of(study)
+    given |= {"method": method, "ids": ids}
+    return Job(f"{_HERE}:evaluate", {"labels": at.labels}, given, uses)
+
+
+def evaluate(job):
+    """Records of one column of predictions, compared with those before it."""
+    from counterweight.files.gifts import read_gift
+
+    given, ids = job.given, job.given["ids"]
+    (name,) = (label for label, method in ids.items() if method == given["method"])
+    protocol = components.configured("protocol", given["protocol"])
+    return protocol(read_gift(job.input.labels).facts, name, ids)
+
+
+def plan_deliver(plan, study, at):
+    outputs = {
+        f"{name}_{form}": f"{at.folder}/{name}.{form}"
+        for name in ("measures", "comparisons")
+        for form in ("parquet", "csv")
+    }
+    return Job(f"{_HERE}:deliver", {"labels": at.labels}, {}, (), outputs)
+
+
+def deliver(job):
+    """Tables of measures and comparisons."""
+    import pandas as pd
+
+    from counterweight.files.gifts import read_gift
+    from counterweight.files.tables import replacing, write_table
+
+    merged = read_gift(job.input.labels).facts
+    for name, lines in (("measures", "estimates"), ("comparisons", "differences")):
+        keys = ["predictions", *(["other"] if lines == "differences" else []), "metric"]
+        numbers = ["value", "standard_error", "low", "high"]
+        columns = {key: [one[key] for one in merged[lines]] for key in [*keys, *numbers]}
+        columns |= {key: [merged[key]] * len(merged[lines]) for key in ("rows", "nonzero")}
+        frame = pd.DataFrame(columns).astype(dict.fromkeys(numbers, float))
+        layout = [(key, "string") for key in keys] + [(key, "float64") for key in numbers]
+        layout += [("rows", "int64"), ("nonzero", "int64")]
+        write_table(getattr(job.output, f"{name}_parquet"), frame, layout)
+        with replacing(getattr(job.output, f"{name}_csv")) as path:
+            frame.to_csv(path, index=False)
+
+
+def shown(study):
+    # What its measures take for granted.
+    return {"log": dict(study["labeling"]["options"])}

@@ -46,12 +46,16 @@ def chances(entry):
         )
     outcome, rate = entry["outcome"], checked_rate(entry["keep_rate"])
     outcome = {"column": outcome} if isinstance(outcome, str) else dict(outcome)
-    labeling = {"rule": "kept_log", "keep_rate": rate}
+    number = outcome.get("kind") == "number"
+    labeling = {"rule": "kept_numbers" if number else "kept_log", "keep_rate": rate}
     labeling |= {"rows_before": entry["rows_before"]} if "rows_before" in entry else {}
     learned = {"model": "subsampled", "keep_rate": 1.0}
     roles = {"outcome": outcome, "user": entry.get("user")}
+    roles |= {"keep_rate": rate} if isinstance(rate, str) else {}
+    if number:
+        return _numbers(outcome, labeling, roles)
     return {
-        "roles": roles | ({"keep_rate": rate} if isinstance(rate, str) else {}),
+        "roles": roles,
         "repeats": 1,
         "test_share": 0.3,
         "features": {"recipe": "one_hot"},
@@ -73,6 +77,29 @@ def chances(entry):
         "baseline": "logistic",
         "figures": [],
         "deliver": {"method": "boosting"},
+    }
+
+
+def _numbers(outcome, labeling, roles):
+    """Regressors of a reward that is a number, of which zeros were dropped."""
+    learned = {"model": "calibrated_numbers"}
+    return {
+        # Users are left out of learning as a whole, and are the independent draws.
+        "roles": roles | ({"group": roles["user"]} if roles["user"] else {}),
+        "features": {"recipe": "typed"},
+        "outcome": {"rule": "given"} | outcome,
+        "labeling": labeling,
+        "targets": ["general"],
+        "models": [
+            # The first is kept unless another one is clearly better.
+            learned | {"name": "calibrated_linear", "learner": "linear"},
+            learned | {"name": "calibrated_boosting", "learner": "boosting"},
+            {"model": "linear", "label": "Linear model, weighted"},
+            {"model": "boosting", "label": "Gradient boosting, weighted"},
+        ],
+        "evaluation": {"protocol": "unseen"},
+        "figures": [],
+        "question": f"How much {outcome['column']} is to be expected, in the log as it was?",
     }
 
 

@@ -31,6 +31,7 @@ LABELINGS = {
     "answered": "counterweight.labeling.rules.answered:answered",
     "logged": "counterweight.labeling.logs:logged",
     "own_log": "counterweight.labeling.own_log:own_log",
+    "kept_numbers": "counterweight.labeling.rules.kept_numbers:kept_numbers",
     "scored_log": "counterweight.labeling.rules.scored_log:scored_log",
     "offered": "counterweight.labeling.offered:offered",
     "deployed": "counterweight.labeling.rules.deployed:deployed",

@@ -12,6 +12,7 @@ MODELS = {
     "two_sources": "counterweight.models.mixtures.two_sources:TwoSourceClassifier",
     "tilted": "counterweight.models.tilt.tilted:TiltedClassifier",
     "subsampled": "counterweight.models.subsampling.subsampled:SubsampledClassifier",
+    "calibrated_numbers": "counterweight.models.subsampling.calibrated_numbers:CalibratedNumbers",
     "budgeted": "counterweight.models.subsampling.budgeted:BudgetedClassifier",
     "uniform_policy": "counterweight.models.policies.policies:UniformPolicy",
     "imitated_policy": "counterweight.models.policies.policies:ImitatedPolicy",

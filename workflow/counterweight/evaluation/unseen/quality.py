@@ -51,7 +51,8 @@ def quality(y, prediction, weight=None, *, kind, level=0.95, group=None, chance=
     -------
     dict of str to Estimate
         ``binary``: auc, log_loss, brier, accuracy, calibration (observed over expected mean).
-        ``number``: mse, mae, r2, bias (mean of prediction - y).
+        ``number``: mse, mae, r2, bias (mean of prediction - y), and of outcomes from 0 up
+        calibration, too.
         A metric that has no value (the AUC of one class, r2 of a constant outcome) is left out.
 
     Raises
@@ -286,4 +287,7 @@ def _number(rows):
     lost = rows.ratio(error**2, (rows.y - center) ** 2)
     if lost is not None:
         found["r2"] = replace(lost, value=1 - lost.value, low=1 - lost.high, high=1 - lost.low)
+    if (rows.y >= 0).all() and rows.weight @ rows.prediction > 0:
+        calibration = rows.ratio(rows.y, rows.prediction)
+        found |= {} if calibration is None else {"calibration": calibration}
     return found | {"bias": rows.mean(error)}

@@ -36,7 +36,8 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
     outcome : callable
         ``outcome(frame, types) -> values, binary, names``.
     rule : callable
-        ``rule(frame, types, values) -> bool (n,)``.
+        ``rule(frame, types, values) -> bool (n,)``, or a dict of that as ``labeled`` and of how
+        many rows each stands for as ``weight``.
     roles : mapping of str to str
         Columns by role, of which ``weight``, ``time`` and ``group`` count here.
     rng : numpy.random.Generator
@@ -62,11 +63,12 @@ def label_blanks(frame, types, features, outcome, rule, roles, rng):
             "No column is left as a feature: see the column report; insist on columns by "
             "columns.keep, or give a table with more of them."
         )
-    labeled = rule(frame, types, values)
+    found = rule(frame, types, values)
+    labeled, times = (found["labeled"], found["weight"]) if isinstance(found, dict) else (found, 1)
     _check_labeled(values[labeled], binary, names)
     n = len(frame)
     group = _codes(frame, roles.get("group"))
-    weight = _weights(frame, roles.get("weight"))
+    weight = _weights(frame, roles.get("weight")) * times
     fold = np.full(n, -1, "int16")
     fold[labeled] = folds(
         values[labeled], binary, _time(frame, roles, labeled), group[labeled], rng

@@ -199,7 +199,7 @@ def test_what_no_threshold_keeps_is_named_with_its_cost():
 def test_promises_on_other_rows_are_judged_by_their_interval():
     X, y, members = world()
     model = ConstrainedClassifier(constraints=RECALLS).fit(X, y, datasets=members)
-    X2, y2, members2 = world(20_000, seed=2)
+    X2, y2, members2 = world(9000, seed=2)
     told = model.test_promises(X2, y2, datasets=members2)
     decided = model.predict(X2)
     for one in told[::2]:

@@ -8,9 +8,11 @@ import pytest
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.promises.cuts import cuts
 from counterweight.models.constraints.promises.repair import repaired
+from counterweight.models.constraints.promises.thresholds import Rates, _nearest
 from counterweight.models.constraints.solver.rows import DistinctRows
 from counterweight.models.constraints.solver.solver import minimise_rates
-from counterweight.models.constraints.starts.known import Rates, _nearest, known_rules, named_groups
+from counterweight.models.constraints.starts.known import known_rules, named_groups
+from counterweight.models.constraints.starts.nearby import nearby
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates
 from scipy import sparse
@@ -67,6 +69,43 @@ def test_known_rules_are_the_best_thresholds_of_all(kappa):
     for rule in found.values():
         values = costs.values(rows.scores(rule.w) > 0)
         assert values[0] == pytest.approx(rule.value) and (values[1:] <= 1e-12).all()
+
+
+@pytest.mark.parametrize(("rare", "kappa"), [(0.5, 0.8), (0.5, 1.0), (0.9, 0.7)])
+def test_thresholds_of_three_groups_are_the_best_of_all(rare, kappa):
+    rng = np.random.default_rng(7)
+    n = 54
+    part = np.repeat(np.arange(3), n // 3)
+    f = rng.normal(size=n) + 0.5 * part
+    y = (f + rng.logistic(size=n) > np.quantile(f, rare)).astype(int)
+    masks = [part == k for k in range(3)]
+    data = DataSets(f[:, None], y, members=dict(zip("abc", masks, strict=True)))
+    made = compile_rates("error(labeled)", ["parity(a, b, c, kappa)"], data, {"kappa": kappa})
+    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
+    found = repaired(f, made, part)
+    assert not len(found.missed)
+    assert found.cost == pytest.approx(brute(f, masks, costs), abs=1e-9)
+
+
+def test_a_rule_nearby_is_better_by_luck_and_meets_the_constraints():
+    rng = np.random.default_rng(1)
+    n = 400
+    men = np.arange(n) % 10 < 3
+    X = np.column_stack([rng.normal(size=(n, 5)), men])
+    y = (X[:, :3].sum(axis=1) + men + rng.logistic(size=n) > 0.5).astype(int)
+    data = DataSets(X, y, members={"men": men, "women": ~men})
+    texts = [*RATIO, "coverage(women) <= coverage(men) / kappa"]
+    made = compile_rates("error(labeled)", texts, data, {"kappa": 1.0})
+    rows = DistinctRows(X, merge=False)
+    costs = Rates.of(made.positive, made.negative, made.constants, made.bounds)
+    groups, _ = named_groups(rows, data.members, texts)
+    w = np.array([1.0, 0.2, 1.6, -0.4, 0.5, 0.0, 0.0])
+    rule = known_rules(rows, w, costs, groups)[-1]
+    found = nearby(rows, rule, costs, groups, [np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0, -0.5])])
+    assert found.value <= rule.value - 0.1 / np.sqrt(n)
+    values = costs.values(rows.scores(found.w) > 0)
+    assert values[0] == pytest.approx(found.value) and (values[1:] <= 1e-12).all()
+    assert nearby(rows, rule, costs, groups, [], most=0) is rule
 
 
 def test_a_group_that_no_feature_tells_is_come_near_to():

@@ -12,9 +12,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.promises.cuts import cuts, shift_of, threshold_within
+from counterweight.models.constraints.promises.thresholds import ROUNDING, Rates, best_cuts
 
-#: Rounding that a sum of shares may have.
-ROUNDING = 1e-12
 #: Thresholds of a group that one mixed problem chooses from, at most.
 MOST_CUTS = 300
 #: Share of the objective's total cost that is worth thresholds of groups which no constraint needs.
@@ -112,7 +111,8 @@ def repaired(scores, problem, parts=None, rows=None):
     -----
     One threshold is found by trying all. Several are a separable choice of one cut a group, a
     mixed-integer problem (HiGHS): exact where a group has at most `MOST_CUTS` cuts that differ in
-    the constraints; else on an even choice of them, again near what was found.
+    the constraints; else on an even choice of them and near what was found, first by pairs of
+    groups.
     """
     change = problem.positive - problem.negative
     size = 1 + (problem.positive + problem.negative).sum(axis=1)[1:] + np.abs(problem.bounds)
@@ -125,19 +125,20 @@ def repaired(scores, problem, parts=None, rows=None):
         groups = [used & (parts == k) for k in range(parts.max(initial=-1) + 1)]
         others = used & (parts < 0)
         fixed = fixed + change[:, others & (scores > 0)].sum(axis=1)
+    total = (problem.positive + problem.negative).sum(axis=1)
+    costs = Rates(change, fixed, total)
     some = [own.any() for own in groups]
     made = [_Part(scores[own], change[:, own]) for own in groups if own.any()]
     now = [part.now for part in made]
     before = _values(made, now, fixed)
     chosen = now
     if made and (before[1:] > 0).any():
-        chosen = _least(made[0], fixed) if len(made) == 1 else _least_of_many(made, fixed)
+        chosen = _least(made[0], fixed) if len(made) == 1 else _least_of_many(made, fixed, costs)
     elif len(made) > 1:
         # Who may go by the group need not decide worse than by thresholds of groups.
-        found = _least_of_many(made, fixed)
-        total = (problem.positive + problem.negative)[0].sum()
+        found = _least_of_many(made, fixed, costs)
         missed, cost = _key(made, found, fixed)
-        if not missed and cost < before[0] - WORTH * total:
+        if not missed and cost < before[0] - WORTH * total[0]:
             chosen = found
     after = _values(made, chosen, fixed)
     thresholds = np.zeros(len(groups))
@@ -156,21 +157,19 @@ def _least(part, fixed):
     return [int(np.lexsort((part.shift, values[0], missed))[0])]
 
 
-def _least_of_many(parts, fixed):
-    """One cut of each part, by a mixed-integer problem; near what was found again."""
-    best = None
-    for again in range(ROUNDS):
+def _least_of_many(parts, fixed, costs):
+    """One cut of each part, by a mixed-integer problem near what pairs of parts lead to."""
+    sums, above = [part.values for part in parts], [part.above for part in parts]
+    best = best_cuts(sums, above, [part.now for part in parts], costs)
+    for _ in range(ROUNDS):
         choices = [
-            part.choices() if best is None else np.union1d(part.choices(), part.choices(cut))
-            for part, cut in zip(parts, best or [None] * len(parts), strict=True)
+            np.union1d(part.choices(), part.choices(cut))
+            for part, cut in zip(parts, best, strict=True)
         ]
         found = _chosen(parts, choices, fixed)
-        if best is not None and _key(parts, found, fixed) >= _key(parts, best, fixed):
+        if _key(parts, found, fixed) >= _key(parts, best, fixed):
             break
         best = found
-        whole = all(part.values.shape[1] <= MOST_CUTS for part in parts)
-        if whole and again:
-            break
     return best
 
 

@@ -1,20 +1,13 @@
 """Rules that need no training under constraints: thresholds of a score, for all or by group."""
 
-import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from counterweight.models.constraints.promises.cuts import cuts, interval_minima, threshold_within
+from counterweight.models.constraints.promises.thresholds import Rates, best_thresholds
 from counterweight.numerics.rates.language import BUILTIN_SETS, parse_constraint, rates
 
-#: Thresholds of each group that are looked at together, at first and again around the best.
-GRID = 160
-#: Shares above the thresholds of all groups that are begun from.
-LEVELS = 41
-#: Of more than two groups, how many of these are followed beside the best place of all.
-BEGUN = 2
 #: Groups that get thresholds of their own; of more, the largest.
 MOST_GROUPS = 8
 #: More features than these are not regressed on.
@@ -23,44 +16,6 @@ MOST_FEATURES = 500
 EXACT, REFINED = 1e-9, 12
 #: Lengths of a tilt, in standard deviations of the score.
 TILTS = [sign * length for length in (0.15, 0.3, 0.6, 1.2, 2.4) for sign in (1, -1)]
-#: Rounding that a sum of shares may have.
-ROUNDING = 1e-12
-
-
-@dataclass
-class Rates:
-    """An objective and constraints on distinct rows, as sums over the positive predictions.
-
-    Expression j of probabilities p is ``slope[j] @ p + fixed[j]``; constraints are to be at
-    most 0.
-
-    Attributes
-    ----------
-    slope : array (1 + m, n)
-    fixed : array (1 + m,)
-    size : array (1 + m,)
-        Sum of all costs: the unit of rounding.
-    """
-
-    slope: np.ndarray
-    fixed: np.ndarray
-    size: np.ndarray
-
-    @classmethod
-    def of(cls, positive, negative, constants, bounds):
-        """From coefficients of positive and of negative predictions; see `compile`."""
-        fixed = constants + negative.sum(axis=1)
-        fixed[1:] -= bounds
-        return cls(positive - negative, fixed, (positive + negative).sum(axis=1))
-
-    def values(self, p):
-        """Objective and constraints at probabilities p, (1 + m,)."""
-        return self.slope @ p + self.fixed
-
-    @property
-    def slack(self):
-        """What rounding may put a constraint above 0, (m,)."""
-        return ROUNDING * (1 + self.size[1:] + np.abs(self.fixed[1:]))
 
 
 @dataclass
@@ -112,32 +67,58 @@ def known_rules(rows, w, costs, groups=(), tilts=()):
         found.append(KnownRule("as it is", float(values[0]), w))
     if rows.bias == "none":
         return found
-    one = np.zeros(len(w))
-    one[-1] = 1.0
-    everybody = [(np.ones(len(f), bool), one)]
-    for name in ("shifted", "by group"):
-        cells = everybody
-        if name == "by group":
-            rest = ~np.any([mask for mask, _ in groups], axis=0) if groups else np.zeros(0, bool)
-            cells = list(groups)
-            if rest.any():
-                cells.append((rest, one - sum(line for _, line in groups)))
-            if len(cells) < 2:
-                break
-        value, thresholds = _best_thresholds([f[mask] for mask, _ in cells], cells, costs)
-        if value is not None:
-            shift = sum(t * line for t, (_, line) in zip(thresholds, cells, strict=True))
-            found.append(KnownRule(name, value, w - shift))
+    everybody, by_group = Cells.of(rows, costs, ()), Cells.of(rows, costs, groups)
+    found.append(everybody.rule("shifted", f, w))
+    if len(by_group.masks) > 1:
+        found.append(by_group.rule("by group", f, w))
     for line in tilts:
         along = rows.scores(line)
         unit = float(np.std(f)) / max(float(np.std(along)), 1e-300)
         for length in TILTS:
-            tilted = f + length * unit * along
-            value, thresholds = _best_thresholds([tilted], everybody, costs)
-            if value is not None:
-                v = w + length * unit * line - thresholds[0] * one
-                found.append(KnownRule("tilted", value, v))
-    return sorted(found, key=lambda rule: -rule.value)
+            tilt = length * unit
+            found.append(everybody.rule("tilted", f + tilt * along, w + tilt * line))
+    return sorted(filter(None, found), key=lambda rule: -rule.value)
+
+
+@dataclass
+class Cells:
+    """Parts of the rows that have thresholds of their own.
+
+    Attributes
+    ----------
+    masks : list of bool array (distinct rows,)
+        Without rows in common; all rows.
+    lines : list of array (coordinates,)
+        Each raises the scores of one part by 1 and leaves the others.
+    slopes : list of array (1 + m, rows of the part)
+    costs : Rates
+    """
+
+    masks: list
+    lines: list
+    slopes: list
+    costs: Rates
+
+    @classmethod
+    def of(cls, rows, costs, groups):
+        """From groups that features tell, and what they leave; without any, all rows."""
+        one = np.eye(1, rows.shape[1], rows.shape[1] - 1)[0]
+        rest = np.ones(rows.shape[0], bool)
+        for mask, _ in groups:
+            rest &= ~mask
+        cells = list(groups)
+        if rest.any():
+            cells.append((rest, one - sum(line for _, line in groups)))
+        masks, lines = map(list, zip(*cells, strict=True))
+        return cls(masks, lines, [costs.slope[:, mask] for mask in masks], costs)
+
+    def rule(self, name, f, w):
+        """The best thresholds of a score that meet the constraints, as a rule; None without any."""
+        value, thresholds = best_thresholds([f[own] for own in self.masks], self.slopes, self.costs)
+        if value is None:
+            return None
+        shift = sum(t * line for t, line in zip(thresholds, self.lines, strict=True))
+        return KnownRule(name, value, w - shift)
 
 
 def shifted_value(f, costs):
@@ -145,116 +126,8 @@ def shifted_value(f, costs):
     values = costs.values(f > 0)
     if (values[1:] <= costs.slack).all():
         return float(values[0])
-    value, _ = _best_thresholds([f], [(np.ones(len(f), bool), None)], costs)
+    value, _ = best_thresholds([f], [costs.slope], costs)
     return np.inf if value is None else value
-
-
-def _best_thresholds(scores, cells, costs):
-    """Least objective among feasible thresholds, and the thresholds; None if none is feasible."""
-    tables = []
-    for score, (mask, _) in zip(scores, cells, strict=True):
-        order, above, edges = cuts(score)
-        sums = np.zeros((len(costs.fixed), len(score) + 1))
-        np.cumsum(costs.slope[:, mask][:, order], axis=1, out=sums[:, 1:])
-        tables.append((sums[:, above], above, edges))
-    place = [_nearest(edges) for _, _, edges in tables]
-    # Violations at a price beyond any gain, so that the first rounds lead to feasible places.
-    price = 10 * max(costs.size[0], 1e-300) / np.where(costs.size[1:] > 0, costs.size[1:], 1.0)
-
-    def judged(values):
-        over = np.maximum(values[1:] - costs.slack[:, None], 0.0)
-        return np.where((over > 0).any(axis=0), price @ over + 10 * costs.size[0], 0.0) + values[0]
-
-    if len(tables) == 1:
-        sums = tables[0][0]
-        place = [int(np.argmin(judged(sums + costs.fixed[:, None])))]
-    else:
-        # Begun where all have about the same share above, if that is nearer to what is asked.
-        starts = [place] + [
-            [int(np.searchsorted(above, level * above[-1])) for _, above, _ in tables]
-            for level in np.linspace(0, 1, LEVELS)
-        ]
-        sums = [
-            costs.fixed + sum(table[0][:, k] for table, k in zip(tables, one, strict=True))
-            for one in starts
-        ]
-        height = judged(np.array(sums).T)
-        begun = [starts[int(np.argmin(height))]]
-        if len(tables) > 2:
-            # Where all answers are no, two groups alone may not move.
-            inside = 2 + np.argsort(height[2:-1], kind="stable")[:BEGUN]
-            begun += [starts[k] for k in inside]
-        ended = [_by_pairs(tables, list(place), costs, judged) for place in begun]
-        place = min(ended, key=lambda one: one[0])[1]
-    total = costs.fixed + sum(table[0][:, k] for table, k in zip(tables, place, strict=True))
-    if (total[1:] > costs.slack).any():
-        return None, None
-    return float(total[0]), [
-        threshold_within(edges[k]) for (_, _, edges), k in zip(tables, place, strict=True)
-    ]
-
-
-def _by_pairs(tables, place, costs, judged):
-    """Places moved two at a time for as long as that helps, and how they are judged."""
-    for _ in range(3):
-        before = list(place)
-        for i, j in itertools.combinations(range(len(tables)), 2):
-            rest = costs.fixed + sum(
-                tables[k][0][:, place[k]] for k in range(len(tables)) if k not in (i, j)
-            )
-            pair = tables[i][0], tables[j][0], rest
-            found = _exact_pair(*pair, costs.slack / 2)
-            place[i], place[j] = found or _best_pair(*pair, judged, (place[i], place[j]))
-        if place == before:
-            break
-    total = costs.fixed + sum(table[0][:, k] for table, k in zip(tables, place, strict=True))
-    return float(judged(total[:, None])[0]), place
-
-
-def _nearest(edges):
-    """The place of the threshold 0, or the nearest to it: no threshold parts equal scores."""
-    inside = np.flatnonzero((edges[:, 0] <= 0) & (edges[:, 1] > 0))
-    return int(inside[0]) if len(inside) else int(np.abs(edges).min(axis=1).argmin())
-
-
-def _exact_pair(first, second, rest, slack):
-    """The best feasible pair of all; None without one, or where a rate goes up and down again."""
-    low, high = np.zeros(first.shape[1], int), np.full(first.shape[1], second.shape[1])
-    for own, other, fixed, room in zip(first[1:], second[1:], rest[1:], slack, strict=True):
-        change, left = np.diff(other), room - fixed - own
-        if (change >= 0).all():
-            high = np.minimum(high, np.searchsorted(other, left, side="right"))
-        elif (change <= 0).all():
-            low = np.maximum(low, np.searchsorted(-other, -left))
-        else:
-            return None
-    possible = np.flatnonzero(low < high)
-    if not len(possible):
-        return None
-    least, at = interval_minima(second[0], low[possible], high[possible])
-    best = int(np.argmin(first[0, possible] + least))
-    return int(possible[best]), int(at[best])
-
-
-def _best_pair(first, second, rest, judged, now):
-    """The best pair of places on a grid, then on finer ones around it."""
-    spread = [first.shape[1], second.shape[1]]
-    centre = list(now)
-    while True:
-        grids = []
-        for count, middle, width in zip(
-            (first.shape[1], second.shape[1]), centre, spread, strict=True
-        ):
-            low, high = max(0, middle - width), min(count - 1, middle + width)
-            grid = np.linspace(low, high, min(GRID, high - low + 1)).round().astype(int)
-            grids.append(np.unique(np.append(grid, middle)))
-        sums = first[:, grids[0], None] + second[:, None, grids[1]] + rest[:, None, None]
-        height = judged(sums.reshape(len(rest), -1))
-        best = np.unravel_index(int(np.argmin(height)), sums.shape[1:])
-        centre = [int(grid[k]) for grid, k in zip(grids, best, strict=True)]
-        if max(spread) < GRID // 2:
-            return centre
-        spread = [max(2, width * 4 // GRID) for width in spread]
 
 
 def sets_in(texts):

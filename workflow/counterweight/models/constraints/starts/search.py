@@ -13,6 +13,7 @@ import numpy as np
 from counterweight.models.constraints.solver.convex import ROUNDING, ramp
 from counterweight.models.constraints.solver.solver import RateFit, minimise_rates
 from counterweight.models.constraints.starts.known import Rates, known_rules, shifted_value
+from counterweight.models.constraints.starts.nearby import nearby
 
 #: Convex steps from each start, before the best one goes on.
 FIRST_STEPS = 2
@@ -380,6 +381,8 @@ class Search:
         for rule in sorted(self.known[-1:] + self.rules(w), key=lambda rule: rule.value):
             if fit.feasible and self._above(w, signed, rule.value) <= BEHIND:
                 break
+            others = [*self.begun.bases, *self.begun.judges, w]
+            rule = nearby(self.rows, rule, self.costs, self.begun.groups, others)
             most = rule.value + 0.5 * BEHIND * self.costs.size[0]
             sharp = sharpened(self.rows, rule, self.costs, most)
             if sharp is not None:

@@ -22,6 +22,7 @@ run: env
 
 mine: env
 	@test -f "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
+	@$(BIN)/python -m counterweight.plan.reading "$(CONFIG)"
 	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile $(CONFIG)
 
 init:

@@ -82,8 +82,8 @@ def changed(*path, value):
         (("studies", 1), {}, "studies has the name 1, which YAML does not read as text"),
         (("studies", "a" * 300), {}, "a name of 300 letters"),
         (("studies", "one", "models", 0, "name"), "m" * 300, "a name of 300 letters"),
-        (("studies", "a\nb"), {}, "does not match"),
-        (("studies", "one", "models", 0, "name"), "a\nb", "does not match"),
+        (("studies", "a\nb"), {}, "begin with a"),
+        (("studies", "one", "models", 0, "name"), "a\nb", "begin with a"),
     ],
 )
 def test_mistakes_are_told_by_key(path, value, message):

@@ -118,7 +118,7 @@ def test_a_log_of_ones_own_tells_the_chances_of_all_its_rows(tmp_path, rate):
     [
         ({"rows_before": 4 * BEFORE}, "are a rate of 0.02"),
         ({"keep_rate": "share"}, "keep_rate names 'share'"),
-        ({"keep_rate": 5}, "keep_rate"),
+        ({"keep_rate": 5}, "The keep rate is 5"),
         ({"promises": ["coverage(women) >= 0.2"]}, "leave keep_rate or promises out"),
         ({"weight": "stay"}, "leave weight out"),
         ({"user": "whom"}, "'whom'"),

@@ -22,8 +22,7 @@ os.environ.update(
 from counterweight.errors import CounterweightError
 from counterweight.files.jobs import largest_memory
 from counterweight.files.tables import swept
-from counterweight.plan.config import check_folders, resolve
-from counterweight.plan.reading import check_files, with_listed_studies
+from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
 from counterweight.reporting.page.contents import COSTS, PARTIAL, families, write_costs
 from counterweight.reporting.page.jobs import partial_job
@@ -34,10 +33,7 @@ try:
     # A module has the config that it is given, and no config.yaml below it.
     in_module = workflow.modifier.skip_configfile
     GIVEN = config if in_module else workflow.config_settings.overwrite_config
-    check_files(workflow.configfiles)
-    beside = [Path(file).parent for file in workflow.configfiles]
-    PLAN = resolve(with_listed_studies(config, GIVEN, LIBRARY / "studies", beside))
-    check_folders(PLAN)
+    PLAN = planned(config, GIVEN, workflow.configfiles, HOME)
     STAGES = Stages(PLAN, HOME / "scripts")
     APPLIED = STAGES.applied()
     for dataset_name in PLAN["datasets"]:

@@ -31,6 +31,11 @@ def own_study(entry):
         for told in (entry["offer"], entry["answer"])
     )
     told = {"offer": offer.pop("column"), "direction": "down", "low": None, "high": None}
+    low, high = offer.get("low"), offer.get("high")
+    if None not in (low, high) and not low < high:
+        raise CounterweightError(
+            f"offer.low is {low} and offer.high {high}: low must be below high."
+        )
     return {
         "roles": {"offer": told["offer"], "answer": answer["column"]},
         "features": {"recipe": "one_hot"},

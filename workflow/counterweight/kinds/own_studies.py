@@ -28,11 +28,17 @@ def checked_rate(rate):
     Raises
     ------
     CounterweightError
-        For a number with a decimal comma.
+        For a number with a decimal comma, or that is no rate.
     """
     if isinstance(rate, str) and re.fullmatch(r"\s*\d*,\d+\s*", rate):
         raise CounterweightError(
             f"keep_rate is {rate!r}: a number in a config has a point, {rate.replace(',', '.')}."
+        )
+    if isinstance(rate, int | float) and not 0 < rate <= 1:
+        share = f" ({rate:g} per cent are {rate / 100:g})" if 1 < rate <= 100 else ""
+        raise CounterweightError(
+            f"The keep rate is {rate:g}: it is the share of the rows without reward that were "
+            f"kept, a number above 0 and at most 1{share}."
         )
     return rate
 

@@ -22,7 +22,7 @@ from counterweight.plan.methods import (
     resolved_method,
     resolved_weightings,
 )
-from counterweight.plan.mistakes import nearest, odd_values, told
+from counterweight.plan.mistakes import choices, nearest, odd_values, told
 
 SCHEMA = components.schema_path("config.schema.yaml")
 #: A safe loader, in C where there is one.
@@ -158,7 +158,17 @@ def check_folders(plan):
                 f"{key} is {path!r}, which is no file (looked for at "
                 f"{Path(path).absolute()}): correct the path."
             )
+    mirror = plan.get("data_mirror")
+    if mirror and not Path(mirror).is_dir():
+        raise CounterweightError(
+            f"data_mirror is {mirror!r}, which is no folder (looked for at "
+            f"{Path(mirror).absolute()}): correct the path, or leave it empty."
+        )
     for key in ("results", "data"):
+        if not plan[key].isprintable() or not plan[key].strip():
+            raise CounterweightError(
+                f"{key} is {plan[key]!r}: name a folder, without line breaks and tabs."
+            )
         if braces := {"{", "}"} & set(plan[key]):
             raise CounterweightError(
                 f"{key} is {plan[key]!r}, and Snakemake takes what stands in {min(braces)} for a "
@@ -204,7 +214,7 @@ def resolve(config):
         hint = nearest(unknown[0], plan["studies"]) or "."
         raise CounterweightError(
             f"only names {unknown[0]!r}, which is no study{hint} Studies: "
-            f"{', '.join(plan['studies'])}."
+            f"{choices(unknown[0], plan['studies'])}."
         )
     # Of all studies, also of those that are not run: claims on them are told in the same units.
     plan["rates"] = {}
@@ -215,15 +225,23 @@ def resolve(config):
         if plan["only"] and name not in plan["only"]:
             continue
         studies[name] = _resolved_study(name, study, plan)
+    left_out = plan["studies"].keys() - studies.keys()
     plan["studies"] = studies
     for name, study in studies.items():
         other = study["paired_with"]
         if other is None:
             continue
-        if other not in studies or other == name:
+        others = [one for one in studies if one != name]
+        if other in left_out:
+            raise CounterweightError(
+                f"studies.{name}.paired_with is {other!r}, which only leaves out: add {other} to "
+                "only."
+            )
+        if other not in others:
             raise CounterweightError(
                 f"studies.{name}.paired_with is {other!r}, which is no other study"
-                f"{nearest(other, studies) or '.'} Studies: {', '.join(studies)}."
+                f"{nearest(other, others) or '.'} Others: "
+                f"{choices(other, others) if others else 'none'}."
             )
         for key in ("dataset", "test_share", "user"):
             if studies[other][key] != study[key]:

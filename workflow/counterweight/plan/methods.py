@@ -180,6 +180,8 @@ def _check_sweep(where, option, node, values):
 
     mistakes = []
     for index, value in enumerate(values):
+        if value in values[:index]:
+            mistakes.append(f"{where}.sweep.{option} has {value!r} twice: each is one setting.")
         mistakes += told(Draft202012Validator(node), value, (where, "sweep", option, index))
     if mistakes:
         raise CounterweightError("\n".join(mistakes))

@@ -3,12 +3,25 @@
 import difflib
 import math
 
+from counterweight.errors import listed
+
 #: Letters that a name may have: files are called by it, with more behind.
 LONGEST_NAME = 100
 #: Choices that one sentence lists.
 MOST_CHOICES = 24
 #: Parts of the config whose keys are names of people's own.
 NAMED = (("studies",), ("datasets",), ("tables",), ("families",))
+
+#: What a name has to be, by the pattern that says so.
+NAMES = {
+    "^[a-z][a-z0-9_]*$": "begin with a small letter, and use small letters, figures and _ only",
+    "^[A-Za-z][A-Za-z0-9_]*$": "begin with a letter, and use letters, figures and _ only",
+    "^[^\\W\\d_]\\w*$": "begin with a letter, and use letters, figures and _ only",
+    "^(?!labels$|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*$": (
+        "begin with a letter, use letters, figures and _ . - only, and not labels, selection_ or "
+        "weights_ at the start"
+    ),
+}
 
 #: Words for types that config writers use where JSON schema has others.
 TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (nothing)"}
@@ -99,7 +112,7 @@ def told(validator, value, path):
             found.append(
                 f"{where} is {error.instance!r}, which is not a choice"
                 f"{nearest(error.instance, allowed) or '.'} Choose one of: "
-                f"{_choices(error.instance, allowed)}."
+                f"{choices(error.instance, allowed)}."
             )
         elif error.validator == "required":
             missing = error.message.split("'")[1]
@@ -108,7 +121,9 @@ def told(validator, value, path):
         elif error.validator == "type":
             hint = ""
             if isinstance(error.instance, str) and _looks_numeric(error.instance):
-                hint = " YAML reads 1e-7 as text: write 1.0e-7, without quotes."
+                hint = f" Write {error.instance.strip()} without quotes."
+                if "e" in error.instance.lower():
+                    hint = " YAML reads 1e-7 as text: write 1.0e-7, without quotes."
             wanted = error.validator_value
             wanted = wanted if isinstance(wanted, list) else [wanted]
             wanted = " or ".join(TYPES.get(name, name) for name in wanted)
@@ -116,12 +131,20 @@ def told(validator, value, path):
                 f"{where} must be of type {wanted}, not {_kind(error.instance)} "
                 f"({error.instance!r}).{hint}"
             )
+        elif error.validator == "pattern" and error.validator_value in NAMES:
+            named = "has the name" if "propertyNames" in error.absolute_schema_path else "is"
+            rule = NAMES[error.validator_value]
+            found.append(f"{where} {named} {error.instance!r}: {rule}.")
+        elif error.validator in ("minItems", "minProperties", "minLength") and not error.instance:
+            found.append(f"{where} is empty: give something, or leave the key out.")
+        elif error.validator == "uniqueItems":
+            found.append(f"{where} names something twice: {listed(error.instance)}.")
         else:
             found.append(f"{where} is {error.instance!r}: {error.message}.")
     return found
 
 
-def _choices(word, allowed):
+def choices(word, allowed):
     """All choices where they are few; of many those like `word`, and where the others stand."""
     allowed = [str(item) for item in allowed]
     if len(allowed) <= MOST_CHOICES:

@@ -5,18 +5,29 @@ lists files of studies under ``studies_of``, and has studies, or changes to list
 ``studies`` (titles of their families under ``families``); or it has tables of one's own
 (`counterweight.plan.own`). `with_listed_studies` makes one config of it, which
 `counterweight.plan.config.resolve` checks.
+
+``python -m counterweight.plan.reading mine.yaml`` reads ``config.yaml`` and, on top of it, the
+files that are named, as ``snakemake --configfile mine.yaml`` would, and says what would run, or
+what is wrong in a sentence. Snakemake itself ends with a traceback where a file is not UTF-8 or not
+there.
 """
 
 import copy
+import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
+from counterweight.plan.config import check_folders, resolve
 from counterweight.plan.mistakes import nearest
 from counterweight.plan.own import with_own_tables
+
+#: The checkout that this file is part of.
+HOME = Path(__file__).resolve().parents[3]
 
 
 class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
@@ -47,12 +58,16 @@ class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 def check_files(paths):
     """Refuse config files that say a key twice, of which YAML silently takes the last.
 
+    Returns
+    -------
+    list
+        What each holds.
+
     Raises
     ------
     CounterweightError
     """
-    for path in paths:
-        _read(path, "config file")
+    return [_read(path, "config file") for path in paths]
 
 
 def with_listed_studies(config, given, folder, beside=()):
@@ -183,15 +198,26 @@ def _content_of(path):
 def _read(path, what):
     try:
         # A safe loader.
-        return yaml.load(Path(path).read_text(encoding="utf-8"), _UniqueKeys)
-    except (OSError, UnicodeDecodeError) as error:
+        content = yaml.load(Path(path).read_text(encoding="utf-8"), _UniqueKeys)
+        json.dumps(content, default=str, skipkeys=True)  # what holds itself is refused
+        return content
+    except UnicodeDecodeError as error:
+        raise CounterweightError(
+            f"The {what} {path} is not UTF-8 text (byte {error.object[error.start]:#x} at "
+            f"{error.start}): save it as UTF-8."
+        ) from error
+    except OSError as error:
         raise CounterweightError(f"The {what} {path} cannot be read: {error}.") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" near line {mark.line + 1}" if mark else ""
         raise CounterweightError(
             f"The {what} {path} is not valid YAML{where}: "
-            f"{getattr(error, 'problem', None) or error}."
+            f"{' '.join(str(getattr(error, 'problem', None) or error).split())}."
+        ) from error
+    except (RecursionError, ValueError) as error:
+        raise CounterweightError(
+            f"The {what} {path} is nested too deeply, or has an anchor within itself: write it out."
         ) from error
 
 
@@ -215,3 +241,65 @@ def updated(config, changes):
     for key, value in changes.items():
         config[key] = updated(config.get(key, {}), value) if isinstance(value, Mapping) else value
     return config
+
+
+def planned(config, given, files, home=HOME):
+    """The plan of a config: checked, every default spelled out.
+
+    Parameters
+    ----------
+    config : mapping
+        All files and the command line, merged.
+    given : mapping
+        What was given on top of ``config.yaml``.
+    files : sequence of Path or str
+        Every config file that was read.
+    home : Path
+        The checkout whose studies may be listed by name.
+
+    Returns
+    -------
+    dict
+        See `counterweight.plan.config.resolve`.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    check_files(files)
+    beside = [Path(file).parent for file in files]
+    plan = resolve(with_listed_studies(config, given, home / "workflow" / "studies", beside))
+    check_folders(plan)
+    return plan
+
+
+def plan_of_files(files, home=HOME):
+    """The plan of ``config.yaml`` with config files on top, in their order."""
+    first = home / "config.yaml"
+    base, *others = check_files([first, *files])
+    for file, other in zip(files, others, strict=True):
+        if not isinstance(other, dict):
+            raise CounterweightError(
+                f"The config file {file} must have keys and values, such as `repeats: 3`; it holds "
+                f"{'nothing' if other is None else 'something else'}."
+            )
+    given = {}
+    for other in others:
+        given = updated(given, other)
+    return planned(updated(base, given), given, [first, *files], home)
+
+
+def main(files):
+    """Say what would run, or what is wrong; return the exit status."""
+    try:
+        plan = plan_of_files(files)
+    except CounterweightError as error:
+        print(error, file=sys.stderr)
+        return 1
+    studies = plan["studies"]
+    print(f"Nothing wrong is seen. {len(studies)} to run: {listed(studies)}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,271 @@
+"""Mistakes of people who write a config: each is told in one sentence, and nothing is left behind.
+
+Configs are planned as `python -m counterweight.plan.reading` does, with the functions that the
+workflow plans by; some go through Snakemake itself. Mistakes in tables stand in `test_own.py` and
+`tests/unit/test_bad_tables.py`, those of single options in `tests/unit/test_config*.py`.
+"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from counterweight.plan import reading
+
+ROOT = Path(__file__).resolve().parents[2]
+STUDY = """\
+studies:
+  mine:
+    dataset: adult
+    features: {recipe: one_hot}
+    outcome: {rule: equals, column: income, value: ">50K"}
+    labeling: {rule: married}
+    selection: [{selector: logistic}]
+    weighting: [{weighting: lemma2}]
+    models: [{model: logistic, FIRST}, {model: logistic, weights: lemma2}]
+"""
+
+
+def study(old="FIRST", new="label: First"):
+    """The study with one thing changed."""
+    assert old in STUDY
+    return STUDY.replace(old, new).replace("FIRST", "label: First")
+
+
+def own(keys):
+    """A table of one's own with some keys."""
+    return f"tables: {{mine: {{table: mine.csv, {keys}}}}}\n"
+
+
+MANY = str([number + 2 for number in range(130)])
+OFFER = "answer: y, offer: {column: a, direction: up, LOWHIGH}"
+LOG = "reward: r, propensity: p, policies: {new: q}"
+
+#: Name of a mistake: what stands in the file, and words of the sentence.
+MISTAKES = {
+    # The file.
+    "empty file": ("", "case.yaml must have keys and values"),
+    "a list": ("- a\n- b\n", "must have keys and values"),
+    "a word": ("hello\n", "must have keys and values"),
+    "tab": ("studies:\n\tmine: 3\n", "is not valid YAML near line 2"),
+    "utf-16": (STUDY.encode("utf-16"), "case.yaml is not UTF-8 text (byte 0xff at 0): save"),
+    "latin-1": ("families: {a: café}\n".encode("latin1"), "is not UTF-8 text (byte 0xe9 at "),
+    "nul": (b"repeats: 3\x00\n", "control characters are not allowed"),
+    "cut off": ("studies: {mine: \n", "is not valid YAML"),
+    "two documents": ("repeats: 3\n---\nrepeats: 4\n", "found another document"),
+    "unknown anchor": ("studies: *a\n", "undefined alias"),
+    "an anchor within itself": ("studies: &a\n  mine: *a\n", "has an anchor within itself"),
+    "nested 5,000 deep": ("a: " + "[" * 5000 + "]" * 5000, "is nested too deeply"),
+    "code in a tag": ("seed: !!python/object/apply:os.getpid []\n", "not determine a constructor"),
+    "key twice": ("repeats: 3\nrepeats: 4\n", "the key repeats stands there a second time"),
+    "study twice": (STUDY + STUDY.partition("\n")[2], "the key mine stands there a second time"),
+    "table twice": (
+        "tables:\n  a: {table: mine.csv, outcome: y}\n  a: {table: mine.csv, outcome: y}\n",
+        "the key a stands there a second time",
+    ),
+    "option twice": (study(new="ridge: 1, ridge: 2"), "the key ridge stands there a second time"),
+    "JSON": ('{"repeats": 0}', "repeats is 0"),
+    "byte order mark": ("\ufeffrepeats: 0\n", "repeats is 0"),
+    "Windows lines": (b"repeats: 0\r\n", "repeats is 0"),
+    # Names.
+    "a number": (study("mine:", "7:"), "has the name 7, which YAML does not read as text"),
+    "a date": (study("mine:", "2024-01-01:"), "does not read as text"),
+    "yes": (study("mine:", "yes:"), "has the name True"),
+    "nothing": (study("mine:", "~:"), "has the name None"),
+    "capital": (study("mine:", "Mine:"), "has the name 'Mine': begin with a small letter"),
+    "300 letters": (study("mine:", "a" * 300 + ":"), "has a name of 300 letters"),
+    "line break": (study("mine:", '"a\\nb":'), "begin with a small letter"),
+    "slash": (study("mine:", "../mine:"), "has the name '../mine': begin with"),
+    "umlaut": (study("mine:", "größe:"), "small letters, figures and _ only"),
+    "space": (study("mine:", "my study:"), "small letters, figures and _ only"),
+    "HTML": (study("mine:", "<b>a</b>:"), "small letters, figures and _ only"),
+    "method a number": (study(new="name: 5"), "models[0].name must be of type text"),
+    "method with a slash": (study(new='name: "a/b"'), "models[0].name is 'a/b': begin with"),
+    "method with a line break": (study(new='name: "a\\nb"'), "begin with a letter"),
+    "method of 300 letters": (study(new=f"name: {'m' * 300}"), "has a name of 300 letters"),
+    "method like a file": (study(new="name: labels"), "and not labels"),
+    "method twice": (study(new="name: logistic-lemma2"), "second method called"),
+    "selector twice": (
+        study("[{selector: logistic}]", "[{selector: logistic}, {selector: logistic}]"),
+        "two entries called 'logistic'",
+    ),
+    "table a number": ("tables: {5: {table: mine.csv, outcome: y}}\n", "A table is called '5'"),
+    "table like a data set": (
+        "tables: {adult: {table: mine.csv, outcome: y}}\n",
+        "so is a data set of the library",
+    ),
+    # Folders.
+    "braces": ('results: "res{x}"\n', "leave braces out"),
+    "results a number": ("results: 3\n", "results must be of type text"),
+    "results empty": ('results: ""\n', "results is empty"),
+    "results nothing": ("results:\n", "results must be of type text, not empty"),
+    "results of two lines": ('results: "a\\nb"\n', "without line breaks"),
+    "results in a file": ("results: config.yaml/x\n", "cannot be written"),
+    "data in a file": ("data: config.yaml\n", "cannot be written"),
+    "no such mirror": ("data_mirror: nowhere\n", "data_mirror is 'nowhere', which is no folder"),
+    "mirror a number": ("data_mirror: 3\n", "data_mirror must be of type text"),
+    # Numbers.
+    "not a number": ("test_share: .nan\n", "test_share is nan"),
+    "infinite": ("seed: .inf\n", "seed is inf"),
+    "huge": (f"repeats: {10**30}\n", "greater than the maximum of 10000"),
+    "none": ("repeats: 0\n", "repeats is 0"),
+    "negative": ("seed: -1\n", "seed is -1"),
+    "half": ("repeats: 2.5\n", "repeats must be of type integer, not number"),
+    "truth": ("repeats: true\n", "repeats must be of type integer, not boolean"),
+    "quoted": ('repeats: "3"\n', "Write 3 without quotes"),
+    "1e-1": ("test_share: 1e-1\n", "YAML reads 1e-7 as text"),
+    "decimal comma": ("test_share: 0,4\n", "test_share must be of type number, not text"),
+    "share of nothing": ("test_share: 0\n", "test_share is 0"),
+    "share of all": ("test_share: 1\n", "test_share is 1"),
+    "option not a number": (study(new="ridge: .nan"), "models[0].ridge is nan"),
+    "option infinite": (study(new="ridge: .inf"), "models[0].ridge is inf"),
+    "option negative": (study(new="ridge: -1"), "models[0].ridge is -1"),
+    "option a word": (study(new="ridge: big"), "models[0].ridge must be of type number"),
+    "too few rows": ("datasets: {adult: {rows: 0}}\n", "datasets.adult.rows is 0"),
+    # What to run.
+    "unknown key": ("repeets: 3\n", "did you mean 'repeats'"),
+    "unknown key of a study": (study() + "    pared_with: b\n", "did you mean 'paired_with'"),
+    "only a word": ("only: adult\n", "only must be of type list"),
+    "only nothing": ("only:\n", "only must be of type list, not empty"),
+    "only nobody": ("only: [adult_maried]\n", "did you mean 'adult_married'"),
+    "only twice": ("only: [curved, curved]\n", "only names something twice"),
+    "only without its pair": ("only: [adult_kept]\n", "which only leaves out: add adult_married"),
+    "studies a list": ("studies: [adult]\n", "studies must be of type mapping"),
+    "studies nothing": ("studies:\n", "studies must be of type mapping"),
+    "study nothing": ("studies:\n  mine:\n", "studies.mine must be of type mapping"),
+    "study a word": ("studies: {mine: adult}\n", "studies.mine must be of type mapping"),
+    "files a word": ("studies_of: smith\n", "studies_of must be a list"),
+    "no such file": ("studies_of: [smith]\n", "there is no file smith.yaml"),
+    "no such path": ("studies_of: [./x.yaml]\n", "which is no file"),
+    "file twice": ("studies_of: [noor_2014, noor_2014]\n", "which studies_of lists twice"),
+    "no studies": ("studies_of: []\n", "The config has no studies"),
+    "source": ("data_source: dowload\n", "did you mean 'download'"),
+    "metrics without accuracy": ("metrics: [auc]\n", "add accuracy"),
+    "unknown metric": ("metrics: [accuracy, acc]\n", "metrics[1] is 'acc'"),
+    "no metric": ("metrics: []\n", "metrics is empty"),
+    "image a number": ("container: 3\n", "container must be of type text"),
+    "defaults of nobody": ("model_defaults: {generativ: {components: 3}}\n", "'generative'"),
+    "default of no option": ("model_defaults: {generative: {component: 3}}\n", "'components'"),
+    "default none": ("model_defaults: {generative: {components: 0}}\n", "components is 0"),
+    # A study.
+    "unknown data set": (study("dataset: adult", "dataset: adlut"), "did you mean 'adult'"),
+    "data set a list": (study("dataset: adult", "dataset: [adult]"), "must be of type text"),
+    "no data set": (study("    dataset: adult\n", ""), "studies.mine lacks the key 'dataset'"),
+    "recipe": (study("recipe: one_hot", "recipe: onehot"), "did you mean 'one_hot'"),
+    "option of a recipe": (study("one_hot}", "one_hot, nosie: 1}"), "did you mean 'noise'"),
+    "value nothing": (study('value: ">50K"', "value: null"), "outcome.value must be of type"),
+    "rule": (study("rule: married", "rule: maried"), "did you mean 'married'"),
+    "selector": (study("selector: logistic", "selector: logstic"), "did you mean 'logistic'"),
+    "selector a word": (study("[{selector: logistic}]", "[logistic]"), "must be of type mapping"),
+    "weighting": (study("{weighting: lemma2}", "{weighting: lemma3}"), "did you mean 'lemma2'"),
+    "weights of nobody": (study("weights: lemma2", "weights: lemma1"), "does not compute"),
+    "model": (study("{model: logistic, FIRST}", "{model: logistik}"), "did you mean 'logistic'"),
+    "models nothing": (study()[: study().index("models:")] + "models:\n", "must be of type list"),
+    "no models": (study()[: study().index("models:")] + "models: []\n", "models is empty"),
+    "unknown option": (study(new="rigde: 1"), "did you mean 'ridge'"),
+    "nobody's baseline": (study() + "    baseline: nobody\n", "is none of its methods"),
+    "paired with itself": (study() + "    paired_with: mine\n", "which is no other study"),
+    "paired with nobody": (study() + "    paired_with: you\n", "which is no other study"),
+    "sweep of nothing": (study(new="sweep: {}"), "sweep is empty"),
+    "sweep without values": (study(new="sweep: {ridge: []}"), "sweep.ridge is empty"),
+    "sweep of one": (study(new="sweep: {ridge: 1}"), "sweep.ridge must be of type list"),
+    "sweep twice": (study(new="sweep: {ridge: [1, 1.0]}"), "twice: each is one setting"),
+    "sweep not a number": (study(new="sweep: {ridge: [.nan]}"), "sweep.ridge[0] is nan"),
+    "sweep of no option": (study(new="sweep: {rigde: [1]}"), "did you mean 'ridge'"),
+    "sweep of 16,900": (
+        study("logistic, FIRST", f"gradient_boosting, sweep: {{trees: {MANY}, leaves: {MANY}}}"),
+        "has 16900 settings",
+    ),
+    # A table of one's own.
+    "no such table": ("table: nothere.csv\noutcome: y\n", "nothere.csv', which is no file"),
+    "no question": ("table: mine.csv\n", "has no question yet"),
+    "unknown role": (own("outcme: y"), "did you mean 'outcome'"),
+    "outcome a number": (own("outcome: 3"), "outcome must be of type text or mapping"),
+    "no new rows": (own("outcome: y, score: nope.csv"), "nope.csv', which is no file"),
+    "keys beside tables": (own("outcome: y") + "id: customer\n", "id stands beside tables"),
+    "alpha": (own("balance: [region], alpha: 2"), "alpha is 2"),
+    "offers upside down": (own(OFFER.replace("LOWHIGH", "low: 5, high: 1")), "must be below high"),
+    "offers of one level": (own(OFFER.replace("LOWHIGH", "low: 5, high: 5")), "must be below high"),
+    "offers not a number": (own(OFFER.replace("LOWHIGH", "low: .nan, high: 1")), "low is nan"),
+    "half a promise": (
+        own('outcome: y, groups: {women: {sex: F}}, promises: ["coverage(women) >= 2 *"]'),
+        "position 23: expected a rate",
+    ),
+    "promise to nobody": (
+        own('outcome: y, groups: {women: {sex: F}}, promises: ["coverage(wmen) >= 0.5"]'),
+        "did you mean women",
+    ),
+    "no policies": (own(LOG.replace("{new: q}", "{}")), "policies is empty"),
+    "keep rate none": (own(f"{LOG}, keep_rate: 0"), "The keep rate is 0"),
+    "keep rate of two": (own(f"{LOG}, keep_rate: 2"), "(2 per cent are 0.02)"),
+    "keep rate with a comma": (own(f'{LOG}, keep_rate: "0,1"'), "has a point, 0.1"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A checkout that lists two papers, and a folder to work in."""
+    home = tmp_path_factory.mktemp("home")
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())
+    config["studies_of"] = ["smith_elkan_2007", "mineiro_2010"]
+    (home / "config.yaml").write_text(yaml.safe_dump(config))
+    (home / "workflow").mkdir()
+    (home / "workflow" / "studies").symlink_to(ROOT / "workflow" / "studies")
+    (home / "mine.csv").write_text("y,a,r,p,q\n1,2,0,0.5,0.5\n")
+    return home
+
+
+def planned(home, content, monkeypatch):
+    """Exit status and what is printed; nothing but the file may be left in the folder."""
+    monkeypatch.chdir(home)
+    monkeypatch.setattr(reading, "HOME", home)
+    file = home / "case.yaml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = sorted(home.rglob("*"))
+    status = reading.main([file])
+    assert sorted(home.rglob("*")) == before
+    return status
+
+
+@pytest.mark.parametrize(("content", "words"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_sentence_and_leaves_nothing(home, content, words, monkeypatch, capsys):
+    assert planned(home, content, monkeypatch) == 1
+    told = capsys.readouterr().err
+    assert words in told
+    assert len(told.splitlines()) == 1 and len(told) < 700
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        STUDY.replace("FIRST", f"sweep: {{ridge: {MANY}}}"),
+        study() + "    title: <b>\n",
+        "seed: 5\n",
+    ],
+    ids=["a sweep of 130 settings", "HTML in a title", "one key"],
+)
+def test_what_is_no_mistake_is_planned(home, content, monkeypatch, capsys):
+    assert planned(home, content, monkeypatch) == 0
+    assert "Nothing wrong is seen" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        # Snakemake's own: its last line says what it is, and docs/troubleshooting.md what to do.
+        (("--configfile", "utf16.yaml"), "can't decode byte 0xff"),
+        (("--configfile", "fine.yaml", "results/x.html"), "file or directory: 'results/x.html'"),
+        (("--configfile", "nobody.yaml"), "No such file or directory: 'nobody.yaml'"),
+        (("results/reprot.html",), "results/reprot.html"),
+        # Ours.
+        (("--config", "only=[adult_kept]"), "which only leaves out: add adult_married"),
+        (("--config", "results=res{x}"), "leave braces out"),
+    ],
+)  # fmt: skip
+def test_mistakes_on_the_command_line_leave_nothing(copied, arguments, words):
+    copy = copied()
+    (copy.folder / "utf16.yaml").write_bytes("repeats: 2\n".encode("utf-16"))
+    (copy.folder / "fine.yaml").write_text("repeats: 2\n")
+    run = copy.run(*arguments)
+    assert run.status != 0 and not run.jobs
+    assert words in run.output
+    assert not copy.results.exists() and not (copy.folder / "data").exists()

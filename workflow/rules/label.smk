@@ -22,6 +22,8 @@ rule label:
         ENVIRONMENT
     threads: 1
     resources:
+        # 10^6 rows of Adult's 15 columns take 1,120 MB, with any number of repeats: each is
+        # written before the next is drawn.
         mem_mb=more(1300),
         runtime=more(20),
     params:

@@ -189,8 +189,8 @@ def plan_label(plan, study, at):
 
 
 def label(job):
-    from counterweight.labeling.split import describe_labels, label_rows
-    from counterweight.labeling.stage import prepared_rows, write_rows
+    from counterweight.labeling.split import describe_labels, labeled_repeats
+    from counterweight.labeling.stage import prepared_rows, write_repeats
 
     given = job.given
     frame, features, *rest = prepared_rows(job, job.input.known)
@@ -206,13 +206,13 @@ def label(job):
         "test_rows",
         "user",
     )
-    labels, truth = label_rows(
+    repeats = labeled_repeats(
         frame, features, *rest, study=given["stream"], **{name: given[name] for name in asked}
     )
     dropped = len(frame) - len(features)
     job.log.info("%d rows kept, %d left out by the recipe", len(features), dropped)
-    write_rows(job, features, labels, truth)
-    return describe_labels(labels, truth, dropped)
+    told = write_repeats(job, features, repeats, lambda *part: describe_labels(*part, dropped))
+    return [record for part in told for record in part]
 
 
 def plan_select(plan, study, selector, at):

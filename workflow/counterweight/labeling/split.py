@@ -15,7 +15,13 @@ from counterweight.numerics.zero_rejection import kept_rows
 TARGETS = ("general", "unlabeled")
 
 
-def label_rows(
+def label_rows(*rows, **options):
+    """Labels and hidden truth of every repeat of `labeled_repeats`, each in one table."""
+    parts = zip(*labeled_repeats(*rows, **options), strict=True)
+    return tuple(pd.concat(part, ignore_index=True) for part in parts)
+
+
+def labeled_repeats(
     frame,
     features,
     truth,
@@ -34,7 +40,7 @@ def label_rows(
     test_rows=None,
     user=None,
 ):
-    """Who is labeled, what is seen and what is true, in every repeat.
+    """Who is labeled, what is seen and what is true, a repeat at a time.
 
     Parameters
     ----------
@@ -77,10 +83,10 @@ def label_rows(
         Column of the user (or session, or day) that a row is of. Users are held out as a whole, so
         that none is learned from and tested on; `hidden` then has ``user``, a number for each.
 
-    Returns
-    -------
+    Yields
+    ------
     labels, hidden : pandas.DataFrame
-        `labels`: repeat, row, role, selected, keep_rate (1 where a row could not be
+        Of one repeat. `labels`: repeat, row, role, selected, keep_rate (1 where a row could not be
         rejected), and ``y_{target}`` where seen, i.e. on labeled training rows; with
         ``in_{sample}`` and ``deployed`` where there are named data sets.
         `hidden`: the same rows with every outcome, and what `truth` knows.
@@ -99,7 +105,6 @@ def label_rows(
     rows = len(frame)
     fixed = _fixed_test(frame, test_rows)
     users = None if user is None else numbered(frame, user)
-    labels, hidden = [], []
     for repeat in range(repeats):
         draws = functools.partial(generator, seed, study, repeat)
         options = {}
@@ -164,9 +169,10 @@ def label_rows(
         if "p_selected" in answer:
             facts["p_selected"] = np.asarray(answer["p_selected"], float)
         named = _named_sets(frame, samples, answer, draws("samples"))
-        labels.append(pd.DataFrame(ids | visible | named)[kept])
-        hidden.append(pd.DataFrame(ids | outcomes | facts | named)[kept])
-    return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
+        yield (
+            pd.DataFrame(ids | visible | named)[kept],
+            pd.DataFrame(ids | outcomes | facts | named)[kept],
+        )
 
 
 def _checked_selection(selected, rows, complete):
@@ -256,7 +262,7 @@ def describe_labels(labels, hidden, dropped):
     Parameters
     ----------
     labels, hidden : pandas.DataFrame
-        From `label_rows`.
+        From `labeled_repeats`, of one repeat or more.
     dropped : int
         Rows that the feature recipe left out.
     """

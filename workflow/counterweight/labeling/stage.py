@@ -1,6 +1,9 @@
 """What stage 2 reads and writes for every kind of study whose table is held in memory."""
 
+import contextlib
+
 from counterweight.errors import CounterweightError
+from counterweight.files import streams
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_table, write_table
 from counterweight.labeling.own.prepare import features_of
@@ -75,7 +78,48 @@ def write_rows(job, features, labels, truth, layout=None):
 
     Categories that a recipe declares (`declare_categories`) are kept beside the features.
     """
-    declared = {name: features.attrs[name] for name in ("categories",) if name in features.attrs}
-    write_table(job.output.features, features, facts=declared)
+    _write_features(job, features)
     write_table(job.output.labels, labels, layout)
     write_table(job.output.truth, truth)
+
+
+def write_repeats(job, features, repeats, describe):
+    """Write what `write_rows` does, of which labels and truth come a repeat at a time.
+
+    One repeat is held in memory; the bytes are those of all repeats written at once.
+
+    Parameters
+    ----------
+    job : counterweight.files.jobs.Running
+    features : pandas.DataFrame
+    repeats : iterable of (labels, truth)
+        Data frames, of the same columns in every repeat.
+    describe : callable
+        ``describe(labels, truth)``.
+
+    Returns
+    -------
+    list
+        What `describe` said of each repeat.
+    """
+    import pyarrow as pa
+
+    _write_features(job, features)
+    told, writers = [], []
+    with contextlib.ExitStack() as files:
+        for part in repeats:
+            tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in part]
+            if not writers:
+                for path, table in zip((job.output.labels, job.output.truth), tables, strict=True):
+                    layout = [(field.name, str(field.type)) for field in table.schema]
+                    writers.append(files.enter_context(streams.writing(path, layout)))
+            for writer, table in zip(writers, tables, strict=True):
+                columns = zip(table.column_names, table.combine_chunks().columns, strict=True)
+                writer.write({name: column.chunk(0) for name, column in columns})
+            told.append(describe(*part))
+    return told
+
+
+def _write_features(job, features):
+    declared = {name: features.attrs[name] for name in ("categories",) if name in features.attrs}
+    write_table(job.output.features, features, facts=declared)

@@ -13,6 +13,7 @@ from counterweight.evaluation.ranking import score_runs
 from counterweight.evaluation.ranking.score_runs import RankSums
 from counterweight.evaluation.ranking.scored_log import ScoredLog
 from counterweight.kinds import scores as kind
+from counterweight.kinds.log_parts import told_of
 from counterweight.numerics.ranking import auc_estimate
 from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components
@@ -178,6 +179,21 @@ def test_what_is_wrong_is_told_in_a_sentence(tmp_path, change, labeling, sentenc
     with pytest.raises(CounterweightError, match=sentence) as error:
         merged(tmp_path, frame, asked(**labeling), [150])
     assert "\n" not in str(error.value)
+
+
+def test_words_as_rewards_need_the_one_that_is_a_1():
+    error = CounterweightError("a.csv, row 0: the column 'got' holds 'no' where a number is")
+    told = told_of("a.csv", error, {"column": "got", "positive": None})
+    assert told.endswith("reward: {column: got, positive: ...}.")
+    assert told_of("a.csv", error, {"column": "other", "positive": None}) == str(error)
+
+
+def test_a_value_that_no_reward_has_is_told(tmp_path):
+    frame = a_log(300, np.random.default_rng(11)).assign(rate=np.nan, clicked="no")
+    question = asked(keep_rate="rate")
+    question.facts["outcome"]["positive"] = "yse"
+    with pytest.raises(CounterweightError, match="the value that is a 1"):
+        merged(tmp_path, frame, question)
 
 
 def test_a_study_by_config(tmp_path):

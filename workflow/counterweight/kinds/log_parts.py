@@ -69,10 +69,19 @@ def sums(job):
     try:
         whole, counted = saved.sums(str(file), job.given["reading"], job.given["keys"])
     except CounterweightError as error:
-        told = str(error)
-        raise CounterweightError(told if str(file) in told else f"{file}: {told}") from error
+        raise CounterweightError(told_of(file, error, job.given["outcome"])) from error
     write_gift(job.output.sums, SUMS, counted, whole.to_arrays())
     job.log.info("%s: %d rows, %d with a reward", file, whole.rows, whole.nonzero)
+
+
+def told_of(file, error, outcome):
+    """What a partition has wrong, with its file, and what rewards that are words need."""
+    told = str(error)
+    told = told if str(file) in told else f"{file}: {told}"
+    column = outcome["column"]
+    if f"column {column!r} holds" in told and outcome.get("positive") is None:
+        told += f" Of words, name the one that is a 1: reward: {{column: {column}, positive: ...}}."
+    return told
 
 
 def _facts(given):

@@ -100,6 +100,7 @@ def sort(job):
     """Sorted scores of one partition."""
     from counterweight.evaluation.ranking.scored_log import ScoredLog
     from counterweight.files.tables import read_facts
+    from counterweight.kinds.log_parts import told_of
 
     (file,) = job.input.files
     if not Path(file).exists():
@@ -107,8 +108,7 @@ def sort(job):
     try:
         ScoredLog(job.given).sort(job.output.sums, file, job.given["reading"], job.given["keys"])
     except CounterweightError as error:
-        told = str(error)
-        raise CounterweightError(told if str(file) in told else f"{file}: {told}") from error
+        raise CounterweightError(told_of(file, error, job.given["outcome"])) from error
     job.log.info("%s: %d rows", file, read_facts(job.output.sums)["rows"])
 
 

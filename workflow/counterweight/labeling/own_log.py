@@ -302,6 +302,13 @@ class LogProblems:
             if name in self.noted:
                 count, value, row = self.noted[name]
                 rows = "1 row" if count == 1 else f"{count} rows"
+                if name == "rate_missing" and not self.nonzero:
+                    # A word that is misspelt leaves no row with a reward.
+                    text = text.replace(
+                        "fill in",
+                        "no row looked at has a reward; correct the "
+                        "column or the value that is a 1 (positive) of the reward, or fill in",
+                    )
                 role = {"rate": "keep_rate"}.get(name.split("_")[0], name.split("_")[0])
                 raise CounterweightError(
                     text.format(column=self.roles.get(role), rows=rows, value=value, row=row)

@@ -5,6 +5,7 @@ Parquet file. The runs of all partitions are then read in step, a row group of e
 memory grows with the number of runs and not with the rows.
 """
 
+import contextlib
 import json
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from counterweight.files.tables import read_facts, replacing
 
 #: Rows of a run, and of the row groups in which it is read.
-RUN, GROUP = 1 << 21, 1 << 15
+RUN, GROUP = 1 << 20, 1 << 14
 COLUMNS = ("score", "reward", "weight", "cluster")
 _TYPES = ("float64", "float64", "float64", "int32")
 
@@ -85,12 +86,19 @@ def in_order(files, place, clusters, offsets):
     dict of str to array (n,)
         By `COLUMNS`.
     """
-    sources = [
-        _run(path, range(start, stop), clusters, offset)
-        for path, offset in zip(files, offsets, strict=True)
-        for own, start, stop in read_facts(path)["runs"]
-        if own == place
-    ]
+    import pyarrow.parquet as pq
+
+    with contextlib.ExitStack() as stack:
+        sources = []
+        for path, offset in zip(files, offsets, strict=True):
+            runs = [run for run in read_facts(path)["runs"] if run[0] == place]
+            file = stack.enter_context(pq.ParquetFile(path))
+            sources += [_run(file, range(*run[1:]), clusters, offset) for run in runs]
+        yield from _merged(sources)
+
+
+def _merged(sources):
+    """Rows of sorted sources in order, in batches."""
     held = [next(source, None) for source in sources]
     while live := [k for k, batch in enumerate(held) if batch is not None]:
         # Nothing below the least of the last scores at hand can come later.
@@ -106,15 +114,12 @@ def in_order(files, place, clusters, offsets):
         yield {name: values[order] for name, values in rows.items()}
 
 
-def _run(path, groups, clusters, offset):
+def _run(file, groups, clusters, offset):
     """Row groups of one run."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        for group in groups:
-            table = file.read_row_group(group, use_threads=False)
-            rows = {name: table[name].to_numpy() for name in COLUMNS}
-            yield rows | {"cluster": (rows["cluster"] + offset) % clusters}
+    for group in groups:
+        table = file.read_row_group(group, use_threads=False)
+        rows = {name: table[name].to_numpy() for name in COLUMNS}
+        yield rows | {"cluster": (rows["cluster"] + offset) % clusters}
 
 
 class RankSums:

@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
-from counterweight.models.policies.reward_models import (
-    CHOICE,
-    MOST_ROWS,
-    REGRESSORS,
-    RegressedReward,
-)
+from counterweight.models.policies.reward_models import CHOICE, MOST_ROWS, RegressedReward
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
 #: Words of a column that have an indicator of their own: the most frequent ones.
@@ -81,23 +75,7 @@ class GivenReward(RegressedReward):
                 words, counts = np.unique(values.astype(str), return_counts=True)
                 self._codes[name] = words[np.argsort(-counts, kind="stable")[:MOST_WORDS]]
         X = self._encoded({name: rows["x", name] for name in self._columns})
-        binary = bool(np.isin(rows["reward"], (0, 1)).all())
-        self.models_ = []
-        for half in (0, 1):
-            # The model for the rows of one half comes from the other.
-            own = (rows["half"] != half) & (rows["weight"] > 0)
-            if not own.any():
-                raise CounterweightError(
-                    f"The reward model {self.name} is fitted on halves of the rows (of the users), "
-                    "and one is empty: use a longer log, or leave reward_model out."
-                )
-            reward, weight = rows["reward"][own], rows["weight"][own]
-            if len(np.unique(reward)) < 2:
-                self.models_.append(float(reward[0]))
-                continue
-            model = REGRESSORS[self.name]()
-            self.models_.append(model.fit(_Numbers(X[own]), reward, weight, binary=binary))
-        return self
+        return self._by_halves(rows, lambda own: _Numbers(X[own]))
 
     def predict(self, part):
         """``q`` of the logged action and ``v``, the policy's mean, of a batch; arrays (n,)."""

@@ -91,20 +91,42 @@ class RegressedReward:
     def fit(self, actions):
         """Fit both halves; `actions` are the ascending actions that there are."""
         rows = self._chosen()
-        binary = bool(np.isin(rows["reward"], (0, 1)).all())
-        self.actions_, self.models_, self.rows_ = np.asarray(actions), [], len(rows["half"])
+        self.actions_, self.rows_ = np.asarray(actions), len(rows["half"])
         self._kept = []
+        code = np.searchsorted(self.actions_, rows["action"])
+        return self._by_halves(rows, lambda own: _Rows(rows["X"][own], code[own], len(actions)))
+
+    def _by_halves(self, rows, encoded):
+        """Fit a regressor for each half, or its one reward, to the other half.
+
+        Parameters
+        ----------
+        rows : dict of str to array (n,)
+            ``half``, ``reward``, ``weight``.
+        encoded : callable
+            ``encoded(own)`` gives those rows as regressors take them.
+
+        Raises
+        ------
+        CounterweightError
+            When one half of the rows (or users) is empty.
+        """
+        binary = bool(np.isin(rows["reward"], (0, 1)).all())
+        self.models_ = []
         for half in (0, 1):
             # The model for the rows of one half comes from the other.
-            own = rows["half"] != half
+            own = (rows["half"] != half) & (rows["weight"] > 0)
+            if not own.any():
+                raise CounterweightError(
+                    f"The reward model {self.name} is fitted on halves of the rows (of the users), "
+                    "and one is empty: use a longer log, or leave reward_model out."
+                )
             reward, weight = rows["reward"][own], rows["weight"][own]
             if len(np.unique(reward)) < 2:
-                self.models_.append(float(np.average(reward, weights=weight)))
+                self.models_.append(float(reward[0]))
                 continue
-            code = np.searchsorted(self.actions_, rows["action"][own])
-            encoded = _Rows(rows["X"][own], code, len(actions))
             model = REGRESSORS[self.name]()
-            self.models_.append(model.fit(encoded, reward, weight, binary=binary))
+            self.models_.append(model.fit(encoded(own), reward, weight, binary=binary))
         return self
 
     def predict(self, part, half, position):

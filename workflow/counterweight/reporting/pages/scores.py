@@ -15,8 +15,10 @@ _DIFFERENCE = "paired_difference"
 
 
 def _ranked(numbers):
-    """Methods by the first measure, the best first."""
+    """Methods by the first measure, the best first; none where nothing was measured."""
     metric = headline(numbers)
+    if metric is None:
+        return []
     known = [one["id"] for one in numbers.methods() if numbers.get(one["id"], metric).known]
     more = numbers.measure(metric).better == "more"
     return sorted(known, key=lambda one: numbers.get(one, metric).mean * (-1 if more else 1))

@@ -111,6 +111,20 @@ def test_truth_is_the_mean_reward_of_the_policy_itself(tmp_path):
     assert line["standard_error"] == pytest.approx(own.sem(), rel=1e-9)
 
 
+def test_users_widen_what_the_truth_is_known_by(tmp_path):
+    frame = table(user=[f"u{number // 10}" for number in range(300)])
+    frame["reward"] = np.repeat(np.arange(30) % 3 / 2, 10)
+    files, _ = run(tmp_path, frame, user="user", **AB)
+    labels = files["labels"]
+    assert labels.groupby("cluster")["row"].count().max() <= 10
+    own = frame[frame["policy"] == "b"].groupby("user")["reward"].agg(["sum", "count"])
+    gaps = own["sum"] - own["sum"].sum() / own["count"].sum() * own["count"]
+    error = np.sqrt((gaps**2).sum() * len(own) / (len(own) - 1)) / own["count"].sum()
+    assert files["truth"]["standard_error"].item() == pytest.approx(error, rel=1e-9)
+    answer = refusal(tmp_path / "missing", frame.assign(user=None), user="user")
+    assert "The user is missing in" in answer
+
+
 def test_known_values_come_first_and_other_knowledge_is_left(tmp_path):
     known = pd.DataFrame(
         {"policy": ["p", "q"], "value": [0.1, 0.2], "standard_error": 0.0, "rows": 0}

@@ -12,7 +12,7 @@ from counterweight.evaluation.values.log_values import log_values
 from counterweight.evaluation.values.value import PolicyValue
 from counterweight.evaluation.values.value_tables import tables_of
 from counterweight.kinds.log import own_study
-from counterweight.labeling.own_log import CLUSTERS, clusters
+from counterweight.labeling.columns import CLUSTERS, clusters
 from counterweight.models.policies.given import GivenPolicy
 from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.page.plan import study_plan

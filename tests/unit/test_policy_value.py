@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.log_resamples import ShortLogs
+from counterweight.evaluation.values.log_values import log_values
 from counterweight.evaluation.values.policy_value import OPTIONS, policy_value
+from counterweight.evaluation.values.user_value import UserValue
 from counterweight.evaluation.values.value import PolicyValue
 from counterweight.files import streams, tables
 from records import where
@@ -319,3 +321,101 @@ def test_files_are_read_in_step_whatever_their_row_groups(study, tmp_path):
     assert sum(len(ours["row"]) for ours, _ in parts) == ROWS + 1000
     assert all(np.array_equal(ours["row"], theirs["row"]) for ours, theirs in parts)
     assert all(len(ours["role"][0]) == len(ours["row"]) for ours, _ in parts)
+
+
+def by_users(folder, seed=0, users=150, rows=3_000):
+    """A log whose users differ much, each with rows of its own all over it."""
+    rng = np.random.default_rng(seed)
+    user = rng.integers(users, size=rows)
+    luck = rng.gamma(0.5, 2.0, users)[user]
+    labels = {
+        "row": np.arange(rows, dtype="int32"),
+        "role": np.full(rows, "log", object),
+        "keep_rate": np.ones(rows),
+        "action": np.zeros(rows, "int32"),
+        "propensity": np.full(rows, 0.5),
+        "reward": (rng.random(rows) < np.minimum(0.2 * luck, 1)).astype(float),
+        "cluster": user.astype("int32"),
+    }
+    folder.mkdir(exist_ok=True)
+    tables.write_table(folder / "labels.parquet", labels)
+    p = np.where(rng.random(rows) < 0.5, 0.3, 0.7)
+    tables.write_table(folder / "predictions.parquet", {"row": labels["row"], "p": p})
+    lines = {"policy": [""], "value": [0.2], "standard_error": [0.0], "rows": [0]}
+    tables.write_table(folder / "truth.parquet", lines, TRUTH)
+    return labels, p
+
+
+def test_users_are_drawn_whole_and_their_intervals_hold_the_log(tmp_path):
+    labels, _ = by_users(tmp_path)
+    rates = {"keep_rates": [1.0, 0.2], "resamplings": 200}
+    held = {}
+    for name in ("users", "rows"):
+        found = [
+            one["value"]
+            for one in run(tmp_path, **rates)
+            if one["metric"] == "covered_whole" and one["measure"] == "ips_lost"
+        ]
+        held[name] = np.mean(found)
+        assert len(found) == 400
+        tables.write_table(
+            tmp_path / "labels.parquet",
+            {key: values for key, values in labels.items() if key != "cluster"},
+        )
+    # Of draws of rows the intervals of rows hold it as well: it is the draws that differ.
+    assert held["users"] > 0.95 - 2 * np.sqrt(0.95 * 0.05 / 400) - 0.01
+    assert held["rows"] > 0.9
+
+
+@pytest.mark.parametrize("resample", ["bootstrap", "split"])
+def test_values_are_the_same_and_errors_larger_where_rows_belong_to_users(tmp_path, resample):
+    labels, _ = by_users(tmp_path)
+    grouped = run(tmp_path, keep_rates=[1.0], resample=resample)
+    del labels["cluster"]
+    tables.write_table(tmp_path / "labels.parquet", labels)
+    plain = run(tmp_path, keep_rates=[1.0], resample=resample)
+    for one, other in zip(
+        *([r for r in records if r["metric"] == "whole_value"] for records in (grouped, plain)),
+        strict=True,
+    ):
+        assert one["value"] == pytest.approx(other["value"], rel=1e-12)
+        assert one["standard_error"] > 1.5 * other["standard_error"]
+
+
+def test_a_user_of_like_rows_counts_once():
+    rng = np.random.default_rng(3)
+    rows = {
+        "reward": (rng.random(400) < 0.3) * rng.random(400),
+        "propensity": rng.choice([0.2, 0.5], 400),
+        "target": rng.random(400),
+        "q": rng.random(400),
+        "v": rng.random(400),
+    }
+    names = ("ips", "ips_lost", "snips", "dr")
+    once = PolicyValue(names).update(**rows)
+    many = UserValue(names, clusters=500)
+    for part in np.array_split(np.arange(1_200), 3):
+        own = {name: np.repeat(values, 3)[part] for name, values in rows.items()}
+        many.update(**own, cluster=np.repeat(np.arange(400), 3)[part])
+    for name in names:
+        one, three = getattr(once, name)(), getattr(many, name)()
+        numbers = [(e.value, e.standard_error, e.low, e.high) for e in (one, three)]
+        np.testing.assert_allclose(*numbers, rtol=1e-9)
+
+
+def test_users_with_a_keep_rate_are_those_of_a_log_of_ones_own():
+    rng = np.random.default_rng(4)
+    n = 2_000
+    reward = (rng.random(n) < 0.1).astype(float)
+    columns = {"reward": reward, "propensity": rng.choice([0.2, 0.5], n)}
+    target, cluster = rng.random(n), rng.integers(90, size=n)
+    log = UserValue(("ips_lost", "snips"), clusters=100, reward_range=(0.0, 1.0))
+    log.update(**columns, target=target, keep_rate=0.1, cluster=cluster)
+    batch = columns | {"keep_rate": np.full(n, 0.1), "weight": np.ones(n), "cluster": cluster}
+    batch["p"] = target[:, None]
+    known = log_values(lambda: iter([batch]), ["new"], clusters=100)
+    for mine, theirs in (("ips_lost", "ips"), ("snips", "snips")):
+        one, other = getattr(log, mine)(), known.values["new", theirs]
+        assert one.value == pytest.approx(other.value, rel=1e-12)
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-12)
+        assert one.low == pytest.approx(other.low, rel=1e-6)

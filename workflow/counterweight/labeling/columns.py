@@ -4,6 +4,10 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 
+#: Users are put into so many clusters by a hash of their name. Clusters of several users are as
+#: independent as users are, so errors of sums stay right, and memory has a bound.
+CLUSTERS = 1 << 16
+
 #: Option of recipes that take any table.
 NOISE = {
     "noise": {
@@ -169,3 +173,24 @@ def refuse_outside(values, low, high, *, rows, counted=True, name, where):
                 f"The {name} {what} in {int(wrong.sum())} of {int(counted.sum())} rows looked at "
                 f"(first: {values[first]:g} in row {rows[first]}): {remedy}."
             )
+
+
+def clusters(users):
+    """Cluster of each user, by a hash: the same in any order and batch; -2 where it is missing.
+
+    Parameters
+    ----------
+    users : pandas.Series (n,)
+
+    Returns
+    -------
+    numpy.ndarray of int32 (n,)
+    """
+    import pandas as pd
+
+    missing = users.isna().to_numpy()
+    # Whole numbers become floats where a batch has missing ones, so all numbers are.
+    number = users.dtype.kind in "biuf"
+    values = users.to_numpy(dtype=float) if number else users.astype(object).to_numpy()
+    hashed = pd.util.hash_array(values) % CLUSTERS
+    return np.where(missing, -2, hashed.astype("int32")).astype("int32")

@@ -5,7 +5,14 @@ import contextlib
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.columns import check_finite, floats, matches, require
+from counterweight.labeling.columns import (
+    CLUSTERS,
+    check_finite,
+    clusters,
+    floats,
+    matches,
+    require,
+)
 from counterweight.numerics.checks import note_wrong
 from counterweight.numerics.zero_rejection import keep_weights
 
@@ -39,6 +46,12 @@ OPTIONS = {
         "description": "Column of the rate at which zero-reward rows were kept; empty where all "
         "were.",
     },
+    "user": {
+        "type": "string",
+        "default": "",
+        "description": "Column of the user (or session, or day) whose rows are not independent; "
+        "empty where every row stands for itself.",
+    },
 }
 LABEL = "rewards are seen of logged actions only"
 LABELS = (
@@ -58,8 +71,19 @@ TRUTH = (
 ROLES = ("log", "on_policy")
 
 
+#: Column of the labels where rows belong to users.
+USER = ("cluster", "int32")
+
+
 def logged(
-    frame, *, action="action", propensity="propensity", log=(), on_policy=None, keep_rate=""
+    frame,
+    *,
+    action="action",
+    propensity="propensity",
+    log=(),
+    on_policy=None,
+    keep_rate="",
+    user="",
 ):
     """Roles, actions, propensities and keep rates of some rows.
 
@@ -67,8 +91,8 @@ def logged(
     ----------
     frame : pandas.DataFrame
         Prepared rows, with ``row``; of a log in batches, one batch.
-    action, propensity, keep_rate : str
-        Columns; ``keep_rate=""`` where every row was kept.
+    action, propensity, keep_rate, user : str
+        Columns; ``keep_rate=""`` where every row was kept, ``user=""`` where it stands for itself.
     log, on_policy : mapping of str to value
         The rows that have these values, all of them; an empty `log` is every row, and
         ``on_policy=None`` no row.
@@ -77,7 +101,8 @@ def logged(
     -------
     dict of str to numpy.ndarray
         ``role`` (number in `ROLES`, -1 for neither), ``action``, ``propensity``,
-        ``keep_rate``, as floats where a value may be missing.
+        ``keep_rate``, as floats where a value may be missing; with users ``cluster``, see
+        ``own_log.clusters``.
 
     Raises
     ------
@@ -98,7 +123,11 @@ def logged(
                 "labeling.on_policy exclude each other."
             )
         role[own] = 1
-    return {
+    users = {}
+    if user:
+        require(frame, [user], what)
+        users = {"cluster": clusters(frame[user])}
+    return users | {
         "role": role,
         "keep_rate": floats(frame, keep_rate, what) if keep_rate else np.ones(len(frame)),
         "action": floats(frame, action, what),
@@ -160,7 +189,7 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
     sums = [_Sums() for _ in ROLES]
     problems, dropped, last = _Problems(), 0, -1
     with contextlib.ExitStack() as stack:
-        out = {"labels": stack.enter_context(writing(outputs["labels"], LABELS))}
+        out = {}
         for columns in batches(table, size=ROW_GROUP):
             frame = pd.DataFrame(columns)
             last = _ascending(frame["row"].to_numpy(), last)
@@ -176,6 +205,9 @@ def label_log(table, known, outputs, *, recipe, outcome, rule, rng, reward=None)
                 "reward": np.asarray(outcome(frame, np.ones(len(frame), bool)), dtype=float),
             }
             problems.look(part)
+            if "labels" not in out:
+                own = (*LABELS, USER) if "cluster" in part else LABELS
+                out["labels"] = stack.enter_context(writing(outputs["labels"], own))
             features = recipe(frame, rng, outcome=reward)
             _check_features(features, part["row"])
             if "features" not in out:
@@ -280,6 +312,7 @@ class _Problems:
                 ("propensity", (part["role"] == 0) & ~((p > 0) & (p <= 1)), p),
                 ("rate", ~missing & ~((rate > 0) & (rate <= 1)), rate),
                 ("missing", missing & (part["reward"] == 0), rate),
+                ("user", part.get("cluster", np.zeros(len(p))) == -2, p),
             ):
                 note_wrong(self.noted, name, wrong, values, part["row"])
 
@@ -293,6 +326,8 @@ class _Problems:
             "with which its action was taken; correct these rows or leave them out.",
             "rate": "The keep rate is not above 0 and at most 1 in {rows} (first: {value:g} in row "
             "{row}): it is the probability with which a zero-reward row was kept.",
+            "user": "The user is missing in {rows} (first: row {row}): fill it in, or leave these "
+            "rows out.",
             "missing": "The keep rate is missing in {rows} of reward 0 (first: row {row}): fill in "
             "the probability with which these rows were kept.",
         }
@@ -309,7 +344,7 @@ class _Sums:
     def __init__(self):
         self.rows = self.nonzero = 0
         self.least = np.inf
-        self.moments = np.zeros(5)
+        self.moments, self.users = np.zeros(5), None
 
     def add(self, part, mask):
         reward = part["reward"][mask]
@@ -318,6 +353,10 @@ class _Sums:
         self.nonzero += int((reward != 0).sum())
         known = part["propensity"][mask]
         self.least = min(self.least, np.min(known, initial=np.inf, where=~np.isnan(known)))
+        if "cluster" in part:
+            self.users = np.zeros((2, CLUSTERS)) if self.users is None else self.users
+            for own, values in zip(self.users, (weight, weight * reward), strict=True):
+                own += np.bincount(part["cluster"][mask], values, CLUSTERS)
         square = weight * weight
         self.moments += [
             term.sum()
@@ -325,9 +364,12 @@ class _Sums:
         ]
 
     def mean(self):
-        """Ratio mean of the rewards and its linearised standard error."""
+        """Ratio mean of the rewards and its linearised standard error, of users where there are."""
         total, first, w2, w2r, w2r2 = self.moments
         mean = first / total
         squares = max(w2r2 - 2 * mean * w2r + mean**2 * w2, 0.0)
         n = self.rows
+        if self.users is not None:
+            size, earned = self.users
+            squares, n = float(((earned - mean * size) ** 2).sum()), int((size > 0).sum())
         return mean, np.sqrt(squares * n / (n - 1)) / total if n > 1 else np.nan

@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.labeling.columns import clusters
 from counterweight.numerics.checks import note_wrong
 
 #: Studies with this labeling rule are about a log, not about classes.
@@ -62,9 +63,6 @@ LABELS = (
     ("weight", "float64"),
     ("cluster", "int32"),
 )
-#: Users are put into so many clusters by a hash of their name. Clusters of several users are as
-#: independent as users are, so errors of sums stay right, and memory has a bound.
-CLUSTERS = 1 << 16
 
 
 def own_log(
@@ -177,27 +175,6 @@ def column_of(frame, column, role):
             f"The {role} {column!r} holds text{a_word(values)} where numbers "
             "belong: correct the column, or name another one."
         ) from error
-
-
-def clusters(users):
-    """Cluster of each user, by a hash: the same in any order and batch; -2 where it is missing.
-
-    Parameters
-    ----------
-    users : pandas.Series (n,)
-
-    Returns
-    -------
-    numpy.ndarray of int32 (n,)
-    """
-    import pandas as pd
-
-    missing = users.isna().to_numpy()
-    # Whole numbers become floats where a batch has missing ones, so all numbers are.
-    number = users.dtype.kind in "biuf"
-    values = users.to_numpy(dtype=float) if number else users.astype(object).to_numpy()
-    hashed = pd.util.hash_array(values) % CLUSTERS
-    return np.where(missing, -2, hashed.astype("int32")).astype("int32")
 
 
 _COUNTS = ("rows", "nonzero", "_stand_for", "_spread", "_least_rate", "largest")

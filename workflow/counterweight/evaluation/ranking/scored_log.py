@@ -24,9 +24,9 @@ from counterweight.evaluation.ranking.score_runs import RankSums, in_order, writ
 from counterweight.evaluation.values.log_values import users_behind
 from counterweight.evaluation.values.saved import frames_of
 from counterweight.files.tables import read_facts
-from counterweight.labeling.columns import refuse_outside
+from counterweight.labeling.columns import CLUSTERS, refuse_outside
 from counterweight.labeling.outcomes.logged_reward import logged_reward
-from counterweight.labeling.own_log import CLUSTERS, LogProblems, column_of, own_log, roles_of
+from counterweight.labeling.own_log import LogProblems, column_of, own_log, roles_of
 from counterweight.numerics.zero_rejection import keep_weights
 
 KIND = "scores"

@@ -5,8 +5,10 @@ from collections import Counter
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.values.user_value import UserValue
 from counterweight.evaluation.values.value import PolicyValue
 from counterweight.files.seeds import generator
+from counterweight.labeling.columns import CLUSTERS
 from counterweight.numerics.zero_rejection import row_uniforms
 
 #: Rows of the short logs on which the bias of the ratio estimator is measured.
@@ -81,8 +83,9 @@ def split(log, rates, resamplings, level, truth, seed, stream):
 def bootstrap(log, rates, resamplings, level, truth, seed, stream):
     """Rows of a log drawn with replacement, the zero rows among them then rejected.
 
-    The log is held in memory. A row that was drawn twice is rejected or kept twice. For
-    parameters, returns and errors see `split`.
+    Where rows belong to users, users are drawn, each with all of its rows. The log is held in
+    memory. A row that was drawn twice is rejected or kept twice. For parameters, returns and
+    errors see `split`.
     """
     _checked_count(log)
     parts = list(log)
@@ -94,18 +97,41 @@ def bootstrap(log, rates, resamplings, level, truth, seed, stream):
     short.add(rows)
     population = {name: getattr(whole.all_rows, name)().value for name in log.estimators}
     records = []
+    users = _Users(rows["cluster"]) if "cluster" in rows else None
     for repeat in range(resamplings):
         rng = generator(seed, stream, repeat, "bootstrap of the log")
-        drawn = np.sort(rng.integers(len(draws), size=len(draws)))
         part = Resampling(log.estimators, rates, level)
-        part.update({name: values[drawn] for name, values in rows.items()}, rng.random(len(drawn)))
+        if users is None:
+            drawn, own = np.sort(rng.integers(len(draws), size=len(draws))), {}
+        else:
+            drawn, own = users.drawn(rng)
+        own = {name: values[drawn] for name, values in rows.items()} | own
+        part.update(own, rng.random(len(drawn)))
         records += part.records(repeat, truth, population)
         counts.add(part)
     return whole, short, records + counts.records()
 
 
+class _Users:
+    """Rows by user, to draw users with replacement."""
+
+    def __init__(self, cluster):
+        self._order = np.argsort(cluster, kind="stable")
+        _, self._first, self._size = np.unique(
+            cluster[self._order], return_index=True, return_counts=True
+        )
+
+    def drawn(self, rng):
+        """Rows of as many users as there are, and a number of its own for each that was drawn."""
+        users = np.sort(rng.integers(len(self._size), size=len(self._size)))
+        size = self._size[users]
+        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        rows = self._order[np.repeat(self._first[users], size) + within]
+        return rows, {"cluster": np.repeat(np.arange(len(users)), size)}
+
+
 class LogAtRates:
-    """A log at every keep rate.
+    """A log at every keep rate; where rows have a ``cluster``, intervals are those of users.
 
     Parameters
     ----------
@@ -116,13 +142,18 @@ class LogAtRates:
     """
 
     def __init__(self, estimators, rates, level):
-        self.estimators = tuple(estimators)
-        named = {"names": {"target": "p"}}
-        self.at_rate = {rate: PolicyValue(estimators, level=level, **named) for rate in rates}
-        self.all_rows = self.at_rate.get(1.0) or PolicyValue(estimators, level=level, **named)
+        self.estimators, self._rates, self._level = tuple(estimators), rates, level
+        self._begin(PolicyValue)
+
+    def _begin(self, kind, **options):
+        options |= {"level": self._level, "names": {"target": "p"}}
+        self.at_rate = {rate: kind(self.estimators, **options) for rate in self._rates}
+        self.all_rows = self.at_rate.get(1.0) or kind(self.estimators, **options)
 
     def update(self, rows, draws):
         """Add rows, and for each the number in [0, 1) that decides whether it is kept."""
+        if "cluster" in rows and not isinstance(self.all_rows, UserValue):
+            self._begin(UserValue, clusters=CLUSTERS)
         zero = rows["reward"] == 0
         for rate, log in self.at_rate.items():
             if rate < 1:

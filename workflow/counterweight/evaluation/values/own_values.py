@@ -10,7 +10,7 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.options import LEVEL
 from counterweight.evaluation.values.log_values import LOGGED, log_values
 from counterweight.files import streams
-from counterweight.labeling.own_log import CLUSTERS
+from counterweight.labeling.columns import CLUSTERS
 
 KIND = "log"
 OPTIONS = {

@@ -72,7 +72,8 @@ def policy_value(
     ----------
     labels : str or Path
         Parquet with ``row, role, propensity, reward``; rows of role ``log`` are
-        used, in their order.
+        used, in their order. With ``cluster``, the number of each row's user, intervals are those
+        of users, and the bootstrap draws users whole.
     predictions : str or Path
         Parquet with ``row`` and ``p``, the probability that the policy gives the logged
         action, and perhaps ``q`` and ``v`` of a reward model; rows as in `labels`.
@@ -174,6 +175,7 @@ class LogReader:
         modelled = {"q", "v"} <= set(streams.column_names(predictions))
         rated = "keep_rate" in streams.column_names(labels)
         self._labels = (*COLUMNS, "keep_rate") if rated else COLUMNS
+        self._labels += ("cluster",) if "cluster" in streams.column_names(labels) else ()
         self._columns = ("row", "p", "q", "v") if modelled else ("row", "p")
         self.estimators = ("ips", "ips_lost", "snips", "dr")[: 4 if modelled else 3]
 
@@ -185,7 +187,7 @@ class LogReader:
         )
 
     def __iter__(self):
-        """Batches of arrays by ``row, reward, propensity, target`` and perhaps ``q, v``."""
+        """Batches of arrays by ``row, reward, propensity, target``, perhaps ``q, v, cluster``."""
         sources = (self.labels, self._labels, ("role",)), (self.predictions, self._columns, ())
         start = 0
         for ours, theirs in streams.together(sources):

@@ -7,8 +7,9 @@ import numpy as np
 from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.evaluation.values.log_values import begun, log_values, values_of_sums
 from counterweight.evaluation.values.value_tables import tables_of
+from counterweight.labeling.columns import CLUSTERS
 from counterweight.labeling.outcomes.logged_reward import logged_reward
-from counterweight.labeling.own_log import CLUSTERS, LogProblems, own_log, roles_of
+from counterweight.labeling.own_log import LogProblems, own_log, roles_of
 from counterweight.models.policies.given import GivenPolicy
 
 log = logging.getLogger("counterweight")

@@ -111,11 +111,11 @@ class _LogPolicy(BaseEstimator):
             self._columns(part, self.reward_by, "reward_by")
             at = rewards.meet(self._columns(part, by, "reward_by"))
             if regressed:
-                regressed.add(part, _half(part["row"]))
+                regressed.add(part, _half(_draw(part)))
             reward = part["reward"][logged]
             weight = keep_weights(reward, part["keep_rate"][logged])
             at = [values[logged] for values in at]
-            group = 2 * _half(part["row"])[logged]
+            group = 2 * _half(_draw(part))[logged]
             rewards.add(at, group, weight)
             rewards.add(at, group + 1, weight * reward)
             self._look(part)
@@ -172,7 +172,7 @@ class _LogPolicy(BaseEstimator):
     def _reward_cells(self, part):
         """Half, cell and action position of each row in the reward model."""
         cell, action = self._rewards.find(self._columns(part, self._cells_by, "reward_by"))
-        return _half(part["row"]), cell, action
+        return _half(_draw(part)), cell, action
 
     def _start(self):
         """Begin a pass."""
@@ -439,6 +439,11 @@ class ColumnPolicy(_LogPolicy):
         return super().to_arrays() | {"actions_unseen": self.actions_unseen_}
 
 
-def _half(rows):
-    """0 or 1 for each row, by a hash of its id."""
-    return (row_uniforms(rows, HALVES) < 0.5).astype(int)
+def _draw(part):
+    """What is independent in a batch: users where rows belong to them, else rows, (n,)."""
+    return part.get("cluster", part["row"])
+
+
+def _half(ids):
+    """0 or 1 for each id, by a hash."""
+    return (row_uniforms(ids, HALVES) < 0.5).astype(int)

@@ -1,7 +1,8 @@
 """How often constraints with margins for new rows are broken: fits to generated rows, judged on
-10^6 fresh ones.
+fresh ones.
 
     PYTHONPATH=workflow python tests/benchmarks/bench_margins.py [fits] [part of a line's name]
+        [rows of a fit] [fresh rows]
 
 For the constrained SVM, thresholds of given scores and mixtures of reductions, and for each way
 (cross-fitting, held-out rows, and without a margin for comparison) the share of fits that break any
@@ -11,6 +12,7 @@ no threshold, keeps the constraints with their margins break none; their share i
 """
 
 import itertools
+import logging
 import sys
 import time
 import warnings
@@ -92,12 +94,14 @@ def broken(asked, way, fits, who="SVM", rows=ROWS, fresh=FRESH, seed=0):
 if __name__ == "__main__":
     fits = int(sys.argv[1]) if sys.argv[1:] else 400
     wanted = sys.argv[2] if sys.argv[2:] else ""
+    sizes = [int(size) for size in sys.argv[3:5]]
+    logging.disable(logging.WARNING)
     for who, (name, asked), (way, options) in itertools.product(WHO, ASKED.items(), WAYS.items()):
         line = f"{who}, {name}, {way}"
         if wanted not in line:
             continue
         begun = time.process_time()
-        (signs, coins), error, certified, failed, told = broken(asked, options, fits, who)
+        (signs, coins), error, certified, failed, told = broken(asked, options, fits, who, *sizes)
         print(
             f"{line}, {fits} fits: broken by decisions {signs:.4f}, by chances {coins:.4f}; "
             f"error {error:.4f}; certified {np.sum(certified)}, of these broken {failed}; "

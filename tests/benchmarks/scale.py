@@ -104,9 +104,10 @@ def drawn(rows, folder, families):
         question["table"] = str(folder / f"{name}.parquet")
         if f"new_{name}" in frames:
             question["score"] = str(folder / f"new_{name}.parquet")
+    tables = {name: question for name, question in questions.items() if name in families}
     return {
-        "tables": {name: question for name, question in questions.items() if name in families},
-        "studies": {"repeats": REPEATS} if "repeats" in families else {},
+        **({"tables": tables} if tables else {}),
+        **({"studies": {"repeats": REPEATS}} if "repeats" in families else {}),
         "results": str(folder / "results"),
         "data": str(folder / "data"),
         "data_source": "generated",

@@ -22,6 +22,10 @@ def partition():
     return next((name.rstrip("*") for name in names if name.endswith("*")), None)
 
 
+#: Module of the executor that a profile names.
+PLUGINS = {"slurm": "slurm", "generic": "cluster_generic"}
+
+
 @pytest.fixture
 def twice(copied, small):
     """A local run of one study, and a copy of it that is to run elsewhere."""
@@ -55,10 +59,23 @@ def slurm_of_ones_own(slurm):
 
 def test_jobs_go_through_the_queue_and_give_the_same_bytes(slurm, twice):
     here, there = twice
+    planned = there.plan()
     run = there.run(*slurm)
     assert run.status == 0, run.output
-    assert "SLURM jobid" in run.output
+    submitted = run.output.count("has been submitted with SLURM jobid")
+    assert 0 < submitted < len(planned), "jobs are submitted in groups"
     assert there.digests(".parquet") == here.digests(".parquet")
+
+
+@pytest.mark.parametrize("profile", ["slurm", "generic"])
+def test_methods_and_weights_are_submitted_in_groups(copied, small, profile):
+    pytest.importorskip(f"snakemake_executor_plugin_{PLUGINS[profile]}")
+    run = copied(small).run("--dry-run", "--profile", f"profiles/{profile}")
+    assert run.status == 0, run.output
+    for rule in ("train", "evaluate", "select", "weigh"):
+        # Jobs of a group stand indented below it.
+        assert f"\n    rule {rule}:" in run.output and f"\nrule {rule}:" not in run.output
+    assert "\nrule label:" in run.output
 
 
 #: Of a queue of one machine: submits in the background, asks whether it ended and how.
@@ -129,7 +146,8 @@ def test_a_killed_submitter_and_too_little_memory_cost_nothing_but_time(slurm_of
     (name,) = set(re.findall(r"SLURM run ID: (\S+)", there.said()))
     asked("scancel", "--name", name)
     assert there.run("--unlock").status == 0
-    again = there.run(*slurm_of_ones_own, "--set-resources", "train:mem_mb=200 * attempt")
+    little = [f"{rule}:mem_mb=200 * attempt" for rule in ("train", "evaluate")]
+    again = there.run(*slurm_of_ones_own, "--set-resources", *little)
     assert again.status == 0, again.output
     assert "Trying to restart" in again.output, "200 MB were enough"
     assert there.digests(".parquet") == here.digests(".parquet")

@@ -14,6 +14,8 @@ from counterweight.files.tables import read_facts, replacing
 
 #: Rows of a run, and of the row groups in which it is read.
 RUN, GROUP = 1 << 20, 1 << 14
+#: Rows that are given on at once.
+STEP = 1 << 17
 COLUMNS = ("score", "reward", "weight", "cluster")
 _TYPES = ("float64", "float64", "float64", "int32")
 
@@ -111,7 +113,9 @@ def _merged(sources):
             held[k] = rest if len(rest["score"]) else next(sources[k], None)
         rows = _joined(parts)
         order = np.argsort(rows["score"], kind="stable")
-        yield {name: values[order] for name, values in rows.items()}
+        for start in range(0, len(order), STEP):
+            own = order[start : start + STEP]
+            yield {name: values[own] for name, values in rows.items()}
 
 
 def _run(file, groups, clusters, offset):

@@ -37,6 +37,10 @@ QUESTIONS = """
 # policies: {{new: p_new}}
 # keep_rate: 0.01                       # if rows without reward were kept at a rate
 
+# How good are predictions of a reward that the table holds? (rewards, and predictions of them)
+# reward: clicked
+# predictions: {{old: p_old, new: p_new}}
+
 # How to collect a sample that is balanced over groups, without asking for them?
 # balance: [sex]
 # alpha: 0.1

@@ -26,6 +26,7 @@ from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
 from counterweight.reporting.page.contents import COSTS, PARTIAL, families, write_costs
 from counterweight.reporting.page.jobs import partial_job
+from rules.forks import Forks
 
 from snakemake.exceptions import WorkflowError
 
@@ -137,6 +138,9 @@ def applying_only():
     return set(workflow.dag_settings.targets or ()) == {"apply"}
 
 
+FORKS = Forks()
+
+
 def started():
     """What a run begins with: leftovers of killed jobs go, and the limit of submissions."""
     if gone := swept([RESULTS, PLAN["data"]]):
@@ -144,6 +148,7 @@ def started():
             f"Removed {gone} unfinished files that killed jobs left.", file=sys.stderr
         )
     submit_without_limit()
+    FORKS.run_scripts_of(workflow)
     tell_remaining_time()
 
 
@@ -206,8 +211,7 @@ def report_what_is_there():
             print(
                 f"The report of what is there could not be made; see the logs in {RESULTS}/logs."
             )
-        print(
-            f"The largest job of this run had {largest_memory(of_children=True)} MB of memory."
-        )
+        largest = max(largest_memory(of_children=True), FORKS.largest_memory)
+        print(f"The largest job of this run had {largest:.0f} MB of memory.")
     except OSError as error:
         print(f"The report of what is there could not be made: {error}")

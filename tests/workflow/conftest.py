@@ -1,5 +1,6 @@
 """Real runs of the workflow, each in a copy of the tree of its own."""
 
+import compileall
 import fcntl
 import hashlib
 import json
@@ -18,7 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 SMALL = Path(__file__).with_name("small.yaml")
 PARTS = ("Snakefile", "config.yaml", "workflow", "scripts", "envs", "profiles")
 # What would let the surroundings of the tests reach into a run.
-FOREIGN = re.compile(r"COUNTERWEIGHT_|SNAKEMAKE_|PYTHONPATH$|.*_proxy$", re.IGNORECASE)
+FOREIGN = re.compile(
+    r"COUNTERWEIGHT_|SNAKEMAKE_|PYTHONPATH$|PYTHONDONTWRITEBYTECODE$|.*_proxy$", re.IGNORECASE
+)
 
 
 class Run:
@@ -162,6 +165,8 @@ def tree(once):
                 shutil.copytree(ROOT / part, folder / part, ignore=ignored)
             else:
                 shutil.copy2(ROOT / part, folder / part)
+        # Once here, and not by the jobs of each copy.
+        compileall.compile_dir(folder / "workflow", quiet=1)
 
     return once("tree", make)[0]
 

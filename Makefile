@@ -14,7 +14,7 @@ VENV ?= .venv
 CORES ?= all
 TESTERS ?= logical
 BIN := $(VENV)/bin
-PYSOURCES := workflow/counterweight workflow/rules scripts tests docs examples
+PYSOURCES := workflow/counterweight scripts tests docs examples
 SMKSOURCES := Snakefile workflow/rules
 
 run: env

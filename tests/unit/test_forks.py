@@ -10,7 +10,7 @@ import pytest
 if sys.platform != "linux":
     pytest.skip("jobs are forks on Linux only", allow_module_level=True)
 
-from rules.forks import Forks
+from counterweight.files.forks import Forks
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +58,12 @@ def test_what_a_script_and_its_children_use_is_measured(run):
 def test_the_large_libraries_are_there_and_ours_is_read_anew(run, tmp_path):
     (tmp_path / "ours.py").write_text("WORD = 'first'")
     text = (
-        "import sys; there = 'numpy' in sys.modules and 'counterweight' not in sys.modules\n"
+        "import sys\nthere = 'numpy' in sys.modules, 'counterweight.numerics' in sys.modules\n"
         "import ours; open('said', 'w').write(f'{there} {ours.WORD}')"
     )
-    assert run(text)[0] == 0 and (tmp_path / "said").read_text() == "True first"
+    assert run(text)[0] == 0 and (tmp_path / "said").read_text() == "(True, False) first"
     (tmp_path / "ours.py").write_text("WORD = 'the second'")
-    assert run(text)[0] == 0 and (tmp_path / "said").read_text() == "True the second"
+    assert run(text)[0] == 0 and (tmp_path / "said").read_text() == "(True, False) the second"
 
 
 def test_many_at_a_time_from_many_threads(forks, tmp_path):

@@ -20,15 +20,17 @@ os.environ.update(
 )
 
 from counterweight.errors import CounterweightError
+from counterweight.files.forks import Forks
 from counterweight.files.jobs import largest_memory
 from counterweight.files.tables import swept
 from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
 from counterweight.reporting.page.contents import COSTS, PARTIAL, families, write_costs
 from counterweight.reporting.page.jobs import partial_job
-from rules.forks import Forks
 
+from snakemake.benchmark import benchmarked
 from snakemake.exceptions import WorkflowError
+from snakemake.script import PythonScript
 
 try:
     # A module has the config that it is given, and no config.yaml below it.
@@ -138,9 +140,6 @@ def applying_only():
     return set(workflow.dag_settings.targets or ()) == {"apply"}
 
 
-FORKS = Forks()
-
-
 def started():
     """What a run begins with: leftovers of killed jobs go, and the limit of submissions."""
     if gone := swept([RESULTS, PLAN["data"]]):
@@ -148,7 +147,7 @@ def started():
             f"Removed {gone} unfinished files that killed jobs left.", file=sys.stderr
         )
     submit_without_limit()
-    FORKS.run_scripts_of(workflow)
+    fork_jobs()
     tell_remaining_time()
 
 
@@ -189,6 +188,42 @@ def submit_without_limit():
         workflow.scheduler.job_rate_limiter = None
 
 
+#: Fewer jobs than this do not pay for the process that they would be forks of.
+FORKED_FROM = 5
+#: Most MB of memory that a fork had, as far as it was seen.
+LARGEST = [0]
+
+
+def fork_jobs():
+    """Run the scripts of this machine as forks of a process that has the libraries loaded.
+
+    Elsewhere (cluster, container, conda, other systems than Linux) each is a Python of its own.
+    """
+    jobs = sum(1 for _ in workflow.dag.needrun_jobs())
+    if sys.platform != "linux" or not workflow.local_exec or jobs < FORKED_FROM:
+        return
+    forks, plain = Forks(), PythonScript.execute_script
+
+    def forked(script, file, edit=False):
+        if edit or script.conda_env or script.container_img or script.env_modules:
+            return plain(script, file, edit)
+        folder = script.resources.get("tmpdir")
+        pid, ended = forks.begun(file, {"TMPDIR": folder} if folder else {})
+        record = script.bench_record
+        with benchmarked(pid if record else False, record):
+            status, seconds, memory = ended()
+        if record:
+            if seconds is not None:
+                # What Snakemake sees twice a second, it does not see of short jobs.
+                record.cpu_time = seconds
+                record.max_rss = max(record.max_rss or 0, memory)
+            LARGEST[0] = max(*LARGEST, record.max_rss or 0)
+        if status:
+            raise subprocess.CalledProcessError(status, [sys.executable, file])
+
+    PythonScript.execute_script = forked
+
+
 def what_was_made():
     Path(RESULTS, PARTIAL).unlink(missing_ok=True)
     write_costs(RESULTS)
@@ -211,7 +246,7 @@ def report_what_is_there():
             print(
                 f"The report of what is there could not be made; see the logs in {RESULTS}/logs."
             )
-        largest = max(largest_memory(of_children=True), FORKS.largest_memory)
+        largest = max(largest_memory(of_children=True), *LARGEST)
         print(f"The largest job of this run had {largest:.0f} MB of memory.")
     except OSError as error:
         print(f"The report of what is there could not be made: {error}")

@@ -1,10 +1,14 @@
-"""What a study gives away, as one Parquet file: numbers, and facts about them.
+"""What a study gives away: saved models, and tables of answers about people.
 
+A saved model is one Parquet file of numbers, and of facts about them.
 Columns (`LAYOUT`): ``part`` is ``fact`` (``text`` holds JSON), ``version`` (``name`` and ``text``),
 ``array`` (an entry of the array ``name`` at ``i, j, k``; -1 beyond its dimensions), ``empty`` (the
 shape of an array without any). Nothing of it runs code when it is read.
 """
 
+import contextlib
+import csv as text
+import io
 import itertools
 import json
 import platform
@@ -13,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import read_columns, write_table
+from counterweight.files.tables import ROW_GROUP, read_columns, replacing, write_table
 
 LAYOUT = (
     ("part", "string"),
@@ -192,3 +196,69 @@ def gift_of(path):
             f"{file} is not there: name the folder of a study that gave a model away, or the file."
         )
     return file
+
+
+@contextlib.contextmanager
+def writing_answers(parquet, csv):
+    """Write answers about people twice, batch by batch, both files whole or none of them.
+
+    Parameters
+    ----------
+    parquet, csv : str or Path
+
+    Yields
+    ------
+    callable
+        ``write(columns)`` takes a dict of str to array, or a data frame, of the same columns
+        each time. True and false become yes and no in the CSV file; numbers keep all their
+        digits.
+    """
+    import pyarrow.parquet as pq
+    from pyarrow import csv as arrow
+
+    with contextlib.ExitStack() as stack:
+        table_path, lines_path = (stack.enter_context(replacing(path)) for path in (parquet, csv))
+        lines = stack.enter_context(open(lines_path, "wb"))
+        plain = arrow.WriteOptions(include_header=False, quoting_style="needed")
+        writers = []
+
+        def write(columns):
+            table = _table(columns)
+            words = _as_words(table)
+            if not writers:
+                header = io.StringIO()
+                text.writer(header, lineterminator="\n").writerow(table.column_names)
+                lines.write(header.getvalue().encode())
+                options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
+                writers.append(
+                    stack.enter_context(pq.ParquetWriter(table_path, table.schema, **options))
+                )
+            writers[0].write_table(table.cast(writers[0].schema), row_group_size=ROW_GROUP)
+            arrow.write_csv(words, lines, plain)
+
+        yield write
+
+
+def write_answers(parquet, csv, columns):
+    """Write answers about people as Parquet and as CSV; see `writing_answers`."""
+    with writing_answers(parquet, csv) as write:
+        write(columns)
+
+
+def _table(columns):
+    import pyarrow as pa
+
+    if isinstance(columns, dict):
+        return pa.table({name: pa.array(values) for name, values in columns.items()})
+    table = pa.Table.from_pandas(columns, preserve_index=False)
+    return table.replace_schema_metadata(None)
+
+
+def _as_words(table):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for at, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if pa.types.is_boolean(column.type):
+            table = table.set_column(at, name, pc.if_else(column, "yes", "no"))
+    return table

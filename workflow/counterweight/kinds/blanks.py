@@ -448,8 +448,7 @@ def plan_deliver(plan, study, at):
 
 def deliver(job):
     from counterweight.evaluation.unseen.deliver import final_scores
-    from counterweight.files.answers import write_answers
-    from counterweight.files.gifts import write_gift
+    from counterweight.files.gifts import write_answers, write_gift
     from counterweight.files.tables import metrics_table, write_table
 
     saved, scores, records = final_scores(job)

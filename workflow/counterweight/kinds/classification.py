@@ -521,8 +521,7 @@ def _id_of(plan, study):
 
 
 def deliver(job):
-    from counterweight.files.answers import write_answers
-    from counterweight.files.gifts import write_gift
+    from counterweight.files.gifts import write_answers, write_gift
     from counterweight.files.tables import (
         metrics_table,
         read_columns,
@@ -575,8 +574,7 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
-    from counterweight.files.answers import write_answers
-    from counterweight.files.gifts import read_gift
+    from counterweight.files.gifts import read_gift, write_answers
     from counterweight.files.tables import joined
     from counterweight.models.classification.saved import SavedClassifier
 

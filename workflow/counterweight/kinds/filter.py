@@ -486,7 +486,7 @@ def plan_deliver(plan, study, at):
 
 
 def deliver(job):
-    from counterweight.files.answers import write_answers
+    from counterweight.files.gifts import write_answers
     from counterweight.files.tables import (
         METRICS,
         metrics_table,
@@ -539,7 +539,7 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
-    from counterweight.files.answers import write_answers
+    from counterweight.files.gifts import write_answers
     from counterweight.files.tables import read_table
     from counterweight.models.filters.candidates import read_candidates
     from counterweight.models.filters.table import apply_filter, read_filter, tell_drift

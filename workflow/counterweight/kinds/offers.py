@@ -292,8 +292,7 @@ def deliver(job):
     import numpy as np
     import pandas as pd
 
-    from counterweight.files.answers import write_answers
-    from counterweight.files.gifts import write_gift
+    from counterweight.files.gifts import write_answers, write_gift
     from counterweight.files.seeds import generator
     from counterweight.files.study_data import by_repeat
     from counterweight.files.tables import (
@@ -515,8 +514,7 @@ def apply(job):
     import numpy as np
     import pandas as pd
 
-    from counterweight.files.answers import writing_answers
-    from counterweight.files.gifts import read_gift
+    from counterweight.files.gifts import read_gift, writing_answers
     from counterweight.files.people import row_batches
     from counterweight.files.seeds import generator
     from counterweight.models.choice.delivered.asked import as_asked, columns_asked

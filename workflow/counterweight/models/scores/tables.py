@@ -3,8 +3,7 @@
 import logging
 
 from counterweight.errors import CounterweightError
-from counterweight.files.answers import writing_answers
-from counterweight.files.gifts import read_gift
+from counterweight.files.gifts import read_gift, writing_answers
 from counterweight.files.people import row_batches
 from counterweight.labeling.features.drift import added, count_rows
 from counterweight.models.scores.saved import BATCH, SavedScores

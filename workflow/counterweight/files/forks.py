@@ -9,14 +9,10 @@ import multiprocessing
 import os
 import resource
 import runpy
-import subprocess
 import sys
 import threading
 from contextlib import suppress
 from multiprocessing.connection import wait
-
-from snakemake.benchmark import benchmarked
-from snakemake.script import PythonScript
 
 #: What the scripts use; what is not installed is passed over. ``snakemake.cli`` is what the program
 #: ``snakemake`` imports, and a fork begins with the imports of the program.
@@ -44,8 +40,6 @@ LOADED = [
     "snakemake.cli",
     "snakemake.script",
 ]
-#: Fewer jobs than this do not pay for the process that they would be forks of.
-LEAST_JOBS = 5
 
 
 class Forks:
@@ -53,15 +47,9 @@ class Forks:
 
     Scripts may be begun and awaited from many threads at a time. Where this process ends, the
     scripts that run go on to their end, as processes of their own would.
-
-    Attributes
-    ----------
-    largest_memory : float
-        Most MB that a script had, as far as it was seen.
     """
 
     def __init__(self):
-        self.largest_memory = 0
         self._context = multiprocessing.get_context("forkserver")
         # `multiprocessing` looks after all processes at each start, from whatever thread.
         self._lock = threading.Lock()
@@ -104,35 +92,6 @@ class Forks:
             return process.exitcode, *used
 
         return process.pid, ended
-
-    def run_scripts_of(self, workflow):
-        """From here on, run the scripts of a Snakemake workflow that are run on this machine.
-
-        Elsewhere (cluster, container, conda, other systems than Linux) each is a Python of its own.
-        """
-        jobs = sum(1 for _ in workflow.dag.needrun_jobs())
-        if sys.platform != "linux" or not workflow.local_exec or jobs < LEAST_JOBS:
-            return
-        plain = PythonScript.execute_script
-
-        def forked(script, file, edit=False):
-            if edit or script.conda_env or script.container_img or script.env_modules:
-                return plain(script, file, edit)
-            folder = script.resources.get("tmpdir")
-            pid, ended = self.begun(file, {"TMPDIR": folder} if folder else {})
-            record = script.bench_record
-            with benchmarked(pid if record else False, record):
-                status, seconds, memory = ended()
-            if record:
-                if seconds is not None:
-                    # What Snakemake sees twice a second, it does not see of short jobs.
-                    record.cpu_time = seconds
-                    record.max_rss = max(record.max_rss or 0, memory)
-                self.largest_memory = max(self.largest_memory, record.max_rss or 0)
-            if status:
-                raise subprocess.CalledProcessError(status, [sys.executable, file])
-
-        PythonScript.execute_script = forked
 
 
 def _run(pipe, environment):

@@ -2,10 +2,13 @@
 
 import compileall
 import fcntl
+import functools
 import hashlib
 import json
+import multiprocessing
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -22,6 +25,11 @@ PARTS = ("Snakefile", "config.yaml", "workflow", "scripts", "envs", "profiles")
 FOREIGN = re.compile(
     r"COUNTERWEIGHT_|SNAKEMAKE_|PYTHONPATH$|PYTHONDONTWRITEBYTECODE$|.*_proxy$", re.IGNORECASE
 )
+
+
+#: Dry runs are many and short. Each is a fork of one process that has Snakemake loaded.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["snakemake.cli"])
 
 
 class Run:
@@ -43,6 +51,14 @@ class Run:
             values = re.findall(r"\w+=([^,]+)", wildcards.group(1)) if wildcards else []
             found.add(" ".join([rule, *values]))
         return found - {"all"}
+
+
+@functools.cache
+def _search_path():
+    """Where a Python of its own, without what the tests were told, looks for modules."""
+    asked = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.path[1:]))"]
+    kept = {name: value for name, value in os.environ.items() if not FOREIGN.match(name)}
+    return json.loads(subprocess.run(asked, env=kept, stdout=subprocess.PIPE, check=True).stdout)
 
 
 class Copy:
@@ -91,9 +107,23 @@ class Copy:
 
     def plan(self, *arguments):
         """Jobs that the next run would do."""
-        run = self.run("--dry-run", *arguments)
-        assert run.status == 0, run.output
-        return run.jobs
+        call = self._call("--dry-run", *arguments, cores=2)
+        printed = self.folder / "planned.log"
+        given = {
+            "folder": str(call["cwd"]),
+            "environment": call["env"],
+            "path": [str(self.folder), *_search_path()],
+            "arguments": call["args"][3:],
+            "printed": str(printed),
+        }
+        forked = str(Path(__file__).with_name("forked.py"))
+        process = FORKS.Process(target=runpy.run_path, args=(forked, {"CALL": given}, "__main__"))
+        process.start()
+        process.join()
+        output = printed.read_text()
+        printed.unlink()
+        assert process.exitcode == 0, output
+        return Run(output, 0).jobs
 
     def replace(self, path, old, new):
         """Put other text into a file of the copy."""

@@ -109,6 +109,7 @@ def cloned(tree):
 
 NOTHING = {
     "modules that only plan": edited(
+        "files/forks",
         "plan/config",
         "plan/jobs",
         "plan/kinds",

@@ -408,10 +408,8 @@ CODE = {
         "page_*; report",
     ),
     "a file of claims": (edited("workflow/claims/noor_2014.yaml"), "page_*; report"),
-    "streams": (
-        edited("files/streams"),
-        f"prepare_*; !prepare_adult; !prepare_a9a; {CURVED}; {CLICKS}; {RANKING}; {LOG}; {OFFERS}",
-    ),
+    # Labels are written a repeat at a time, so all that follows them follows.
+    "streams": (edited("files/streams"), "*; !download_*; !prepare_adult; !prepare_a9a"),
     "tables": (edited("files/tables"), "*"),
     "the look-up of components": (edited("plan/components"), "*"),
     "arithmetic of leaves": (

@@ -167,6 +167,7 @@ def test_one_score_for_all_tells_nothing_apart(tmp_path, short_runs):
     ("change", "labeling", "sentence"),
     [
         ({"rough": "high"}, {}, "'rough' holds 'high' where a number"),
+        ({"rough": "0,5"}, {}, "decimal commas"),
         ({"rough": np.nan}, {}, "prediction 'rough' is missing"),
         ({}, {"keep_rate": 0.1, "rows_before": 500}, "stand for"),
         ({"clicked": 0}, {}, "is 0 in all"),

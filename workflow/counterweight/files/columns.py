@@ -257,6 +257,8 @@ def alike(cell, kind, form):
             ones, right = fields.booleans(cell.words, {})
             values = ones.astype(float)
     if not right.all():
+        if kind == "number" and _commas(cell.words):
+            todo = 'if these are decimal commas, say so: reading: {decimal: ","}'
         cell.refuse(right, EXPECTED[kind], todo)
     return _finite(cell, cell.spread(values, np.nan))
 
@@ -383,6 +385,11 @@ def _typed_alike(cell, kind, form):
         f"{cell.where}: the column {cell.name!r} is of the type {values.type} where "
         f"{EXPECTED[kind]} expected: write it as in the table of the fit."
     )
+
+
+def _commas(words):
+    """Whether all words are numbers with decimal commas."""
+    return fields.numbers(words, fields.PLAIN_FORM | {"decimal": ","})[1].all()
 
 
 def _shown(form):

@@ -257,7 +257,7 @@ def alike(cell, kind, form):
             ones, right = fields.booleans(cell.words, {})
             values = ones.astype(float)
     if not right.all():
-        if kind == "number" and _commas(cell.words):
+        if kind == "number" and not form and _commas(cell.words):
             todo = 'if these are decimal commas, say so: reading: {decimal: ","}'
         cell.refuse(right, EXPECTED[kind], todo)
     return _finite(cell, cell.spread(values, np.nan))

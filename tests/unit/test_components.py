@@ -181,6 +181,8 @@ def test_every_look_up_by_name_goes_through_the_declared_ones():
     """No module of the library imports by a text of its own, past `load` and `reference`."""
     allowed = {
         "plan/components.py",
+        # Runs the scripts of the stages, whole.
+        "files/forks.py",
         "numerics/rates/__init__.py",
         "__init__.py",
         # Loads the peer package where it is used.

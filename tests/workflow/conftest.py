@@ -27,7 +27,7 @@ FOREIGN = re.compile(
 )
 
 
-#: Dry runs are many and short. Each is a fork of one process that has Snakemake loaded.
+#: Runs are many and short. Each is a fork of one process that has Snakemake loaded.
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["snakemake.cli"])
 
@@ -77,14 +77,24 @@ class Copy:
         (self.folder / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
 
     def run(self, *arguments, cores=2, environment=None):
-        """Call Snakemake as a user would in this folder."""
-        done = subprocess.run(
-            **self._call(*arguments, cores=cores, environment=environment),
-            timeout=1800,  # against a run that hangs; how long it takes is not tested
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        return Run(done.stdout, done.returncode)
+        """Call Snakemake as a user would in this folder, but in a fork: see `forked.py`."""
+        call = self._call(*arguments, cores=cores, environment=environment)
+        # Not in the folder, which a test may compare or move.
+        printed = self.folder.with_name(f"{self.folder.name}.log")
+        added = filter(None, call["env"].get("PYTHONPATH", "").split(os.pathsep))
+        given = {
+            "folder": str(self.folder),
+            "environment": call["env"],
+            "path": [str(self.folder), *added, *_search_path()],
+            "arguments": call["args"][3:],
+            "printed": str(printed),
+        }
+        forked = str(Path(__file__).with_name("forked.py"))
+        process = FORKS.Process(target=runpy.run_path, args=(forked, {"CALL": given}, "__main__"))
+        process.start()
+        process.join(1800)  # against a run that hangs; how long it takes is not tested
+        assert process.exitcode is not None, process.kill()
+        return Run(printed.read_text(), process.exitcode)
 
     def begun(self, *arguments, cores=2):
         """The same in the background, in a group of processes of its own; `said` reads it."""
@@ -107,23 +117,9 @@ class Copy:
 
     def plan(self, *arguments):
         """Jobs that the next run would do."""
-        call = self._call("--dry-run", *arguments, cores=2)
-        printed = self.folder / "planned.log"
-        given = {
-            "folder": str(call["cwd"]),
-            "environment": call["env"],
-            "path": [str(self.folder), *_search_path()],
-            "arguments": call["args"][3:],
-            "printed": str(printed),
-        }
-        forked = str(Path(__file__).with_name("forked.py"))
-        process = FORKS.Process(target=runpy.run_path, args=(forked, {"CALL": given}, "__main__"))
-        process.start()
-        process.join()
-        output = printed.read_text()
-        printed.unlink()
-        assert process.exitcode == 0, output
-        return Run(output, 0).jobs
+        run = self.run("--dry-run", *arguments)
+        assert run.status == 0, run.output
+        return run.jobs
 
     def replace(self, path, old, new):
         """Put other text into a file of the copy."""

@@ -1,4 +1,4 @@
-"""`python -m snakemake` in a fork of a process that has it loaded: see `Copy.plan`.
+"""`python -m snakemake` in a fork of a process that has it loaded: see `Copy.run`.
 
 `CALL` is given: folder, environment, path, arguments, and the file that takes what is printed.
 """

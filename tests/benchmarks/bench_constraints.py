@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.models.constraints.linear_svm import HingeRows
-from counterweight.models.constraints.solver.convex import ramp
-from counterweight.models.constraints.solver.rows import DistinctRows
-from counterweight.models.constraints.solver.solver import minimise_rates
+from counterweight.models.constraints.solver.convex_step import ramp
+from counterweight.models.constraints.solver.majorisation import minimise_rates
+from counterweight.models.constraints.solver.smooth import DistinctRows
 from counterweight.numerics.rates.datasets import DataSets
 from scipy import sparse
 from table import Absent, Case, Timed, require, timed

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from counterweight.labeling.features.one_hot import one_hot
-from counterweight.numerics.geometry.hulls import closest_in_hull
-from counterweight.numerics.geometry.leaves import imbalance_floor, realised
+from counterweight.numerics.geometry import closest_in_hull, imbalance_floor, realised
 from counterweight.numerics.groups import disclosivity, imbalance, leaf_table
 from counterweight.plan.components import load
 from counterweight.selection.proxies.split_tree import SplitTreeProxy

@@ -22,7 +22,7 @@ from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.models.filters.keys import key_of_seed
 from counterweight.models.filters.making import certified_setting, describe_held_out, only_setting
 from counterweight.models.filters.table import SavedFilter, apply_filter
-from counterweight.numerics.filters.disclosure import drawn_parts, exact_interval, part_counts
+from counterweight.numerics.filters import drawn_parts, exact_interval, part_counts
 from counterweight.numerics.groups import disclosivity, leaf_table
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance, relaxed_acceptance

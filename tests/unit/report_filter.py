@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import report_example as example
 from counterweight.files.tables import metrics_table, model_table, write_table
-from counterweight.numerics.geometry.leaves import imbalance_floor
+from counterweight.numerics.geometry import imbalance_floor
 from counterweight.numerics.groups import memberships
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared

@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.geometry import hulls, leaves
+from counterweight.numerics import geometry
 from counterweight.numerics.groups import leaf_table, target_shares, uniform_target
 from counterweight.plan.components import options
 from counterweight.selection.proxies.leaf_tables import leaf_columns, leaf_tables, reach_sentence
@@ -39,7 +39,7 @@ def test_q_is_that_of_an_independent_exact_method(seed):
     leaves, groups = 2 + seed % 6, 2 + seed % 5
     _, A, rng = draw(seed, leaves, groups)
     target = rng.dirichlet(np.ones(groups)) if seed % 2 else np.full(groups, 1 / groups)
-    q = hulls.closest_in_hull(A, target)
+    q = geometry.closest_in_hull(A, target)
     other, distance = by_enumeration(A, target)
     assert abs(q.sum() - 1) < 1e-12 and q.min() >= 0
     assert np.linalg.norm(q @ A - target) == pytest.approx(distance, abs=1e-8)
@@ -52,11 +52,11 @@ def test_q_is_that_of_an_independent_exact_method(seed):
 def test_relaxed_q_satisfies_the_optimality_conditions_and_is_never_farther(seed):
     _, A, rng = draw(seed, 7, 4)
     target = rng.dirichlet(np.ones(4))
-    q = hulls.closest_in_cone(A, target)
+    q = geometry.closest_in_cone(A, target)
     slope = A @ (q @ A - target)
     assert q.min() >= 0
     assert slope.min() > -1e-10 and np.abs(slope * q).max() < 1e-10
-    hull = hulls.closest_in_hull(A, target) @ A
+    hull = geometry.closest_in_hull(A, target) @ A
     assert np.linalg.norm(q @ A - target) <= np.linalg.norm(hull - target) + 1e-12
 
 
@@ -66,7 +66,7 @@ def test_relaxed_and_constrained_agree_for_the_uniform_target_over_one_class(see
     target = np.full(5, 0.2)
     (one,) = acc.quadratic_acceptance(mass, A, target)
     (other,) = acc.relaxed_acceptance(mass, A, target)
-    first, second = (leaves.realised(w.rho, w.mass, A) for w in (one, other))
+    first, second = (geometry.realised(w.rho, w.mass, A) for w in (one, other))
     np.testing.assert_allclose(first, second, atol=1e-8)
     assert other.distance <= one.distance + 1e-12
 
@@ -75,12 +75,12 @@ def test_relaxed_and_constrained_agree_for_the_uniform_target_over_one_class(see
 def test_lemma_1_a_balanced_q_exists_iff_the_target_is_in_the_hull(seed):
     _, A, rng = draw(seed, 8, 4)
     inside = rng.dirichlet(np.ones(8)) @ A
-    assert np.linalg.norm(hulls.closest_in_hull(A, inside) @ A - inside) < 1e-9
+    assert np.linalg.norm(geometry.closest_in_hull(A, inside) @ A - inside) < 1e-9
     # A point beyond the vertex that is extreme in a direction is outside, by the same plane.
     direction = rng.normal(size=4)
     extreme = A[np.argmax(A @ direction)]
     outside = extreme + 0.1 * direction
-    q = hulls.closest_in_hull(A, outside)
+    q = geometry.closest_in_hull(A, outside)
     gap = (outside - extreme) @ direction / np.linalg.norm(direction)
     assert np.linalg.norm(q @ A - outside) >= gap - 1e-12 > 0
 
@@ -91,7 +91,7 @@ def test_lemma_2_acceptance_gives_the_target_when_it_is_in_the_hull(weigh, seed)
     mass, A, rng = draw(seed, 9, 4)
     target = rng.dirichlet(np.ones(9)) @ A
     (found,) = weigh(mass, A, target)
-    np.testing.assert_allclose(leaves.realised(found.rho, mass, A), target, atol=1e-9)
+    np.testing.assert_allclose(geometry.realised(found.rho, mass, A), target, atol=1e-9)
     assert found.rho.max() == 1 and found.rho.min() >= 0
     # The same on drawn rows: Algorithm 2.
     n = 400_000
@@ -119,10 +119,10 @@ def test_no_acceptance_of_the_same_distribution_accepts_more_rows():
     mass, A, rng = draw(3, 12, 3)
     target = rng.dirichlet(np.full(12, 5.0)) @ A
     (best,) = acc.quadratic_acceptance(mass, A, target)
-    plain, rate = acc.acceptance(hulls.closest_in_hull(A, target), mass)
-    np.testing.assert_allclose(leaves.realised(best.rho, mass, A), target, atol=1e-10)
+    plain, rate = acc.acceptance(geometry.closest_in_hull(A, target), mass)
+    np.testing.assert_allclose(geometry.realised(best.rho, mass, A), target, atol=1e-10)
     assert best.rate > rate * 1.01
-    np.testing.assert_allclose(leaves.realised(plain, mass, A), target, atol=1e-10)
+    np.testing.assert_allclose(geometry.realised(plain, mass, A), target, atol=1e-10)
     # Any other q for the target: a step in the null space, as far as q stays positive.
     null = np.linalg.svd(np.column_stack([A, np.ones(12)]).T)[2][4:]
     for _ in range(200):
@@ -139,8 +139,8 @@ def test_interpolation_equals_a_simulation_and_the_average_over_memberships():
     Z = np.eye(3)[(rng.random(n)[:, None] > A[leaf].cumsum(axis=1)).sum(axis=1).clip(0, 2)]
     own = np.eye(5)[leaf]
     seen = leaf_table(own, Z)
-    exact = leaves.interpolated(*seen, eta)
-    averaged = leaf_table(leaves.interpolated_rows(own, eta), Z)
+    exact = geometry.interpolated(*seen, eta)
+    averaged = leaf_table(geometry.interpolated_rows(own, eta), Z)
     for left, right in zip(exact, averaged, strict=True):
         np.testing.assert_allclose(left, right, atol=1e-12)
     drawn = np.where(rng.random(n) < eta, rng.integers(0, 5, n), leaf)
@@ -151,15 +151,15 @@ def test_interpolation_equals_a_simulation_and_the_average_over_memberships():
 
 def test_interpolation_ends_at_the_proxy_and_at_no_information():
     mass, A, _ = draw(2, 4, 3)
-    for left, right in zip(leaves.interpolated(mass, A, 0.0), (mass, A), strict=True):
+    for left, right in zip(geometry.interpolated(mass, A, 0.0), (mass, A), strict=True):
         np.testing.assert_allclose(left, right, atol=1e-15)
-    none, same = leaves.interpolated(mass, A, 1.0)
+    none, same = geometry.interpolated(mass, A, 1.0)
     np.testing.assert_allclose(none, 0.25)
     np.testing.assert_allclose(same, np.tile(mass @ A, (4, 1)), atol=1e-15)
     for weigh in (acc.equal_acceptance, acc.quadratic_acceptance, acc.relaxed_acceptance):
         (found,) = weigh(mass, A, np.full(3, 1 / 3), etas=[1.0])
         np.testing.assert_allclose(found.rho, 1.0)
-        np.testing.assert_allclose(leaves.realised(found.rho, found.mass, found.shares), mass @ A)
+        np.testing.assert_allclose(geometry.realised(found.rho, found.mass, found.shares), mass @ A)
 
 
 def test_leaves_without_rows_are_never_accepted_and_change_nothing():
@@ -170,7 +170,7 @@ def test_leaves_without_rows_are_never_accepted_and_change_nothing():
         (other,) = weigh(more, table, np.full(3, 1 / 3))
         assert other.rho[-1] == 0 and other.q[-1] == 0
         np.testing.assert_allclose(other.rho[:-1], plain.rho)
-    shares = leaves.interpolated(more, table, 0.5)[1]
+    shares = geometry.interpolated(more, table, 0.5)[1]
     np.testing.assert_allclose(shares[-1], mass @ A)
 
 
@@ -192,23 +192,25 @@ def test_floor_is_that_of_brute_force():
         for alpha in (0.02, 0.1, 0.3):
             allowed = grid[(np.abs(grid - r) <= alpha).all(axis=1)]
             brute = np.linalg.norm(allowed - target, axis=1).min()
-            floor = leaves.imbalance_floor(r, target, alpha, [3])
+            floor = geometry.imbalance_floor(r, target, alpha, [3])
             assert brute - 0.004 <= floor <= brute + 1e-12
 
 
 def test_floor_at_its_ends_for_two_groups_and_for_several_classes():
     r, classes = np.array([0.85, 0.1, 0.05, 0.7, 0.3]), [3, 2]
     target = uniform_target(classes)
-    assert leaves.imbalance_floor(r, target, 0.0, classes) == pytest.approx(
+    assert geometry.imbalance_floor(r, target, 0.0, classes) == pytest.approx(
         np.linalg.norm(r - target)
     )
-    assert leaves.imbalance_floor(r, target, 1.0, classes) < 1e-12
-    assert leaves.imbalance_floor(r[3:], target[3:], 0.05, [2]) == pytest.approx(0.15 * np.sqrt(2))
+    assert geometry.imbalance_floor(r, target, 1.0, classes) < 1e-12
+    assert geometry.imbalance_floor(r[3:], target[3:], 0.05, [2]) == pytest.approx(
+        0.15 * np.sqrt(2)
+    )
     parts = [
-        leaves.imbalance_floor(r[:3], target[:3], 0.1, [3]),
-        leaves.imbalance_floor(r[3:], target[3:], 0.1, [2]),
+        geometry.imbalance_floor(r[:3], target[:3], 0.1, [3]),
+        geometry.imbalance_floor(r[3:], target[3:], 0.1, [2]),
     ]
-    assert leaves.imbalance_floor(r, target, 0.1, classes) == pytest.approx(np.hypot(*parts))
+    assert geometry.imbalance_floor(r, target, 0.1, classes) == pytest.approx(np.hypot(*parts))
 
 
 def test_no_filter_within_alpha_is_below_the_floor():
@@ -216,8 +218,8 @@ def test_no_filter_within_alpha_is_below_the_floor():
         mass, A, rng = draw(seed, 5, 4)
         base, target = mass @ A, rng.dirichlet(np.ones(4))
         (found,) = acc.quadratic_acceptance(mass, A, target)
-        floor = leaves.imbalance_floor(base, target, np.abs(A - base).max(), [4])
-        assert np.linalg.norm(leaves.realised(found.rho, mass, A) - target) >= floor - 1e-12
+        floor = geometry.imbalance_floor(base, target, np.abs(A - base).max(), [4])
+        assert np.linalg.norm(geometry.realised(found.rho, mass, A) - target) >= floor - 1e-12
 
 
 def test_leaf_tables_return_what_leaf_columns_wrote():
@@ -250,23 +252,23 @@ A, HALF = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]]), np.array([0.5, 0.5])
     ("call", "said"),
     [
         # An empty matrix used to end the interpreter inside the solver.
-        (lambda: hulls.closest_in_hull(A[:0], A[0]), "at least one"),
-        (lambda: hulls.closest_in_cone(A[:0], A[0]), "at least one"),
-        (lambda: hulls.closest_in_hull(A, HALF), r"shape \(2, 3\)"),
-        (lambda: hulls.closest_in_cone(A * np.nan, A[0]), "missing or infinite"),
+        (lambda: geometry.closest_in_hull(A[:0], A[0]), "at least one"),
+        (lambda: geometry.closest_in_cone(A[:0], A[0]), "at least one"),
+        (lambda: geometry.closest_in_hull(A, HALF), r"shape \(2, 3\)"),
+        (lambda: geometry.closest_in_cone(A * np.nan, A[0]), "missing or infinite"),
         (lambda: acc.quadratic_acceptance([0.5, 1.5], A, A[0]), "sum to 2, not 1"),
         (lambda: acc.equal_acceptance([1.5, -0.5], A, A[0]), "first: leaf 1, -0.5"),
         (lambda: acc.relaxed_acceptance(HALF[:1], A, A[0]), "sum to 0.5"),
         (lambda: acc.equal_acceptance(HALF, A, HALF), "as many columns"),
         (lambda: acc.quadratic_acceptance(HALF, A, A[0], etas=[1.5]), "eta is 1.5"),
-        (lambda: leaves.interpolated(HALF, A, -0.1), "eta is -0.1"),
-        (lambda: leaves.interpolated_rows(np.eye(2), float("nan")), "eta is nan"),
+        (lambda: geometry.interpolated(HALF, A, -0.1), "eta is -0.1"),
+        (lambda: geometry.interpolated_rows(np.eye(2), float("nan")), "eta is nan"),
         (lambda: acc.acceptance([-0.5, 1.5], HALF), "first: leaf 0, -0.5"),
         (lambda: acc.acceptance([np.nan, 1.0], HALF), "not finite"),
         (lambda: acc.acceptance([1.0], HALF), "give one for each leaf"),
-        (lambda: leaves.imbalance_floor(A[0], A[1], 1.1, [3]), "alpha is 1.1"),
-        (lambda: leaves.imbalance_floor(A[0], A[1], 0.1, [2]), "3 entries for 2 groups"),
-        (lambda: leaves.imbalance_floor(2 * A[0], A[1], 0.1, [3]), "base's shares sum to 2"),
+        (lambda: geometry.imbalance_floor(A[0], A[1], 1.1, [3]), "alpha is 1.1"),
+        (lambda: geometry.imbalance_floor(A[0], A[1], 0.1, [2]), "3 entries for 2 groups"),
+        (lambda: geometry.imbalance_floor(2 * A[0], A[1], 0.1, [3]), "base's shares sum to 2"),
     ],
 )
 def test_numbers_that_are_no_leaves_are_told_in_a_sentence(call, said):
@@ -282,7 +284,7 @@ def test_q_is_optimal_also_with_many_and_repeated_leaves_and_on_the_face_of_the_
     A = np.vstack([A, A[rng.integers(0, leaves, 3)]])
     on_face = rng.dirichlet(np.ones(2)) @ A[:2]
     for target in (on_face, np.eye(groups)[0], np.full(groups, 1 / groups), A[0]):
-        q = hulls.closest_in_hull(A, target)
+        q = geometry.closest_in_hull(A, target)
         slope = A @ (q @ A - target)
         assert q.min() >= 0 and abs(q.sum() - 1) < 1e-12
         # The gap of Frank and Wolfe bounds the squared distance to the exact answer.
@@ -306,8 +308,8 @@ def test_it_is_said_how_far_the_target_is_and_which_setting_reaches_it():
     assert "below" not in reach_sentence(settings, [0.5, 0.2, 0.2, 0], [0, 0, 0, 1], 0.654)
     base, target = np.array([0.7, 0.2, 0.1]), np.full(3, 1 / 3)
     least = np.abs(base - target).max()
-    assert leaves.imbalance_floor(base, target, least, [3]) < 1e-12
-    assert leaves.imbalance_floor(base, target, least - 1e-3, [3]) > 1e-4
+    assert geometry.imbalance_floor(base, target, least, [3]) < 1e-12
+    assert geometry.imbalance_floor(base, target, least - 1e-3, [3]) > 1e-4
     assert reach_sentence([""], [0.0], [1.0]) == "the target is within reach"
 
 

@@ -16,7 +16,7 @@ from counterweight.models.filters.training import (
     filtered,
     train_filter_repeat,
 )
-from counterweight.numerics.geometry.leaves import interpolated_rows
+from counterweight.numerics.geometry import interpolated_rows
 from counterweight.numerics.linear import fit_logistic
 from sklearn.base import clone
 

@@ -11,7 +11,7 @@ from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.features.one_hot import one_hot
 from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.models.training import seen_rows
-from counterweight.numerics.emissions.layout import Layout
+from counterweight.numerics.emissions import Layout
 
 
 def _frame(n=400, seed=0):

@@ -6,7 +6,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.sensitive import label_groups, sensitive
 from counterweight.models.filters.making import certified_setting
-from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
+from counterweight.numerics.filters import disclosure, drawn_parts, part_counts
 from counterweight.numerics.groups import leaf_table, memberships
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
 from counterweight.weighting.acceptance import quadratic_acceptance

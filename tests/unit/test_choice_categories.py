@@ -8,8 +8,7 @@ from counterweight.models.choice.offers import optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.scaling import Features
 from counterweight.models.choice.steps import ChoiceRows, Choices, climb
-from counterweight.numerics.emissions.components import SMOOTHING, Emission
-from counterweight.numerics.emissions.layout import Layout
+from counterweight.numerics.emissions import SMOOTHING, Emission, Layout
 from scipy.special import expit
 
 #: Shares of the levels of two categories in three segments, weights, thresholds, slopes.

@@ -10,7 +10,7 @@ from counterweight.models.choice.offers import acceptance
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.segment_model import segment_shares
 from counterweight.models.choice.steps import ChoiceRows, fit_curves
-from counterweight.numerics.emissions.components import Emission
+from counterweight.numerics.emissions import Emission
 from scipy.special import softmax
 
 ETA, K = np.array([0.3, 0.7]), np.array([12.0, 9.0])

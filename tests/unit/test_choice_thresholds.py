@@ -7,7 +7,7 @@ from counterweight.models.choice.offer_logistic import OfferLogistic
 from counterweight.models.choice.offers import expected_revenue, soft_optimal_offer
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.thresholds import Mover, few_steps_apart
-from counterweight.numerics.emissions.layout import Layout
+from counterweight.numerics.emissions import Layout
 from scipy.special import expit
 
 CELLS = Layout.of(7, [(0, 1, 2), (3, 4, 5, 6)])

@@ -12,7 +12,7 @@ from counterweight.models.constraints.promises.given_scores import GivenScores
 from counterweight.models.constraints.reductions.classifier import ReductionsClassifier
 from counterweight.models.constraints.reductions.neyman_pearson import NeymanPearsonSVM
 from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
-from counterweight.models.constraints.solver.convex import ramp
+from counterweight.models.constraints.solver.convex_step import ramp
 from counterweight.numerics.rates import DataSets, measure
 from counterweight.numerics.rates import compile as compile_rates
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.filters.disclosure import (
+from counterweight.numerics.filters import (
     disclosure,
     drawn_parts,
     exact_interval,

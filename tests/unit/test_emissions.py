@@ -7,12 +7,8 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.mixtures.generative import GenerativeClassifier
-from counterweight.numerics.class_mixtures import ClassMixtures
-from counterweight.numerics.emissions.components import Emission
-from counterweight.numerics.emissions.densities import mixed_log_density
-from counterweight.numerics.emissions.layout import Layout
-from counterweight.numerics.emissions.rows import MixedRows
-from counterweight.numerics.gaussian_mixture import Mixture, fit_mixture
+from counterweight.numerics.emissions import Emission, Layout, MixedRows, mixed_log_density
+from counterweight.numerics.gaussian_mixture import ClassMixtures, Mixture, fit_mixture
 from scipy.stats import multivariate_normal
 
 #: Two numbers, a category of three levels in columns of their own, one of codes 0 to 3.

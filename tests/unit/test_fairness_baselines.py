@@ -12,7 +12,7 @@ from counterweight.models.constraints.fairlearn_models import (
 )
 from counterweight.models.constraints.group_thresholds import GroupThresholds
 from counterweight.models.constraints.linear_svm import HingeRows
-from counterweight.models.constraints.promises.cuts import (
+from counterweight.models.constraints.promises.thresholds import (
     cuts,
     interval_minima,
     shift_of,

@@ -18,7 +18,7 @@ from counterweight.models.filters.candidates import encoded, learned_encoder, re
 from counterweight.models.filters.card import card
 from counterweight.models.filters.keys import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.models.filters.making import describe_held_out, saved_filter
-from counterweight.numerics.geometry.spread import distorted
+from counterweight.numerics.geometry import distorted
 from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
 from counterweight.selection.proxies.split_tree import SplitTreeProxy

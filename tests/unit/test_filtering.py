@@ -15,7 +15,7 @@ from counterweight.evaluation.filters.evaluate import (
 )
 from counterweight.files.study_data import StudyData
 from counterweight.models.filters.training import coins
-from counterweight.numerics.geometry.leaves import interpolated, interpolated_rows
+from counterweight.numerics.geometry import interpolated, interpolated_rows
 from counterweight.numerics.groups import leaf_table, memberships
 from records import where
 from stage_jobs import run_script

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics import gaussian_mixture
-from counterweight.numerics.emissions.densities import gaussian_log_density
+from counterweight.numerics.emissions import gaussian_log_density
 from counterweight.numerics.gaussian_mixture import fit_mixture
 from counterweight.numerics.mixture_steps import QuadraticRows, floored, maximisation
 from scipy.stats import multivariate_normal

@@ -97,6 +97,6 @@ def test_modules_stay_readable():
         path.name
         for folder in ("workflow", "scripts", "tests")
         for path in (ROOT / folder).rglob("*.py")
-        if len(path.read_text().splitlines()) > 600
+        if len(path.read_text().splitlines()) > 700
     ]
     assert not long

@@ -5,7 +5,7 @@ import pytest
 from counterweight import ConstrainedClassifier
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
-from counterweight.models.constraints.solver.solver import minimise_rates
+from counterweight.models.constraints.solver.majorisation import minimise_rates
 from sklearn.svm import LinearSVC
 
 

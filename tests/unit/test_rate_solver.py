@@ -6,18 +6,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.solver.convex import (
+from counterweight.models.constraints.solver.convex_step import (
     ConvexStep,
     ramp,
+    solve_interior,
     solve_whole,
     start_state,
     upper_ramp,
 )
-from counterweight.models.constraints.solver.cutting import CutModel
-from counterweight.models.constraints.solver.infeasible import prove_infeasible
-from counterweight.models.constraints.solver.interior import solve_interior
-from counterweight.models.constraints.solver.rows import DistinctRows
-from counterweight.models.constraints.solver.solver import minimise_rates
+from counterweight.models.constraints.solver.cutting_plane import CutModel
+from counterweight.models.constraints.solver.majorisation import minimise_rates, prove_infeasible
+from counterweight.models.constraints.solver.smooth import DistinctRows
 from scipy import sparse
 
 PENALTY = 0.02

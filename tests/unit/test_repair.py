@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.constrained import ConstrainedClassifier
-from counterweight.models.constraints.promises.repair import MOST_CUTS, WORTH, repaired
+from counterweight.models.constraints.promises.thresholds import MOST_CUTS, WORTH, repaired
 from counterweight.models.constraints.shifted_threshold import ShiftedThreshold
 from counterweight.numerics.rates import DataSets
 from counterweight.numerics.rates import compile as compile_rates

@@ -10,7 +10,7 @@ from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.mixtures import shifted_mixture
 from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.models.mixtures.shifted_mixture import ShiftedMixtureClassifier
-from counterweight.numerics.emissions.layout import Layout
+from counterweight.numerics.emissions import Layout
 from scipy.stats import multivariate_normal
 
 SHARE = 0.4

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from counterweight.files import tables
 from counterweight.numerics import groups
-from counterweight.selection.proxies.split_hypotheses import cuts_of
-from counterweight.selection.proxies.split_oracle import (
+from counterweight.selection.proxies.split_game import (
     Design,
     Leaf,
     Limits,
     Mixtures,
     as_printed,
+    cuts_of,
     repaired,
 )
 from counterweight.selection.proxies.split_rules import ROOT

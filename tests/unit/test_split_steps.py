@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from counterweight.numerics.geometry.hulls import closest_in_hull
-from counterweight.selection.proxies.split_rules import ROOT, Split
-from counterweight.selection.proxies.split_steps import (
+from counterweight.numerics.geometry import closest_in_hull
+from counterweight.selection.proxies.split_growth import (
     CASE,
     GAMMA,
     counterexample,
@@ -12,6 +11,7 @@ from counterweight.selection.proxies.split_steps import (
     step_records,
     steps,
 )
+from counterweight.selection.proxies.split_rules import ROOT, Split
 
 
 def split(place):

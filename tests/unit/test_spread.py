@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.numerics.geometry.spread import distorted
+from counterweight.numerics.geometry import distorted
 from counterweight.weighting import acceptance as acc
 
 

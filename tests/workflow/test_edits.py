@@ -413,7 +413,7 @@ CODE = {
     "tables": (edited("files/tables"), "*"),
     "the look-up of components": (edited("plan/components"), "*"),
     "arithmetic of leaves": (
-        edited("numerics/geometry/leaves"),
+        edited("numerics/geometry"),
         "weigh people *; train people *; evaluate people *; d*_people; report",
     ),
     "a stage of one kind": (

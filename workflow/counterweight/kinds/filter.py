@@ -291,7 +291,7 @@ def weigh(job):
     import numpy as np
 
     from counterweight.files.tables import joined, read_columns, write_table
-    from counterweight.numerics.geometry.leaves import realised
+    from counterweight.numerics.geometry import realised
     from counterweight.numerics.groups import disclosivity, imbalance, target_shares
     from counterweight.selection.proxies.leaf_tables import leaf_tables
     from counterweight.weighting.acceptance import setting_name

@@ -11,7 +11,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.split import check_features, size_records
-from counterweight.numerics.filters.disclosure import least_rows
+from counterweight.numerics.filters import least_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
 log = logging.getLogger("counterweight")

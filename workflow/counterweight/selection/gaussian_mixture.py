@@ -2,8 +2,7 @@
 
 from sklearn.base import BaseEstimator
 
-from counterweight.numerics.class_mixtures import fit_class_mixtures, posterior
-from counterweight.numerics.gaussian_mixture import fit_mixture
+from counterweight.numerics.gaussian_mixture import fit_class_mixtures, fit_mixture, posterior
 
 OPTIONS = {
     "components": {

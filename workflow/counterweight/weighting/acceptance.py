@@ -14,7 +14,7 @@ References
 ----------
 Deng, Diana, Kearns & Roth (2023), Balanced Filtering via Non-Disclosive Proxies:
 Algorithm 1, Lemmas 1 and 2, appendix A.1.1
-(`counterweight.numerics.geometry.leaves.interpolated`) and A.2 (several classes).
+(`counterweight.numerics.geometry.interpolated`) and A.2 (several classes).
 """
 
 from typing import NamedTuple
@@ -22,19 +22,19 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.geometry.hulls import (
+from counterweight.numerics.geometry import (
+    checked_leaves,
     checked_shares,
+    checked_vector,
     closest_in_cone,
     closest_in_hull,
+    closest_spread,
     closest_within,
-)
-from counterweight.numerics.geometry.leaves import (
-    checked_leaves,
-    checked_vector,
+    drawn_in,
     interpolated,
+    most_spread,
     realised,
 )
-from counterweight.numerics.geometry.spread import closest_spread, drawn_in, most_spread
 
 KIND = "filter"
 
@@ -270,7 +270,7 @@ def equal_acceptance(
         noise. A.1.1 reads as the second: labels are replaced, then Algorithm 2 samples.
     least_accepted, most_distorted : float
         Least rate, and most distortion within a group (see
-        `counterweight.numerics.geometry.spread`); must be 0 and 1 here, where every leaf gives
+        `counterweight.numerics.geometry`); must be 0 and 1 here, where every leaf gives
         as many rows.
 
     Returns

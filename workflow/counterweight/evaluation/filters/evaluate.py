@@ -22,9 +22,8 @@ from counterweight.models.filters.training import (
     proxy_rows,
     true_groups,
 )
-from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
-from counterweight.numerics.geometry.leaves import imbalance_floor, interpolated_rows
-from counterweight.numerics.geometry.spread import distorted
+from counterweight.numerics.filters import disclosure, drawn_parts, part_counts
+from counterweight.numerics.geometry import distorted, imbalance_floor, interpolated_rows
 from counterweight.numerics.groups import group_names, imbalance, memberships, target_shares
 
 log = logging.getLogger("counterweight")
@@ -131,12 +130,12 @@ def evaluate_filter(
           settings without an alpha); ``acceptance_rate``, ``collected`` (expected rows).
         - ``group_share``, ``group_gain`` (share over base share); the part is the group.
         - ``distorted``: how far the accepted of a group are from the group, over the leaves (see
-          `counterweight.numerics.geometry.spread`), of the group where it is largest.
+          `counterweight.numerics.geometry`), of the group where it is largest.
         - repeat 0, training rows: ``leaf_mass``, ``leaf_acceptance`` and, by group (the
           variable), ``leaf_share``; the part is the leaf.
         - test rows: ``disclosivity_at_most``, an upper confidence bound of the disclosivity in
           the population from one drawn leaf for each row (see
-          `counterweight.numerics.filters.disclosure`); in repeat 0 ``distortion`` of each group
+          `counterweight.numerics.filters`); in repeat 0 ``distortion`` of each group
           (the part; see `distortions`).
         - test rows: ``bound_disclosivity``, ``bound_imbalance``, ``bound_epsilon``
           (`theorem_bound`), ``excess_disclosivity``, ``excess_imbalance`` (test less train).

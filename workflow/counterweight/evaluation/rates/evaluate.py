@@ -469,7 +469,7 @@ def bound_records(problems=20, rows=60, points=200):
     is tight), ``bound_excess`` the least of step minus ramp anywhere (at least 0 is above); the
     part is ``steps``. The draws are the same in every run.
     """
-    from counterweight.models.constraints.solver.convex import ConvexStep, ramp
+    from counterweight.models.constraints.solver.convex_step import ConvexStep, ramp
 
     rng, gap, excess = np.random.default_rng(0), 0.0, np.inf
     for _ in range(problems):

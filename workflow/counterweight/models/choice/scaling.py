@@ -7,7 +7,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import named
-from counterweight.numerics.emissions.layout import Layout
+from counterweight.numerics.emissions import Layout
 
 log = logging.getLogger("counterweight")
 

@@ -24,7 +24,7 @@ from counterweight.models.choice.scaling import Features
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
 from counterweight.models.choice.thresholds import Thresholds, few_steps_apart
 from counterweight.numerics.checks import checked_labels, checked_weights
-from counterweight.numerics.emissions.components import COVARIANCES, Emission
+from counterweight.numerics.emissions import COVARIANCES, Emission
 
 #: Fitted numbers that a model is stored in, in order, and their types.
 WHOLE = (

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.numerics.emissions.components import Emission
+from counterweight.numerics.emissions import Emission
 from counterweight.numerics.mixture_steps import upper_triangle
 
 #: Slopes: steeper curves are hardly steeper to see (section 3.4.2); 0 would leave eta undefined.

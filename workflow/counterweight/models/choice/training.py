@@ -19,7 +19,7 @@ from counterweight.models.choice.offers import (
     optimal_offer,
     soft_optimal_offer,
 )
-from counterweight.numerics.emissions.layout import Layout
+from counterweight.numerics.emissions import Layout
 from counterweight.plan.components import load
 
 log = logging.getLogger("counterweight")

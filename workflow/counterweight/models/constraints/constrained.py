@@ -12,7 +12,7 @@ from counterweight.models.constraints.linear_svm import best_penalty
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
-from counterweight.models.constraints.solver.convex import ramp
+from counterweight.models.constraints.solver.convex_step import ramp
 from counterweight.models.constraints.starts.imitation import imitation_costs
 from counterweight.models.constraints.starts.search import NOBODY, Found, pair, repaired, vector
 from counterweight.models.constraints.svm_baseline import labeled_rows
@@ -262,7 +262,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 
     def _fit(self, data, rng):
         """Refuses constraints that no classifier is found to meet, unless told to keep it."""
-        from counterweight.models.constraints.starts.sweep import fit_settings
+        from counterweight.models.constraints.starts.search import fit_settings
 
         fit_settings([self], data, rng)
 
@@ -283,7 +283,7 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
             In the order of the settings; None where they differ in more than numbers of the
             constraints, or have margins of their own.
         """
-        from counterweight.models.constraints.starts.sweep import fit_settings
+        from counterweight.models.constraints.starts.search import fit_settings
 
         models = [cls(**options) for options in settings]
         same = [

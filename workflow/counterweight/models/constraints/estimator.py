@@ -20,7 +20,7 @@ from counterweight.models.constraints.feature_maps import (
 from counterweight.models.constraints.frames import encoded, one_hot
 from counterweight.models.constraints.group_features import beside, indicators
 from counterweight.models.constraints.promises.promising import Promises
-from counterweight.models.constraints.solver.rows import DistinctRows
+from counterweight.models.constraints.solver.smooth import DistinctRows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.datasets import DataSets, checked_features, is_sparse
 from counterweight.numerics.rates.frames import follows, named_masks

@@ -6,7 +6,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.options import GROUP_OPTIONS, MAP_OPTIONS, SVM_OPTIONS
-from counterweight.models.constraints.promises.cuts import (
+from counterweight.models.constraints.promises.thresholds import (
     cuts,
     interval_minima,
     shift_of,

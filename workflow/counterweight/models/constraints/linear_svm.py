@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.solver.rows import DistinctRows, balanced
+from counterweight.models.constraints.solver.smooth import DistinctRows, balanced
 
 #: Most proximal steps, and most Newton steps of each.
 OUTER, INNER = 40, 50

@@ -6,7 +6,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
-from counterweight.models.constraints.promises.cuts import cuts, shift_of, threshold_within
+from counterweight.models.constraints.promises.thresholds import cuts, shift_of, threshold_within
 from counterweight.models.constraints.svm_baseline import MappedSvm, labeled_rows
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 

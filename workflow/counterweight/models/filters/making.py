@@ -19,9 +19,8 @@ from counterweight.models.filters.candidates import traced_encoder
 from counterweight.models.filters.table import ACCEPTED, SavedFilter
 from counterweight.models.filters.training import filtered
 from counterweight.numerics.estimate import ratio_mean
-from counterweight.numerics.filters.disclosure import disclosure, drawn_parts, part_counts
-from counterweight.numerics.geometry.leaves import interpolated_rows, realised
-from counterweight.numerics.geometry.spread import distorted
+from counterweight.numerics.filters import disclosure, drawn_parts, part_counts
+from counterweight.numerics.geometry import distorted, interpolated_rows, realised
 from counterweight.numerics.groups import (
     group_names,
     imbalance,

@@ -39,9 +39,8 @@ from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded
 from counterweight.models.filters.keys import Key, key_of_seed, read_key
-from counterweight.numerics.filters.coins import canonical_ids, person_uniforms
-from counterweight.numerics.filters.disclosure import drawn_parts
-from counterweight.numerics.geometry.leaves import interpolated_rows
+from counterweight.numerics.filters import canonical_ids, drawn_parts, person_uniforms
+from counterweight.numerics.geometry import interpolated_rows
 from counterweight.plan.components import load
 
 log = logging.getLogger("counterweight")

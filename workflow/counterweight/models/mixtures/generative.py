@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.models.classifier import BinaryClassifier
-from counterweight.numerics.class_mixtures import ClassMixtures, fit_class_mixtures, posterior
+from counterweight.numerics.gaussian_mixture import ClassMixtures, fit_class_mixtures, posterior
 from counterweight.numerics.options import check_options
 
 OPTIONS = {

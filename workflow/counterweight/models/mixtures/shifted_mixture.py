@@ -12,9 +12,8 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.mixtures.generative import GenerativeClassifier, MixtureClassifier
 from counterweight.numerics.checks import checked_new_rows
-from counterweight.numerics.class_mixtures import ClassMixtures, posterior
-from counterweight.numerics.emissions.rows import MixedRows
-from counterweight.numerics.gaussian_mixture import Standardised
+from counterweight.numerics.emissions import MixedRows
+from counterweight.numerics.gaussian_mixture import ClassMixtures, Standardised, posterior
 from counterweight.numerics.mixture_steps import floored
 from counterweight.numerics.options import check_options
 

@@ -9,7 +9,7 @@ from scipy.special import expit
 from counterweight.errors import CounterweightError
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import checked_new_rows, two_class_rows
-from counterweight.numerics.emissions.densities import gaussian_log_density, log_sum_exp
+from counterweight.numerics.emissions import gaussian_log_density, log_sum_exp
 from counterweight.numerics.gaussian_mixture import Mixture, Standardised, fit_mixture
 from counterweight.numerics.linear import RIDGE, fit_logistic
 from counterweight.numerics.mixture_steps import Parameters, QuadraticRows, maximisation

@@ -16,7 +16,7 @@ import logging
 import numpy as np
 
 from counterweight.numerics.checks import checked_new_rows
-from counterweight.numerics.geometry.hulls import closest
+from counterweight.numerics.geometry import closest
 from counterweight.numerics.groups import block_starts, checked_target, disclosivity, leaf_table
 from counterweight.selection.proxies.proxy import Proxy
 

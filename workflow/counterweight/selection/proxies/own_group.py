@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.numerics.geometry.hulls import closest
+from counterweight.numerics.geometry import closest
 from counterweight.numerics.groups import checked_target, disclosivity, leaf_table
 from counterweight.selection.proxies.attributes import joint_cells
 from counterweight.selection.proxies.proxy import Proxy

@@ -7,19 +7,18 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.checks import checked_rows
-from counterweight.numerics.geometry.hulls import closest, closest_in_hull
+from counterweight.numerics.geometry import closest, closest_in_hull
 from counterweight.numerics.groups import checked_target, disclosivity, leaf_table
 from counterweight.selection.proxies import split_rules
 from counterweight.selection.proxies.proxy import Proxy
+from counterweight.selection.proxies.split_game import Design
+from counterweight.selection.proxies.split_growth import Search, counterexample, step_records, steps
 from counterweight.selection.proxies.split_options import (
     OPTIONS,
     PRESETS,
     checked_alphas,
     setting_name,
 )
-from counterweight.selection.proxies.split_oracle import Design
-from counterweight.selection.proxies.split_search import Search
-from counterweight.selection.proxies.split_steps import counterexample, step_records, steps
 
 KIND = "filter"
 LABEL = "(α,β)-proxy"
@@ -213,7 +212,7 @@ hypotheses, hypothesis_depth, solver
         Metrics: distance (to the hull or cone of the leaves), reached (1 where it is at most
         `stop_distance`), leaves, height, splits, disclosivity (in sample),
         smallest_leaf_rows (weight of the smallest leaf, in training rows), and how the
-        distance fell split by split (`counterweight.selection.proxies.split_steps`). With the
+        distance fell split by split (`counterweight.selection.proxies.split_growth`). With the
         preset paper also lemma3_case, a counterexample to Lemma 3 as printed; with the solver
         printed beyond_budget, how far its answers were beyond alpha before they were repaired.
         """

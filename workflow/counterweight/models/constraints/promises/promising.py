@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.models.constraints.promises.repair import repaired
+from counterweight.models.constraints.promises.thresholds import repaired
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.frames import named_masks

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from counterweight.models.constraints.solver.convex import ramp, upper_ramp
+from counterweight.models.constraints.solver.convex_step import ramp, upper_ramp
 from counterweight.reporting.charts import kit, style
 
 CAPTION = (

@@ -3,7 +3,8 @@
 Problem 2 of Goh, Cotter, Gupta and Friedlander (2016): rates of a randomised linear
 classifier, positive with probability sigma(f), are minimised subject to bounds on other
 rates. Algorithm 1 replaces the ramps by convex bounds that are tight at the current solution
-and solves the convex step again and again.
+and solves the convex step again and again. Where no classifier at all keeps the constraints,
+`prove_infeasible` proves it.
 """
 
 import copy
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.solver.convex import (
+from counterweight.models.constraints.solver.convex_step import (
     ROUNDING,
     ConvexState,
     ConvexStep,
@@ -20,9 +21,73 @@ from counterweight.models.constraints.solver.convex import (
     solve_whole,
     start_state,
 )
-from counterweight.models.constraints.solver.infeasible import prove_infeasible
-from counterweight.models.constraints.solver.one_step import solve_step
-from counterweight.models.constraints.solver.rows import DistinctRows
+from counterweight.models.constraints.solver.cutting_plane import solve_step
+from counterweight.models.constraints.solver.smooth import DistinctRows
+
+
+@dataclass
+class InfeasibilityProof:
+    """What the bounds of a set of rate constraints ask at least.
+
+    Attributes
+    ----------
+    least_violation : float
+        Lower bound on the sum of violations of any classifier; above 0 proves that the
+        constraints contradict each other.
+    multipliers : array of shape (m,)
+        In [0, 1]: the sum of constraints with these factors is the contradiction.
+    """
+
+    least_violation: float
+    multipliers: np.ndarray
+
+
+def prove_infeasible(positive, negative, constant, most=200):
+    """Least sum of violations over all functions of the row, by cuts over the multipliers.
+
+    A classifier, whatever its form, is positive with some probability s_i on each distinct
+    row and negative with 1 - s_i. So for any v in [0, 1]^m its violations sum at least to
+    q(v) = sum_i min(v'P_i, v'N_i) + v'c, and the largest q(v) is the least sum of violations
+    that any such function has (linear programming duality). q is concave and piecewise linear.
+
+    Parameters
+    ----------
+    positive, negative : array of shape (m, n)
+        Costs of the constraints on distinct rows.
+    constant : array of shape (m,)
+        Constants less bounds: constraint j is P_j s + N_j (1 - s) + constant_j <= 0.
+
+    Returns
+    -------
+    InfeasibilityProof
+        Its bound holds for its own multipliers, however well they were found.
+    """
+    from scipy.optimize import linprog
+
+    m = len(constant)
+    best = InfeasibilityProof(0.0, np.zeros(m))
+    slopes, v = [], np.ones(m)
+    for _ in range(most):
+        p, q = v @ positive, v @ negative
+        low = p < q
+        slope = positive @ low + negative @ ~low + constant
+        value = float(v @ slope)
+        if value > best.least_violation:
+            best = InfeasibilityProof(value, v)
+        slopes.append(slope)
+        # q is homogeneous, so each cut goes through the origin: q(v) <= slope'v.
+        cuts = np.column_stack([-np.array(slopes), np.ones(len(slopes))])
+        highest = linprog(
+            np.append(np.zeros(m), -1.0),
+            A_ub=cuts,
+            b_ub=np.zeros(len(slopes)),
+            bounds=[(0, 1)] * m + [(None, None)],
+        )
+        if not highest.success or -highest.fun - best.least_violation <= 1e-9:
+            break
+        v = np.clip(highest.x[:m], 0.0, 1.0)
+    return best
+
 
 METHODS = ("newton", "cutting_plane", "bisection")
 LOSSES = ("ramp", "hinge")

@@ -1,4 +1,13 @@
-"""Rules that need no training under constraints: thresholds of a score, for all or by group."""
+"""Rules that need no training under constraints, which results are compared with.
+
+Thresholds of a score, for all or by group; the scores of logistic regression among them.
+
+Where rates are to be equal, thresholds have to part the rows at exact counts, and which of several
+scores that are equally good meets that at least cost is luck, by some rows. So a rule that is to
+be the result is compared with those of scores on the way to the other known scores, and of scores
+tilted a little along single features (`nearby`); no further than luck goes, since what is chosen
+among many for its training rows is worth less on new ones.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from counterweight.models.constraints.promises.thresholds import Rates, best_thresholds
+from counterweight.numerics.linear import expit
 from counterweight.numerics.rates.language import BUILTIN_SETS, parse_constraint, rates
 
 #: Groups that get thresholds of their own; of more, the largest.
@@ -257,3 +267,128 @@ def _telling(rows, mask):
     centre = 0.0 if rows.centre is None else rows.centre[j]
     line[-1] = -(low[j] - centre) * line[j]
     return line
+
+
+#: Distinct rows times expressions that may be gone over for scores that are tried, and how many
+#: times more three groups take.
+WORK, HARDER = 3e6, 8
+#: Standard deviation of the difference of two such scores, of n rows, in units of 1 / sqrt(n):
+#: they differ in a hundredth of the answers.
+LUCK = 0.1
+#: Steps along a direction, both ways: shares of the way to another score, and standard deviations
+#: of the score for a feature.
+WAY, TILT = (0.1, 0.25, 0.5, 0.75), (0.03, 0.1, 0.3)
+
+
+def nearby(rows, rule, costs, groups, scores, most=WORK):
+    """A rule that is better by what luck makes, by steps along lines that lower its cost.
+
+    Greedy: each line that leads to a better rule is followed at once, and all only while `most`
+    lasts: on tables of many rows, where luck is small, only the lines to other scores are looked
+    along.
+
+    Parameters
+    ----------
+    rows : DistinctRows
+        With a bias.
+    rule : KnownRule
+    costs : Rates
+    groups : sequence
+        See `known_rules`.
+    scores : sequence of array (coordinates,)
+        Other scores.
+
+    Returns
+    -------
+    KnownRule
+        At most as costly as `rule`, and it meets the constraints.
+    """
+    cells = Cells.of(rows, costs, groups)
+    left = [most / costs.slope.size / (HARDER if len(cells.masks) > 2 else 1)]
+    enough = rule.value - LUCK * costs.size[0] / np.sqrt(rows.shape[0])
+
+    def followed(rule, line, lengths):
+        f, along = rows.scores(rule.w), rows.scores(line)
+        for length in lengths:
+            if left[0] < 1 or rule.value <= enough:
+                break
+            left[0] -= 1
+            found = cells.rule("nearby", f + length * along, rule.w + length * line)
+            if found is not None and found.value < rule.value - 1e-12 * costs.size[0]:
+                return found
+        return rule
+
+    both = [sign * share for share in WAY for sign in (1, -1)]
+    for w in scores:
+        # A score has no scale of its own: all are compared at that of the rule.
+        size = float(np.std(rows.scores(rule.w))) / max(float(np.std(rows.scores(w))), 1e-300)
+        rule = followed(rule, size * w - rule.w, both)
+    spread = _spread(rows)
+    order = np.argsort(-np.abs(rule.w[: rows.features]) * spread, kind="stable")
+    order = order[spread[order] > 0]
+    tilts = [sign * tilt for tilt in TILT for sign in (1, -1)]
+    while left[0] >= 1 and rule.value > enough:
+        before = rule.value
+        size = float(np.std(rows.scores(rule.w)))
+        for j in order:
+            line = np.zeros(len(rule.w))
+            line[j] = size / spread[j]
+            rule = followed(rule, line, tilts)
+        if rule.value == before:
+            break
+    return rule
+
+
+def _spread(rows):
+    """Standard deviation of each feature among the distinct rows."""
+    matrix, n = rows.matrix[:, : rows.features], rows.shape[0]
+    square = matrix.multiply(matrix) if rows.is_sparse else matrix * matrix
+    mean, square = (np.asarray(part.sum(axis=0)).ravel() / n for part in (matrix, square))
+    return np.sqrt(np.maximum(square - mean * mean, 0.0))
+
+
+#: Newton steps, and the expected fall, as a share of all costs, at which they end.
+STEPS, ENOUGH = 12, 1e-6
+
+
+def logistic(rows, positive, negative, penalty):
+    """Logistic regression by costs, with a ridge.
+
+    Parameters
+    ----------
+    rows : DistinctRows
+    positive, negative : array (distinct rows,)
+        Costs of a yes, and of a no, to each row; also with one line more.
+    penalty : float
+
+    Returns
+    -------
+    ndarray (coordinates,)
+        Accurate enough to be cut by thresholds; not to be read.
+    """
+    positive, negative = np.ravel(positive), np.ravel(negative)
+    both, ridge = positive + negative, rows.regularisation(penalty)
+    found, f = np.zeros(rows.shape[1]), np.zeros(rows.shape[0])
+
+    def loss(w, f):
+        return both @ np.logaddexp(0, f) - negative @ f + ridge @ (w * w) / 2
+
+    value = loss(found, f)
+    for _ in range(STEPS):
+        p = expit(f)
+        gradient = rows.combine(both * p - negative) + ridge * found
+        hessian = rows.gram(both * p * (1 - p))
+        hessian[np.diag_indices_from(hessian)] += ridge + 1e-9 * hessian.trace() / len(hessian)
+        move = -np.linalg.solve(hessian, gradient)
+        along, fall, length = rows.scores(move), -gradient @ move, 1.0
+        while True:
+            reached = loss(found + length * move, f + length * along)
+            if reached <= value - fall * length / 4:
+                break
+            length /= 2
+            if length < 1e-6:
+                return found
+        found, f, value = found + length * move, f + length * along, reached
+        if fall <= ENOUGH * both.sum():
+            break
+    return found

@@ -1,15 +1,183 @@
-"""Algorithm 2 of Goh et al. (2016): a cutting plane over the multipliers."""
+"""Algorithm 2 of Goh et al. (2016), and the choice of a method for a convex step.
+
+A cutting plane over the multipliers has weighted support vector machines as its inner problem: by
+Newton steps, or by LIBLINEAR as in the paper's experiments. `solve_step` takes the method that is
+asked for: this one, or one of those that solve a step whole.
+"""
+
+import warnings
 
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.models.constraints.solver.convex import (
+from counterweight.models.constraints.solver.convex_step import (
     ROUNDING,
     ConvexState,
+    ConvexStep,
     pull_back,
+    solve_interior,
+    solve_whole,
     start_state,
 )
-from counterweight.models.constraints.solver.svm import SOLVERS, with_multipliers
+
+#: Passes over the rows that LIBLINEAR makes at most, and the accuracy at which it may stop.
+PASSES, ACCURACY = 2000, 1e-3
+
+
+def liblinear_svm(step, state, tolerance):
+    """Weighted SVM by LIBLINEAR's dual coordinate descent (scikit-learn's ``LinearSVC``, hinge).
+
+    With u = 2w a row's hinge of label -1 costs 2 P / lambda and that of label +1 costs
+    2 N / lambda at C = 1. LIBLINEAR gives no bound: Newton's steps, begun at its solution, give
+    the certificate, and go on where its solution is further than `tolerance` from the optimum.
+
+    Parameters
+    ----------
+    step : ConvexStep
+        Without constraints.
+    state : ConvexState
+        Not used, but for the shape of its multipliers: LIBLINEAR begins at 0.
+    tolerance : float
+        Certified gap at which to stop.
+
+    Returns
+    -------
+    ConvexState
+
+    Raises
+    ------
+    CounterweightError
+        For a bias that is not penalised, which LIBLINEAR does not have.
+    """
+    penalty = float(step.regularisation[0])
+    if not (step.regularisation == penalty).all():
+        raise CounterweightError(
+            "LIBLINEAR penalises the bias like the other coefficients: set bias to regularised or "
+            "none, or inner to newton."
+        )
+    w = _fitted(step, penalty)
+    if w is None:
+        return solve_whole(step, state, tolerance=tolerance, margin=np.zeros(0))
+    upper = step.value(step.rows.scores(w), w)[0]
+    checked = solve_whole(step, start_state(step, w), tolerance=tolerance, margin=np.zeros(0))
+    if upper - checked.lower <= tolerance:
+        checked.w, checked.upper = w, upper
+    return checked
+
+
+def _fitted(step, penalty):
+    """LIBLINEAR's coefficients, or None where there is no hinge of one of both labels."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    down, up = (np.flatnonzero(costs[0] > 0) for costs in (step.positive, step.negative))
+    if not len(down) or not len(up):
+        return None
+    rows, places = step.rows, np.concatenate([down, up])
+    X = rows.matrix[places]
+    if rows.centre is not None:
+        X = (X.toarray() if rows.is_sparse else X) - rows.centre
+    cost = np.concatenate([step.positive[0, down], step.negative[0, up]])
+    svm = LinearSVC(
+        loss="hinge", dual=True, fit_intercept=False, tol=ACCURACY, max_iter=PASSES, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svm.fit(X, np.repeat([0, 1], [len(down), len(up)]), sample_weight=2 * cost / penalty)
+    return svm.coef_[0] / 2
+
+
+def with_multipliers(step, v):
+    """The Lagrangian of a convex step at fixed multipliers: a step without constraints.
+
+    Each row has a hinge of label -1 with cost P_0 + v'P and one of label +1 with cost
+    N_0 + v'N (section 2.2); in the usual scaling u = 2w this is a weighted SVM.
+    """
+    p, q = step.costs(v)
+    constant = step.constant[:1] + v @ step.constant[1:]
+    return ConvexStep(step.rows, p[None], q[None], constant, step.regularisation)
+
+
+def newton_svm(step, state, tolerance):
+    """Weighted SVM by proximal Newton steps, warm-started."""
+    return solve_whole(step, state, tolerance=tolerance, margin=np.zeros(0))
+
+
+def interior_point_svm(step, state, tolerance, most=80):
+    """Weighted SVM by a primal-dual interior-point method on the d x d normal matrix.
+
+    Hinges are written with slacks xi >= 0 and t = xi - 1/2 - z >= 0, whose multipliers b and a
+    sum to the hinge's cost. Independent of `newton_svm`: it starts from w = 0, whatever the
+    state, and shares only the products with X and the certificate.
+
+    Parameters
+    ----------
+    step : ConvexStep
+        Without constraints.
+    state : ConvexState
+        Not used, but for the shape of its multipliers.
+    tolerance : float
+        Certified gap at which to stop.
+
+    Returns
+    -------
+    ConvexState
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    rows, ridge = step.rows, step.regularisation
+    n = rows.shape[0]
+    p, q = step.positive[0], step.negative[0]
+    up, down = np.flatnonzero(p > 0), np.flatnonzero(q > 0)
+    row = np.concatenate([up, down])
+    sign = np.repeat([1.0, -1.0], [len(up), len(down)])
+    cost = np.concatenate([p[up], q[down]])
+    mean = cost.mean() if len(cost) else 1.0
+
+    def spread(values):
+        return np.bincount(row, sign * values, n)
+
+    w = np.zeros(rows.shape[1])
+    f = np.zeros(n)
+    xi, a = np.ones(len(row)), cost / 2
+    best = ConvexState(w, np.zeros(n), np.zeros(n), np.zeros(0))
+    for count in range(most):
+        z = sign * f[row]
+        t, b = xi - 0.5 - z, cost - a
+        above, below = np.zeros(n), np.zeros(n)
+        above[up], below[down] = np.split(a / cost, [len(up)])
+        lower, upper = step.lower_bound(above, below, np.zeros(0)), step.value(f, w)[0]
+        if upper < best.upper:
+            best.upper, best.w = upper, w
+        if lower > best.lower:
+            best.lower, best.above, best.below = lower, above, below
+        best.evaluations = count
+        if best.gap <= tolerance or not len(row):
+            break
+        centre = 0.1 * (a @ t + b @ xi) / (2 * len(row))
+        width = t + a * xi / b
+        bend = a / width
+        rest = (centre - a * t - a * (centre - b * xi) / b) / width
+        matrix = rows.gram(np.bincount(row, bend, n))
+        matrix[np.diag_indices_from(matrix)] += ridge + 1e-13 * mean
+        residual = ridge * w + rows.combine(spread(a + rest))
+        move = -cho_solve(cho_factor(matrix, lower=True), residual)
+        df = rows.scores(move)
+        dz = sign * df[row]
+        da = bend * dz + rest
+        dxi = (centre - b * xi + xi * da) / b
+        share = 1.0
+        for value, change in ((t, dxi - dz), (xi, dxi), (a, da), (b, -da)):
+            falls = change < 0
+            if falls.any():
+                share = min(share, 0.99 * np.min(-value[falls] / change[falls]))
+        w, f = w + share * move, f + share * df
+        xi, a = xi + share * dxi, a + share * da
+    return best
+
+
+SOLVERS = {"newton": newton_svm, "interior_point": interior_point_svm, "liblinear": liblinear_svm}
+
 
 CHOOSERS = ("maximum", "centre")
 # Multipliers, of costs that sum to one, beyond which a box is not widened.
@@ -268,3 +436,50 @@ def cutting_plane(
         if halving is not None:
             halving.saw(v, g)
     return best
+
+
+# Newton steps after which an interior point takes over: few problems need as many.
+PATIENCE = 400
+# Gap that then does where others follow: the step keeps the constraints, and is no worse. With one
+# constraint the interior point brings it down soon.
+ENOUGH = 6e-3
+# It works on all rows each time: dense ones of more products than this are left to Newton.
+MOST_PRODUCTS = 5e8
+
+
+def solve_step(
+    step, state, anchor, limit, method, chooser, inner, tolerance, relative=None, rough=False
+):
+    """One convex step by the chosen method; a rough one with a gap of `ENOUGH` if that is hard."""
+    margin = np.full(len(step.constant) - 1, 0.1 * tolerance)
+    shared = {"tolerance": tolerance, "margin": margin, "limit": limit, "anchor": anchor}
+    if len(step.constant) == 1 and inner != "newton":
+        return SOLVERS[inner](step, state, tolerance)
+    if method == "newton" or len(step.constant) == 1:
+        n, d = step.rows.shape
+        patience = PATIENCE if step.rows.is_sparse or n * d * d <= MOST_PRODUCTS else np.inf
+        state = solve_whole(step, state, **shared, relative=relative, patience=patience)
+        if rough and len(step.constant) > 2 and state.gap <= ENOUGH:
+            return state
+        asked = tolerance
+        if relative is not None:
+            asked = min(tolerance, max(relative * (state.upper - step.constant[0]), 1e-12))
+        if state.gap <= asked or patience == np.inf:
+            return state
+        state = _better(state, solve_interior(step, state, **shared | {"tolerance": asked}))
+        if state.gap <= asked:
+            return state
+        return _better(state, solve_whole(step, state, **shared, relative=relative))
+    chooser = "bisection" if method == "bisection" else chooser
+    return cutting_plane(step, state, **shared, chooser=chooser, inner=inner)
+
+
+def _better(state, other):
+    """Two states of one step as one, with the better of both bounds."""
+    if other.upper < state.upper:
+        state.upper, state.w = other.upper, other.w
+    if other.lower > state.lower:
+        state.lower, state.multipliers = other.lower, other.multipliers
+        state.above, state.below = other.above, other.below
+    state.evaluations += other.evaluations
+    return state

@@ -1,0 +1,464 @@
+"""One convex step (Problem 3 of Goh et al. 2016) solved whole, constraints included.
+
+By Newton steps on smooth problems, or by a primal-dual interior point where these take long.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from counterweight.models.constraints.solver.smooth import Smooth, balanced, newton
+
+# Constraint values up to this, of costs that sum to one, are rounding.
+ROUNDING = 1e-10
+# Steeper smoothing than this makes the normal matrix too ill-conditioned for its factor.
+SHARPEST, STIFFEST = 1e4, 1e5
+
+
+def ramp(z):
+    """sigma(z) = max(0, min(1, 1/2 + z)), equation (2)."""
+    return np.clip(0.5 + z, 0.0, 1.0)
+
+
+def upper_ramp(z, tangent):
+    """Convex bound on sigma(z), tight at z = tangent (section 2.1).
+
+    Parameters
+    ----------
+    z, tangent : array
+        Scores, and the scores at the current solution. The bound on sigma(-z) is
+        ``upper_ramp(-z, -tangent)``.
+    """
+    return np.where(np.asarray(tangent) <= 0.5, np.maximum(0.0, 0.5 + np.asarray(z)), 1.0)
+
+
+@dataclass
+class ConvexStep:
+    """Problem 3: weighted hinges, a quadratic penalty, and m bounds on weighted hinges.
+
+    minimise  sum_i P_0i h(f_i) + N_0i h(-f_i) + c_0 + sum_k a_k w_k^2 / 2
+    subject to  sum_i P_ji h(f_i) + N_ji h(-f_i) + c_j <= 0,  h(z) = max(0, 1/2 + z).
+
+    Attributes
+    ----------
+    rows : DistinctRows
+    positive, negative : array of shape (1 + m, n)
+        P and N, all >= 0; row 0 is the objective.
+    constant : array of shape (1 + m,)
+        c; the bounds are already taken off.
+    regularisation : array of shape (d,)
+        a; zero for an unregularised bias.
+    """
+
+    rows: object
+    positive: np.ndarray
+    negative: np.ndarray
+    constant: np.ndarray
+    regularisation: np.ndarray
+
+    @classmethod
+    def of_ramps(cls, rows, positive, negative, constant, regularisation, tangent):
+        """Problem 3 at the scores `tangent` of the current solution, equations (4) and (5)."""
+        hinge_p, hinge_n = tangent <= 0.5, tangent >= -0.5
+        flat = positive[:, ~hinge_p].sum(axis=1) + negative[:, ~hinge_n].sum(axis=1)
+        return cls(rows, positive * hinge_p, negative * hinge_n, constant + flat, regularisation)
+
+    def rates(self, f):
+        """Hinge sums with their constants: objective without the penalty, then constraints."""
+        above, below = np.maximum(0.0, 0.5 + f), np.maximum(0.0, 0.5 - f)
+        return self.positive @ above + self.negative @ below + self.constant
+
+    def value(self, f, w):
+        """Objective and constraints (<= 0 is kept) at w with scores f."""
+        rates = self.rates(f)
+        return rates[0] + 0.5 * self.regularisation @ (w * w), rates[1:]
+
+    def costs(self, v):
+        """Costs of both hinges of each row in the Lagrangian."""
+        if len(v) == 0:
+            return self.positive[0], self.negative[0]
+        return self.positive[0] + v @ self.positive[1:], self.negative[0] + v @ self.negative[1:]
+
+    def lower_bound(self, above, below, v):
+        """Dual value at hinge slopes in [0, 1] and multipliers v >= 0: a certified lower bound.
+
+        With an unregularised bias the slopes of one side are scaled down until they balance,
+        because the bound is finite only then.
+        """
+        p, q = self.costs(v)
+        up, down = p * above, q * below
+        free = self.regularisation <= 0
+        if free.any():
+            up, down = balanced(up, down)
+        slope = self.rows.combine(up - down)[~free]
+        quadratic = 0.5 * np.sum(slope * slope / self.regularisation[~free])
+        return 0.5 * (up.sum() + down.sum()) - quadratic + self.constant[0] + v @ self.constant[1:]
+
+
+@dataclass
+class ConvexState:
+    """Where the solver of a convex step stands; also its warm start."""
+
+    w: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    multipliers: np.ndarray
+    upper: float = np.inf
+    lower: float = -np.inf
+    evaluations: int = 0
+    sharpness: float = field(default=None)
+
+    @property
+    def gap(self):
+        """Certified distance to the optimum of the convex step."""
+        return self.upper - self.lower
+
+
+def start_state(step, w, multipliers=None):
+    """State at w, with hinge slopes of the sides on which its scores lie."""
+    f = step.rows.scores(w)
+    v = np.zeros(len(step.constant) - 1) if multipliers is None else np.array(multipliers, float)
+    return ConvexState(np.array(w, float), (f > -0.5) * 1.0, (f < 0.5) * 1.0, v)
+
+
+def pull_back(step, inside, outside, slack=0.0):
+    """Last point on the segment from a feasible point that keeps every constraint.
+
+    Parameters
+    ----------
+    step : ConvexStep
+    inside, outside : pair (w, f)
+        A point that is feasible in this convex step, and one that may not be.
+    slack : float
+        Largest constraint value that counts as kept.
+
+    Returns
+    -------
+    share : float
+        In [0, 1]; 0 gives the feasible point back. Constraints are convex along the segment,
+        so halving finds the end of the feasible part that holds 0, or a point inside it.
+    """
+    (_, f0), (_, f1) = inside, outside
+
+    def worst(share):
+        values = step.rates(f0 + share * (f1 - f0))[1:]
+        return values.max(initial=-np.inf)
+
+    if worst(1.0) <= slack:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        if worst(middle) <= slack:
+            low = middle
+        else:
+            high = middle
+        if low > 0 and high - low <= 1e-6 * low:
+            break
+    return low
+
+
+def solve_whole(
+    step,
+    state,
+    *,
+    tolerance,
+    margin,
+    limit=np.inf,
+    anchor=None,
+    relative=None,
+    most=60,
+    growth=2.0,
+    sharpness=2.0,
+    stiffness=12.0,
+    patience=np.inf,
+):
+    """Solve a convex step with its constraints, by proximal multipliers and Newton steps.
+
+    Stops without the gap that is asked for after `patience` Newton steps.
+
+    Parameters
+    ----------
+    step : ConvexStep
+        Scaled so that costs of the objective sum to about 1, those of each constraint too.
+    state : ConvexState
+        Start: w, hinge slopes and multipliers.
+    tolerance : float
+        Certified gap (upper minus lower bound) at which to stop.
+    margin : float or array of shape (m,)
+        How much inside the bounds to aim, so that rounding does not end outside.
+    limit : float or array of shape (m,)
+        Largest multiplier: finite for elastic constraints, whose price it is.
+    anchor : pair (w, f) or None
+        A point that is feasible in this step; the result is pulled back to it where needed.
+        Without one, violations are priced at `limit`.
+    relative : float or None
+        Share of the objective, its constant left out, that the gap must not exceed either.
+
+    Returns
+    -------
+    ConvexState
+        Its w is feasible if there is an anchor, and no worse than it.
+    """
+    m = len(step.constant) - 1
+    limit = np.broadcast_to(np.asarray(limit, float), (m,))
+    w, f = state.w, step.rows.scores(state.w)
+    best = ConvexState(state.w, state.above, state.below, state.multipliers)
+    if anchor is not None:
+        best.w, best.upper = anchor[0], step.value(anchor[1], anchor[0])[0]
+    elif m == 0 or np.isfinite(limit).all():
+        value, g = step.value(f, w)
+        best.upper = value + limit @ np.maximum(g, 0.0) if m else value
+    gap, sharp, stiff = np.inf, sharpness, np.full(m, stiffness)
+    asked = tolerance
+    newtons, strict = 0, 0.02
+    for _ in range(most):
+        smooth = Smooth.of(step, state, sharp, stiff, margin, limit)
+        if relative is not None and np.isfinite(best.upper):
+            asked = min(tolerance, max(relative * (best.upper - step.constant[0]), 1e-12))
+        accuracy = max(min(1e-4, strict * gap), strict * asked)
+        w, f, above, below, v, count, solved = newton(smooth, w, f, accuracy, 50)
+        newtons += count
+        state = ConvexState(w, above, below, v)
+        lower = step.lower_bound(above, below, v)
+        if lower > best.lower:
+            best.lower = lower
+        value, g = step.value(f, w)
+        point = w
+        if anchor is not None:
+            share = pull_back(step, anchor, (w, f), ROUNDING)
+            if share < 1:
+                point = anchor[0] + share * (w - anchor[0])
+                value = step.value(anchor[1] + share * (f - anchor[1]), point)[0]
+        elif m:
+            over = np.maximum(g, 0.0)
+            value += np.sum(np.where(over > 0, limit, 0.0) * over) if over.any() else 0.0
+        if value < best.upper:
+            best.upper, best.w = value, point
+        best.above, best.below, best.multipliers = above, below, v
+        # A gap that hardly falls asks for more exact minimisers.
+        if best.gap > 0.5 * gap:
+            strict = max(0.3 * strict, 1e-5)
+        gap = best.gap
+        best.sharpness = sharp
+        if gap <= asked:
+            break
+        if newtons >= patience:
+            break
+        # A problem that was too stiff for Newton's steps is taken up again softer.
+        factor = growth if solved else 0.25
+        sharp = min(max(sharp * factor, 1.0), SHARPEST)
+        stiff = np.clip(stiff * factor, 1.0, STIFFEST)
+    best.evaluations = newtons
+    return best
+
+
+class _Hinges(NamedTuple):
+    """Hinges as rows: place, sign and costs (1 + m, k) of each, and what they are hinges of."""
+
+    row: np.ndarray
+    sign: np.ndarray
+    cost: np.ndarray
+    rows: object
+    ridge: np.ndarray
+    priced: np.ndarray
+
+    def spread(self, values):
+        """Sums over the hinges of each row."""
+        return np.bincount(self.row, self.sign * values, self.rows.shape[0])
+
+
+class _Point(NamedTuple):
+    """Unknowns, or a direction of them; see `solve_interior`."""
+
+    w: np.ndarray
+    f: np.ndarray
+    xi: np.ndarray
+    t: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    v: np.ndarray
+    s: np.ndarray
+    u: np.ndarray
+    free: np.ndarray
+
+
+class _System:
+    """Newton's equations at a point, everything but w and v eliminated."""
+
+    def __init__(self, hinges, point, fixed):
+        from scipy.linalg import cho_factor, cho_solve
+
+        self.hinges, self.point = hinges, point
+        rows, cost, priced = hinges.rows, hinges.cost, hinges.priced
+        w, f, xi, t, a, b, v, s, u, free = point
+        z = hinges.sign * f[hinges.row]
+        self.rest_w = hinges.ridge * w + rows.combine(hinges.spread(a))
+        self.rest_xi = cost[0] + v @ cost[1:] - a - b
+        self.rest_t = xi - 0.5 - z - t
+        self.rest_s = cost[1:] @ xi + fixed + s - u
+        self.bend = 1.0 / (t / a + xi / b)
+        matrix = rows.gram(np.bincount(hinges.row, self.bend, rows.shape[0]))
+        matrix[np.diag_indices_from(matrix)] += hinges.ridge + 1e-14 * matrix.trace() / len(matrix)
+        self.factor = cho_factor(matrix, lower=True)
+        # Of each constraint: how xi falls with v at fixed w, and along w.
+        spent = cost[1:] * (xi / b)
+        across = [rows.combine(hinges.spread(own * self.bend)) for own in spent]
+        across = np.array(across).reshape(len(v), len(w))
+        self.solved = cho_solve(self.factor, across.T) if len(v) else np.zeros((len(w), 0))
+        diagonal = s / v + np.where(priced, u / free, 0.0)
+        damped = spent * self.bend * (t / a)
+        self.schur = damped @ cost[1:].T + across @ self.solved + np.diag(diagonal)
+
+    def direction(self, centre, of_a, of_b, of_v, of_u):
+        """Newton's direction to the products `centre`, less second-order terms of each pair."""
+        from scipy.linalg import cho_solve
+
+        hinges, rows, cost = self.hinges, self.hinges.rows, self.hinges.cost[1:]
+        _, _, xi, t, a, b, v, s, u, free = self.point
+        for_t, for_xi = (centre - of_a) / a - t, (centre - of_b) / b - xi
+        for_s = (centre - of_v) / v - s
+        for_u = np.where(hinges.priced, (centre - of_u) / free - u, 0.0)
+        base = for_xi - (xi / b) * self.rest_xi
+        lead = self.bend * (for_t - base - self.rest_t)
+        plain = cho_solve(self.factor, -(self.rest_w + rows.combine(hinges.spread(lead))))
+        dz = hinges.sign * rows.scores(plain)[hinges.row]
+        inner = base + (xi / b) * (lead + self.bend * dz)
+        dv = np.zeros(0)
+        if len(v):
+            dv = np.linalg.solve(self.schur, self.rest_s + cost @ inner + for_s - for_u)
+        dw = plain - self.solved @ dv
+        df = rows.scores(dw)
+        asked = dv @ cost if len(v) else 0.0
+        da = lead + self.bend * ((xi / b) * asked + hinges.sign * df[hinges.row])
+        db = self.rest_xi + asked - da
+        return _Point(
+            dw,
+            df,
+            for_xi - (xi / b) * db,
+            for_t - (t / a) * da,
+            da,
+            db,
+            dv,
+            for_s - (s / v) * dv,
+            np.where(hinges.priced, for_u + (u / free) * dv, 0.0),
+            np.where(hinges.priced, -dv, 0.0),
+        )
+
+    def longest(self, move):
+        """How far along a direction everything stays above 0, and a little less."""
+        share = 1.0
+        for values, change in zip(self.point[2:], move[2:], strict=True):
+            falls = change < 0
+            if falls.any():
+                share = min(share, 0.995 * np.min(-values[falls] / change[falls]))
+        return share
+
+    def mean(self, move, share):
+        """Mean product of the pairs after a share of a direction."""
+        _, _, xi, t, a, b, v, s, u, free = (
+            now + share * change for now, change in zip(self.point, move, strict=True)
+        )
+        priced = self.hinges.priced
+        total = a @ t + b @ xi + v @ s + u[priced] @ free[priced]
+        return total / max(2 * len(a) + len(v) + priced.sum(), 1)
+
+
+def solve_interior(step, state, *, tolerance, margin, limit=np.inf, anchor=None, most=60):
+    """Solve a convex step with its constraints on the normal matrix of all its hinges.
+
+    Hinge k has a slack xi_k >= 0 with t_k = xi_k - 1/2 - z_k >= 0; constraint j, on sums of the
+    slacks, has s_j >= 0. Their multipliers b, a and v follow a central path by Mehrotra's
+    predictor and corrector; with a finite `limit` a constraint may be broken at that price.
+    The number of iterations hardly depends on the data, but each works on all rows.
+
+    Parameters
+    ----------
+    step, state, tolerance, margin, limit, anchor
+        As for `convex.solve_whole`.
+    most : int
+        Largest number of iterations.
+
+    Returns
+    -------
+    ConvexState
+        `evaluations` counts iterations.
+    """
+    from scipy.linalg import LinAlgError
+
+    rows, ridge, n, m = step.rows, step.regularisation, step.rows.shape[0], len(step.constant) - 1
+    limit = np.broadcast_to(np.asarray(limit, float), (m,))
+    up = np.flatnonzero(step.positive.any(axis=0))
+    down = np.flatnonzero(step.negative.any(axis=0))
+    row = np.concatenate([up, down])
+    sign = np.repeat([1.0, -1.0], [len(up), len(down)])
+    cost = np.concatenate([step.positive[:, up], step.negative[:, down]], axis=1)
+    fixed = step.constant[1:] + margin
+    priced = np.isfinite(limit)
+    hinges = _Hinges(row, sign, cost, rows, ridge, priced)
+    best = ConvexState(state.w, np.zeros(n), np.zeros(n), np.zeros(m))
+    if anchor is not None:
+        best.w, best.upper = anchor[0], step.value(anchor[1], anchor[0])[0]
+    w = np.array(state.w, float) if anchor is None else np.array(anchor[0], float)
+    f = rows.scores(w)
+
+    z = sign * f[row]
+    xi = np.maximum(0.5 + z, 0.0) + 0.1
+    t = xi - 0.5 - z
+    v = np.minimum(np.full(m, 0.1), 0.5 * limit)
+    total = cost[0] + v @ cost[1:]
+    a = 0.5 * np.maximum(total, 1e-300)
+    b = a.copy()
+    s = np.maximum(-(cost[1:] @ xi + fixed), 0.05)
+    # Violation at a price: u >= 0 with multiplier free = limit - v.
+    u, free = np.where(priced, 0.05, 0.0), np.where(priced, limit - v, 1.0)
+    for count in range(most):
+        best.evaluations = count
+        z = sign * f[row]
+        total = cost[0] + v @ cost[1:]
+        above, below = np.zeros(n), np.zeros(n)
+        share = np.clip(a / np.maximum(total, 1e-300), 0.0, 1.0)
+        above[up], below[down] = np.split(share, [len(up)])
+        lower = step.lower_bound(above, below, v)
+        if lower > best.lower:
+            best.lower, best.above, best.below, best.multipliers = lower, above, below, v.copy()
+        reached, value = w, step.value(f, w)
+        if anchor is not None:
+            back = pull_back(step, anchor, (w, f), ROUNDING)
+            if back < 1:
+                reached = anchor[0] + back * (w - anchor[0])
+                value = step.value(anchor[1] + back * (f - anchor[1]), reached)
+            upper = value[0]
+        else:
+            over = np.maximum(value[1], 0.0)
+            upper = value[0] + (np.where(over > 0, limit, 0.0) @ over if over.any() else 0.0)
+        if upper < best.upper:
+            best.upper, best.w = upper, reached
+        if best.gap <= tolerance:
+            break
+        point = _Point(w, f, xi, t, a, b, v, s, u, free)
+        try:
+            with np.errstate(all="ignore"):
+                system = _System(hinges, point, fixed)
+                none = 0.0
+                first = system.direction(none, none, none, none, none)
+                reach, now = system.longest(first), system.mean(first, 0.0)
+                share = max(system.mean(first, reach) / now, 0.0)
+                centre = now * min(1.0, share) ** 3
+                move = system.direction(
+                    centre,
+                    first.t * first.a,
+                    first.xi * first.b,
+                    first.s * first.v,
+                    first.u * first.free,
+                )
+                reach = system.longest(move)
+        except (LinAlgError, ValueError):
+            break
+        if not (reach >= 1e-6 and np.isfinite(move.w).all()):
+            break
+        w, f, xi, t, a, b, v, s, u, free = (
+            now + reach * change for now, change in zip(point, move, strict=True)
+        )
+    return best

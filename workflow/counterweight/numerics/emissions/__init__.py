@@ -1,1 +1,0 @@
-"""Densities of mixed features within a component of a mixture."""

@@ -1,10 +1,13 @@
 """Saved models: what is written is what is read, and nothing else is taken for one."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files import gifts
-from counterweight.files.gifts import read_gift, write_gift
+from counterweight.files.gifts import LAYOUT, SEAL, made_of_gift, read_gift, write_gift
+from counterweight.files.tables import write_table
 from counterweight.models.saved import load
 
 
@@ -46,8 +49,6 @@ def test_another_form_is_refused_in_a_sentence(tmp_path, monkeypatch):
 
 
 def test_what_is_no_saved_model_is_refused(tmp_path):
-    from counterweight.files.tables import write_table
-
     with pytest.raises(CounterweightError, match="is not there: name the folder of a study"):
         load(tmp_path)
     write_table(tmp_path / "other.parquet", {"a": [1, 2]})
@@ -56,3 +57,102 @@ def test_what_is_no_saved_model_is_refused(tmp_path):
     write_gift(tmp_path / "model.parquet", "oracle bones", {}, {})
     with pytest.raises(CounterweightError, match="'oracle bones', which this version does not"):
         load(tmp_path)
+
+
+#: Facts and arrays of a gift that the tests below damage.
+FACTS = {"words": ["ä"], "third": 1 / 3}
+ARRAYS = {"a": np.arange(6.0).reshape(2, 3) / 7, "b": np.array(2.5), "none": np.empty((0, 2))}
+
+
+@pytest.fixture
+def gift(tmp_path):
+    write_gift(tmp_path / "model.parquet", "scores", FACTS, ARRAYS)
+    return tmp_path / "model.parquet"
+
+
+def test_bytes_of_a_file_that_change_are_refused_or_change_nothing(gift):
+    """Parquet's own statistics may be damaged without harm; a cut file is never read."""
+    good, refused = gift.read_bytes(), 0
+    for at in range(4, len(good) - 8, 37):
+        gift.write_bytes(good[:at] + bytes([good[at] ^ 16]) + good[at + 1 :])
+        try:
+            read = read_gift(gift)
+        except CounterweightError as error:
+            assert "damaged" in str(error) or "is no saved model" in str(error)
+            assert "\n" not in str(error)
+            refused += 1
+            continue
+        assert read.facts == FACTS and read.kind == "scores"
+        assert all(read.arrays[name].tobytes() == ARRAYS[name].tobytes() for name in ARRAYS)
+    assert refused > 20
+    for end in (0, 3, len(good) // 2, len(good) - 1):
+        gift.write_bytes(good[:end])
+        with pytest.raises(CounterweightError, match="or a damaged one: no Parquet file of ours"):
+            read_gift(gift)
+
+
+def changed(gift, column, value, at, sealed):
+    """One cell of a saved model is another; with its seal, or as of a version without."""
+    table = pq.read_table(gift).to_pydict()
+    row = next(
+        row
+        for row in range(len(table["part"]))
+        if all(table[key][row] == told for key, told in at.items())
+    )
+    table[column][row] = value
+    kept = [sealed or part != SEAL for part in table["part"]]
+    columns = {
+        name: pa.array([one for one, keep in zip(table[name], kept, strict=True) if keep], kind)
+        for name, kind in LAYOUT
+    }
+    write_table(gift, pa.table(columns), LAYOUT)
+
+
+FACT, ENTRY, LAST = {"part": "fact"}, {"part": "array"}, {"name": "a", "i": 1, "j": 2}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "at"),
+    [
+        ("i", 2**31 - 1, LAST),
+        ("j", 140_000, LAST),
+        ("i", -7, LAST),
+        ("i", 0, LAST),
+        ("k", 3, LAST),
+        ("name", "c", ENTRY),
+        ("part", "entry", ENTRY),
+        ("text", "[140000, 140000]", {"part": "empty"}),
+        ("text", "[0, 1e9]", {"part": "empty"}),
+        ("text", "[0, -1]", {"part": "empty"}),
+        ("text", "two", {"part": "empty"}),
+        ("text", "[" * 100_000, FACT | {"name": "facts"}),
+        ("text", "[]", FACT | {"name": "facts"}),
+        ("text", "[1]", FACT | {"name": "kind"}),
+        ("text", "true", FACT | {"name": "format"}),
+        ("name", "king", FACT | {"name": "kind"}),
+        ("name", "from", FACT | {"name": "format"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("sealed", [True, False])
+def test_a_cell_that_changes_is_told_and_nothing_large_is_allocated(
+    gift, column, value, at, sealed
+):
+    changed(gift, column, value, at, sealed)
+    with pytest.raises(CounterweightError, match="damaged|form True") as told:
+        read_gift(gift)
+    assert "\n" not in str(told.value) and len(str(told.value)) < 500
+
+
+def test_a_number_that_changes_is_told_and_without_a_seal_is_as_it_stands(gift):
+    changed(gift, "value", 7.0, LAST, sealed=True)
+    with pytest.raises(CounterweightError, match="not as it was when it was saved; copy it anew"):
+        read_gift(gift)
+    changed(gift, "value", 7.0, LAST, sealed=False)
+    assert read_gift(gift).arrays["a"][1, 2] == 7.0
+
+
+def test_a_gift_that_lacks_what_its_class_needs_is_told(gift):
+    with pytest.raises(CounterweightError, match="does not fit together .KeyError.; copy it anew"):
+        made_of_gift(gift, lambda made: made.facts["threshold"])
+    with pytest.raises(CounterweightError, match="does not fit together .KeyError.; copy it anew"):
+        load(gift)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files import tables
+from counterweight.files.gifts import write_answers
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path):
@@ -30,6 +31,17 @@ def test_a_failed_write_leaves_nothing_and_keeps_the_old_file(tmp_path):
         raise RuntimeError
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["t.parquet"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o077, 0o600), (0o027, 0o640), (0o022, 0o644)])
+def test_who_may_read_a_file_is_for_the_umask_to_say(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        tables.write_table(tmp_path / "t.parquet", {"a": [1]})
+        write_answers(tmp_path / "a.parquet", tmp_path / "a.csv", {"a": [1]})
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {mode}
 
 
 def test_a_full_disk_is_told_in_a_sentence(tmp_path):

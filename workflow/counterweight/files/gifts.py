@@ -3,21 +3,33 @@
 A saved model is one Parquet file of numbers, and of facts about them.
 Columns (`LAYOUT`): ``part`` is ``fact`` (``text`` holds JSON), ``version`` (``name`` and ``text``),
 ``array`` (an entry of the array ``name`` at ``i, j, k``; -1 beyond its dimensions), ``empty`` (the
-shape of an array without any). Nothing of it runs code when it is read.
+shape of an array without any), and in the last row ``seal`` (the digest of all others). Nothing of
+it runs code when it is read.
 """
 
 import contextlib
 import csv as text
+import hashlib
 import io
 import itertools
 import json
+import math
+import os
 import platform
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import ROW_GROUP, read_columns, replacing, write_table
+from counterweight.files.arrow_types import arrow_table, numpy_column
+from counterweight.files.tables import (
+    ROW_GROUP,
+    addressed,
+    arrow_schema,
+    read_arrow,
+    replacing,
+    write_table,
+)
 
 LAYOUT = (
     ("part", "string"),
@@ -30,6 +42,12 @@ LAYOUT = (
 )
 #: Raised when a file of an earlier form could no longer be read.
 FORMAT = 1
+#: What its rows may be; a seal is the last.
+PARTS = ("fact", "version", "array", "empty")
+#: Entries along one axis of an array stay below it.
+LARGEST = 1 << 31
+#: Rows that a byte of a file may hold.
+DENSEST = 10_000
 #: Names of saved models in the folder of a study.
 NAMES = ("model.parquet", "filter.parquet")
 #: Libraries that a fit rests on.
@@ -114,7 +132,8 @@ def write_gift(path, kind, facts, arrays):
         index = np.full((3, values.size), -1, "int32")
         index[: values.ndim] = np.indices(values.shape).reshape(values.ndim, values.size)
         add("array", name, index, values.ravel(), "")
-    write_table(path, {name: np.concatenate(part) for name, part in parts.items()}, LAYOUT)
+    columns = {name: np.concatenate(part) for name, part in parts.items()}
+    write_sealed(path, columns, LAYOUT)
 
 
 def read_gift(path):
@@ -131,50 +150,92 @@ def read_gift(path):
     Raises
     ------
     CounterweightError
-        When the file is missing, is none of ours, or is of a form that this version cannot read.
+        When the file is missing, is none of ours, is damaged, or is of a form that this version
+        cannot read.
     """
+    table = read_sealed(path, LAYOUT, "saved model", PARTS, ("part", "name", "text"))
+    with whole(path):
+        return _gift_of(path, table)
+
+
+def made_of_gift(path, make):
+    """What `make` makes of the `Gift` of a file; a sentence where the gift has not what it needs.
+
+    Raises
+    ------
+    CounterweightError
+        As `read_gift`.
+    """
+    gift = read_gift(path)
+    with whole(path):
+        return make(gift)
+
+
+@contextlib.contextmanager
+def whole(path, gift="saved model"):
+    """Tell in a sentence what a file without a seal lacks, where it was changed."""
+    try:
+        yield
+    except CounterweightError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        cause = error
+    except (RecursionError, MemoryError) as error:
+        cause = error
+    else:
+        return
+    raise CounterweightError(
+        f"{path} is a damaged {gift}: what it says of itself does not fit together "
+        f"({type(cause).__name__}); copy it anew from where it was made, or run its study again."
+    ) from cause
+
+
+def _gift_of(path, table):
     import numpy as np
 
-    try:
-        columns = read_columns(path, categories=("part", "name", "text"))
-    except KeyError:  # without a column that is to be read as categories
-        columns = {}
-    if [*columns] != [name for name, _ in LAYOUT]:
-        raise CounterweightError(
-            f"{path} is no saved model: name the file model.parquet that a study wrote."
-        )
-    parts, kinds = columns["part"]
+    parts, kinds = _coded(table["part"])
+    names, known_names = _coded(table["name"])
 
-    def rows(kind):
-        return np.flatnonzero(parts == kinds.index(kind)) if kind in kinds else np.empty(0, int)
+    def rows(part):
+        return np.flatnonzero(parts == kinds.index(part)) if part in kinds else np.empty(0, int)
 
-    def texts(kind):
-        return {told("name", at): told("text", at) for at in rows(kind)}
-
-    def told(key, at):
-        codes, words = columns[key]
-        return words[codes[at]]
+    def texts(part):
+        told = table.select(["name", "text"]).take(rows(part)).to_pylist()
+        return {row["name"]: row["text"] for row in told}
 
     facts = {name: json.loads(text) for name, text in texts("fact").items()}
     known = texts("version")
-    if facts.get("format") != FORMAT:
+    if facts["format"] != FORMAT or facts["format"] is True:
         raise CounterweightError(
             f"{path} was saved by version {known.get('counterweight', 'unknown')} in the form "
-            f"{facts.get('format')}, and this version reads the form {FORMAT}: load it with that "
+            f"{facts['format']!r:.20}, and this version reads the form {FORMAT}: load it with that "
             "version, or fit and save it anew."
         )
-    arrays = {name: np.empty(json.loads(shape)) for name, shape in texts("empty").items()}
+    if not isinstance(facts["kind"], str) or not isinstance(facts["facts"], dict):
+        raise TypeError("kind is no text, or facts are no mapping")
+    arrays = {}
+    for name, told in texts("empty").items():
+        shape = json.loads(told)
+        if math.prod(shape) != 0 or len(shape) > 3 or not all(0 <= n < LARGEST for n in shape):
+            raise ValueError(f"{told} is no shape of an empty array")
+        arrays[name] = np.empty(shape)
     own = rows("array")
-    index = np.stack([columns[axis][own] for axis in "ijk"])
-    values, names = columns["value"][own], columns["name"][0][own]
+    index = np.stack([numpy_column(table[axis])[own] for axis in "ijk"])
+    values, names = numpy_column(table["value"])[own], names[own]
     edges = [0, *(np.flatnonzero(names[1:] != names[:-1]) + 1), len(own)]
     for start, stop in itertools.pairwise(edges if len(own) else []):
-        places = index[:, start:stop]
-        places = places[: int((places[:, 0] >= 0).sum())]
-        array = np.full(tuple(places.max(axis=1) + 1), np.nan)
-        array[tuple(places)] = values[start:stop] if len(places) else values[start]
-        arrays[columns["name"][1][names[start]]] = array
+        name = known_names[names[start]]
+        if name in arrays:
+            raise ValueError(f"the array {name} stands there twice")
+        arrays[name] = addressed(index[:, start:stop], values[start:stop])
     return Gift(facts["kind"], facts["facts"], arrays, known)
+
+
+def _coded(column):
+    """Codes and words of a column that was read as categories."""
+    column = column.unify_dictionaries().combine_chunks()
+    column = column.chunk(0) if hasattr(column, "chunks") else column
+    return numpy_column(column.indices), column.dictionary.to_pylist()
 
 
 def gift_of(path):
@@ -196,6 +257,129 @@ def gift_of(path):
             f"{file} is not there: name the folder of a study that gave a model away, or the file."
         )
     return file
+
+
+#: Part of the row that holds the digest of all others, and what made the digest.
+SEAL, DIGEST = "seal", "sha256"
+
+
+def write_sealed(path, columns, layout):
+    """Write a table with a last row that holds the digest of all others.
+
+    Parameters
+    ----------
+    path : str or Path
+    columns : dict of str to array
+    layout : sequence of (str, str)
+        With the columns ``part``, ``name`` and ``text``.
+    """
+    import pyarrow as pa
+
+    table = arrow_table(columns).select([name for name, _ in layout]).cast(arrow_schema(layout))
+    write_table(path, pa.concat_tables([table, _seal_of(table)]), layout)
+
+
+def read_sealed(path, layout, gift, parts, categories=()):
+    """Read a table that `write_sealed` wrote, checked.
+
+    Tables of version 1.0.0 have no seal: of them columns, types and parts are checked alone.
+
+    Parameters
+    ----------
+    path : str or Path
+    layout : sequence of (str, str)
+    gift : str
+        What it is, in words, such as "saved model".
+    parts : sequence of str
+        Every value that its column ``part`` may have.
+    categories : sequence of str
+        See `read_columns`.
+
+    Returns
+    -------
+    pyarrow.Table
+        Without the seal.
+
+    Raises
+    ------
+    CounterweightError
+        When the file is missing, is something else, or is not as it was when it was saved.
+    """
+    import pyarrow.compute as pc
+
+    again = f"copy it anew from where the {gift} was made, or run its study again"
+    try:
+        table = read_arrow(path, categories=categories, densest=DENSEST)
+    except CounterweightError as error:
+        if not os.path.exists(path):
+            raise
+        raise CounterweightError(
+            f"{path} is no {gift}, or a damaged one: no Parquet file of ours can be read in it; "
+            f"{again}."
+        ) from error
+    except KeyError:  # without a column that is to be read as categories
+        table = None
+    if table is None or table.column_names != [name for name, _ in layout]:
+        raise CounterweightError(
+            f"{path} is no {gift}: name the file model.parquet or filter.parquet that a study "
+            "wrote."
+        )
+    kinds = [str(getattr(column.type, "value_type", column.type)) for column in table.columns]
+    wanted = [str(kind) for kind in arrow_schema(layout).types]
+    whole = kinds == wanted and not any(
+        column.null_count
+        for column, kind in zip(table.columns, kinds, strict=True)
+        if kind != "double"
+    )
+    seals = pc.sum(pc.equal(table["part"], SEAL)).as_py() if whole else 0
+    if whole and seals:
+        last = table.slice(len(table) - 1).select(["part", "name", "text"]).to_pylist()[0]
+        table = table.slice(0, len(table) - 1)
+        told = {"part": SEAL, "name": DIGEST, "text": _digest_of(table)}
+        whole = seals == 1 and last == told
+    if not whole:
+        raise CounterweightError(
+            f"{path} is a damaged {gift}: it is not as it was when it was saved; {again}."
+        )
+    strange = sorted({*pc.unique(table["part"]).to_pylist()} - {*parts})
+    if strange:
+        raise CounterweightError(
+            f"{path} is a {gift} of another version, or a damaged one: it has rows of the part "
+            f"{strange[0][:30]!r}, which this version does not know; {again}."
+        )
+    return table
+
+
+def _seal_of(table):
+    """The row that seals a table."""
+    import pyarrow as pa
+
+    told = {"part": SEAL, "name": DIGEST, "text": _digest_of(table)}
+    empty = {"string": "", "int32": -1, "double": math.nan}
+    row = {field.name: [told.get(field.name, empty[str(field.type)])] for field in table.schema}
+    return pa.table(row, schema=table.schema)
+
+
+def _digest_of(table):
+    """Digest of what a table holds, however Parquet keeps it."""
+    import numpy as np
+    import pyarrow as pa
+
+    digest = hashlib.sha256()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        words = []
+        if not pa.types.is_integer(column.type) and not pa.types.is_floating(column.type):
+            column = column.cast(pa.string()).dictionary_encode().unify_dictionaries()
+            column = column.combine_chunks()
+            column = column.chunk(0) if hasattr(column, "chunks") else column
+            words, column = column.dictionary.to_pylist(), column.indices
+        values = numpy_column(column)
+        if values.dtype.kind == "f":
+            # One form of zero, and of what is no number.
+            values = np.where(np.isnan(values), np.nan, values + 0.0)
+        digest.update(json.dumps([name, len(values), words]).encode())
+        digest.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")))
+    return digest.hexdigest()
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.arrow_types import numpy_column
-from counterweight.files.tables import ROW_GROUP, _arrow_schema, _opened, replacing
+from counterweight.files.tables import ROW_GROUP, _opened, arrow_schema, replacing
 
 #: Rows a batch: a row group of ours.
 BATCH = ROW_GROUP
@@ -218,7 +218,7 @@ def writing(path, layout):
     """
     import pyarrow.parquet as pq
 
-    schema = _arrow_schema(layout)
+    schema = arrow_schema(layout)
     with replacing(path) as temporary:
         options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
         with pq.ParquetWriter(temporary, schema, **options) as file:

@@ -42,8 +42,9 @@ of an array, ``i, j, k`` the indices in it (-1 beyond its dimensions), ``value``
 import contextlib
 import errno
 import json
+import math
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
@@ -87,7 +88,8 @@ MODEL = (
 )
 
 
-def _arrow_schema(layout):
+def arrow_schema(layout):
+    """Arrow's schema of a layout."""
     import pyarrow as pa
 
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in layout])
@@ -108,10 +110,11 @@ def replacing(path):
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(UNFINISHED, f".{path.name}.", path.parent)
-        os.close(handle)
-        os.chmod(temporary, 0o644)
-        yield Path(temporary)
+        name = path.parent / f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}"
+        # Who may read it is for the umask to say, which `mkstemp` would pass over.
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        temporary = name
+        yield temporary
         os.replace(temporary, path)
     except OSError as error:
         if error.errno == errno.ENOSPC:
@@ -172,7 +175,7 @@ def write_table(path, columns, layout=None, facts=None):
         missing = [name for name, _ in layout if name not in table.column_names]
         if missing:
             raise ValueError(f"{path}: columns missing: {listed(missing)}")
-        table, wanted = table.select([name for name, _ in layout]), _arrow_schema(layout)
+        table, wanted = table.select([name for name, _ in layout]), arrow_schema(layout)
         table = table if table.schema.equals(wanted) else table.cast(wanted)
     with replacing(path) as temporary:
         pq.write_table(
@@ -197,7 +200,7 @@ def _opened(path, columns, **options):
         raise CounterweightError(
             f"{path} is not there: run the step that makes it, or check the path."
         ) from error
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, OSError) as error:
         raise CounterweightError(
             f"{path} is not a readable Parquet file: delete it and run again to make it anew."
         ) from error
@@ -244,8 +247,7 @@ def read_columns(path, columns=None, categories=()):
     CounterweightError
         As `read_table`.
     """
-    with _opened(path, columns, read_dictionary=list(categories)) as file:
-        table = file.read(columns=columns, use_threads=False)
+    table = read_arrow(path, columns, categories)
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in categories:
@@ -258,10 +260,23 @@ def read_columns(path, columns=None, categories=()):
     return columns
 
 
-def read_arrow(path, columns=None):
-    """Read a Parquet file of ours as an Arrow table; errors as `read_table`."""
-    with _opened(path, columns) as file:
-        return file.read(columns=columns, use_threads=False)
+def read_arrow(path, columns=None, categories=(), densest=math.inf):
+    """Read a Parquet file of ours as an Arrow table; see `read_columns`.
+
+    A file that says that it has more than `densest` rows a byte is taken for damaged.
+    """
+    import pyarrow as pa
+
+    with _opened(path, columns, read_dictionary=list(categories)) as file:
+        rows, size = file.metadata.num_rows, os.path.getsize(path)
+        try:
+            if rows > densest * size:
+                raise pa.ArrowInvalid(f"{rows} rows in {size} bytes")
+            return file.read(columns=columns, use_threads=False)
+        except (pa.ArrowException, OSError, MemoryError) as error:
+            raise CounterweightError(
+                f"{path} is a damaged Parquet file: delete it and run again to make it anew."
+            ) from error
 
 
 def blocks(columns, *by):
@@ -410,17 +425,40 @@ def model_arrays(columns):
 
     names = ("setting", "parameter", "i", "j", "k", "value")
     columns = {name: np.asarray(columns[name]) for name in names}
-    index = np.column_stack([columns[name] for name in "ijk"])
+    index = np.stack([columns[name] for name in "ijk"])
     arrays = {}
     for part in blocks(columns, "setting", "parameter"):
-        where = index[part]
-        where = where[:, : int((where[0] >= 0).sum())]
-        numbers = columns["value"][part]
-        values = np.full(tuple(where.max(axis=0) + 1), np.nan)
-        values[tuple(where.T)] = numbers if where.size else numbers[0]
         setting, name = (str(columns[key][part][0]) for key in ("setting", "parameter"))
+        values = addressed(index[:, part], columns["value"][part])
         arrays[(name, setting) if setting else name] = values
     return arrays
+
+
+def addressed(index, values):
+    """The array whose entries are told one by one; the inverse of ``np.indices``.
+
+    Parameters
+    ----------
+    index : array (3, n) of int
+        Places of the entries in the order in which the array holds them; -1 beyond its dimensions.
+    values : array (n,)
+
+    Raises
+    ------
+    ValueError
+        When entries are missing, stand twice or elsewhere. Nothing larger than `values` is
+        allocated before that is known.
+    """
+    import numpy as np
+
+    used = int((index[:, 0] >= 0).sum())
+    shape = tuple(map(int, index[:used].max(axis=1) + 1))
+    if math.prod(shape) != len(values) or min(shape, default=1) < 1 or (index[used:] != -1).any():
+        raise ValueError(f"{len(values)} entries are no array of the shape {shape}")
+    # Raises where a place is negative.
+    if used and (np.ravel_multi_index(index[:used], shape) != np.arange(len(values))).any():
+        raise ValueError("entries of an array are not in their order")
+    return np.array(values, float).reshape(shape)
 
 
 def by_setting(arrays):
@@ -444,10 +482,16 @@ def read_models(path):
     dict of (repeat, target) to dict of str or (str, str) to numpy.ndarray
         See `model_arrays`.
     """
-    columns = read_columns(path)
-    return {
-        (int(columns["repeat"][part][0]), str(columns["target"][part][0])): model_arrays(
-            {name: values[part] for name, values in columns.items()}
-        )
-        for part in blocks(columns, "repeat", "target")
-    }
+    columns = read_columns(path, [name for name, _ in MODEL])
+    try:
+        return {
+            (int(columns["repeat"][part][0]), str(columns["target"][part][0])): model_arrays(
+                {name: values[part] for name, values in columns.items()}
+            )
+            for part in blocks(columns, "repeat", "target")
+        }
+    except (ValueError, TypeError) as error:
+        raise CounterweightError(
+            f"{path} is a damaged table of models ({error}): delete it and run again to make it "
+            "anew."
+        ) from error

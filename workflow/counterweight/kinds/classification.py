@@ -574,11 +574,11 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
-    from counterweight.files.gifts import read_gift, write_answers
+    from counterweight.files.gifts import made_of_gift, write_answers
     from counterweight.files.tables import joined
     from counterweight.models.classification.saved import SavedClassifier
 
-    saved = SavedClassifier.from_gift(read_gift(job.input.model))
+    saved = made_of_gift(job.input.model, SavedClassifier.from_gift)
     tables, sums, first = [], 0.0, 0
     for part in saved.new_rows(str(job.input.score), job.given["reading"]):
         X = saved.encode(part, first)

@@ -425,9 +425,9 @@ def plan_apply(plan, study, at):
 def apply(job):
     from counterweight.evaluation.values.saved import SavedValues
     from counterweight.evaluation.values.value_tables import write_tables
-    from counterweight.files.gifts import read_gift
+    from counterweight.files.gifts import made_of_gift
 
-    saved = SavedValues.from_gift(read_gift(job.input.model))
+    saved = made_of_gift(job.input.model, SavedValues.from_gift)
     values, comparisons = saved.tables(str(job.input.score), job.given["reading"])
     write_tables(job.output, values, comparisons)
     job.log.info("%d rows of a new log", values["rows"][0])

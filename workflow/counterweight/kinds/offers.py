@@ -514,13 +514,13 @@ def apply(job):
     import numpy as np
     import pandas as pd
 
-    from counterweight.files.gifts import read_gift, writing_answers
+    from counterweight.files.gifts import made_of_gift, writing_answers
     from counterweight.files.people import row_batches
     from counterweight.files.seeds import generator
     from counterweight.models.choice.delivered.asked import as_asked, columns_asked
     from counterweight.models.choice.delivered.saved import BATCH, SavedOffers
 
-    saved = SavedOffers.from_gift(read_gift(job.input.model))
+    saved = made_of_gift(job.input.model, SavedOffers.from_gift)
     new, reading = str(job.input.score), job.given["reading"]
     limits, tried = (job.given.get(key) for key in ("limits", "experiment"))
     together = bool(limits or tried)

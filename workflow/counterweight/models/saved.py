@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import gift_of, read_gift
+from counterweight.files.gifts import gift_of, made_of_gift
 from counterweight.plan.components import reference
 
 #: Class of each kind of saved model; each has ``from_gift(gift)``.
@@ -40,7 +40,10 @@ def load(path):
     path = gift_of(path)
     if Path(path).name == FILTER[0]:
         return reference(FILTER[1])(path)
-    gift = read_gift(path)
+    return made_of_gift(path, lambda gift: _loaded(path, gift))
+
+
+def _loaded(path, gift):
     if gift.kind not in LOADERS:
         raise CounterweightError(
             f"{path} holds a model of the kind {gift.kind!r}, which this version does not know: "

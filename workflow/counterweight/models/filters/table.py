@@ -22,6 +22,7 @@ The table (Parquet) has one row for each fact, in the layout `FILTER`:
   ``accepted``.
 - ``held``: what rows that did not fit the filter tell, by ``name`` and ``kind`` (value, low,
   high, bound); ``i`` is the group or the released column where it is of one.
+- ``seal``: the last row; ``text`` is the digest of all others.
 
 Nothing about the group of a candidate is needed to apply it.
 """
@@ -34,7 +35,8 @@ import numpy as np
 
 from counterweight.datasets.own_table import new_rows
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.tables import read_arrow, write_table
+from counterweight.files.gifts import read_sealed, whole, write_sealed
+from counterweight.files.tables import addressed
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded
@@ -56,6 +58,24 @@ FILTER = (
     ("k", "int32"),
     ("value", "float64"),
 )
+
+#: What its rows may be.
+PARTS = (
+    "fact",
+    "column",
+    "feature",
+    "array",
+    "group",
+    "leaf",
+    "share",
+    "measure",
+    "release",
+    "held",
+)
+
+#: Facts that are needed to apply it, with their types.
+_FACTS = {name: str for name in ("selector", "setting", "id", "key", "digest")}
+_FACTS |= {"eta": float, "rows": float}
 
 #: What is always released beside the id; and what else may be of what is decided.
 ACCEPTED = "accepted"
@@ -286,7 +306,7 @@ def write_filter(path, saved):
     rows = [*_fact_rows(saved), *(row for part in _PARTS for row in part(saved))]
     columns = zip(*rows, strict=True)
     names = [name for name, _ in FILTER]
-    write_table(path, dict(zip(names, map(list, columns), strict=True)), FILTER)
+    write_sealed(path, dict(zip(names, map(list, columns), strict=True)), FILTER)
 
 
 def read_filter(path):
@@ -299,9 +319,14 @@ def read_filter(path):
     Raises
     ------
     CounterweightError
-        When the file is missing, or is no table of a filter.
+        When the file is missing, is no table of a filter, or a damaged one.
     """
-    columns = read_arrow(path, [name for name, _ in FILTER]).to_pydict()
+    columns = read_sealed(path, FILTER, "filter", PARTS).to_pydict()
+    with whole(path, "filter"):
+        return _filter_of(path, columns)
+
+
+def _filter_of(path, columns):
     parts = {}
     for row in zip(*columns.values(), strict=True):
         parts.setdefault(row[0], []).append(dict(zip(columns, row, strict=True)))
@@ -315,6 +340,12 @@ def read_filter(path):
     facts = {
         row["name"]: row["text"] if row["kind"] == "text" else row["value"] for row in parts["fact"]
     }
+    missing = [name for name in _FACTS if not isinstance(facts.get(name), _FACTS[name])]
+    if missing:
+        raise CounterweightError(
+            f"{path} is a damaged filter: it does not say its {listed(missing)}. Run the study "
+            "that gives the filter away to write it anew."
+        )
     arrays = {}
     for row in parts["array"]:
         arrays.setdefault(row["name"], []).append(row)
@@ -340,11 +371,8 @@ def read_filter(path):
 
 
 def _array(rows):
-    index = np.array([[row["i"], row["j"], row["k"]] for row in rows])
-    index = index[:, : int((index[0] >= 0).sum())]
-    values = np.full(tuple(index.max(axis=0) + 1), np.nan)
-    values[tuple(index.T)] = [row["value"] for row in rows] if index.size else rows[0]["value"]
-    return values
+    index = np.array([[row[axis] for row in rows] for axis in "ijk"])
+    return addressed(index, np.array([row["value"] for row in rows]))
 
 
 def apply_filter(frame, saved, key=None):

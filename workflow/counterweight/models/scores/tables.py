@@ -3,7 +3,7 @@
 import logging
 
 from counterweight.errors import CounterweightError
-from counterweight.files.gifts import read_gift, writing_answers
+from counterweight.files.gifts import made_of_gift, writing_answers
 from counterweight.files.people import row_batches
 from counterweight.labeling.features.drift import added, count_rows
 from counterweight.models.scores.saved import BATCH, SavedScores
@@ -34,7 +34,7 @@ def score_file(model, new, table, csv, reading=None, batch=BATCH):
     CounterweightError
         When there is no row, or a row cannot be scored: nothing is then written.
     """
-    saved = SavedScores.from_gift(read_gift(model))
+    saved = made_of_gift(model, SavedScores.from_gift)
     identity, total, counts = saved.facts["id"], 0, None
     with writing_answers(table, csv) as write:
         for part in row_batches(new, absent=ABSENT, rows=batch, reading=reading):

@@ -116,6 +116,107 @@ REFUSED = {
 }
 
 
+#: Ways to write money, of whole numbers: each is read as what was meant, or refused.
+MONEY = (-2500, 977, 3600, 45200, 120, 999000, 18750)
+WAYS = {
+    "digits alone": ("", "{}", "equal"),
+    "commas": (",", "{}", "equal"),
+    "points": (".", "{}", "refused"),
+    "apostrophes": ("'", "{}", "equal"),
+    "curled apostrophes": ("\u2019", "{}", "equal"),
+    "blanks": (" ", "{}", "equal"),
+    "no-break blanks": ("\u00a0", "{}", "equal"),
+    "narrow blanks": ("\u202f", "{}", "equal"),
+    "thin blanks": ("\u2009", "{}", "equal"),
+    "underscores": ("_", "{}", "equal"),
+    "a unit behind points": (".", "{} €", "refused"),
+    "a unit before points": (".", "€ {}", "refused"),
+    "a code before points": (".", "EUR {}", "refused"),
+    "a unit before commas": (",", "-${}", "equal"),
+    "a code behind commas": (",", "{} eur", "equal"),
+    "a unit of letters": ("\u00a0", "{} kr", "equal"),
+    "brackets": (",", "({})", "equal"),
+    "brackets and a unit": (",", "(${})", "equal"),
+    "a typeset minus": (",", "\u2212{}", "equal"),
+    "cents": (",", "{}.00", "equal"),
+    "cents behind a comma": (".", "{},00 €", "equal"),
+    "a dash for cents": ("'", "{}.-", "equal"),
+    "a dash behind a comma": (".", "{},--", "refused"),
+    "lakh": ("lakh", "₹ {}", "equal"),
+}
+
+
+def money(value, way):
+    """A number as somebody writes it; the minus or the brackets are in the pattern."""
+    mark, pattern, _ = WAYS[way]
+    digits = f"{abs(value):,}"
+    if mark == "lakh":
+        digits, mark = f"{digits[:-3].replace(',', '')}{digits[-4:]}", ","
+        digits = "9,99,000" if value == 999000 else digits
+    digits = digits.replace(",", mark)
+    if value < 0 and not set(pattern) & set("(\u2212") and "-$" not in pattern:
+        digits = f"-{digits}"
+    if value > 0:
+        pattern = pattern.replace("-$", "$").replace("\u2212", "")
+        pattern = pattern.replace("(", "").replace(")", "")
+    return pattern.format(digits)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_money_is_read_as_it_was_meant_or_refused(way, tmp_path):
+    rows = "".join(f"{at};{money(value, way)}\n" for at, value in enumerate(MONEY))
+    path = put(tmp_path, "t.csv", f"a;b\n{rows}")
+    if WAYS[way][2] == "refused":
+        with pytest.raises(CounterweightError, match="three digits follow") as caught:
+            read_typed(path)
+        assert '{b: {decimal: ","}}' in sentence(caught, path)
+        # Both keys that the sentence names settle it; without thousands nothing else is meant.
+        said = {"numbers": [{"b": {"decimal": ","}}]}
+        read = [read_typed(path, columns=said), read_typed(path, reading={"thousands": "."})]
+    else:
+        read = [read_typed(path)]
+    for made in read:
+        assert made.types["b"] == "number" and made.frame["b"].tolist() == list(MONEY)
+        (again,) = new_rows(path, made.types, ["b"], forms=made.forms)
+        assert again["b"].tolist() == list(MONEY)
+
+
+@pytest.mark.parametrize(
+    ("others", "values", "meant"),
+    [
+        ("1,5", ["1.234", "7"], [1234, 7]),  # commas before decimals elsewhere
+        ("1.5", ["1,234", "7"], [1234, 7]),
+        ("1.5", ["1.234", "7.120"], [1.234, 7.12]),
+        ("1,5", ["1,234", "7,125"], [1.234, 7.125]),
+        ("1.5", ["1.230", "7"], None),  # who writes 1.230 writes 7.000
+        ("1.5", ["1.234 €", "7 €"], None),  # no price has three decimals
+        ("1,5", ["1,234 €", "7 €"], None),
+        ("1", ["1.234", "7.125"], None),
+        ("1", ["1,234", "7,125"], None),
+        ("1", ["3.600", "3,600"], None),
+    ],
+)
+def test_what_other_columns_say_of_points_counts_where_the_column_allows_it(
+    others, values, meant, tmp_path
+):
+    path = put(tmp_path, "t.csv", "a;b\n" + "".join(f"{others};{value}\n" for value in values))
+    if meant is None:
+        with pytest.raises(CounterweightError, match="column 'b' has a (point|comma), three"):
+            read_typed(path)
+    else:
+        assert read_typed(path).frame["b"].tolist() == meant
+
+
+def test_what_may_be_misread_is_a_doubt(tmp_path):
+    rows = ["1;1,234;12;2020-01-01", "2;999;viel;2020-01-02", "3;5;14;2020-01-03"]
+    doubts = read_typed(put(tmp_path, "t.csv", "\n".join(["a;b;c;d", *rows]))).doubts
+    assert set(doubts) == {"b", "c"} and "could be either" in doubts["b"]
+    assert "1 fields are no numbers like the others (first: 'viel' in line 3)" in doubts["c"]
+    rows = ["3;5 €", "4;7 €", "5;8"]
+    doubts = read_typed(put(tmp_path, "t.csv", "\n".join(["a;b", *rows]))).doubts
+    assert "(first: '8' in line 4)" in doubts["b"]
+
+
 def put(folder, name, content):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -183,7 +284,9 @@ READ = {
         [1234567, 7],
         "written as 1.234,5",
     ),
-    "points alone": ("a;b\n1;1.234\n2;7.125\n", "number", [1.234, 7.125], ""),
+    "points as those of others": ("a;b\n1.5;1.234\n2;7.125\n", "number", [1.234, 7.125], ""),
+    "a leading zero": ("a;b\n1;0.125\n2;7.125\n", "number", [0.125, 7.125], ""),
+    "digits enough": ("a;b\n1;1234.125\n2;7.125\n", "number", [1234.125, 7.125], ""),
     "blanks between thousands": (
         "a;b\n1;1 234,5\n2;\u00a07\n",
         "number",
@@ -193,20 +296,24 @@ READ = {
     "apostrophes": ("a;b\n1;1'234.5\n2;7\n", "number", [1234.5, 7], "written as 1'234.5"),
     "money": ("a,b\n1,$5\n2,$-7.5\n", "number", [5, -7.5], "numbers without their $"),
     "per cent": ("a,b\n1,5 %\n2,7.5%\n", "number", [5, 7.5], "numbers without their %"),
-    "several monies": ("a,b\n1,$5\n2,€7\n", "text", ["$5", "€7"], ""),
+    "several monies": ("a,b\n1,$5\n2,€7\n", "text", ["$5", "€7"], "(first: '€7' in line 3)"),
     "marks for missing": ("a,b\n1,?\n2,7\n", "number", [np.nan, 7], "'?' as missing"),
     "a word among numbers": (
         many("x,y", head="b,a"),
         "text",
         None,
-        "no numbers (first: 'x' in line 32)",
+        "no numbers like the others (first: 'x' in line 32)",
     ),
     "a bad date": (
         "a,b\n" + "".join(f"1,2020-01-{day + 1:02}\n" for day in range(31)) + "1,2020-02-30\n",
         "text",
         None,
-        "1 fields are no dates (first: '2020-02-30' in line 33)",
+        "1 fields are no dates like the others (first: '2020-02-30' in line 33)",
     ),
+    "ja": ("a,b\n1,Ja\n2,NEIN\n", "boolean", [1, 0], "ja/nein as 1/0"),
+    "oui": ("a,b\n1,oui\n2,non\n3,?\n", "boolean", [1, 0, np.nan], "oui/non as 1/0"),
+    "sí": ("a,b\n1,Sí\n2,no\n", "boolean", [1, 0], "sí/no as 1/0"),
+    "da alone": ("a,b\n1,da\n2,da\n", "text", ["da", "da"], ""),
     "true": ("a,b\n1,TRUE\n2,false\n3,\n", "boolean", [1, 0, np.nan], "true/false as 1/0"),
     "yes": ("a,b\n1,yes\n2,No\n", "boolean", [1, 0], "yes/no as 1/0"),
     "one letter": ("a,b\n1,y\n2,n\n", "boolean", [1, 0], "y/n as 1/0"),

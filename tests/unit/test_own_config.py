@@ -89,6 +89,14 @@ def test_keys_of_a_study_take_the_place_of_what_is_chosen():
         ({"tables": {"a": {"table": "a.csv"}}}, "tables.a: the table has no question yet"),
         ({"tables": {"a": LENDER | {"score": 3}}}, "tables.a.score must be of type text"),
         ({"tables": {"a": LENDER}, "id": "customer"}, "id stands beside tables"),
+        (
+            LENDER | {"reading": {"decimal": ",", "thousands": ","}},
+            "datasets.applicants_2024.reading: decimal and thousands are both ','",
+        ),
+        (
+            LENDER | {"columns": {"numbers": [{"a": {"decimal": ".", "thousands": "."}}]}},
+            "columns.numbers, 'a': decimal and thousands are both '.'",
+        ),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(given, sentence):

@@ -143,6 +143,8 @@ class TypedTable:
         ``"number"``, ``"boolean"``, ``"date"`` or ``"text"`` by column.
     made : dict of str to str
         What was made of a column, where something was; also of columns that were left out.
+    doubts : dict of str to str
+        What of a column a person should look at.
     forms : dict of str to dict
         How the texts of a column were read, where that is to be said; see
         `counterweight.files.fields`.
@@ -151,6 +153,7 @@ class TypedTable:
     frame: object
     types: dict = field(default_factory=dict)
     made: dict = field(default_factory=dict)
+    doubts: dict = field(default_factory=dict)
     forms: dict = field(default_factory=dict)
 
 
@@ -179,7 +182,8 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None):
     frame : pandas.DataFrame or pyarrow.Table
     columns : dict, optional
         ``ignore``, ``dates``, ``text``, ``numbers``: names of columns; an entry of ``dates``
-        may be ``{column: format}`` as of `strptime`.
+        may be ``{column: format}`` as of `strptime`, one of ``numbers`` ``{column: {decimal,
+        thousands}}``.
     typed : bool
         Whether the types of the columns are those that they were given (Parquet, a query); a
         text then stays text, unless `columns` says otherwise.
@@ -235,6 +239,7 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None):
             kind, values, note, form = interpreted(cell, asked, format_, given, comma)
         made[name], table.types[name] = values, kind
         table.made |= {name: note} if note else {}
+        table.doubts |= {name: "; ".join(cell.doubts)} if cell.doubts else {}
         table.forms |= {name: form} if form else {}
     if not table.types:
         raise CounterweightError(f"{where} is empty in every column: put values there.")
@@ -291,7 +296,7 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
         cell = Column(where, name, arrow_values(where, name, frame[name]), reading, first)
         form = (forms or {}).get(name, {})
         if own and types[name] == "number" and "clock" not in form:
-            form = fields.PLAIN_FORM | form | own
+            form = fields.merged(form, own)
         made[name] = alike(cell, types[name], form)
     return pd.DataFrame(made)
 

@@ -9,8 +9,10 @@ from counterweight.files.people import MISSING, place_of
 
 #: Integers from here on have more than 15 digits: names of things rather than numbers.
 LONG = 10**15
-#: Share of fields that are of a kind from which on the others are told.
-NEARLY = 0.9
+#: Shares of fields that are numbers, or dates, from which on the others are told.
+NEARLY = {"numbers": 0.5, "dates": 0.9}
+#: What marks are called in sentences.
+MARKS = {".": "point", ",": "comma"}
 #: What values of a kind are called in sentences.
 EXPECTED = {
     "number": "a number is",
@@ -21,14 +23,17 @@ EXPECTED = {
 
 
 class Column:
-    """One column: the distinct words of texts and where they stand, or typed values."""
+    """One column: the distinct words of texts and where they stand, or typed values.
+
+    ``doubts`` is what a person should look at; it grows while the column is read.
+    """
 
     def __init__(self, where, name, values, reading=None, first=0):
         import pyarrow as pa
         import pyarrow.compute as pc
 
         self.where, self.name, self.values, self.reading = where, name, values, reading
-        self.first, self.words, self.codes = first, None, None
+        self.first, self.words, self.codes, self.doubts = first, None, None, []
         if not pa.types.is_string(values.type):
             self.empty = values.null_count == len(values)
             return
@@ -162,8 +167,8 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
     cell : Column
     asked : str, optional
         ``"dates"``, ``"numbers"`` or ``"text"``, where the person says so.
-    format_ : str, optional
-        Of the dates.
+    format_ : str or dict, optional
+        Of the dates; of numbers what `given` is, of this column alone.
     given : dict, optional
         ``decimal`` and ``thousands``, where the person says them.
     comma : bool, optional
@@ -188,11 +193,12 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
         note = _joined(f"{form['true']}/{form['false']} as 1/0", signs)
         return "boolean", plain.integers(ones), note, form | missing
     found, blanks = cell.without(fields.BLANKS)
-    form, note = _number_form(found.words, given, comma)
+    given = format_ or given
+    form, note = _number_form(found, given, comma)
     if form:
         return _numbers(found, form, [note, blanks], asked)
     if asked == "numbers":
-        _, right, _ = fields.numbers(found.words, dict(fields.PLAIN_FORM) | (given or {}))
+        _, right, _ = fields.numbers(found.words, fields.merged({}, given or {}))
         found.refuse(right, EXPECTED["number"], "correct it, or leave it empty")
     forms = fields.date_forms(found.words)
     if forms:
@@ -283,30 +289,49 @@ def _numbers(cell, form, notes, asked):
     return "number", made, _joined(*notes), {} if form == fields.PLAIN_FORM else form
 
 
-def _number_form(words, given, comma):
+def _number_form(cell, given, comma):
     """The form of a column of numbers and what is to be said of it; None where it is none."""
-    import pyarrow.compute as pc
-
-    forms = fields.number_forms(words, given)
+    forms = fields.number_forms(cell.words, given)
     if not forms:
         return None, ""
-    pairs = {(form["decimal"], form["thousands"]): form for form in forms}
-    dotted = pc.any(pc.match_substring(words, ".")).as_py()
-    form = forms[0]
-    if comma and fields.GERMAN in pairs and (dotted or fields.PLAIN not in pairs):
-        form = pairs[fields.GERMAN]
-    note = ""
-    if form["decimal"] == "," or form["thousands"]:
-        sign = form["thousands"]
-        shown = f"1{sign or '.'}234{form['decimal']}5"
-        note = f"numbers written as {shown}"
-        if fields.ENGLISH in pairs and fields.GERMAN in pairs and fields.PLAIN not in pairs:
-            read = "1234" if form["thousands"] == "," else "1.234"
-            note = (
-                f"1,234 read as {read}, which could be either: say reading.decimal where it is "
-                "the other"
-            )
+    form, note = forms[0], ""
+    mark, bare, round_ = fields.doubtful(cell.words, forms)
+    if mark:
+        key, note = _meaning(cell, mark, bare, round_, forms[0]["sign"], comma)
+        cell.doubts += [note] if note else []
+        form = next(one for one in forms if one[key] == mark)
+    if not note and (form["decimal"] == "," or form["thousands"]):
+        note = f"numbers written as 1{form['thousands'] or '.'}234{form['decimal']}5"
     return form, note
+
+
+def _meaning(cell, mark, bare, round_, sign, comma):
+    """What a mark before three digits stands before, where it could be either: a key of the form.
+
+    What the other columns say of their decimals decides, unless the column itself speaks against
+    it: prices have no three decimals, and whoever writes 3.600 for 3.6 does not write 977 for
+    977.000. A comma is between thousands where anything in the column speaks for that.
+    """
+    others = {True: ",", False: ".", None: ""}[comma]
+    price = sign not in ("", "%")
+    if others and others != mark:
+        return "thousands", ""
+    if others and not price and not (bare and round_):
+        return "decimal", ""
+    shown = f"1{mark}234"
+    if not others and mark == "," and (price or bare or round_):
+        return "thousands", (
+            f"{shown} read as 1234, which could be either: say reading.decimal where it is the "
+            "other"
+        )
+    marked = (word for word in cell.words.to_pylist() if mark in word)
+    name, other = cell.name, {".": ",", ",": "."}[mark]
+    raise CounterweightError(
+        f"{cell.where}: wherever the column {name!r} has a {MARKS[mark]}, three digits follow (as "
+        f"in {next(marked)!r}), so it could stand between thousands or before decimals: say which "
+        f'by columns: {{numbers: [{{{name}: {{decimal: "{other}"}}}}]}} if {shown} is 1234, or '
+        f'{{{name}: {{decimal: "{mark}"}}}} if not; reading: {{decimal: ...}} is for all columns.'
+    )
 
 
 def _asked_dates(cell, format_):
@@ -342,18 +367,18 @@ def _dates(cell, forms, blanks):
 
 def _nearly(cell, given):
     """What a column of text nearly is, "" where it is nothing else."""
-    form = dict(fields.PLAIN_FORM) | (given or {})
-    found = {"numbers": fields.numbers(cell.words, form)[1]}
+    found = {"numbers": fields.mostly_numbers(cell.words, given)}
     orders = [fields.dates(cell.words, {"order": order})[1] for order in fields.ORDERS]
     found["dates"] = max(orders, key=np.sum)
     for plural, right in found.items():
         share = cell.spread(right, False).sum() / max((cell.codes >= 0).sum(), 1)
-        if NEARLY <= share < 1:
+        if NEARLY[plural] <= share < 1:
             count, word, place = cell.wrong(right)
-            return (
-                f"kept as text: {count} fields are no {plural} (first: {word[:60]!r} in {place}); "
-                f"empty or correct them where it is a column of {plural}"
+            cell.doubts.append(
+                f"kept as text: {count} fields are no {plural} like the others (first: "
+                f"{word[:60]!r} in {place}); empty or correct them where it is a column of {plural}"
             )
+            return cell.doubts[-1]
     return ""
 
 

@@ -16,18 +16,36 @@ date       ``order`` of year, month and day (``"dmy"``), or ``format`` as of `st
 import re
 from contextlib import suppress
 
-#: Words for true and false, in any case.
-TRUTHS = (("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"))
+#: Words for true and false, in any case; what Excel writes in other languages, too.
+TRUTHS = (
+    *(("true", "false"), ("yes", "no"), ("t", "f"), ("y", "n"), ("ja", "nein"), ("j", "n")),
+    *(("wahr", "falsch"), ("oui", "non"), ("vrai", "faux"), ("sí", "no"), ("si", "no")),
+    *(("verdadero", "falso"), ("sì", "no"), ("vero", "falso"), ("sim", "não"), ("sim", "nao")),
+    *(("verdadeiro", "falso"), ("ja", "nee"), ("waar", "onwaar"), ("ja", "nej"), ("ja", "nei")),
+    *(("kyllä", "ei"), ("tak", "nie"), ("prawda", "fałsz"), ("ano", "ne"), ("áno", "nie")),
+    *(("igen", "nem"), ("da", "nu"), ("da", "ne"), ("да", "нет"), ("так", "ні"), ("да", "не")),
+    *(("ναι", "όχι"), ("evet", "hayır"), ("ya", "tidak"), ("是", "否"), ("はい", "いいえ")),
+)
+#: Those that are understood without their opposite.
+PLAIN_TRUE = ("true", "yes")
 #: Words that stand for missing values in a column of numbers or dates.
 BLANKS = ("?", ".", "-", "--", "n.a.", "na", "null", "nan", "none")
 #: Signs that stand for missing values in a column of texts, where words may mean something.
 NO_TEXT = ("?", ".", "-", "--", "n.a.")
 #: Decimal sign and sign between thousands; blanks between thousands may be of any kind.
 PLAIN, ENGLISH, GERMAN = (".", ""), (".", ","), (",", ".")
-NUMBERS = (PLAIN, ENGLISH, GERMAN, (",", " "), (".", " "), (".", "'"))
-SIGNS = ("%", "$", "€", "£", "¥", "EUR", "USD", "GBP", "CHF")
+NUMBERS = (PLAIN, ENGLISH, GERMAN, (",", " "), (".", " "), (".", "'"), (".", "_"))
+#: Further pairs, where a person says one of the two.
+SAID = ((",", ""), (",", "'"))
+#: Units, the longer before those that they contain; in capitals or not.
+SIGNS = (
+    *("R$", "US$", "$", "€", "£", "¥", "₹", "₽", "₺", "₩", "₪", "₴", "₫", "zł", "Kč", "Ft", "kr."),
+    *("kr", "Fr.", "EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "AUD", "CAD", "SEK", "NOK"),
+    *("DKK", "PLN", "CZK", "HUF", "BRL", "MXN", "ZAR", "TRY", "%"),
+)
 PLAIN_FORM = {"decimal": ".", "thousands": "", "sign": ""}
-_GROUPS = {"": "(?!)", ",": ",", ".": r"\.", " ": "[ \u00a0\u202f]", "'": "['\u2019]"}
+_BLANK = "[ \u00a0\u2007\u2009\u202f]"
+_GROUPS = {" ": _BLANK, "'": "['\u2019]"}
 _TIME = (
     r"(?:[T ] *(?P<H>\d{1,2}):(?P<M>\d{2})(?::(?P<S>\d{2}(?:\.\d+)?))? *(?P<p>[AaPp][Mm])?"
     r" *(?P<z>Z|UTC|[+-]\d{2}:?\d{2})?)?$"
@@ -57,10 +75,10 @@ def number_forms(words, given=None):
     list of dict
         Empty where the words are no numbers.
     """
-    sign = next((sign for sign in SIGNS if len(words) and sign in words[0].as_py()), "")
-    known = {name: value for name, value in (given or {}).items() if name != "sign"}
-    pairs = [known] if known else [{"decimal": d, "thousands": t} for d, t in NUMBERS]
-    forms = [{"decimal": ".", "thousands": ""} | pair | {"sign": sign} for pair in pairs]
+    sign = sign_of(words[0].as_py()) if len(words) else ""
+    forms = [{"decimal": d, "thousands": t, "sign": sign} for d, t in _pairs(given or {})]
+    if all(_matches(some, r"^\(.*\)$").all() for some in (words[:100], words)):
+        return []  # numbers in brackets are negative ones only among others
     if PLAIN_FORM in forms:
         _, right, whole = numbers(words, PLAIN_FORM)
         if right.all():
@@ -71,6 +89,72 @@ def number_forms(words, given=None):
     for some in (words[:100], words):
         forms = [form for form in forms if bool(numbers(some, form)[1].all())]
     return forms
+
+
+def sign_of(word):
+    """The unit in a word, "" where it has none."""
+    return next((sign for sign in SIGNS if sign.lower() in word.lower()), "")
+
+
+def mostly_numbers(words, given=None):
+    """Which words are numbers, in the form and with or without the unit in which most are."""
+    import numpy as np
+
+    some = words[:1000]
+    signs = dict.fromkeys(["", *map(sign_of, some.to_pylist())])
+    best, most = np.zeros(len(words), bool), 0
+    for decimal, thousands in _pairs(given or {}):
+        for sign in signs:
+            form = {"decimal": decimal, "thousands": thousands, "sign": sign}
+            if (count := numbers(some, form)[1].sum()) > most:
+                best, most = numbers(words, form)[1], count
+    return best
+
+
+def _pairs(given):
+    """Decimal marks and marks between thousands that agree with what a person says."""
+    if not given:
+        return NUMBERS
+    if len(given) == 2:
+        return [(given["decimal"], given["thousands"])]
+    pairs = [
+        (decimal, thousands)
+        for decimal, thousands in NUMBERS + SAID
+        if given.get("decimal", decimal) == decimal
+        and given.get("thousands", thousands) == thousands
+    ]
+    return pairs or [(given.get("decimal", "."), given.get("thousands", ""))]
+
+
+def merged(form, given):
+    """A form of numbers with what a person says of another table; the marks stay different."""
+    made = PLAIN_FORM | form | given
+    if made["decimal"] == made["thousands"]:
+        (other,) = {"decimal", "thousands"} - given.keys() or {"thousands"}
+        made[other] = {".": ",", ",": "."}[made["decimal"]]
+    return made
+
+
+def doubtful(words, forms):
+    """The mark that could stand before decimals or between thousands, "" where none could.
+
+    It does where one of the forms takes it for either, and so before exactly three digits wherever
+    it stands, and never behind a 0 alone or behind more than three digits.
+
+    Returns
+    -------
+    mark : str
+    bare, round_ : bool
+        Whether some words are without it; whether some with it end in a 0.
+    """
+    import pyarrow.compute as pc
+
+    for mark in (".", ","):
+        marked = pc.match_substring(words, mark).to_numpy(zero_copy_only=False).astype(bool)
+        meant = {key for form in forms for key, value in form.items() if value == mark}
+        if marked.any() and meant >= {"decimal", "thousands"}:
+            return mark, not marked.all(), bool((marked & _matches(words, r"0\D*$")).any())
+    return "", False, False
 
 
 def clock_form(words):
@@ -109,14 +193,21 @@ def numbers(words, form):
         with suppress(pa.ArrowInvalid):
             values = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
             return values, np.ones(len(words), bool), _whole(words)
-    bare, sign = words, form.get("sign", "")
+    # Brackets and the sign of typesetters are a minus.
+    bare, sign = pc.replace_substring(words, "\u2212", "-"), form.get("sign", "")
+    bare = pc.replace_substring_regex(bare, r"^\((\D*\d.*)\)$", r"-\1")
     right = np.ones(len(words), bool)
     if sign:
-        mark = re.escape(sign)
-        right = _matches(words, rf"^[+-]? *{mark}|{mark}$")
-        bare = pc.replace_substring_regex(bare, rf"[ \x{{a0}}]*{mark} *", "", max_replacements=1)
-    group, point = _GROUPS[form["thousands"]], re.escape(form["decimal"])
+        mark = f"(?i:{re.escape(sign)})"
+        right = _matches(bare, rf"^[+-]? *{mark}|{mark}$")
+        around = rf"{_BLANK}*{mark}{_BLANK}*"
+        bare = pc.replace_substring_regex(bare, around, "", max_replacements=1)
+    # The dash of a price without cents.
+    bare = pc.replace_substring_regex(bare, "(\\d)[.,][-\u2013\u2014]{1,2}$", r"\1")
+    group, point = _group(form["thousands"]), re.escape(form["decimal"])
     grouped = rf"|[1-9]\d{{0,2}}(?:{group}\d{{3}})+" if form["thousands"] else ""
+    if form["thousands"] == ",":
+        grouped += r"|[1-9]\d?(?:,\d{2})+,\d{3}"  # lakh and crore
     digits = rf"(?:(?:\d+{grouped})(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?"
     right &= _matches(bare, rf"^[+-]?(?:{digits}|(?i:inf|infinity))$")
     if form["thousands"]:
@@ -128,12 +219,17 @@ def numbers(words, form):
     return values.to_numpy(zero_copy_only=False), right, bool(right.all()) and _whole(bare)
 
 
+def _group(mark):
+    """Pattern of a mark between thousands."""
+    return _GROUPS.get(mark, re.escape(mark))
+
+
 def boolean_form(words):
     """The words for true and false that a column consists of, or None."""
     found = {word.lower() for word in words.to_pylist()} if len(words) <= 8 else {""}
     for true, false in TRUTHS:
-        # A single letter may mean anything where the other one is not there.
-        if found and found <= {true, false} and (len(true) > 1 or len(found) == 2):
+        # A word alone may mean anything in most languages.
+        if found == {true, false} or (found and found < {true, false} and true in PLAIN_TRUE):
             return {"true": true, "false": false}
     return None
 

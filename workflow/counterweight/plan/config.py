@@ -319,6 +319,7 @@ def _resolved_dataset(name, plan):
                 f"A study uses the data set {name}, but no file is named: set "
                 f"datasets.{name}.path to a CSV or Parquet file."
             )
+        _check_marks(f"datasets.{name}", given)
         return {"source": "own", "rows": 0, "files": {}} | given
     if path:
         raise CounterweightError(
@@ -330,6 +331,20 @@ def _resolved_dataset(name, plan):
         "rows": rows or components.declared("dataset", name, "ROWS", 0),
         "files": components.declared("dataset", name, "FILES", {}),
     }
+
+
+def _check_marks(where, given):
+    """Refuse one mark both before decimals and between thousands."""
+    said = {f"{where}.reading": given.get("reading") or {}}
+    for entry in (given.get("columns") or {}).get("numbers") or ():
+        if isinstance(entry, dict):
+            said |= {f"{where}.columns.numbers, {name!r}": marks for name, marks in entry.items()}
+    for place, marks in said.items():
+        if "decimal" in marks and marks["decimal"] == marks.get("thousands"):
+            raise CounterweightError(
+                f"{place}: decimal and thousands are both {marks['decimal']!r}, which can stand "
+                "for one of the two only: correct one, or leave thousands out."
+            )
 
 
 def _resolved_study(name, study, plan):

@@ -347,7 +347,8 @@ CODE = {
     ),
     "the acceptance of leaves": (
         edited("weighting/acceptance"),
-        "weigh people *; train people *; evaluate people *; d*_people; report",
+        "select people tree; select people alpha_beta; weigh people *; train people *; "
+        "evaluate people *; d*_people; report",
     ),
     "mixtures": (
         edited("models/mixtures/generative"),

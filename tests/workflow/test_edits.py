@@ -347,8 +347,7 @@ CODE = {
     ),
     "the acceptance of leaves": (
         edited("weighting/acceptance"),
-        "select people tree; select people alpha_beta; weigh people *; train people *; "
-        "evaluate people *; d*_people; report",
+        "weigh people *; train people *; evaluate people *; d*_people; report",
     ),
     "mixtures": (
         edited("models/mixtures/generative"),
@@ -415,7 +414,8 @@ CODE = {
     "the look-up of components": (edited("plan/components"), "*"),
     "arithmetic of leaves": (
         edited("numerics/geometry"),
-        "weigh people *; train people *; evaluate people *; d*_people; report",
+        "select people tree; select people alpha_beta; weigh people *; train people *; "
+        "evaluate people *; d*_people; report",
     ),
     "a stage of one kind": (
         replaced("kinds/classification", "def train(job):\n", "def train(job):\n    # edited\n"),

@@ -1,6 +1,7 @@
 """Saved models: what is written is what is read, and nothing else is taken for one."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -156,3 +157,23 @@ def test_a_gift_that_lacks_what_its_class_needs_is_told(gift):
         made_of_gift(gift, lambda made: made.facts["threshold"])
     with pytest.raises(CounterweightError, match="does not fit together .KeyError.; copy it anew"):
         load(gift)
+
+
+def test_texts_that_a_spreadsheet_would_compute_are_escaped_and_come_back(tmp_path):
+    """In CSV alone, in the way that the docs say how to take back; numbers stay as they are."""
+    ids = ["=1+1", "+49 30", "-", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''-x", "-cmd|' /C calc'!A0"]
+    plain = ["a", "'a", "-5", "+4912", "-1.5e-3", "-3,5", "", "a=b", "7"]
+    columns = {"=id": ids + plain, "x": np.linspace(-1, 1, len(ids + plain))}
+    files = tmp_path / "a.parquet", tmp_path / "a.csv"
+    gifts.write_answers(*files, columns)
+    gifts.write_csv(tmp_path / "b.csv", columns)
+    for file in (tmp_path / "a.csv", tmp_path / "b.csv"):
+        read = pd.read_csv(file, dtype={"'=id": str}, keep_default_na=False, lineterminator="\n")
+        assert read["'=id"].tolist() == [f"'{one}" for one in ids] + plain
+        np.testing.assert_array_equal(read["x"], columns["x"])
+        back = read["'=id"].str.replace(r"^'(?='*[=+\-@\t\r\n])", "", regex=True)
+        assert back.tolist() == ids + plain
+    kept = pd.read_parquet(files[0])
+    assert kept["=id"].tolist() == ids + plain and kept["x"].tolist() == columns["x"].tolist()
+    gifts.write_answers(*files, pd.DataFrame(columns).astype({"=id": "category"}))
+    assert "\n'=1+1," in files[1].read_text()

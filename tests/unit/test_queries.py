@@ -1,7 +1,9 @@
 """Tables that are queries: SQLite, DuckDB, a PostgreSQL server of our own; nothing secret told."""
 
+import contextlib
 import importlib.util
 import os
+import random
 import shutil
 import socket
 import sqlite3
@@ -12,9 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from counterweight.datasets.own_table import read_typed
 from counterweight.datasets.queries import check_url, read_query, shown
 from counterweight.errors import CounterweightError
+from counterweight.plan.mistakes import holds_password
+from counterweight.plan.reading import main
 
 pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")
 
@@ -109,25 +114,121 @@ def test_what_is_wrong_is_told(sqlite, tmp_path, out, monkeypatch):
     assert read_query("select id from people", "sqlite:///${BASE}", out) == 3
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql://me:hunter2@host/base",
-        "postgresql://me:${A}hunter2@host/base",
-        "postgresql://host/base?user=me&password=hunter2",
-        "duckdb:///md:base?motherduck_token=hunter2",
-    ],
-)
-def test_a_password_in_the_config_is_refused_and_not_repeated(url, out):
+#: Addresses with a password, which is hunter2 among other signs.
+HELD = [
+    "postgresql://me:hunter2@host/base",
+    "postgresql://me@server:hunter2@host/base",
+    "postgresql://me:${A}hunter2@host/base",
+    "postgresql://${USER}:hunter2${A}@host/base",
+    "postgresql://me:hunter2@@host/base",
+    "postgresql://me:x@hunter2@host/base",
+    "postgresql://me:x:hunter2@host/base",
+    "postgresql://me:x/hunter2@host/base",
+    "postgresql://me:/hunter2@host/base",
+    "postgresql://me:?hunter2@host/base",
+    "postgresql://me:x hunter2@host/base",
+    "postgresql://me:hunter2%40%3A%2F@host/base",
+    "postgresql://me%3Ahunter2@host/base",
+    "postgresql://:hunter2@host/base",
+    "postgresql://me:$hunter2@host/base",
+    "postgresql://me:{hunter2}@host/base",
+    "postgresql://me:hunter2@[::1]:5432/base",
+    "postgresql+psycopg://me:hunter2@/base",
+    "postgresql://host/base?user=me&password=hunter2",
+    "postgresql://host/base?PassWord=hunter2",
+    "postgresql://host/base?%70assword=hunter2",
+    "postgresql://host/base?sslpassword=x;hunter2",
+    "postgresql://me@host:hunter2/base",
+    "postgresql://me:hunter2/base",
+    "duckdb:///md:base?motherduck_token=hunter2",
+    "host=server user=me password=hunter2",
+    "jdbc:postgresql://me:hunter2@host/base",
+    "me:hunter2@host/base",
+]
+FREE = [
+    "postgresql://${USER}:${PASSWORD}@host:5432/base?sslmode=require",
+    "postgresql://${A}${B}@host:${PORT}/base?password=${C}",
+    "postgresql://me@[::1]:5432/base",
+    "postgresql://me%40server@host/base?passfile=/home/me/.pgpass",
+    "${DATABASE_URL}",
+    "sqlite:///C:/people@home/base.db",
+    "sqlite:////home/me:you/base.db",
+    "duckdb:///:memory:",
+    "sqlite://",
+    "people.db",
+]
+
+
+@pytest.mark.parametrize("url", HELD)
+def test_a_password_in_the_config_is_refused_and_not_repeated(url, out, tmp_path, capsys):
     told = refusal("select 1", url, out)
     assert "holds a password: write ${NAME}" in told and "hunter2" not in told
     assert "hunter2" not in shown(url)
+    # Wherever it stands in a config, in a text or in what is of the wrong form.
+    tables = ({"sql": "select 1", "url": url}, {"url": url, "sqk": url}, url, [url], {url: 1})
+    for table in tables:
+        if "://" not in url and "url" not in table:
+            continue
+        config = {"table": table, "outcome": "y", "title": f"From {url}"}
+        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(config))
+        assert main([tmp_path / "mine.yaml"]) == 1
+        told = "".join(capsys.readouterr())
+        assert "an address with a password" in told and "hunter2" not in told
 
 
-def test_names_of_the_environment_are_no_password():
-    check_url("postgresql://${USER}:${PASSWORD}@host:5432/base?sslmode=require")
-    check_url("postgresql://me@host/base")
-    check_url("${DATABASE_URL}")
+@pytest.mark.parametrize("url", FREE)
+def test_names_of_the_environment_and_files_are_no_password(url):
+    check_url(url)
+    assert shown(url) == url
+
+
+def test_every_password_that_sqlalchemy_finds_is_found():
+    from sqlalchemy.engine import make_url
+
+    rng, found = random.Random(0), 0
+    for _ in range(20_000):
+        url = "postgresql://" + "".join(rng.choices("ab1:@/?%&=[]. ", k=rng.randint(0, 14)))
+        with contextlib.suppress(Exception):
+            if make_url(url).password:
+                found += 1
+                assert holds_password(url), url
+    assert found > 1_000
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "attach '{file}' as other",
+        "vacuum into '{file}'",
+        "copy people to '{file}'",
+        "copy (select 1) to '{file}'",
+        "export database '{file}'",
+        "select 1; delete from people",
+        "select 1; commit; delete from people",
+        "select 1; create table more (a int)",
+        "with gone as (delete from people returning *) select * from gone",
+        "delete from people returning *",
+        "insert into people select * from people",
+        "drop table people",
+        "pragma journal_mode = wal",
+        "pragma query_only = off",
+        "create table '{file}' as select 1",
+    ],
+)
+@pytest.mark.parametrize("base", ["sqlite", "duckdb", "memory"])
+def test_a_query_can_write_nothing(base, sql, sqlite, tmp_path, out, monkeypatch):
+    path, url = sqlite, f"sqlite:///{sqlite}"
+    if base != "sqlite":
+        duckdb = pytest.importorskip("duckdb", reason="the extra sql is not installed")
+        pytest.importorskip("duckdb_engine", reason="the extra sql is not installed")
+        path, url = tmp_path / "base.duckdb", f"duckdb:///{tmp_path / 'base.duckdb'}"
+        with duckdb.connect(str(path)) as made:
+            made.execute("create table people as select 1 as id")
+        url = "duckdb:///:memory:" if base == "memory" else url
+    monkeypatch.chdir(out.parent)
+    before, files = path.read_bytes(), sorted(tmp_path.rglob("*"))
+    assert "refuses the query" in refusal(sql.format(file=out.with_name("more")), url, out)
+    assert path.read_bytes() == before and sorted(tmp_path.rglob("*")) == files
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password(out, monkeypatch):
@@ -229,6 +330,20 @@ def test_postgresql_takes_the_password_of_its_own_variable(server, out, monkeypa
     out.unlink()
     assert "refuses the query" in refusal("delete from people", url, out)
     assert "refuses the query" in refusal("select * from nobody", url, out)
+    file = out.with_name("more")
+    for sql in (
+        f"copy people to '{file}'",
+        f"copy (select 1) to program 'touch {file}'",
+        "select 1; commit; delete from people",
+        "select 1; set default_transaction_read_only = off; commit; drop table people",
+        "with gone as (delete from people returning *) select * from gone",
+        "select * into more from people",
+        "vacuum people",
+    ):
+        assert "refuses the query" in refusal(sql, url, out), sql
+    assert read_query("select count(*) as n from people", url, out) == 1
+    assert pd.read_parquet(out)["n"].tolist() == [60001]
+    out.unlink()
     assert "breaks off" in refusal("select 1 / (id - 55000) from people", url, out)
     monkeypatch.setenv("PGPASSWORD", "another one")
     assert "cannot be reached" in refusal("select 1", url, out)

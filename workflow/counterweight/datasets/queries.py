@@ -13,6 +13,7 @@ from urllib.parse import quote
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.people import check_header, first_line
 from counterweight.files.tables import replacing
+from counterweight.plan.mistakes import ENVIRONMENT, holds_password
 
 #: Databases, each with the driver that SQLAlchemy is to use and its package.
 DRIVERS = {
@@ -26,8 +27,6 @@ DRIVERS = {
 ROWS = 50_000
 _ENTER = "check the address, the network and who may enter"
 _AGAIN = "try again, or correct the SQL"
-_NAME = re.compile(r"\$\{(\w+)\}")
-_SECRET = re.compile(r"[?&][^=&]*(password|passwd|pwd|token|secret)[^=&]*=([^&]*)", re.IGNORECASE)
 
 
 def read_query(sql, url, path):
@@ -60,24 +59,21 @@ def read_query(sql, url, path):
 
     where = f"The query of {shown(url)}"
     engine = _engine(url)
-    password = engine.url.password
-    with _told(url, password, "cannot be reached", _ENTER):
+    passwords = [engine.url.password, *_texts(engine.url.query)]
+    with _told(url, passwords, "cannot be reached", _ENTER):
         connection = engine.connect()
     with contextlib.ExitStack() as closing:
         closing.callback(engine.dispose)
         closing.enter_context(connection)
-        with _told(url, password, "refuses the query", "correct the SQL"):
-            if engine.dialect.name == "postgresql":
-                connection = connection.execution_options(postgresql_readonly=True)
-            if engine.dialect.name == "sqlite":
-                connection.exec_driver_sql("PRAGMA query_only = ON")
+        with _told(url, passwords, "refuses the query", "correct the SQL"):
+            connection = _read_only(engine, connection, url, sql)
             result = connection.execution_options(stream_results=True).execute(_text(sql))
             if not result.returns_rows:
                 raise CounterweightError(f"{where} gives no rows: begin it with select.")
         names = list(map(str, result.keys()))
         check_header(where, names, nameless=False)
         tables = []
-        with _told(url, password, "breaks off while its rows are read", _AGAIN):
+        with _told(url, passwords, "breaks off while its rows are read", _AGAIN):
             while rows := result.fetchmany(ROWS):
                 columns = zip(names, zip(*rows, strict=True), strict=True)
                 arrays = [_column(where, name, values) for name, values in columns]
@@ -96,12 +92,15 @@ def read_query(sql, url, path):
 
 
 def shown(url):
-    """The address of a database as it may be told: as the config has it, without a password."""
-    return re.sub(r"(://[^/@:]*):[^@]*@", r"\1@", _SECRET.sub("", str(url)))
+    """The address of a database as it may be told: as the config has it, or what begins it."""
+    url = str(url)
+    if not holds_password(url):
+        return url
+    return f"{begin}://..." if re.fullmatch(r"[\w+]+", begin := url.partition("://")[0]) else "..."
 
 
 def check_url(url):
-    """Refuse an address that holds a password.
+    """Refuse an address that holds a password; see `holds_password`.
 
     Parameters
     ----------
@@ -111,10 +110,7 @@ def check_url(url):
     ------
     CounterweightError
     """
-    held = re.search(r"://[^/@]*?:([^@]*)@", url)
-    secrets = [held[1]] if held else []
-    secrets += [value for _, value in _SECRET.findall(url)]
-    if any(_NAME.sub("", secret) for secret in secrets):
+    if holds_password(url):
         raise CounterweightError(
             f"The address {shown(url)} of the table holds a password: write ${{NAME}} in its "
             "place, and set NAME in the environment."
@@ -123,7 +119,7 @@ def check_url(url):
 
 def _filled(url):
     """The address with the names filled from the environment."""
-    absent = sorted({name for name in _NAME.findall(url) if not os.environ.get(name)})
+    absent = sorted({name for name in ENVIRONMENT.findall(url) if not os.environ.get(name)})
     if absent:
         raise CounterweightError(
             f"The environment has no {listed(absent)}, which the address {shown(url)} of the "
@@ -131,8 +127,13 @@ def _filled(url):
         )
     # A name or password may hold signs that have a meaning in an address.
     begin, at, rest = url.rpartition("@")
-    begin = _NAME.sub(lambda found: quote(os.environ[found[1]], safe=""), begin)
-    return begin + at + _NAME.sub(lambda found: os.environ[found[1]], rest)
+    place, asked, options = rest.partition("?")
+    begin, options = (
+        ENVIRONMENT.sub(lambda found: quote(os.environ[found[1]], safe=""), part)
+        for part in (begin, options)
+    )
+    place = ENVIRONMENT.sub(lambda found: os.environ[found[1]], place)
+    return begin + at + place + asked + options
 
 
 def _engine(url):
@@ -167,6 +168,8 @@ def _engine(url):
             )
         if driver == "duckdb" and not inner:
             options = {"connect_args": {"read_only": True}}
+        if driver == "sqlite" and not inner:
+            options = {"creator": _opened_to_read(given.database)}
     try:
         return sqlalchemy.create_engine(given.set(drivername=driver), **options)
     except (ModuleNotFoundError, sqlalchemy.exc.NoSuchModuleError) as error:
@@ -176,8 +179,16 @@ def _engine(url):
         ) from error
 
 
+def _opened_to_read(path):
+    import sqlite3
+
+    # SQLAlchemy asks its connections from any thread, one at a time.
+    address = f"file:{quote(str(Path(path).absolute()))}?mode=ro"
+    return lambda: sqlite3.connect(address, uri=True, check_same_thread=False)
+
+
 @contextlib.contextmanager
-def _told(url, password, problem, todo):
+def _told(url, passwords, problem, todo):
     """Turn errors of a database into one sentence that nothing secret stands in."""
     try:
         yield
@@ -185,8 +196,8 @@ def _told(url, password, problem, todo):
         raise
     except Exception as error:
         reason = first_line(getattr(error, "orig", None) or error)
-        values = [os.environ.get(name, "") for name in _NAME.findall(url)]
-        values += [word for word in (os.environ.get("PGPASSWORD"), password) if word]
+        values = [os.environ.get(name, "") for name in ENVIRONMENT.findall(url)]
+        values += [word for word in (os.environ.get("PGPASSWORD"), *passwords) if word]
         values += [quote(value, safe="") for value in values]
         # What is as short as a letter cannot be taken out of a sentence.
         short = any(len(value) < 3 for value in values)
@@ -197,6 +208,46 @@ def _told(url, password, problem, todo):
         return
     # Without the error behind it, which holds the address as filled.
     raise CounterweightError(message) from None
+
+
+def _texts(query):
+    """Every value of the options of an address."""
+    for value in query.values():
+        yield from [value] if isinstance(value, str) else value
+
+
+#: What a query of SQLite may do.
+_MAY = ("SQLITE_SELECT", "SQLITE_READ", "SQLITE_FUNCTION", "SQLITE_RECURSIVE")
+
+
+def _read_only(engine, connection, url, sql):
+    """A connection by which one query can change nothing, neither in the database nor in files.
+
+    Databases that are files are opened for reading alone; see `_engine`.
+    """
+    driver = connection.connection.driver_connection
+    if engine.dialect.name == "sqlite":
+        import sqlite3
+
+        may = {getattr(sqlite3, name) for name in _MAY}
+        # `vacuum into` and `attach` would make files.
+        driver.set_authorizer(
+            lambda action, *_: sqlite3.SQLITE_OK if action in may else sqlite3.SQLITE_DENY
+        )
+    if engine.dialect.name == "duckdb":
+        import duckdb
+
+        # `copy to`, `export` and `attach` would make files; several statements would be run.
+        kinds = [one.type for one in duckdb.extract_statements(sql)]
+        if kinds != [duckdb.StatementType.SELECT]:
+            raise CounterweightError(
+                f"{shown(url)} refuses the query (it is not one select): begin it with select, "
+                "and leave out what follows it."
+            )
+    if engine.dialect.name == "postgresql":
+        # It is declared as a cursor, which neither `copy` nor a second statement can be.
+        return connection.execution_options(postgresql_readonly=True)
+    return connection
 
 
 def _text(sql):

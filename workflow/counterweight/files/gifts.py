@@ -16,6 +16,7 @@ import json
 import math
 import os
 import platform
+import re
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -395,7 +396,7 @@ def writing_answers(parquet, csv):
     callable
         ``write(columns)`` takes a dict of str to array, or a data frame, of the same columns
         each time. True and false become yes and no in the CSV file; numbers keep all their
-        digits.
+        digits; texts that a spreadsheet would compute are escaped, see `as_cell`.
     """
     import pyarrow.parquet as pq
     from pyarrow import csv as arrow
@@ -411,7 +412,7 @@ def writing_answers(parquet, csv):
             words = _as_words(table)
             if not writers:
                 header = io.StringIO()
-                text.writer(header, lineterminator="\n").writerow(table.column_names)
+                text.writer(header, lineterminator="\n").writerow(words.column_names)
                 lines.write(header.getvalue().encode())
                 options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
                 writers.append(
@@ -445,4 +446,47 @@ def _as_words(table):
     for at, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         if pa.types.is_boolean(column.type):
             table = table.set_column(at, name, pc.if_else(column, "yes", "no"))
-    return table
+            continue
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            signs = pc.match_substring_regex(column, FORMULA)
+            if pc.any(signs).as_py():
+                signs = pc.and_not(signs, pc.match_substring_regex(column, NUMBER))
+                mark, nothing = (pa.scalar(sign, column.type) for sign in ("'", ""))
+                escaped = pc.binary_join_element_wise(mark, column, nothing)
+                table = table.set_column(at, name, pc.if_else(signs, escaped, column))
+    return table.rename_columns([as_cell(name) for name in table.column_names])
+
+
+#: How texts begin that a spreadsheet would compute, and those of them that are numbers.
+FORMULA = r"^'*[=+\-@\t\r\n]"
+NUMBER = r"^[+\-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+\-]?[0-9]+)?$"
+
+
+def as_cell(value):
+    """A value as a cell of a CSV file: behind an apostrophe where a spreadsheet would compute it.
+
+    Of such texts that begin with apostrophes there is one more, so that the first apostrophe of
+    what matches `FORMULA` is always the one to take away.
+    """
+    if isinstance(value, str) and re.search(FORMULA, value) and not re.search(NUMBER, value):
+        return f"'{value}"
+    return value
+
+
+def write_csv(path, columns):
+    """Write a small table as CSV, whole or not at all; texts as `as_cell` has them.
+
+    Parameters
+    ----------
+    path : str or Path
+    columns : dict of str to list, or pandas.DataFrame
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    texts = frame.select_dtypes(["object", "str", "category"]).columns
+    frame = frame.assign(**{name: frame[name].map(as_cell) for name in texts})
+    with replacing(path) as temporary:
+        frame.rename(columns=as_cell).to_csv(temporary, index=False)

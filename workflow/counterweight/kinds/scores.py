@@ -174,8 +174,8 @@ def deliver(job):
     """Tables of measures and comparisons."""
     import pandas as pd
 
-    from counterweight.files.gifts import read_gift
-    from counterweight.files.tables import replacing, write_table
+    from counterweight.files.gifts import read_gift, write_csv
+    from counterweight.files.tables import write_table
 
     merged = read_gift(job.input.labels).facts
     for name, lines in (("measures", "estimates"), ("comparisons", "differences")):
@@ -187,8 +187,7 @@ def deliver(job):
         layout = [(key, "string") for key in keys] + [(key, "float64") for key in numbers]
         layout += [("rows", "int64"), ("nonzero", "int64")]
         write_table(getattr(job.output, f"{name}_parquet"), frame, layout)
-        with replacing(getattr(job.output, f"{name}_csv")) as path:
-            frame.to_csv(path, index=False)
+        write_csv(getattr(job.output, f"{name}_csv"), frame)
 
 
 def shown(study):

@@ -23,7 +23,7 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan.config import check_folders, resolve
-from counterweight.plan.mistakes import nearest
+from counterweight.plan.mistakes import nearest, secrets_in
 from counterweight.plan.own import with_own_tables
 
 #: The checkout that this file is part of.
@@ -267,6 +267,8 @@ def planned(config, given, files, home=HOME):
     CounterweightError
     """
     check_files(files)
+    if found := secrets_in(config):
+        raise CounterweightError("\n".join(found))
     beside = [Path(file).parent for file in files]
     plan = resolve(with_listed_studies(config, given, home / "workflow" / "studies", beside))
     check_folders(plan)

@@ -158,14 +158,12 @@ def write_tables(output, values, comparisons):
     values, comparisons : dict of str to list
         From `tables_of`.
     """
-    import pandas as pd
-
-    from counterweight.files.tables import replacing, write_table
+    from counterweight.files.gifts import write_csv
+    from counterweight.files.tables import write_table
 
     for name, columns, layout in (
         ("values", values, VALUES),
         ("comparisons", comparisons, COMPARISONS),
     ):
         write_table(getattr(output, f"{name}_parquet"), columns, layout)
-        with replacing(getattr(output, f"{name}_csv")) as path:
-            pd.DataFrame(columns).to_csv(path, index=False)
+        write_csv(getattr(output, f"{name}_csv"), columns)

@@ -176,4 +176,4 @@ def test_texts_that_a_spreadsheet_would_compute_are_escaped_and_come_back(tmp_pa
     kept = pd.read_parquet(files[0])
     assert kept["=id"].tolist() == ids + plain and kept["x"].tolist() == columns["x"].tolist()
     gifts.write_answers(*files, pd.DataFrame(columns).astype({"=id": "category"}))
-    assert "\n'=1+1," in files[1].read_text()
+    assert "'=1+1\"," in files[1].read_text()

@@ -215,5 +215,5 @@ def test_columns_that_are_no_categories_are_refused():
     with pytest.raises(ValueError, match="'name' of the features holds dates"):
         ConstrainedClassifier().fit(frame, y)
     model = ConstrainedClassifier().fit(frame.drop(columns="name"), y)
-    with pytest.raises(ValueError, match="give a data frame with these columns"):
+    with pytest.raises(ValueError, match="yet now missing:\n- man\n- city"):
         model.predict(frame[["score", "age"]])

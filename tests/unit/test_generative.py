@@ -128,7 +128,7 @@ def test_bad_input_is_explained():
         _fit(X, y + 1)
     with pytest.raises(CounterweightError, match="start must be"):
         _fit(X, y, start="warm")
-    with pytest.raises(CounterweightError, match="2 features, the rows to predict 3"):
+    with pytest.raises(CounterweightError, match="has 3 features, but .* is expecting 2"):
         _fit(X, y).predict_proba(np.zeros((4, 3)))
     with pytest.raises(CounterweightError, match="Missing or infinite"):
         _fit(X, y).predict_proba(np.full((4, 2), np.nan))

@@ -122,6 +122,6 @@ def test_bad_input_is_told():
         OfferLogistic().fit(X, t + 1, y)
     with pytest.raises(CounterweightError, match="Infinite values in feature number 0"):
         OfferLogistic().fit(np.where(X[0, 0] == X, np.inf, X), t, y)
-    with pytest.raises(CounterweightError, match="fitted to 2 features"):
+    with pytest.raises(CounterweightError, match="is expecting 2 features"):
         OfferLogistic().fit(X, t, y).predict_acceptance(X[:, :1], t)
     assert OPTIONS["ridge"]["default"] == 1e-6

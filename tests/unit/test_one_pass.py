@@ -89,7 +89,7 @@ def test_rewards_that_are_numbers():
         (lambda X, y: OnePassRegressor(low=1.0).partial_fit(X, y), "the least one first"),
         (
             lambda X, y: OnePassClassifier().partial_fit(X, y).predict_proba(X[:, :2]),
-            "give the same ones",
+            "is expecting 4 features",
         ),
     ],
 )

@@ -305,7 +305,7 @@ def test_bad_tables_are_told():
             fitted(*arguments, **options)
     capped = fitted(X[:40], t[:40], y[:40], most_components=30, restarts=2, covariance="full")
     assert capped.components_capped_ == 5 and len(capped.sizes_) == 5
-    with pytest.raises(CounterweightError, match="fitted to 2 features"):
+    with pytest.raises(CounterweightError, match="is expecting 2 features"):
         capped.predict_segments(X[:, :1])
     with pytest.raises(CounterweightError, match="hard or soft"):
         capped.predict_acceptance(X, t, "firm")

@@ -223,5 +223,5 @@ def test_unusable_input_is_told_in_a_sentence():
     with pytest.raises(CounterweightError, match="not fitted yet"):
         ReductionsClassifier().predict(data.X)
     model = ReductionsClassifier().fit(samples=data)
-    with pytest.raises(CounterweightError, match="has 3 features, the rows to predict 2"):
+    with pytest.raises(CounterweightError, match="has 2 features, but .* is expecting 3"):
         model.predict(data.X[:, :2])

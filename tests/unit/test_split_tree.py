@@ -337,7 +337,7 @@ def test_wrong_rows_are_told():
     ):
         with pytest.raises(CounterweightError, match=said):
             proxy.fit(X_, Z_, classes=classes)
-    with pytest.raises(CounterweightError, match="same features"):
+    with pytest.raises(CounterweightError, match="is expecting 6 features"):
         next(proxy.fit(X, Z, classes=[4]).leaves(X[:, :3]))
     with pytest.raises(CounterweightError, match="no setting"):
         proxy.rules("alpha=0.7")

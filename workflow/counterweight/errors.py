@@ -1,11 +1,11 @@
 """The one exception that users are meant to read."""
 
 
-class CounterweightError(Exception):
+class CounterweightError(ValueError):
     """A mistake in the input, told in one sentence: what, where, what to do.
 
     Scripts print the message without a traceback and exit with status 1, so the
-    text must stand on its own.
+    text must stand on its own. It is a ``ValueError``, as scikit-learn's tools expect.
     """
 
 

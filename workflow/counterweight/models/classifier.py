@@ -3,8 +3,10 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from counterweight.numerics.checks import NamedColumns
 
-class BinaryClassifier(ClassifierMixin, BaseEstimator):
+
+class BinaryClassifier(NamedColumns, ClassifierMixin, BaseEstimator):
     """A classifier of two classes that estimates the probability of the second.
 
     Subclasses have ``fit``, and ``_positive(X)``, p(y = 1 | x) of shape (n,), or a

@@ -1,8 +1,196 @@
-"""Checks of rows, labels and weights that every estimator shares."""
+"""Checks of columns, rows, labels and weights that every estimator shares."""
+
+import functools
+import inspect
+from contextvars import ContextVar
 
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+
+#: Methods that learn which columns there are. All others that begin with X are asked about these,
+#: but for those that prepare a fit.
+LEARNING, PREPARING = ("fit", "partial_fit"), ("prepare",)
+#: Other arguments that hold rows of the same columns.
+ROWS = ("X_unlabeled", "X_new", "new_X")
+#: Estimators in a method of which we are: what they ask of themselves was checked already.
+_inside = ContextVar("inside", default=())
+
+
+def __getattr__(name):
+    """`NotFitted`, made when it is first asked for: scikit-learn takes long to import."""
+    if name != "NotFitted":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.exceptions import NotFittedError
+
+    told = {"__doc__": "Asked before ``fit``; also scikit-learn's error.", "__module__": __name__}
+    made = globals()[name] = type(name, (CounterweightError, NotFittedError), told)
+    return made
+
+
+class NamedColumns:
+    """Estimators that answer for the columns that they were fitted on, as scikit-learn's do.
+
+    Each method of a subclass that begins with ``X`` is checked, with no word in the subclass.
+    ``fit`` keeps the names of a data frame's columns and their number. Rows that come later must
+    have these columns in this order: a permuted, missing or additional one is refused, by name,
+    and so is another number of columns. Rows without names, such as arrays, are taken by position;
+    where the fit had names that is warned of, as is a data frame after a fit that had none.
+    Columns numbered from 0 on have no names.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of the fit.
+    feature_names_in_ : ndarray of object
+        Their names; only where all are texts.
+    """
+
+    _labels = None
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        for name, method in list(vars(cls).items()):
+            if name.startswith("_") or name in PREPARING or not inspect.isfunction(method):
+                continue
+            if [*inspect.signature(method).parameters][1:2] == ["X"]:
+                setattr(cls, name, _checking(method, name in LEARNING))
+
+    def _is_fitted(self):
+        told = getattr(self, "__sklearn_is_fitted__", None)
+        return told() if told else any(name[-1] == "_" != name[0] for name in vars(self))
+
+    def _check_fitted(self):
+        if not self._is_fitted():
+            raise __getattr__("NotFitted")(
+                f"This {type(self).__name__} is not fitted yet: call fit first."
+            )
+
+    def _keep_columns(self, X):
+        """Remember the columns of the rows of a fit."""
+        self._labels, width = labels_of(X), _width(X)
+        if width is not None:
+            self.n_features_in_ = width
+        if self._labels and all(isinstance(label, str) for label in self._labels):
+            self.feature_names_in_ = np.asarray(self._labels, dtype=object)
+
+    def _check_columns(self, X):
+        """Refuse rows of other columns than the fit's."""
+        self._check_fitted()
+        if X is None:
+            return
+        name, known = type(self).__name__, getattr(self, "n_features_in_", None)
+        check_same_columns(self._labels, labels_of(X), name, width=known)
+        found = _width(X)
+        if known is not None and found is not None and found != known:
+            raise CounterweightError(
+                f"X has {found} features, but {name} is expecting {known} features as input: "
+                "give the columns of the fit, in their order."
+            )
+
+
+def _checking(method, learning):
+    """A method of `NamedColumns` with the check of columns before it, once a call from outside."""
+
+    @functools.wraps(method)
+    def checked(self, *arguments, **named):
+        inside = _inside.get()
+        if id(self) in inside:
+            return method(self, *arguments, **named)
+        X = arguments[0] if arguments else named.get("X")
+        first = learning and (method.__name__ == "fit" or not self._is_fitted())
+        token = _inside.set((*inside, id(self)))
+        try:
+            if not first:
+                self._check_columns(X)
+            for other in ROWS:
+                if named.get(other) is not None:
+                    check_same_columns(labels_of(X), labels_of(named[other]), other, warn=False)
+            if first:
+                self._labels = None
+                vars(self).pop("feature_names_in_", None)
+            answer = method(self, *arguments, **named)
+            if first and X is not None:
+                self._keep_columns(X)
+            return answer
+        finally:
+            _inside.reset(token)
+
+    return checked
+
+
+def _width(X):
+    """Columns of rows; None where they have no two dimensions."""
+    try:
+        shape = getattr(X, "shape", None)
+        shape = np.asarray(X).shape if shape is None else shape
+    except (TypeError, ValueError):  # rows of several lengths, for the method itself to refuse
+        return None
+    return shape[1] if len(shape) == 2 else None
+
+
+def labels_of(X):
+    """Names of the columns of a data frame, a list; None where there are none."""
+    labels = getattr(X, "column_names", getattr(X, "columns", None))
+    if labels is None or not hasattr(X, "shape"):
+        return None
+    labels = list(labels)
+    return None if labels == list(range(len(labels))) else labels
+
+
+def check_same_columns(known, given, what, width=None, warn=True):
+    """Refuse columns that have other names than those of a fit, or another order.
+
+    Parameters
+    ----------
+    known, given : list or None
+        From `labels_of`.
+    what : str
+        Whose columns they are, for the message.
+    width : int, optional
+        How many the fit had, where it had no names.
+    warn : bool
+        Whether to warn where one of them has no names.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    if known is None and given is not None and not all(isinstance(name, str) for name in given):
+        # Numbers in another order than 0, 1, 2, ... say that columns were chosen.
+        known = None if width is None else list(range(width))
+    if known == given:
+        return
+    if known is None or given is None:
+        if warn:
+            import warnings
+
+            told = (
+                ("X has", "was fitted without")
+                if known is None
+                else ("X does not have valid", "was fitted with")
+            )
+            warnings.warn(
+                f"{told[0]} feature names, but {what} {told[1]} feature names: columns are taken "
+                "by their position.",
+                stacklevel=4,
+            )
+        return
+    # The words are scikit-learn's, whose tools look for them.
+    unseen, missing = ([x for x in a if x not in b] for a, b in ((given, known), (known, given)))
+    parts = ["The feature names should match those that were passed during fit."]
+    for names, text in (
+        (unseen, "unseen at fit time"),
+        (missing, "seen at fit time, yet now missing"),
+    ):
+        if names:
+            parts += [f"Feature names {text}:", *(f"- {name}" for name in names[:5])]
+            parts += ["- ..."] * (len(names) > 5)
+    if not (unseen or missing):
+        parts.append("Feature names must be in the same order as they were in fit.")
+    raise CounterweightError(
+        "\n".join(parts) + f"\nGive {what} the columns of the fit: {listed(known, 20)}."
+    )
 
 
 def named(index, feature_names=None):

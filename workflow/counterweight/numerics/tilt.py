@@ -16,7 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import as_numbers, checked_labels, checked_rows
+from counterweight.numerics.checks import (
+    as_numbers,
+    check_same_columns,
+    checked_labels,
+    checked_rows,
+    labels_of,
+)
 from counterweight.numerics.linear import expit, fit_logistic, logit
 
 #: Ways to come by delta; those of `ESTIMATED` assume label shift.
@@ -197,6 +203,7 @@ def estimate_delta(
     if by == "label_only":
         if X is None or X_target is None:
             raise CounterweightError("Label-only moments need the features: give X and X_target.")
+        check_same_columns(labels_of(X), labels_of(X_target), "X_target", warn=False)
         scores = label_scores(X, y, X_target)
         return _by_means(scores[0], y, scores[1], p_target, by)
     needed = {"rate": rate, "times": times, "fixed": value}

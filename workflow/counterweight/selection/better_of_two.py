@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from counterweight.numerics.checks import NamedColumns
 from counterweight.selection.gradient_boosting import GradientBoostingSelector
 from counterweight.selection.logistic import LogisticSelector
 
@@ -17,7 +18,7 @@ def _both(rows):
     return LogisticSelector(ridge=1.0 / rows), GradientBoostingSelector()
 
 
-class BetterOfTwoSelector(BaseEstimator):
+class BetterOfTwoSelector(NamedColumns, BaseEstimator):
     """p(s = 1 | x) by logistic regression, unless boosting has a clearly smaller log loss.
 
     Both are fitted on seven rows in ten and tried on the rest. Boosting is taken where its log

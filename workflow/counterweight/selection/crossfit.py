@@ -3,7 +3,12 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import checked_labels, checked_rows
+from counterweight.numerics.checks import (
+    check_same_columns,
+    checked_labels,
+    checked_rows,
+    labels_of,
+)
 from counterweight.numerics.ranking import auc_estimate
 
 CALIBRATIONS = ("isotonic", "isotonic_only", "none")
@@ -62,6 +67,7 @@ def selection_probabilities(selector, X, s, X_new, rng, calibration="isotonic", 
         )
     if n_folds != int(n_folds) or n_folds < 2:
         raise CounterweightError(f"n_folds is {n_folds}; cross-fitting needs 2 folds or more.")
+    check_same_columns(labels_of(X), labels_of(X_new), "X_new", warn=False)
     X, X_new = checked_rows(X), checked_rows(X_new, empty=True)
     s = checked_labels(s, len(X), "labeled or not (s)")
     smallest = int(np.bincount(s, minlength=2).min())

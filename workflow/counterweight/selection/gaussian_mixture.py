@@ -2,6 +2,7 @@
 
 from sklearn.base import BaseEstimator
 
+from counterweight.numerics.checks import NamedColumns
 from counterweight.numerics.gaussian_mixture import fit_class_mixtures, fit_mixture, posterior
 
 OPTIONS = {
@@ -27,7 +28,7 @@ OPTIONS = {
 LABEL = "Gaussian mixture"
 
 
-class GaussianMixtureSelector(BaseEstimator):
+class GaussianMixtureSelector(NamedColumns, BaseEstimator):
     """p(s = 1 | x) by Bayes' rule from two Gaussian mixtures.
 
     Both start from one mixture of p(x). That one never sees s, so all folds of the

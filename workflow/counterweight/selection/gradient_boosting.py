@@ -3,6 +3,7 @@
 from sklearn.base import BaseEstimator
 
 from counterweight.numerics.boosted_trees import TREES, fit_trees
+from counterweight.numerics.checks import NamedColumns
 
 OPTIONS = TREES | {
     "leaves": {
@@ -15,7 +16,7 @@ OPTIONS = TREES | {
 LABEL = "gradient boosting"
 
 
-class GradientBoostingSelector(BaseEstimator):
+class GradientBoostingSelector(NamedColumns, BaseEstimator):
     """p(s = 1 | x) by histogram gradient boosting (scikit-learn).
 
     Parameters

@@ -2,13 +2,14 @@
 
 from sklearn.base import BaseEstimator
 
+from counterweight.numerics.checks import NamedColumns
 from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
 
 OPTIONS = RIDGE
 LABEL = "logistic regression"
 
 
-class LogisticSelector(BaseEstimator):
+class LogisticSelector(NamedColumns, BaseEstimator):
     """p(s = 1 | x) by logistic regression.
 
     Parameters

@@ -13,7 +13,7 @@ from counterweight.models.choice.checks import (
     checked_offers,
     checked_rows_with_gaps,
 )
-from counterweight.numerics.checks import checked_labels
+from counterweight.numerics.checks import NamedColumns, checked_labels
 
 log = logging.getLogger("counterweight")
 
@@ -81,7 +81,7 @@ class OfferDesign:
 
 
 @dataclass(eq=False, repr=False)
-class OfferBaseline(BaseEstimator):
+class OfferBaseline(NamedColumns, BaseEstimator):
     """What the baselines share: the design, one model or one for each component, storage.
 
     A subclass gives ``_fit(Z, y, rng)``, the arrays of one model, and their names, ``STORED``.

@@ -23,7 +23,7 @@ from counterweight.models.choice.offers import (
 from counterweight.models.choice.scaling import Features
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
 from counterweight.models.choice.thresholds import Thresholds, few_steps_apart
-from counterweight.numerics.checks import checked_labels, checked_weights
+from counterweight.numerics.checks import NamedColumns, checked_labels, checked_weights
 from counterweight.numerics.emissions import COVARIANCES, Emission
 
 #: Fitted numbers that a model is stored in, in order, and their types.
@@ -55,7 +55,7 @@ def segment_shares(rows, parameters):
     return np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
 
 
-class SegmentModel(BaseEstimator):
+class SegmentModel(NamedColumns, BaseEstimator):
     """Segments of people with response curves: predictions, best offers, storage.
 
     A subclass fits what is in `STORED` (each with ``_`` at its end), and has the option

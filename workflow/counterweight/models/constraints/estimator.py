@@ -5,8 +5,7 @@ from dataclasses import MISSING, fields
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import DataConversionWarning, NotFittedError
-from sklearn.utils.validation import validate_data
+from sklearn.exceptions import DataConversionWarning
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.feature_maps import (
@@ -26,20 +25,12 @@ from counterweight.numerics.rates.datasets import DataSets, checked_features, is
 from counterweight.numerics.rates.frames import follows, named_masks
 
 
-class InputError(CounterweightError, ValueError):
-    """What an estimator was given cannot be used; also scikit-learn's kind of error."""
-
-
-class NotFitted(CounterweightError, NotFittedError):
-    """Asked before ``fit``; also scikit-learn's kind of error."""
-
-
 def two_classes(y):
     """Labels as 0 and 1, and the two classes; labels of 0, 1 and -1 (hidden) stay as they are.
 
     Raises
     ------
-    InputError
+    CounterweightError
         For other than two classes.
     """
     y = np.asarray(y)
@@ -60,20 +51,22 @@ def two_classes(y):
         return y, np.array([0, 1])
     if y.dtype.kind == "f":
         if not np.isfinite(y).all():
-            raise InputError("Input y contains NaN or infinity: a hidden label is -1.")
+            raise CounterweightError("Input y contains NaN or infinity: a hidden label is -1.")
         if (y != np.round(y)).any():
-            raise InputError("Unknown label type: continuous. Labels are two classes.")
+            raise CounterweightError("Unknown label type: continuous. Labels are two classes.")
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError:
         return y, np.array([0, 1])
     if len(classes) > 2:
-        raise InputError(
+        raise CounterweightError(
             "Only binary classification is supported. The type of the target is multiclass: found "
             f"{listed(classes)}; give two classes."
         )
     if len(classes) < 2:
-        raise InputError(f"All labels are of one class ({classes[0]!r}): give rows of two classes.")
+        raise CounterweightError(
+            f"All labels are of one class ({classes[0]!r}): give rows of two classes."
+        )
     return codes, classes
 
 
@@ -151,37 +144,29 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
         CounterweightError
             For options, data, groups or texts that cannot be used, and where the class says so.
         """
-        try:
-            check_options(vars(self), self._options)
-            if samples is None:
-                if X is None or y is None:
-                    raise InputError(
-                        "fit needs X and y, or samples: it requires y to be passed, but the target "
-                        "y is None."
-                    )
-                y, self.classes_ = two_classes(y)
-                self.encoder_ = one_hot(X)
-                samples = self._stacked(X, y, sample_weight, datasets, deployed)
-                rules = hasattr(datasets, "items") and getattr(self, "repair", "") == "by_group"
-                rules = datasets.items() if rules else ()
-                self.data_set_rules_ = {name: rule for name, rule in rules if follows(rule)}
-            else:
-                X = self.encoder_ = self.data_set_rules_ = None
-                vars(self).pop("feature_names_in_", None)
-            self.n_features_in_ = samples.X.shape[1]
-            self._coded = self.n_features_in_ if self.encoder_ is not None else None
-            if not self.n_features_in_:
-                raise InputError(
-                    f"Found array with 0 feature(s) (shape={samples.X.shape}) while a minimum of 1 "
-                    "is required."
+        check_options(vars(self), self._options)
+        if samples is None:
+            if X is None or y is None:
+                raise CounterweightError(
+                    "fit needs X and y, or samples: it requires y to be passed, but the target "
+                    "y is None."
                 )
-            self._learn_all(samples, np.random.default_rng(0) if rng is None else rng)
-            if X is not None:
-                validate_data(self, X, skip_check_array=True)
-        except CounterweightError as error:
-            if isinstance(error, ValueError):
-                raise
-            raise InputError(str(error)) from error
+            y, self.classes_ = two_classes(y)
+            self.encoder_ = one_hot(X)
+            samples = self._stacked(X, y, sample_weight, datasets, deployed)
+            rules = hasattr(datasets, "items") and getattr(self, "repair", "") == "by_group"
+            rules = datasets.items() if rules else ()
+            self.data_set_rules_ = {name: rule for name, rule in rules if follows(rule)}
+        else:
+            self.encoder_ = self.data_set_rules_ = None
+        self.n_features_in_ = samples.X.shape[1]
+        self._coded = self.n_features_in_ if self.encoder_ is not None else None
+        if not self.n_features_in_:
+            raise CounterweightError(
+                f"Found array with 0 feature(s) (shape={samples.X.shape}) while a minimum of 1 "
+                "is required."
+            )
+        self._learn_all(samples, np.random.default_rng(0) if rng is None else rng)
         return self
 
     def _stacked(self, X, y, sample_weight=None, datasets=None, deployed=None):
@@ -252,28 +237,21 @@ class RateEstimator(Promises, ClassifierMixin, BaseEstimator):
             model.n_features_in_ = len(model.map_.deviation_)
         return model
 
-    def _checked(self, X):
-        """Rows to predict, dense or csr, with the features of the training rows."""
-        self._check_fitted()
-        given = X
-        try:
-            coded = self.encoder_ is not None and hasattr(X, "columns")
-            X = checked_features(encoded(self.encoder_, X) if coded else X)
-        except CounterweightError as error:
-            raise InputError(str(error)) from error
-        if not coded and X.shape[1] != (self._coded or self.n_features_in_):
-            raise InputError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input: the model has {self.n_features_in_} "
-                f"features, the rows to predict {X.shape[1]}."
-            )
-        if hasattr(given, "columns"):
-            validate_data(self, given, skip_check_array=True, reset=False)
-        return X
+    def _check_columns(self, X):
+        # Of rows that are coded already, `_checked` knows how many numbers there are.
+        coded = self.encoder_ is not None and not hasattr(X, "columns")
+        super()._check_columns(None if coded else X)
 
-    def _check_fitted(self):
-        if not hasattr(self, self.FITTED_BY):
-            raise NotFitted(f"This {type(self).__name__} is not fitted yet: call fit.")
+    def _checked(self, X):
+        """Rows to predict, dense or csr, as many numbers as those of the training rows."""
+        coded = self.encoder_ is not None and hasattr(X, "columns")
+        X = checked_features(encoded(self.encoder_, X) if coded else X)
+        known = self._coded or self.n_features_in_
+        if not coded and X.shape[1] != known:
+            raise CounterweightError(
+                f"The model has {known} features, the rows to predict {X.shape[1]}."
+            )
+        return X
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, self.FITTED_BY)

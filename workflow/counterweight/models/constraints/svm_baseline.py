@@ -9,6 +9,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.estimator import LinearScore, two_columns
 from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
+from counterweight.numerics.checks import NamedColumns
 
 _FITS = weakref.WeakKeyDictionary()
 _SCORES = weakref.WeakKeyDictionary()
@@ -181,7 +182,7 @@ class MappedSvm(SvmBaseline):
     feature_scale: float | None = None
 
 
-class GroupedRule:
+class GroupedRule(NamedColumns):
     """Predictions by the score of a row and its group; subclasses have `_positive`."""
 
     GROUPED = True

@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.utils import _safe_indexing, check_consistent_length, check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_array, has_fit_parameter, validate_data
 
 from counterweight.errors import CounterweightError
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.subsampling.calibration import SplineCalibrator
 from counterweight.models.subsampling.learners import log_odds_of
 from counterweight.models.subsampling.log_odds import LogOddsCalibrator
-from counterweight.numerics.checks import mean_one_weights
+from counterweight.numerics.checks import NamedColumns, mean_one_weights
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import checked_rates, drawing_order, kept_rows, key_order
 
@@ -33,12 +33,8 @@ CHECKED = {
 PASSED_ON = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": False}
 
 
-class SubsampleError(CounterweightError, ValueError):
-    """A `CounterweightError` that scikit-learn's tools know as a ValueError."""
-
-
 @dataclass(eq=False, repr=False)
-class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
+class _CalibratedSubsample(NamedColumns, MetaEstimatorMixin, BaseEstimator):
     estimator: BaseEstimator
     keep_rate: float | None = 1.0
     bins: int = 20
@@ -52,12 +48,10 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
             return validate_data(self, X, y, ensure_min_samples=2, **checks)
         y = validate_data(self, y=y, **checks)
         check_consistent_length(X, y)
-        return validate_data(self, X, skip_check_array=True), y
+        return X, y
 
     def _checked_new(self, X):
-        if hasattr(X, "columns"):
-            return validate_data(self, X, reset=False, skip_check_array=True)
-        return validate_data(self, X, reset=False, **PASSED_ON)
+        return X if hasattr(X, "columns") else check_array(X, estimator=self, **PASSED_ON)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -66,13 +60,7 @@ class _CalibratedSubsample(MetaEstimatorMixin, BaseEstimator):
             setattr(tags.input_tags, name, getattr(inner, name))
         return tags
 
-    def _fit(self, *arguments):
-        try:
-            return self._fitted(*arguments)
-        except CounterweightError as error:
-            raise SubsampleError(str(error)) from error
-
-    def _fitted(self, X, y, reward, keys, row_keep_rate, sample_weight):
+    def _fit(self, X, y, reward, keys, row_keep_rate, sample_weight):
         """Reject, train and calibrate; `y` is for the estimator, `reward` for the spline."""
         rows = len(reward)
         check_options(vars(self), {key: CHECKED[key] for key in CHECKED.keys() & vars(self)})
@@ -218,7 +206,7 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
             )
         self.classes_, code = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise SubsampleError(
+            raise CounterweightError(
                 f"Classifier can't train when only one class is present: all {len(y)} rows are "
                 f"{self.classes_[0]!r}."
             )
@@ -226,14 +214,14 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
         if self.positive is not None:
             found = np.flatnonzero(self.classes_ == self.positive)
             if not len(found):
-                raise SubsampleError(
+                raise CounterweightError(
                     f"positive is {self.positive!r}, but the labels are {zero!r} and {one!r}: name "
                     "one of them."
                 )
             if found[0] == 0:
                 self.classes_, code = self.classes_[::-1], 1 - code
         elif self.classes_.dtype.kind not in "biuf" and self.keep_rate != 1:
-            raise SubsampleError(
+            raise CounterweightError(
                 f"The labels are words, {zero!r} and {one!r}, and nothing says of which rows a "
                 "part is kept: name the class that is always kept as positive."
             )
@@ -269,7 +257,6 @@ class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
         return self.estimator_.decision_function(X)
 
     def _positive(self, X):
-        check_is_fitted(self)
         return self.calibrator_.predict(self._raw(self._checked_new(X)))
 
 
@@ -313,7 +300,6 @@ class CalibratedSubsampleRegressor(RegressorMixin, _CalibratedSubsample):
 
     def predict(self, X):
         """Expected reward in the population before rejection, (n,)."""
-        check_is_fitted(self)
         return self.calibrator_.predict(self._raw(self._checked_new(X)))
 
 

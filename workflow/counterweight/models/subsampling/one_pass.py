@@ -2,10 +2,9 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import as_numbers, checked_rows, checked_weights
+from counterweight.numerics.checks import NamedColumns, as_numbers, checked_rows, checked_weights
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import checked_rates, keep_weights
 
@@ -20,7 +19,7 @@ STEPS, LEAST_SPREAD = 25, 0.01
 BENDS, PRIOR = (0.4, 0.8), (20.0, 20.0, 60.0, 60.0)
 
 
-class _OnePass(BaseEstimator):
+class _OnePass(NamedColumns, BaseEstimator):
     """What both models share.
 
     The coefficients of a batch are the most likely ones under a normal prior, which is what all
@@ -33,6 +32,9 @@ class _OnePass(BaseEstimator):
     def __init__(self, keep_rate=1.0, penalty=1.0):
         self.keep_rate, self.penalty = keep_rate, penalty
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "coef_")
+
     def fit(self, X, y, keep_rate=None, sample_weight=None):
         """Forget everything and learn from one batch; see ``partial_fit``."""
         vars(self).pop("coef_", None)
@@ -43,7 +45,6 @@ class _OnePass(BaseEstimator):
         from scipy.special import expit
 
         if not hasattr(self, "coef_"):
-            self.n_features_in_ = X.shape[1]
             self.center_ = X.mean(axis=0)
             self.scale_ = np.maximum(X.std(axis=0), LEAST_SPREAD * np.ptp(X, axis=0))
             self.scale_[self.scale_ == 0] = 1.0
@@ -84,14 +85,7 @@ class _OnePass(BaseEstimator):
     def _chance(self, X):
         from scipy.special import expit
 
-        check_is_fitted(self, "coef_")
-        X = checked_rows(X, empty=True)
-        if X.shape[1] != self.n_features_in_:
-            raise CounterweightError(
-                f"There are {X.shape[1]} features, but the model learned from "
-                f"{self.n_features_in_}: give the same ones."
-            )
-        margin = self._basis(X) @ self.coef_
+        margin = self._basis(checked_rows(X, empty=True)) @ self.coef_
         if self.batches_seen_ < 2:
             return expit(margin)
         # No piece falls: more on the margin is never less in the chance.

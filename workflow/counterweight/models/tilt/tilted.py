@@ -8,7 +8,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.tilt.calibrated import Calibrated
-from counterweight.numerics.checks import checked_labels, checked_new_rows
+from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.tilt import ESTIMATED, GIVEN, Delta, estimate_delta, gap_left, tilted
 
@@ -230,6 +230,7 @@ class TiltedClassifier(BinaryClassifier):
             raise CounterweightError(
                 f"target must be general, unlabeled or labeled, not {target!r}."
             )
+        X = checked_rows(X, empty=True)
         positive = self.base_.positive(X)
         if target != "labeled":
             moved = tilted(positive, self.delta_.value + self._more(X))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.checks import check_same_columns, labels_of
 from counterweight.numerics.rates.language import nearest
 
 
@@ -36,6 +37,9 @@ def named_masks(datasets, X):
 
 
 def _mask(name, given, X):
+    if isinstance(given, tuple) and given:
+        told = f"the data set {name}"
+        check_same_columns(labels_of(X), labels_of(given[0]), told, warn=False)
     if isinstance(given, str):
         return _column(name, given, X)
     if callable(given):

@@ -1,12 +1,12 @@
 """What all proxies share."""
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.checks import checked_rows
+from counterweight.numerics.checks import NamedColumns, checked_rows
 from counterweight.numerics.groups import checked_memberships
 from counterweight.numerics.options import Parameters, check_options
 
 
-class Proxy(Parameters):
+class Proxy(NamedColumns, Parameters):
     """Sorts rows into leaves by their features, at one or several settings.
 
     Subclasses have ``fit(X, Z, *, classes, target, rng)`` and ``leaves(X)``, which yields each

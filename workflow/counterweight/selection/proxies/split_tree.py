@@ -6,7 +6,7 @@ Algorithm 4 of Deng et al. (2023) with the splits of Algorithm 3, over a grid of
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.checks import checked_rows
+from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.geometry import closest, closest_in_hull
 from counterweight.numerics.groups import checked_target, disclosivity, leaf_table
 from counterweight.selection.proxies import split_rules
@@ -197,12 +197,7 @@ hypotheses, hypothesis_depth, solver
         memberships : numpy.ndarray, (n, L)
             Probability of each leaf; rows sum to 1.
         """
-        X = checked_rows(X, empty=True)
-        if X.shape[1] != len(self.spread_):
-            raise CounterweightError(
-                f"The rows have {X.shape[1]} features, and the proxy was fitted on "
-                f"{len(self.spread_)}: give the same features in the same order."
-            )
+        X = checked_new_rows(X, len(self.spread_))
         every = split_rules.memberships(self.splits_, self.trees_, X)
         yield from zip(self.settings_, every, strict=True)
 

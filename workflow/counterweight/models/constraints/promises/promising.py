@@ -7,6 +7,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.promises.thresholds import repaired
+from counterweight.numerics.checks import NamedColumns
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.frames import named_masks
@@ -56,7 +57,7 @@ def named_groups(options):
     return list(dict.fromkeys(found))
 
 
-class Promises:
+class Promises(NamedColumns):
     """What a fit makes of the promises that it was asked for; for every `RateEstimator`.
 
     Attributes

@@ -222,10 +222,10 @@ def test_imports_read_from_the_text_are_those_of_the_syntax_trees(tmp_path):
 
 def declarations(tree):
     """Top-level statements that only declare something for the report."""
-    names = {*digests.DECLARATIONS, "LABEL_BY_NAME"}
+    names = {*digests.DECLARATIONS, "LABEL_BY_NAME", "CAPTION_BY_NAME"}
     for node in tree.body:
         name = getattr(node.targets[0], "id", "") if isinstance(node, ast.Assign) else ""
-        mapping = name in ("MEASURES", "VALUE_LABELS", "LABEL_BY_NAME")
+        mapping = name in ("MEASURES", "VALUE_LABELS", "LABEL_BY_NAME", "CAPTION_BY_NAME")
         if name in names and isinstance(node.value, ast.Dict if mapping else ast.Constant):
             yield node
 
@@ -275,7 +275,7 @@ def test_a_declaration_in_another_form_counts_as_code(tmp_path, odd):
 
 def test_no_code_reads_a_declaration():
     """It is in no digest, so a job that went by it could keep results of another."""
-    names = {*digests.DECLARATIONS, "LABEL_BY_NAME"}
+    names = {*digests.DECLARATIONS, "LABEL_BY_NAME", "CAPTION_BY_NAME"}
     for path in components.PACKAGE.rglob("*.py"):
         if not re.search(rf"\b({'|'.join(names)})\b", path.read_text()):
             continue

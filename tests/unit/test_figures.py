@@ -19,10 +19,8 @@ from counterweight.plan import components
 from counterweight.plan.components import declared, registry
 from counterweight.reporting.charts import kit, style
 from counterweight.reporting.charts.drawing import draw_study, drawn
-from counterweight.reporting.charts.filters import frontier, heatmap, tree
-from counterweight.reporting.charts.filters.levels import Filters
-from counterweight.reporting.charts.offers import curves
-from counterweight.reporting.charts.offers.segments import choice_model
+from counterweight.reporting.charts.filters import Filters, front_of, leaves_of, outline, tree_shown
+from counterweight.reporting.charts.offers import choice_model, past_offers
 from counterweight.reporting.numbers import StudyNumbers
 from matplotlib.text import Text
 
@@ -427,7 +425,7 @@ def test_groups_of_two_columns_are_named_by_both(study_of):
 
 def test_a_front_has_no_point_that_another_beats():
     points = [(0.0, 0.5), (0.1, 0.4), (0.1, 0.3), (0.2, 0.35), (0.3, 0.3), (0.4, 0.1)]
-    front = frontier.front_of(points)
+    front = front_of(points)
     assert front == [(0.0, 0.5), (0.1, 0.3), (0.4, 0.1)]
     for x, y in points:
         beaten = any(a <= x and b <= y and (a, b) != (x, y) for a, b in points)
@@ -436,7 +434,7 @@ def test_a_front_has_no_point_that_another_beats():
 
 def test_heat_maps_show_the_leaves_by_mass(study_of):
     known = Filters(study_of("heatmap"))
-    leaves, shares, mass, accepted = heatmap.leaves_of(known, "alpha_beta", "alpha=0.8")
+    leaves, shares, mass, accepted = leaves_of(known, "alpha_beta", "alpha=0.8")
     assert shares.sum(axis=1) == pytest.approx(np.ones(filters.LEAVES))
     assert mass.sum() == pytest.approx(1) and sorted(leaves) == ["0", "1", "2", "3"]
     assert dict(zip(leaves, accepted, strict=True))["3"] == 1.0
@@ -446,7 +444,7 @@ def test_the_outline_names_every_leaf_and_what_speaks_for_yes(tmp_path):
     proxy = filters.files(tmp_path, "adult_filter")
     nodes = proxy.rules("alpha=1")
     features = ["age", "hours_per_week", "years_of_education", "marital_status=Never-married"]
-    lines = tree.outline(nodes, features, list(filters.RACES), {})
+    lines = outline(nodes, features, list(filters.RACES), {})
     leaves = [line for line in lines if line["kind"] == "leaf"]
     assert len(leaves) == sum(node["leaf"] is not None for node in nodes) > 1
     assert sum(node["mass"] for node in nodes if node["leaf"] is not None) == pytest.approx(1)
@@ -468,7 +466,7 @@ def test_the_outline_folds_small_branches_of_large_trees():
         nodes.append(node(2 * depth + 1, 2 * depth, 0, depth + 1, depth, 0.1 * mass))
         parent, side, mass = 2 * depth, 1, 0.9 * mass
     nodes.append(node(60, parent, 1, 30, 30, mass))
-    lines = tree.outline(nodes, ["age"], ["a", "b"], {})
+    lines = outline(nodes, ["age"], ["a", "b"], {})
     assert sum(line["kind"] == "leaf" for line in lines) == 13
     folded = [line for line in lines if line["kind"] == "folded"]
     assert len(folded) == 1 and folded[0]["texts"][0].startswith("18 more leaves")
@@ -482,9 +480,9 @@ def test_without_the_proxy_the_tree_says_so(study_of, tmp_path):
 
 def test_the_tree_is_that_of_the_filter_given_away(study_of):
     study = study_of("tree")
-    assert tree.tree_shown(Filters(study)) == ("alpha_beta", "alpha=0.2")
+    assert tree_shown(Filters(study)) == ("alpha_beta", "alpha=0.2")
     study.plan["filter"]["given"] = {"method": "relaxed", "setting": "alpha=0.4", "repeat": 0}
-    assert tree.tree_shown(Filters(study)) == ("relaxed", "alpha=0.4")
+    assert tree_shown(Filters(study)) == ("relaxed", "alpha=0.4")
 
 
 @pytest.mark.parametrize("name", ["admissions", "natural_park"])
@@ -492,7 +490,7 @@ def test_curves_and_profiles_are_in_the_users_units(name, made, tmp_path):
     plan, metrics = made(offers, name)
     offers.files(tmp_path, plan["offer"], offers="narrow")
     study = StudyNumbers(name, plan, metrics, tmp_path)
-    seen = curves.past_offers(study, choice_model(study))
+    seen = past_offers(study, choice_model(study))
     assert set(seen) == {0, 1, 2}
     up = name == "admissions"
     assert seen[0][0] < (0.15 if up else 85.0) < seen[0][1]

@@ -389,7 +389,7 @@ CODE = {
     "the claims": (edited("reporting/claims"), "page_*; report"),
     "what all pages have": (edited("reporting/page/render", "reporting/sheets"), "page_*; report"),
     "the pages of one family": (edited("reporting/pages/offers"), "page_predictive_choice; report"),
-    "a chart": (edited("reporting/charts/offers/curves"), "draw_offers; report"),
+    "a chart": (edited("reporting/charts/offers"), "draw_offers; report"),
     "words of pages and of charts": (edited("reporting/wording"), "draw_*; report"),
     "a component's name in print": (
         replaced("models/logistic", 'LABEL = "Logistic', 'LABEL = "Plain logistic'),
@@ -400,7 +400,7 @@ CODE = {
         "draw_ranking; report",
     ),
     "the caption of a figure": (
-        replaced("reporting/charts/offers/curves", "CAPTION = (", 'CAPTION = (\n    "Edited. "'),
+        replaced("reporting/charts/offers", '"curves": (', '"curves": (\n        "Edited. "'),
         "page_predictive_choice; report",
     ),
     "a template": (

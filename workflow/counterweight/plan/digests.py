@@ -42,7 +42,8 @@ DECLARATIONS = ("LABEL", "ROLE", "RULE", "PAGE", "CAPTION", "MEASURES", "VALUE_L
 #: counts as code. A test holds it against the syntax trees.
 _DECLARATION = re.compile(
     rb"\n+(?:(?:LABEL|ROLE|RULE|PAGE|CAPTION) = (?:\"[^\"\\\n]*\"|\(\n(?:[ \t][^\n]*\n)*\))"
-    rb"|(?:MEASURES|VALUE_LABELS|LABEL_BY_NAME) = (?:\{[^;\n]*\}|\{\n(?:[ \t][^\n]*\n|\n)*\}))"
+    rb"|(?:MEASURES|VALUE_LABELS|(?:LABEL|CAPTION)_BY_NAME) = "
+    rb"(?:\{[^;\n]*\}|\{\n(?:[ \t][^\n]*\n|\n)*\}))"
     rb"(?=\n|\Z)"
 )
 

@@ -1,0 +1,395 @@
+"""Figures of constraints on rates."""
+
+import math
+
+import numpy as np
+
+from counterweight.evaluation.rates.asked import RULES, asked_value
+from counterweight.files.settings import setting_options
+from counterweight.models.constraints.solver.convex_step import ramp, upper_ramp
+from counterweight.reporting.charts import kit, style
+from counterweight.reporting.wording import setting_label
+
+#: Text under each figure.
+CAPTION_BY_NAME = {
+    "asked_ratio": (
+        "Observed value against the value asked for, mean over repeats with 95 % intervals; on "
+        "the dashed diagonal both are the same. Dashed lines: randomised rule, of which the "
+        "constraint was asked. Dotted: the method without a constraint; what is asked beyond it "
+        "does not bind."
+    ),
+    "bounds": (
+        "As Figure 1 of Goh et al. (2016): the ramp, a row's part in a rate by its score z, and "
+        "the convex bounds that each step of the fit puts in its place. Where the score was at "
+        "most 1/2 in the step before, it is the hinge, which is the ramp up to there; beyond, "
+        "the constant."
+    ),
+    "churn": (
+        "What is bounded and its cost against the bound that was asked, mean over repeats with "
+        "95 % intervals. Full lines: test rows; dotted: training rows. The bound was asked of "
+        "the randomised rule; on the dashed diagonal both are the same. The baseline is not "
+        "bound."
+    ),
+    "fairness": (
+        "Cost on test rows against the test value of what is constrained, one point for each "
+        "setting of a method (mean over repeats with 95 % intervals of the cost); lower is "
+        "better at the same value. Dashed: randomised rule. Lines that err far more leave the "
+        "panel."
+    ),
+    "multipliers": (
+        "What the optimiser did, mean over repeats, for some settings of the sweep: the "
+        "objective by convex step, and the multiplier of each constraint, its price in that "
+        "step, 0 where it does not bind."
+    ),
+    "sequence": (
+        "Each point is a model, trained when more rows had come, on test rows, mean over "
+        "repeats with 95 % intervals, by the sign of the score. What is bounded compares its "
+        "answers with those of the model before; the dashed line is the bound."
+    ),
+}
+
+
+DETERMINISTIC, RANDOMISED = RULES
+ASKED = "asked"
+
+
+class Points:
+    """Values of measures by setting, as points of lines.
+
+    Attributes
+    ----------
+    asked : dict or None
+        ``measure``, ``option`` and ``form`` of what sweeps ask for.
+    cost : str or None
+        The measure that is paid: that of the comparison, or the first that is not asked.
+    """
+
+    def __init__(self, study):
+        protocol = study.plan["protocol"]
+        self.study, self.asked = study, protocol.get("asked")
+        measures = protocol["options"].get("measures") or {}
+        bound = self.asked["measure"] if self.asked else None
+        others = [name for name in measures if name != bound]
+        self.cost = (protocol["options"].get("equal") or {}).get("of") or next(iter(others), None)
+
+    def factor(self, measure):
+        """What values of a measure are drawn with: 100 where it is told in per cent."""
+        return 100.0 if self.told(measure).percent else 1.0
+
+    def told(self, measure):
+        return self.study.measure(DETERMINISTIC, measure)
+
+    def name(self, measure):
+        known = (self.study.plan.get("labels") or {}).get("measure") or {}
+        return known.get(measure, measure.replace("_", " "))
+
+    def axis(self, measure):
+        return self.name(measure) + (", %" if self.factor(measure) == 100 else "")
+
+    def settings(self, source):
+        """``(value asked, setting)`` of a method, in order of its settings."""
+        options, pairs = self.study.method(source)["options"], []
+        for setting in self.study.settings(source, DETERMINISTIC, "general"):
+            pairs.append((asked_value(self.asked, options | setting_options(setting)), setting))
+        return [pair for pair in pairs if not math.isnan(pair[0])]
+
+    def get(self, source, measure, setting="", rule=DETERMINISTIC, target="general"):
+        return self.study.get(source, rule, target, measure=measure, setting=setting)
+
+    def line(self, source, x, y, rule=DETERMINISTIC, target="general"):
+        """Points of a method: a measure (or `ASKED`) across, another one up with its interval.
+
+        A setting whose measure across is defined in fewer than half of the repeats is left out.
+        """
+        if x == ASKED:
+            across = {setting: value for value, setting in self.settings(source)}
+            x = self.asked["measure"]
+        else:
+            across = {}
+            for setting in self.study.settings(source, rule, "general"):
+                known = self.get(source, x, setting, rule, target)
+                if 2 * known.n >= self.get(source, y, setting, rule, target).n:
+                    across[setting] = known.mean
+        points = []
+        for setting, value in across.items():
+            known = self.get(source, y, setting, rule, target)
+            points.append(kit.point(self.factor(x) * value, known, self.factor(y)))
+        return sorted(point for point in points if not math.isnan(point[0] + point[1]))
+
+
+_SETTINGS = 3
+
+
+def draw_asked_ratio(study):
+    """What was observed against what was asked."""
+    points, shown = Points(study), kit.looks(study)
+    sources = [one["id"] for one in study.methods() if points.asked and points.settings(one["id"])]
+    sources = [s for s in sources if len(points.settings(s)) >= _SETTINGS] or sources
+    if not sources:
+        return kit.blank("No method of this study was asked for anything.")
+    measure, main = points.asked["measure"], study.main if study.main in sources else sources[0]
+    name, seen = points.axis(measure), []
+    x = kit.capital(f"{name} asked for")
+    x += " (1/κ)" if points.asked["form"] == "at_most_inverse" else ""
+    shared = {"sharex": True, "sharey": True}
+    titles = ["Training rows", "Test rows"]
+    canvas = kit.Canvas(titles, 2.9, x, f"Observed {name}", grid="both", **shared)
+    for panel, target in zip(canvas.all, ("train", "general"), strict=True):
+        for source in sources:
+            for rule in (RANDOMISED, DETERMINISTIC) if source == main else (DETERMINISTIC,):
+                line, look = points.line(source, ASKED, measure, rule, target), shown[source]
+                if rule == RANDOMISED:
+                    look = look._replace(dash=kit.DASHED, hollow=True)
+                label = study.label(source) + (f", {rule}" if source == main else "")
+                panel.line(label, line, look)
+                seen += line
+        if study.baseline and study.baseline not in sources:
+            free = points.get(study.baseline, measure, target=target).times(points.factor(measure))
+            free = free._replace(low=float("nan"))
+            panel.level(study.label(study.baseline), free, kit.Look(style.GREY, "", kit.DOTTED))
+    low, high = min(point[0] for point in seen), max(point[0] for point in seen)
+    bottom, top = min(low, *(p[1] for p in seen)), max(low, *(p[1] for p in seen))
+    room, up = 0.04 * (high - low) or 0.1 * high, top - bottom or top
+    for panel in canvas.all:
+        panel.line("as asked", [(low, low), (high, high)], kit.Look(style.INK, "", kit.DASHED))
+        panel.ax.set(xlim=(low - room, high + room), ylim=(bottom - 0.06 * up, top + 0.1 * up))
+    # Distances from what was asked, where the constraint binds in training.
+    train, test = (
+        {
+            point[0]: point[1] / point[0]
+            for point in points.line(main, ASKED, measure, target=target)
+        }
+        for target in ("train", "general")
+    )
+    binding = [100 * test[at] for at in test if at in train and abs(train[at] - 1) < 0.1]
+    title = f"Observed {points.name(measure)} by what was asked"
+    if binding:
+        said = f"{kit.span(binding)} % of what was asked on test rows"
+        title = f"{study.label(main)}: {said}, where it binds"
+    return canvas.drawing(title, "Observed against asked values by method, training and test")
+
+
+_STEPS = 181
+
+
+def draw_bounds(study):
+    """Figure 1 of Goh et al. (2016): the ramp that stands for a rate, and its two convex bounds."""
+    if not any(len(study.rows(source, "objective")) for source in kit.main_first(study)):
+        return kit.blank("No optimiser of this study told of its steps.")
+    canvas = kit.Canvas([""], 2.6, "Score z of a row", "Part in the rate", grid="both")
+    (panel,) = canvas.all
+    panel.measures = "Part in the rate"
+    z = np.linspace(-1.25, 1.0, _STEPS)
+    bounds = {
+        "hinge bound": (upper_ramp(z, np.zeros_like(z)), kit.Look(style.RED, "", kit.DASHED)),
+        "constant bound": (upper_ramp(z, np.ones_like(z)), kit.Look(style.BLUE, "", kit.DOTTED)),
+    }
+    exact = ramp(z)
+    panel.line("ramp", zip(z, exact, strict=True), kit.Look(style.INK, ""), linewidth=1.8)
+    for name, (values, look) in bounds.items():
+        panel.line(name, zip(z, values, strict=True), look)
+    panel.ax.set(xlim=(-1.25, 1.0), ylim=(-0.05, 1.55))
+    # From the numbers: where each bound is the ramp.
+    hinge, constant = (np.isclose(values, exact) for values, _ in bounds.values())
+    title = (
+        f"The hinge is the ramp up to z = {z[hinge].max():.1f}, the constant from "
+        f"z = {z[constant].min():.1f} on"
+    )
+    return canvas.drawing(title, "The ramp by the score, with its hinge and its constant bound")
+
+
+_RULES = {DETERMINISTIC: kit.Look(style.BLUE), RANDOMISED: kit.Look(style.RED, "v")}
+_PLACES = (("general", "test", "-"), ("train", "training", kit.DOTTED))
+
+
+def draw_churn(study):
+    """What is bounded and what it costs against the bound, beside the baseline."""
+    points, main = Points(study), study.main
+    settings = points.settings(main) if points.asked and main else []
+    if not settings:
+        return kit.blank("Nothing was bounded in this study.")
+    bound, base = points.asked["measure"], study.baseline if study.baseline != main else None
+    measures = [one for one in (bound, points.cost) if one]
+    titles = [kit.capital(points.axis(measure)) for measure in measures]
+    canvas = kit.Canvas(titles, 2.9, f"{titles[0]}, asked for", grid="both", sharex=True)
+    for panel, measure in zip(canvas.all, measures, strict=True):
+        panel.measures = panel.name
+        for target, place, dash in _PLACES:
+            for rule, look in _RULES.items():
+                look = look._replace(dash=dash, hollow=dash != "-")
+                line = points.line(main, ASKED, measure, rule, target)
+                panel.line(f"{rule}, {place}", line, look, bars=dash == "-")
+            if base:
+                free = points.get(base, measure, target=target).times(points.factor(measure))
+                look = kit.BASELINE._replace(dash=dash)
+                panel.level(f"{study.label(base)}, {place}", free, look)
+        panel.ax.margins(x=0.05, y=0.08)
+    ends = [(points.factor(bound) * value,) * 2 for value in (min(settings)[0], max(settings)[0])]
+    canvas.all[0].line("as asked", ends, kit.Look(style.INK, "", kit.DASHED))
+    value, setting = (max if points.asked["form"] == "at_least" else min)(settings)
+    known = points.get(main, bound, setting, RANDOMISED)
+    told = kit.told(known, points.told(bound))
+    wanted = kit.told(known._replace(mean=value, low=float("nan")), points.told(bound))
+    title = f"Asked for {points.name(bound)} of {wanted}: {told} on test rows"
+    return canvas.drawing(title, "What is bounded and its cost by the bound, test and training")
+
+
+#: How far beyond the main method's costs a panel reaches, and at least.
+_REACH, _LEAST = 1.7, 1.0
+
+
+def draw_fairness(study):
+    """The cost of a constraint against what it keeps: one line for each method."""
+    points, shown, main = Points(study), kit.looks(study), study.main
+    if not (points.asked and points.cost):
+        return kit.blank("Nothing was constrained at a cost in this study.")
+    measure, of = points.asked["measure"], points.cost
+    lines = {one["id"]: points.line(one["id"], measure, of) for one in study.methods()}
+    known = [s for s, line in lines.items() if line and s not in (main, study.baseline)]
+    model = study.method(main)["model"] if lines.get(main) else ""
+    alike = [s for s in known if study.method(s)["model"] == model]
+    sets = [s for s in known if s not in alike], [s for s in alike if len(lines[s]) > 2]
+    titles = ["Beside other methods", "Other ways to fit the main one"]
+    titles = [title for title, sources in zip(titles, sets, strict=True) if sources]
+    if not (titles or lines.get(main)):
+        return kit.blank("Nothing constrained and no cost were measured in this study.")
+    x, y = f"Observed {points.axis(measure)} on test rows", f"Test {points.axis(of)}"
+    canvas = kit.Canvas(titles or [""], 3.0, x, y, grid="both", sharey=True)
+    sets = [sources for sources in sets if sources] or [[]]
+    randomised = points.line(main, measure, of, RANDOMISED) if lines.get(main) else []
+    for panel, sources in zip(canvas.all, sets, strict=True):
+        if lines.get(main):
+            look = shown[main]._replace(dash=kit.DASHED, hollow=True)
+            panel.line(f"{study.label(main)}, {RANDOMISED}", randomised, look)
+            panel.line(f"{study.label(main)}, {DETERMINISTIC}", lines[main], shown[main])
+        for place, source in enumerate(sources):
+            # What coincides with another line is to be seen around it.
+            ring = not place and source in alike
+            marks = {"markersize": 6.5, "markerfacecolor": "none"} if ring else {}
+            panel.line(study.label(source), lines[source], shown[source], **marks)
+        for free in lines.get(study.baseline, ())[:1]:
+            look = shown[study.baseline]._replace(dash="none")
+            panel.line(study.label(study.baseline), [free], look, markersize=5.5, zorder=5)
+            panel.ax.axhline(free[1], color=style.GREY, linewidth=0.9, linestyle=kit.DOTTED)
+    # Limits that show the main method well; others may leave the panel above.
+    seen = (lines.get(main) or lines[known[0]]) + randomised + lines.get(study.baseline, [])
+    least, most = min(point[1] for point in seen), max(point[1] for point in seen)
+    top = least + max(_REACH * (most - least), _LEAST * points.factor(of) / 100)
+    inside = seen + [point for line in lines.values() for point in line if point[1] <= top]
+    across, least = [point[0] for point in inside], min(point[1] for point in inside)
+    room = 0.04 * (max(across) - min(across)) or 0.1
+    for panel in canvas.all:
+        panel.ax.set_xlim(min(across) - room, max(across) + room)
+        panel.ax.set_ylim(least - 0.06 * (top - least), top)
+    title = _title(study, points) or f"{kit.capital(points.name(of))} by {points.name(measure)}"
+    return canvas.drawing(title, "Cost against what is constrained, one line for each method")
+
+
+def _title(study, points):
+    """What the strictest setting of the main method keeps, and what that costs; or ""."""
+    main, base, measure = study.main, study.baseline, points.asked["measure"]
+    settings = points.settings(main) if main and base not in (None, main) else []
+    if not settings:
+        return ""
+    setting = (max if points.asked["form"] == "at_least" else min)(settings)[1]
+    before, after = points.get(base, measure), points.get(main, measure, setting)
+    paid = study.against(base, main, DETERMINISTIC, measure=points.cost, setting=setting)
+    if not (before.known and after.known and paid.known):
+        return ""
+    before = kit.told(before._replace(low=float("nan")), points.told(measure))
+    after, paid = (
+        kit.told(after, points.told(measure)),
+        kit.told(paid, points.told(points.cost), sign=True),
+    )
+    moved = f"{points.name(measure)} from {before} to {after}"
+    return f"{study.label(main)}: {moved} for {paid} of {points.name(points.cost)}"
+
+
+_SETTINGS_MULTIPLIERS, _CONSTRAINTS = 4, 2
+
+
+def draw_multipliers(study):
+    """Objective and multipliers of the constraints by convex step."""
+    main = next((s for s in kit.main_first(study) if len(study.rows(s, "objective"))), None)
+    if main is None:
+        return kit.blank("No optimiser of this study told of its steps.")
+    objective, prices = (
+        study.rows(main, metric).dropna(subset=["step"]) for metric in ("objective", "multiplier")
+    )
+    # The start is far above the rest, which could not be told apart beside it.
+    tables = {"Objective": objective[objective["step"] > 0]}
+    for part in sorted(prices["part"].unique())[:_CONSTRAINTS]:
+        tables[f"Multiplier {part}".strip()] = prices[prices["part"] == part]
+    settings = study.settings(main, "objective")
+    places = (
+        np.linspace(0, len(settings) - 1, min(_SETTINGS_MULTIPLIERS, len(settings)))
+        .round()
+        .astype(int)
+    )
+    canvas = kit.Canvas(list(tables), 2.4, "Convex steps taken", grid="both")
+    for panel, (name, table) in zip(canvas.all, tables.items(), strict=True):
+        panel.measures = name
+        for setting, look in zip([settings[place] for place in places], kit.TURNS, strict=False):
+            means = table[table["setting"] == setting].groupby("step")["value"].mean()
+            panel.line(setting_label(setting) or "all", means.items(), look, markersize=3)
+        panel.ax.locator_params(axis="x", integer=True)
+        if panel is not canvas.all[0]:
+            panel.ax.set_ylim(bottom=min(0.0, panel.ax.get_ylim()[0]))
+    steps = []
+    for _, one in objective.groupby(["setting", "repeat"]):
+        values = one.sort_values("step")["value"].to_numpy()
+        steps.append(np.argmax(values <= values[-1] + 0.05 * (values[0] - values[-1])))
+    title = f"95 % of the objective's fall is done by step {np.median(steps):.0f}"
+    return canvas.drawing(
+        f"{title} (median of {len(steps)} fits)", "Objective and multipliers by step"
+    )
+
+
+def draw_sequence(study):
+    """Models that follow each other: what each changes of the one before, and its errors."""
+    points, option = Points(study), study.plan["protocol"]["options"].get("sequence")
+    lines = {source: _settings(study, source, option) for source in kit.main_first(study)}
+    lines = {source: settings for source, settings in lines.items() if len(settings) > 1}
+    if not option or not lines:
+        return kit.blank("No models of this study follow each other.")
+    bound = points.asked["measure"] if points.asked else None
+    measures = [one for one in (bound, points.cost) if one]
+    titles = [kit.capital(points.axis(measure)) for measure in measures]
+    canvas = kit.Canvas(titles, 2.9, "Batches of rows so far", grid="both", sharex=True)
+    for panel, measure in zip(canvas.all, measures, strict=True):
+        panel.measures = panel.name
+        factor = points.factor(measure)
+        for (source, settings), look in zip(lines.items(), kit.TURNS, strict=False):
+            # The first model has none before it.
+            shown = settings[1:] if measure == bound else settings
+            line = [
+                kit.point(step, points.get(source, measure, setting), factor)
+                for step, setting in shown
+            ]
+            panel.line(study.label(source), line, look, bars=True)
+        base = points.get(study.baseline, measure) if study.baseline not in (None, *lines) else None
+        if base is not None and base.mean == base.mean:
+            panel.level(study.label(study.baseline), base.times(factor), kit.BASELINE)
+        panel.ax.locator_params(axis="x", integer=True)
+        panel.ax.set_ylim(bottom=0.0)
+    main = next(iter(lines))
+    wanted = study.method(main)["options"].get(points.asked["option"]) if points.asked else None
+    last = lines[main][-1][1]
+    if wanted is None:
+        title = f"{len(lines[main])} models, one after the other"
+        return canvas.drawing(title, "Models that follow each other, on test rows")
+    ends = [(step, points.factor(bound) * wanted) for step, _ in (lines[main][1], lines[main][-1])]
+    canvas.all[0].line("asked for", ends, kit.Look("black", "", kit.DASHED))
+    known = kit.told(points.get(main, bound, last), points.told(bound))
+    title = f"{kit.capital(points.name(bound))} against the model before: {known} at the end"
+    return canvas.drawing(title, "Models that follow each other, on test rows")
+
+
+def _settings(study, source, option):
+    """``(step, setting)`` of a method, in order."""
+    found = []
+    for setting in study.settings(source, DETERMINISTIC, "general"):
+        step = setting_options(setting).get(option)
+        if isinstance(step, float):
+            found.append((step, setting))
+    return sorted(found)

@@ -1,11 +1,18 @@
 """Tables of one's own: ten lines of config become a data set and a study."""
 
+import gzip
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
+from counterweight.datasets.own_table import read_typed
 from counterweight.errors import CounterweightError
-from counterweight.plan import config
+from counterweight.files.people import header_of
+from counterweight.labeling.rules.kept_log import kept_log
+from counterweight.labeling.rules.kept_numbers import kept_numbers
+from counterweight.plan import config, reading
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.reading import updated, with_listed_studies
 
@@ -117,3 +124,179 @@ def test_mistakes_are_told_in_a_sentence(given, sentence):
 )
 def test_a_study_is_called_after_its_table(table, name):
     assert list(planned(LENDER | {"table": table})["studies"]) == [name]
+
+
+#: Tables by name, each with the columns of its header; `other` has those of new rows and targets.
+HEADERS = {
+    "people.csv": "id,y,ok,age,sex,old,score,when,branch,size,offer,came",
+    "log.csv": "id,clicked,p,q,device,user,rate,arm,took",
+    "new.csv": "id,age,sex,when,branch,size,offer",
+    "few.csv": "id,age",
+    "others.csv": "id,what,ever",
+    "no_id.csv": "age,sex,old,score,when,branch,size,ok,offer,came",
+}
+BLANKS = {"table": "people.csv", "outcome": "y"}
+OFFERS = {"table": "people.csv", "offer": "offer", "answer": "came"}
+LOG = {"table": "log.csv", "reward": "clicked", "propensity": "p", "policies": {"new": "q"}}
+PROMISES = BLANKS | {"promises": ["coverage(a) >= 0.8"], "groups": {"a": {"sex": "f"}}}
+PANEL = {"table": "people.csv", "id": "id", "balance": ["sex"]}
+SCORED = {"table": "log.csv", "reward": "clicked", "predictions": {"one": "p", "two": "q"}}
+
+#: What a header tells: the entry, and words of the sentence.
+BY_HEADER = [
+    (BLANKS | {"outcome": "Y"}, "people.csv has no column 'Y', which outcome names (is it 'y'?)"),
+    (BLANKS | {"id": "person"}, "which id names"),
+    (BLANKS | {"weight": "wait"}, "which weight names"),
+    (BLANKS | {"time": "When"}, "which time names (is it 'when'?)"),
+    (BLANKS | {"group": "brunch"}, "which group names (is it 'branch'?)"),
+    (BLANKS | {"labeled": {"where": {"okay": True}}}, "which labeled names"),
+    (BLANKS | {"columns": {"ignore": ["notes"]}}, "which columns.ignore names"),
+    (BLANKS | {"columns": {"keep": ["notes"]}}, "which columns.keep names"),
+    (BLANKS | {"columns": {"dates": [{"wen": "%Y"}]}}, "which columns.dates names (is it 'when'"),
+    (BLANKS | {"columns": {"numbers": [{"sise": {"decimal": ","}}]}}, "(is it 'size'?)"),
+    (BLANKS | {"columns": {"text": ["age"], "dates": ["age"]}}, "columns.dates and in columns.tex"),
+    (BLANKS | {"columns": {"ignore": ["age"], "keep": ["age"]}}, "columns.ignore and in columns.k"),
+    (BLANKS | {"target": {"margins": {"sx": {"f": 1.0}}}}, "which target.margins names"),
+    (BLANKS | {"target": {"table": "new.csv", "columns": ["y2"]}}, "which target.columns names"),
+    (
+        BLANKS | {"target": {"table": "few.csv", "columns": ["sex"]}},
+        "few.csv has no column 'sex', which target.columns names",
+    ),
+    (BLANKS | {"target": {"table": "new.csv", "weight": "w"}}, "which target.weight names"),
+    (BLANKS | {"score": "few.csv", "columns": {"keep": ["sex"]}}, "new rows need it, too"),
+    (BLANKS | {"keep_rate": "rat"}, "which keep_rate names"),
+    (BLANKS | {"keep_rate": 0.5, "user": "usr"}, "which user names"),
+    (OFFERS | {"offer": {"column": "price"}}, "which offer names"),
+    (OFFERS | {"answer": {"column": "bought", "positive": 1}}, "which answer names"),
+    (OFFERS | {"limits": {"revenue": "fee"}}, "which limits.revenue names"),
+    (
+        OFFERS | {"limits": {"quality": {"column": "grade", "least": 3}}},
+        "which limits.quality names",
+    ),
+    (LOG | {"reward": "click"}, "which reward names (is it 'clicked'?)"),
+    (LOG | {"propensity": "prob"}, "which propensity names"),
+    (LOG | {"policies": {"new": "qq"}}, "which policy new names"),
+    (LOG | {"policies": {"new": {"column": "tok", "action": "arm"}}}, "which policy new names"),
+    (LOG | {"keep_rate": "rates"}, "which keep_rate names (is it 'rate'?)"),
+    (LOG | {"reward_model": {"by": ["devise"]}}, "which reward_model.by names (is it 'device'?)"),
+    (LOG | {"score": "new.csv"}, "new.csv has no column 'p', which propensity names"),
+    (SCORED | {"predictions": {"one": "p", "two": "pp"}}, "which predictions two names"),
+    (SCORED | {"weight": "w"}, "which weight names"),
+    (PANEL | {"balance": ["sex", "regio"]}, "which balance names"),
+    (PANEL | {"release": ["leaf", "town"]}, "which release names"),
+    (PANEL | {"score": "no_id.csv"}, "no_id.csv has no column 'id', which id names"),
+    (PROMISES | {"groups": {"a": {"gender": "f"}}}, "which groups names"),
+    (PROMISES | {"deployed": {"column": "decided"}}, "which decision names"),
+    (PROMISES | {"scores": "scores"}, "which scores names (is it 'score'?)"),
+    (
+        PROMISES | {"score": "few.csv", "repair": "by_group"},
+        "few.csv has no column 'sex', which groups names",
+    ),
+]
+
+
+def checked_by_header(given, folder, monkeypatch, capsys):
+    """What is said of a config whose tables have headers and nothing that could be learned."""
+    for name, header in HEADERS.items():
+        row = ",".join("1" for _ in header.split(","))
+        (folder / name).write_bytes(f"{header}\n{row}\n".encode())
+    monkeypatch.chdir(folder)
+    (folder / "mine.yaml").write_text(yaml.safe_dump(given))
+    status = reading.main(["mine.yaml"])
+    told = capsys.readouterr()
+    return status, told.out, told.err
+
+
+@pytest.mark.parametrize(("given", "sentence"), BY_HEADER)
+def test_what_a_header_tells_is_told_before_anything_runs(
+    given, sentence, tmp_path, monkeypatch, capsys
+):
+    status, _, told = checked_by_header(given, tmp_path, monkeypatch, capsys)
+    assert status == 1 and sentence in told and told.count("\n") == 1
+
+
+@pytest.mark.parametrize("given", [BLANKS, OFFERS, LOG, SCORED, PANEL, PROMISES])
+def test_a_header_with_all_names_is_fine(given, tmp_path, monkeypatch, capsys):
+    status, out, _ = checked_by_header(given, tmp_path, monkeypatch, capsys)
+    assert status == 0 and "To be looked at" not in out
+    if given not in (LOG, SCORED):
+        status, out, _ = checked_by_header(
+            given | {"score": "few.csv"}, tmp_path, monkeypatch, capsys
+        )
+        assert status == 0 and "To be looked at: few.csv has no column" in out
+        status, _, told = checked_by_header(
+            given | {"id": "id", "score": "others.csv"}, tmp_path, monkeypatch, capsys
+        )
+        assert status == 1 and "others.csv has no column" in told
+
+
+def test_headers_are_found_in_any_file_and_only_looked_at(tmp_path):
+    header = "name;größe;c d"
+    pd.DataFrame({"name": [1], "größe": [2], "c d": [3]}).to_parquet(tmp_path / "t.parquet")
+    (tmp_path / "t.csv").write_bytes(f"{header}\n1;2;3\n".encode("cp1252"))
+    (tmp_path / "wide.csv").write_bytes(f"{header}\n1;2;3\n".encode("utf-16"))
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(f"\ufeff{header}\n1\n".encode()))
+    (tmp_path / "parts" / "day=1").mkdir(parents=True)
+    # A line that no table may have, and a byte that is no text, are beyond what is looked at.
+    rest = b"1;2;3\n" * 9999 + b"1;\xff\n"
+    (tmp_path / "parts" / "day=1" / "a.csv").write_bytes(f"{header}\n".encode() + rest)
+    names = header.split(";")
+    for path in ("t.parquet", "t.csv", "wide.csv", "t.csv.gz"):
+        assert header_of(tmp_path / path, absent="") == names
+    assert header_of(tmp_path / "parts", absent="") == [*names, "day"]
+    for content in ("", "\n\n", "<html>\n"):
+        (tmp_path / "bad.csv").write_text(content)
+        with pytest.raises(CounterweightError, match="bad.csv"):
+            header_of(tmp_path / "bad.csv", absent="")
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (BLANKS | {"id": "y"}, "id and outcome both name the column 'y'"),
+        (BLANKS | {"weight": "y"}, "weight and outcome both name the column 'y'"),
+        (OFFERS | {"answer": "offer"}, "offer and answer both name the column 'offer'"),
+        (LOG | {"policies": {"new": "clicked"}}, "reward and policy new both name"),
+        (SCORED | {"predictions": {"one": "clicked"}}, "reward and predictions one both name"),
+        (PANEL | {"balance": ["id"]}, "id and balance both name the column 'id'"),
+        (PROMISES | {"deployed": "y"}, "outcome and decision both name the column 'y'"),
+        (BLANKS | {"id": "id", "columns": {"ignore": ["id"]}}, "and so does id: keep one"),
+        (LOG | {"labeled": {"where": {"device": "x"}}}, "labeled has no meaning in a table that"),
+        (OFFERS | {"labeled": {"where": {"sex": "f"}}}, "a query, of the rows that are meant"),
+        (BLANKS | {"keep_rate": 0.5, "labeled": {"where": {"ok": 1}}}, "labeled has no meaning"),
+        (BLANKS | {"alpha": 0.1}, "alpha has no meaning in a table that asks what the outcome"),
+        (SCORED | {"by_partition": True}, "by_partition has no meaning in a table that asks how"),
+        (PANEL | {"promises": ["recall(a) > 0"]}, "promises has no meaning"),
+    ],
+)
+def test_one_column_for_two_things_and_keys_without_a_meaning_are_refused(given, sentence):
+    with pytest.raises(CounterweightError) as caught:
+        planned(given)
+    assert sentence in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_column_may_have_two_roles_that_go_together():
+    planned(BLANKS | {"id": "id", "group": "id", "labeled": {"where": {"y": [0, 1]}}})
+    planned(PROMISES | {"group": "sex", "deployed": "sex"})
+
+
+@pytest.mark.parametrize("rate", [0.1, "rate"])
+@pytest.mark.parametrize("kind", ["class", "number"])
+def test_blank_outcomes_beside_a_keep_rate_are_refused_in_planning_and_in_the_job(
+    rate, kind, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{at % 2},.5,{at}" for at in range(9)]
+    Path("log.csv").write_text("\n".join(["y,rate,x", *rows, ",.5,9", "1,.5,3"]))
+    given = {"table": "log.csv", "outcome": {"column": "y", "kind": kind}, "keep_rate": rate}
+    Path("mine.yaml").write_text(yaml.safe_dump(given))
+    assert reading.main(["mine.yaml"]) == 1
+    told = capsys.readouterr().err
+    assert "log.csv, line 11: the outcome 'y' is missing, and of a log that dropped zeros" in told
+    # The table and the rule as the job has them; nothing is made of a blank.
+    frame = read_typed("log.csv").frame
+    y = frame["y"].to_numpy(float, na_value=np.nan)
+    with pytest.raises(CounterweightError, match=r"missing in 1 of 11 rows \(first: row 9\)"):
+        kept_log(frame, None, None, features=None, outcome=y, keep_rate=rate)
+    with pytest.raises(CounterweightError, match=r"missing in 1 of 11 rows \(first: row 9\)"):
+        kept_numbers(frame, {}, y, keep_rate=rate)

@@ -204,18 +204,9 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None):
     import numpy as np
     import pandas as pd
 
-    names = [str(name) for name in _names(frame)]
-    wanted = _wanted(where, names, columns or {})
-    kept = [name for name in names if wanted.get(name) != ("ignore", None)]
-    if "row" in kept:
-        raise CounterweightError(
-            f"{where} has a column row, the name of the row number here: rename it, or put it "
-            "under columns.ignore."
-        )
+    wanted, kept = check_columns(where, [str(name) for name in _names(frame)], columns or {})
     if not len(frame):
         raise CounterweightError(f"{where} has a header but no row: there is nothing to learn.")
-    if not kept:
-        raise CounterweightError(f"{where} has no column that is not ignored: keep some.")
     given = {key: reading[key] for key in ("decimal", "thousands") if key in (reading or {})}
     table = TypedTable(None)
     cells = {
@@ -336,6 +327,21 @@ def new_rows(path, types, needed, *, forms=None, reading=None, rows=200_000, abs
         raise CounterweightError(f"{path} has a header but no row: there is nobody to answer for.")
 
 
+def first_blank(path, column, reading=None):
+    """Where a column of a file or folder is first missing, in words; "" where it never is."""
+    first = 0
+    for batch in row_batches(path, absent=ABSENT, rows=1 << 17, reading=reading):
+        cell = Column(path, column, arrow_values(path, column, batch[column]), reading, first)
+        if cell.words is None:
+            missing = cell.values.is_null().to_numpy(zero_copy_only=False)
+        else:
+            missing = cell.codes < 0
+        if missing.any():
+            return cell.place(missing.argmax())
+        first += len(batch)
+    return ""
+
+
 def typed_value(where, name, value, types, forms=None):
     """A value that a config says of a column, as the typed frame has it.
 
@@ -378,10 +384,33 @@ def _names(frame):
     return frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
 
 
-def _wanted(where, names, columns):
-    """What the person says of each column: the list that it is in, and a format."""
+def check_columns(where, names, columns):
+    """What a person says of each column, held against the columns that are there.
+
+    Parameters
+    ----------
+    where : str or Path
+        The file, or words for the table.
+    names : list of str
+        Columns of the table.
+    columns : dict
+        See `typed_table`; also ``keep``, of which only the names are looked at.
+
+    Returns
+    -------
+    wanted : dict of str to tuple
+        The list that a column is in, and a format or None.
+    kept : list of str
+        Columns that are not ignored.
+
+    Raises
+    ------
+    CounterweightError
+        When a name is none of the table's, or stands in two lists; when a column is named
+        ``row``, or all are ignored.
+    """
     found = {}
-    for key in ("ignore", "dates", "text", "numbers"):
+    for key in ("ignore", "dates", "text", "numbers", "keep"):
         entries = columns.get(key) or []
         for entry in [entries] if isinstance(entries, dict) else entries:
             pairs = entry.items() if isinstance(entry, dict) else [(entry, None)]
@@ -391,13 +420,21 @@ def _wanted(where, names, columns):
                         f"{where} has no column {name!r}, which columns.{key} names"
                         f"{_near(name, names)}; it has {listed(names, 30)}: correct the name."
                     )
-                if name in found:
+                if name in found and (key != "keep" or found[name][0] == "ignore"):
                     raise CounterweightError(
                         f"{where}: the column {name!r} stands in columns.{found[name][0]} and in "
                         f"columns.{key}: keep one."
                     )
-                found[name] = (key, format_)
-    return found
+                found |= {name: (key, format_)} if key != "keep" else {}
+    kept = [name for name in names if found.get(name, ("",))[0] != "ignore"]
+    if "row" in kept:
+        raise CounterweightError(
+            f"{where} has a column row, the name of the row number here: rename it, or put it "
+            "under columns.ignore."
+        )
+    if not kept:
+        raise CounterweightError(f"{where} has no column that is not ignored: keep some.")
+    return found, kept
 
 
 def _near(name, names):

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.files.texts import looked, opened
+from counterweight.files.texts import header, looked, opened
 
 log = logging.getLogger("counterweight")
 
@@ -110,6 +110,28 @@ def row_batches(path, *, absent, rows, reading=None):
             first, names = first or part, names or table.column_names
             _check_same(first, names, part, table.column_names)
             yield table.select(names)
+
+
+def header_of(path, *, absent, reading=None):
+    """Names of the columns of a table, of which no more is read than the header of its first part.
+
+    Parameters
+    ----------
+    path, absent, reading
+        See `read_people`.
+
+    Returns
+    -------
+    list of str
+        One without a name is "".
+
+    Raises
+    ------
+    CounterweightError
+    """
+    part, keys = parts_of(path, absent)[0]
+    names = _parquet(part).schema_arrow.names if is_parquet(part) else header(part, reading)
+    return names + [key for key in keys if key not in names]
 
 
 def parts_of(path, absent):

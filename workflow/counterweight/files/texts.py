@@ -235,18 +235,8 @@ def looked(path, reading=None, quiet=False):
     CounterweightError
         One sentence with the file: empty, no text, no header, a broken archive.
     """
+    encoding, separator = _told(path, reading or {})
     reading = reading or {}
-    start = next(blocks(path), b"")
-    _check_start(path, start)
-    encoding = (reading.get("encoding") or _encoding(start)).lower()
-    encoding = {"utf8": "utf-8", "utf-8-sig": "utf-8"}.get(encoding, encoding)
-    separator = reading.get("separator")
-    separator = NAMED.get(separator, separator)
-    if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
-        raise CounterweightError(
-            f"{path}: reading.separator is {separator!r}, not one character: give one of "
-            f"{', '.join(map(repr, SEPARATORS))}, or leave it out."
-        )
     try:
         return _scanned(path, encoding, separator)
     except LookupError as error:
@@ -274,6 +264,53 @@ def looked(path, reading=None, quiet=False):
             encoding,
         )
     return text
+
+
+def header(path, reading=None):
+    """Names of the columns of a text table, of which no more is read than its beginning.
+
+    Parameters
+    ----------
+    path : Path
+    reading : dict, optional
+        See `looked`.
+
+    Returns
+    -------
+    list of str
+    """
+    encoding, separator = _told(path, reading or {})
+    for tried in (encoding, *GUESSES):
+        with suppress(UnicodeDecodeError, LookupError):
+            text = Text(path, tried, separator or ",", [])
+            with text.lines() as lines:
+                text.separator = separator or _separator(next(lines, ""))
+            with suppress(csv.Error):
+                if names := next(text.records(), (0, []))[1]:
+                    return [name.strip() for name in names]
+            break
+    return looked(path, reading, quiet=True).names  # which says what is wrong
+
+
+def _told(path, reading):
+    """Encoding and separator as a person says them; the first by the bytes, the second None."""
+    start = next(blocks(path), b"")
+    _check_start(path, start)
+    encoding = (reading.get("encoding") or _encoding(start)).lower()
+    encoding = {"utf8": "utf-8", "utf-8-sig": "utf-8"}.get(encoding, encoding)
+    separator = reading.get("separator")
+    separator = NAMED.get(separator, separator)
+    if separator is not None and (len(separator) != 1 or separator in '"\r\n'):
+        raise CounterweightError(
+            f"{path}: reading.separator is {separator!r}, not one character: give one of "
+            f"{', '.join(map(repr, SEPARATORS))}, or leave it out."
+        )
+    return encoding, separator
+
+
+def _separator(line):
+    """The separator that is most frequent in a header."""
+    return max(SEPARATORS, key=re.sub(r'"[^"]*"', "", line).count)
 
 
 def opened(path):
@@ -359,8 +396,7 @@ def _scanned(path, encoding, separator):
                     f"{path}, line 1 is blank where the header is expected: remove the line, or "
                     "write the names of the columns there."
                 )
-            bare = re.sub(r'"[^"]*"', "", header)
-            separator = separator or max(SEPARATORS, key=bare.count)
+            separator = separator or _separator(header)
             tail = "\n"
         # What stands across two blocks is seen, too.
         text, tail = tail + text, text[-64:]

@@ -25,7 +25,11 @@ And what it may leave out where there is nothing of the sort (`counterweight.pla
 
 ``ROLES``, ``ASKS``, ``own_study(entry)``
     For a table of one's own: the keys that ask for this kind, what is then asked, in words, and
-    the study that is made of the entry (`counterweight.plan.own`).
+    the study that is made of the entry (`counterweight.plan.own`). ``ALSO`` are further keys that
+    ask for this kind, with what is then asked.
+``NEW_ROWS_NEED``
+    Roles whose columns new rows must have beside the features; ``"roles"`` for all, where new rows
+    are asked for nothing else.
 ``TAKES``
     Kind whose components fit as well, by part: ``{"selector": "classification"}``.
 ``ITEM_KEYS``

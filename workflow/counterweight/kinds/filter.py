@@ -14,6 +14,8 @@ WORDS = "studies of balanced filters"
 ASKS = "a filter that balances groups"
 ROLES = ("balance",)
 KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with", "score"})
+#: Roles whose columns new rows need besides the features.
+NEW_ROWS_NEED = ("id",)
 PAGE = {
     "table": "counterweight.reporting.pages.filters:table",
     "page": "counterweight.reporting.pages.filters:PAGE",

@@ -19,6 +19,8 @@ KEYS = frozenset({"score"})
 ROLES = ("reward", "propensity")
 ASKS = "what policies are worth, by a log of another one"
 HINT = " (rates of such a study stand in evaluation.keep_rates)"
+#: New rows are a log, too: they need every column with a role.
+NEW_ROWS_NEED = "roles"
 PAGE = {
     "table": "counterweight.reporting.pages.logs:table",
     "page": "counterweight.reporting.pages.logs:PAGE",

@@ -1,10 +1,12 @@
 """Studies that are made of tables of one's own (see `counterweight.plan.own`), by what is asked."""
 
 import contextlib
+import difflib
 import re
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.numerics.rates.language import parse_constraint, rates
+from counterweight.plan import components
 
 #: Words of a condition that is written out; see `counterweight.labeling.samples`.
 WRITTEN_OUT = ("column", "all")
@@ -274,3 +276,135 @@ def _columns(condition):
     if "all" in condition:
         return [column for part in condition["all"] for column in _columns(part)]
     return [condition["column"]] if "column" in condition else []
+
+
+def check_headers(plan):
+    """Refuse what the headers of tables of one's own, and of files of new rows, speak against.
+
+    Of a log that dropped zeros the outcomes are looked at, too: none may be missing. Files only,
+    since a query would have to be asked; of a folder the first part is looked at.
+
+    Parameters
+    ----------
+    plan : dict
+        See `counterweight.plan.config.resolve`.
+
+    Returns
+    -------
+    list of str
+        What nobody can tell from headers alone: columns that new rows lack and may need.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    from counterweight.datasets.own_table import check_columns
+
+    remarks = []
+    for study in plan["studies"].values():
+        dataset = plan["datasets"][study["dataset"]]
+        path, reading = dataset.get("path"), dataset.get("reading") or {}
+        if not path or not dataset.get("roles"):
+            continue
+        names = _names(path, "correct the path of the table in the config", reading)
+        check_columns(path, names, dataset.get("columns") or {})
+        for key, wanted in _named(dataset, study).items():
+            _refuse_absent(path, names, key, wanted)
+        _check_target(study, path, names, reading)
+        if "outcome" in dataset["roles"] and "keep_rate" in study["labeling"]["options"]:
+            _refuse_blanks(path, dataset["roles"]["outcome"]["column"], reading)
+        if study.get("score"):
+            remarks += _of_new_rows(study, dataset, names, reading)
+    return remarks
+
+
+def _names(path, absent, reading):
+    from counterweight.files.people import check_header, header_of
+
+    names = [name for name in header_of(path, absent=absent, reading=reading) if name.strip()]
+    check_header(path, names)
+    return names
+
+
+def _named(dataset, study):
+    """Columns of the table that the config names, by the key that does."""
+    from counterweight.models.filters.table import DECIDED
+    from counterweight.plan.own import columns_by_role
+
+    found = {
+        role: [names] if isinstance(names, str) else list(names)
+        for role, names in columns_by_role(dataset["roles"]).items()
+    }
+    if "offer" in found:
+        found["offer.where"] = list(study["labeling"]["options"].get("where") or ())
+    found["scores"] = study["features"]["options"].get("only") or []
+    for spec in study["methods"].values():
+        found["reward_model.by"] = spec["options"].get("reward_by") or []
+    for key, told in (study.get("limits") or {}).items():
+        if isinstance(told, dict) and "column" in told:
+            found[f"limits.{key}"] = [told["column"]]
+        elif key == "revenue" and isinstance(told, str):
+            found["limits.revenue"] = [told]
+    released = (study.get("filter") or {}).get("release") or []
+    return found | {"release": [name for name in released if name not in DECIDED]}
+
+
+def _refuse_absent(path, names, key, wanted, todo="correct the name"):
+    for name in wanted:
+        if name not in names:
+            close = [other for other in names if other.strip().lower() == str(name).lower()]
+            close = close or difflib.get_close_matches(str(name), names, 1, 0.6)
+            raise CounterweightError(
+                f"{path} has no column {name!r}, which {key} names"
+                + (f" (is it {close[0]!r}?)" if close else "")
+                + f"; it has {listed(names, 30)}: {todo}."
+            )
+
+
+def _refuse_blanks(path, column, reading):
+    """Refuse a log that dropped zeros and has rows without an outcome; all of it is read."""
+    from counterweight.datasets.own_table import first_blank
+    from counterweight.labeling.rules.kept_log import BLANK
+
+    if place := first_blank(path, column, reading):
+        raise CounterweightError(f"{path}, {place}: the outcome {column!r} is missing, {BLANK}")
+
+
+def _check_target(study, path, names, reading):
+    """Refuse columns of a target of its own that the table, or the file of the target, lacks."""
+    for spec in study["weightings"].values():
+        options = spec["options"]
+        by = options.get("columns") or []
+        _refuse_absent(path, names, "target.columns", by)
+        _refuse_absent(path, names, "target.margins", options.get("margins") or ())
+        if options.get("table"):
+            others = _names(options["table"], "correct the path under target.table", reading)
+            _refuse_absent(options["table"], others, "target.columns", by)
+            weight = options.get("weight")
+            _refuse_absent(options["table"], others, "target.weight", [weight] if weight else [])
+
+
+def _of_new_rows(study, dataset, names, reading):
+    """Refuse new rows without what they surely need; what they may need is a remark."""
+    path, roles = study["score"], _named(dataset, study)
+    new = _names(path, "give the table of new rows", reading)
+    needed = {"columns.keep": (dataset.get("columns") or {}).get("keep") or ()}
+    needed |= {key: held for key, held in roles.items() if key.split(".")[0] == "limits"}
+    needs = getattr(components.load("kind", study["kind"]), "NEW_ROWS_NEED", ())
+    needed |= {key: held for key, held in roles.items() if needs == "roles" or key in needs}
+    if any(spec["options"].get("repair") == "by_group" for spec in study["methods"].values()):
+        needed["groups"] = roles.get("groups", ())
+    for key, held in needed.items():
+        _refuse_absent(path, new, key, held, "new rows need it, too")
+    if needs == "roles":
+        return []
+    no_features = {*(dataset.get("columns") or {}).get("ignore", ())}
+    no_features |= {name for held in roles.values() for name in held}
+    features = [name for name in names if name not in no_features]
+    absent = [name for name in features if name not in new]
+    if features and len(absent) == len(features):
+        _refuse_absent(path, new, "the table", absent, "name the columns as in the table")
+    return [
+        f"{path} has no column {listed(absent)}, and the table has: what is learned from is needed "
+        "of new rows, too (put under columns.ignore what is not to be learned from)."
+    ] * bool(absent)

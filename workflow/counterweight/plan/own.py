@@ -21,6 +21,17 @@ SOURCE = ("reading", "columns")
 ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
 #: Keys that name files.
 FILES = ("table", "score")
+#: Keys of every table, whatever is asked; what has no meaning for a kind of study is told of these
+#: with its studies.
+EVERY = frozenset(
+    {*SOURCE, *ROLES, *FILES, "name", "title", "question", "limits", "experiment", "study"}
+)
+#: Roles that a column has alone, and those that it may have beside each.
+ALONE = {
+    "id": ("group", "user", "labeled", "groups"),
+    "outcome": ("labeled", "groups"),
+    **dict.fromkeys(("offer", "answer", "reward", "keep_rate", "weight"), ()),
+}
 
 
 def own_keys():
@@ -135,6 +146,77 @@ def _check(name, entry, full, where):
         raise CounterweightError("\n".join(mistakes))
 
 
+class _Asked(dict):
+    """What is said of a table, and which of its keys were asked for."""
+
+    def __init__(self, told):
+        super().__init__(told)
+        self.asked = set()
+
+    def __getitem__(self, key):
+        self.asked.add(key)
+        return super().__getitem__(key)
+
+    def __contains__(self, key):
+        self.asked.add(key)
+        return super().__contains__(key)
+
+    def get(self, key, default=None):
+        self.asked.add(key)
+        return super().get(key, default)
+
+
+def _question(kind, entry):
+    """What an entry asks of a kind, in words: the question of most of its keys."""
+    ways = {kind.ROLES: kind.ASKS} | getattr(kind, "ALSO", {})
+    return ways[max((keys for keys in ways if {*keys} <= entry.keys()), key=len)]
+
+
+def columns_by_role(roles):
+    """Column or columns of each role, without what else is said of it.
+
+    Parameters
+    ----------
+    roles : mapping
+        As the plan has them: columns, lists of them, a mapping with ``column``, or of ``labeled``
+        with ``where``.
+
+    Returns
+    -------
+    dict of str to str or list of str
+    """
+    columns = {}
+    for role, column in roles.items():
+        if role == "labeled":
+            columns[role] = [*(column or {}).get("where", {})]
+        else:
+            columns[role] = column["column"] if isinstance(column, dict) else column
+    return {role: column for role, column in columns.items() if column}
+
+
+def _check_one_role(place, roles, columns):
+    """Refuse a column that is to be two things at once, or that has a role and is not read."""
+    ignored = (columns or {}).get("ignore") or ()
+    held = {}
+    for role, names in columns_by_role(roles).items():
+        for name in [names] if isinstance(names, str) else names:
+            if name in ignored:
+                raise CounterweightError(
+                    f"{place}columns.ignore names {name!r}, and so does {role}: keep one of the "
+                    "two."
+                )
+            for other in held.setdefault(str(name), []):
+                if any(
+                    one in ALONE and two not in (one, *ALONE[one])
+                    for one, two in ((other, role), (role, other))
+                ):
+                    raise CounterweightError(
+                        f"{place}{other} and {role} both name the column {name!r}, which cannot be "
+                        "both: name another column for one of them."
+                    )
+            held[str(name)].append(role)
+
+
 def _made(name, entry, where):
     """The data set and the study of a table."""
     kinds = {kind: components.load("kind", kind) for kind in components.registry("kind")}
@@ -184,8 +266,17 @@ def _made(name, entry, where):
     dataset = {key: entry[key] for key in SOURCE if key in entry}
     dataset |= {"query": table} if isinstance(table, dict) else {"path": table}
     dataset["roles"] = {key: entry[key] for key in ROLES if key in entry}
-    study = kinds[kind].own_study(entry)
+    asked_of = _Asked(entry)
+    study = kinds[kind].own_study(asked_of)
+    unused = [key for key in entry if key not in asked_of.asked | EVERY]
+    if unused:
+        rows = " and give a table, or a query, of the rows that are meant"
+        raise CounterweightError(
+            f"{place}{unused[0]} has no meaning in a table that asks "
+            f"{_question(kinds[kind], entry)}: leave it out{rows * (unused[0] == 'labeled')}."
+        )
     dataset["roles"] |= study.pop("roles", {})
+    _check_one_role(place, dataset["roles"], entry.get("columns"))
     study = {"dataset": name, "family": "studies", "repeats": 1} | study
     for key in ("title", "question", "score", "limits", "experiment"):
         if key in entry:

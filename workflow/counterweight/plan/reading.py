@@ -8,8 +8,8 @@ lists files of studies under ``studies_of``, and has studies, or changes to list
 
 ``python -m counterweight.plan.reading mine.yaml`` reads ``config.yaml`` and, on top of it, the
 files that are named, as ``snakemake --configfile mine.yaml`` would, and says what would run, or
-what is wrong in a sentence. Snakemake itself ends with a traceback where a file is not UTF-8 or not
-there.
+what is wrong in a sentence; of tables of one's own it tells all that their headers tell. Snakemake
+itself ends with a traceback where a file is not UTF-8 or not there.
 """
 
 import copy
@@ -293,13 +293,18 @@ def plan_of_files(files, home=HOME):
 
 def main(files):
     """Say what would run, or what is wrong; return the exit status."""
+    from counterweight.kinds.own_studies import check_headers
+
     try:
         plan = plan_of_files(files)
+        remarks = check_headers(plan)
     except CounterweightError as error:
         print(error, file=sys.stderr)
         return 1
     studies = plan["studies"]
     print(f"Nothing wrong is seen. {len(studies)} to run: {listed(studies)}.")
+    for remark in remarks:
+        print(f"To be looked at: {remark}")
     return 0
 
 

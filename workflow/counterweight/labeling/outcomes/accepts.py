@@ -5,6 +5,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import require
+from counterweight.labeling.own.words import FALSE, TRUE
 
 OPTIONS = {
     "column": {
@@ -25,7 +26,7 @@ OPTIONS = {
         "example, but gets an offer.",
     },
 }
-WORDS = {"0": 0, "1": 1, "no": 0, "yes": 1, "false": 0, "true": 1}
+WORDS = dict.fromkeys(TRUE, 1) | dict.fromkeys(FALSE, 0)
 
 
 def accepts(frame, population, *, column="answer", positive=None, blanks="refuse"):

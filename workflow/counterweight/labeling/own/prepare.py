@@ -16,6 +16,7 @@ from counterweight.labeling.own.column_report import (
     roles_by_column,
 )
 from counterweight.labeling.rules.present import present
+from counterweight.plan.own import columns_by_role
 
 
 def prepare(job):
@@ -87,19 +88,6 @@ def _read(told, job):
         finally:
             os.unlink(path)
     return read_typed(told["path"], columns=columns, reading=told["reading"])
-
-
-def columns_by_role(roles):
-    """Column or columns of each role, without what else is said of it."""
-    columns = {}
-    for role, told in roles.items():
-        if role == "labeled":
-            columns[role] = [*(told or {}).get("where", {})]
-        elif isinstance(told, dict):
-            columns[role] = told["column"]
-        else:
-            columns[role] = told
-    return {role: column for role, column in columns.items() if column}
 
 
 def types_of(columns):

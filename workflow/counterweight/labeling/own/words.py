@@ -3,10 +3,13 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.files.fields import TRUTHS
 from counterweight.labeling.columns import require
 
-TRUE = ("true", "yes", "y", "t", "1")
-FALSE = ("false", "no", "n", "f", "0")
+TRUE, FALSE = (
+    tuple(dict.fromkeys([*words, one]))
+    for words, one in zip(zip(*TRUTHS, strict=True), "10", strict=True)
+)
 
 
 def kinds_of(frame):

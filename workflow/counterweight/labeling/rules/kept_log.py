@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import floats
 from counterweight.labeling.own_log import LogProblems
 
@@ -27,6 +28,11 @@ OPTIONS = {
     },
 }
 LABEL = "a log that kept a part of its zeros"
+#: Why none of its rows may be without an outcome, and what to do.
+BLANK = (
+    "and of a log that dropped zeros every row has one: fill it in, or leave these rows out (a "
+    "table or a query of the others)."
+)
 
 
 def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
@@ -52,8 +58,15 @@ def kept_log(frame, truth, rng, *, features, outcome, keep_rate, rows_before=0):
     Raises
     ------
     CounterweightError
-        When a rate is missing or no rate, or contradicts the number of rows before.
+        When an outcome is missing, or a rate is missing or no rate, or contradicts the number of
+        rows before.
     """
+    missing = np.isnan(np.asarray(outcome, float))
+    if missing.any():
+        raise CounterweightError(
+            f"The outcome is missing in {int(missing.sum())} of {len(frame)} rows (first: row "
+            f"{frame['row'].to_numpy()[missing][0]}), {BLANK}"
+        )
     column = keep_rate if isinstance(keep_rate, str) else ""
     rate = np.full(len(frame), keep_rate) if not column else floats(frame, column, "key keep_rate")
     whole = {"row": frame["row"].to_numpy(), "reward": outcome, "keep_rate": rate}

@@ -1,8 +1,5 @@
 """A log of one's own that lost a part of its zeros, whose other rewards are numbers."""
 
-import numpy as np
-
-from counterweight.errors import CounterweightError
 from counterweight.labeling.rules.kept_log import OPTIONS as KEPT
 from counterweight.labeling.rules.kept_log import kept_log
 
@@ -36,16 +33,9 @@ def kept_numbers(frame, types, outcome, *, keep_rate, rows_before=0):
     Raises
     ------
     CounterweightError
-        When a reward is missing, or a rate is missing or no rate, or contradicts the number of
+        When an outcome is missing, or a rate is missing or no rate, or contradicts the number of
         rows before.
     """
-    missing = np.isnan(outcome)
-    if missing.any():
-        raise CounterweightError(
-            f"The outcome is missing in {int(missing.sum())} of {len(frame)} rows (first: row "
-            f"{frame['row'].to_numpy()[missing][0]}), and of a log that dropped zeros every row "
-            "has one: fill it in, or leave these rows out."
-        )
     rates = {"keep_rate": keep_rate, "rows_before": rows_before}
     made = kept_log(frame, None, None, features=None, outcome=outcome, **rates)
     return {"labeled": made["selected"], "weight": 1 / made["keep_rate"]}

@@ -5,10 +5,10 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.evaluation.filters.classifiers import classifier_records
 from counterweight.evaluation.filters.evaluate import (
     OPTIONS,
     Leaves,
+    classifier_records,
     drawn_spread,
     evaluate_filter,
     theorem_bound,

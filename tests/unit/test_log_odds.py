@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from counterweight.datasets.generated.rare_clicks import RareClicks
 from counterweight.errors import CounterweightError
-from counterweight.models.subsampling.averaged import MarginNoise
 from counterweight.models.subsampling.log_odds import LogOddsCalibrator
-from counterweight.models.subsampling.subsampled import SubsampledClassifier
+from counterweight.models.subsampling.subsampled import MarginNoise, SubsampledClassifier
 from scipy.special import expit, logit
 
 

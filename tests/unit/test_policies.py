@@ -13,7 +13,7 @@ from counterweight.files.tables import MODEL, model_table, read_models, write_ta
 from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.logs import label_log, logged
 from counterweight.labeling.outcomes.reward import reward
-from counterweight.models.policies import cells, log_rows, reward_models
+from counterweight.models.policies import log_rows, policies, reward_models
 from counterweight.models.policies.policies import ColumnPolicy, ImitatedPolicy, UniformPolicy
 from stage_jobs import run_script
 
@@ -382,11 +382,11 @@ def test_actions_of_a_policy_that_are_missing_are_told(tmp_path):
 
 
 def test_too_many_cells_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(cells, "MOST_CELLS", 11)
+    monkeypatch.setattr(policies, "MOST_CELLS", 11)
     rows = labeled(tmp_path, table())
     with pytest.raises(CounterweightError, match="reward model has more than 11 cells"):
         UniformPolicy(reward_by=["x"]).fit(rows())
-    monkeypatch.setattr(cells, "MOST_CELLS", 12)
+    monkeypatch.setattr(policies, "MOST_CELLS", 12)
     UniformPolicy(reward_by=["x"]).fit(rows())
 
 

@@ -5,10 +5,9 @@ import inspect
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.values.log_resamples import ShortLogs
+from counterweight.evaluation.values.log_resamples import ShortLogs, UserValue
 from counterweight.evaluation.values.log_values import log_values
 from counterweight.evaluation.values.policy_value import OPTIONS, policy_value
-from counterweight.evaluation.values.user_value import UserValue
 from counterweight.evaluation.values.value import PolicyValue
 from counterweight.files import streams, tables
 from records import where

@@ -9,8 +9,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.numerics.rates import DataSets, measure, parse_constraint, parse_expression
 from counterweight.numerics.rates import compile as compile_rates
-from counterweight.numerics.rates.language import RATES
-from counterweight.numerics.rates.texts import check_text
+from counterweight.numerics.rates.language import RATES, check_text
 from counterweight.plan import components, digests
 
 
@@ -35,7 +34,7 @@ def test_modules_import_in_one_direction_and_nothing_above_numerics():
 
 
 def test_texts_are_checked_without_numpy():
-    code = "import sys, counterweight.numerics.rates.texts; sys.exit('numpy' in sys.modules)"
+    code = "import sys, counterweight.numerics.rates.language; sys.exit('numpy' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], cwd=components.PACKAGE.parent).returncode == 0
     )

@@ -357,7 +357,7 @@ CODE = {
     "one model of each other family": (
         edited(
             "models/subsampling/budgeted",
-            "models/policies/cells",
+            "models/policies/policies",
             "models/choice/offer_logistic",
             "models/constraints/group_thresholds",
         ),
@@ -379,7 +379,7 @@ CODE = {
             "evaluation/ranking/resamples",
             "evaluation/values/policy_value",
             "evaluation/offers/value",
-            "evaluation/filters/classifiers",
+            "evaluation/filters/evaluate",
             "evaluation/rates/sign_test",
         ),
         "evaluate *; !evaluate twin *; !evaluate twin_kept *; !evaluate curved *; "

@@ -6,8 +6,7 @@ import re
 import numpy as np
 from scipy.special import expit
 
-from counterweight.datasets.draws import drawn
-from counterweight.datasets.published import Published
+from counterweight.datasets.published import Published, drawn
 from counterweight.errors import CounterweightError
 from counterweight.files.reading import content_of
 from counterweight.files.tables import replacing

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from counterweight.datasets.draws import chosen
-from counterweight.datasets.published import Published, expect, write_fields
+from counterweight.datasets.published import Published, chosen, expect, write_fields
 from counterweight.files.reading import read_fields
 
 TITLE = "Adult (census income)"

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from counterweight.datasets.draws import drawn
-from counterweight.datasets.published import Published, expect
+from counterweight.datasets.published import Published, drawn, expect
 from counterweight.files.reading import read_fields
 from counterweight.files.tables import replacing
 

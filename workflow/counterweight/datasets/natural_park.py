@@ -3,8 +3,7 @@
 import numpy as np
 
 from counterweight.datasets.bids import asked_twice, named_index
-from counterweight.datasets.draws import drawn
-from counterweight.datasets.published import Published, expect, write_fields
+from counterweight.datasets.published import Published, drawn, expect, write_fields
 from counterweight.files.reading import read_fields
 
 TITLE = "Natural Park survey"

@@ -4,8 +4,7 @@ import hashlib
 
 import numpy as np
 
-from counterweight.datasets.draws import chosen
-from counterweight.datasets.published import Published, expect, write_fields
+from counterweight.datasets.published import Published, chosen, expect, write_fields
 from counterweight.files.reading import read_fields
 
 TITLE = "Open Bandit, samples of the men and women campaigns"

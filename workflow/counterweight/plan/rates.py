@@ -1,9 +1,13 @@
 """Texts about rates in a config, checked before anything runs."""
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.rates.catalogue import PARAMETERS
-from counterweight.numerics.rates.language import BUILTIN_SETS, check_set, nearest
-from counterweight.numerics.rates.texts import check_text
+from counterweight.numerics.rates.language import (
+    BUILTIN_SETS,
+    PARAMETERS,
+    check_set,
+    check_text,
+    nearest,
+)
 from counterweight.plan import components
 from counterweight.plan.measures import asked_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, softmax
 
-from counterweight.datasets.draws import chosen
+from counterweight.datasets.published import chosen
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import ROW_GROUP
 

@@ -13,11 +13,30 @@ from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTI
 from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
 from counterweight.models.constraints.solver.convex_step import ramp
-from counterweight.models.constraints.starts.imitation import imitation_costs
 from counterweight.models.constraints.starts.search import NOBODY, Found, pair, repaired, vector
 from counterweight.models.constraints.svm_baseline import labeled_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.coefficients import compile as compile_rates
+
+
+def imitation_costs(data):
+    """Costs (2, n) of a positive and a negative prediction: errors against the deployed model.
+
+    Raises
+    ------
+    CounterweightError
+        When there is no deployed model, or it has no score for any row.
+    """
+    if data.deployed is None:
+        raise CounterweightError(
+            "start: deployed needs the scores of a deployed model, and none is given."
+        )
+    known = ~np.isnan(data.deployed)
+    if not known.any():
+        raise CounterweightError("The deployed model has no score for any row.")
+    positive = known & (data.deployed > 0)
+    return np.array([known & ~positive, positive]) / known.sum()
+
 
 OPTIONS = {
     "objective": {

@@ -21,8 +21,13 @@ from counterweight.models.constraints.group_features import beside, indicators
 from counterweight.models.constraints.promises.promising import Promises
 from counterweight.models.constraints.solver.smooth import DistinctRows
 from counterweight.numerics.options import check_options
-from counterweight.numerics.rates.datasets import DataSets, checked_features, is_sparse
-from counterweight.numerics.rates.frames import follows, named_masks
+from counterweight.numerics.rates.datasets import (
+    DataSets,
+    checked_features,
+    follows,
+    is_sparse,
+    named_masks,
+)
 
 
 def two_classes(y):

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.rates.catalogue import LEVELS, RATES
 from counterweight.numerics.rates.language import (
+    LEVELS,
+    RATES,
     Number,
     Operation,
     Parameter,

@@ -24,9 +24,99 @@ import difflib
 import itertools
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.rates.catalogue import ALIASES, PARAMETERS, RATES, SHORTHANDS
+
+
+class Kind(NamedTuple):
+    """What a rate needs of the rows of its data set."""
+
+    labels: bool
+    deployed: bool
+    meaning: str
+
+
+RATES = {
+    "coverage": Kind(False, False, "share of positive predictions, s_p(D)"),
+    "negative_rate": Kind(False, False, "share of negative predictions, s_n(D)"),
+    "error": Kind(True, False, "errors / labeled rows"),
+    "accuracy": Kind(True, False, "1 - error"),
+    "recall": Kind(True, False, "true positives / positives, s_p(D+)"),
+    "false_negative_rate": Kind(True, False, "false negatives / positives, s_n(D+)"),
+    "false_positive_rate": Kind(True, False, "false positives / negatives, s_p(D-)"),
+    "true_negative_rate": Kind(True, False, "true negatives / negatives, s_n(D-)"),
+    "precision": Kind(True, False, "true positives / positive predictions"),
+    "fmeasure": Kind(True, False, "(1 + b^2) TP / ((1 + b^2) TP + FP + b^2 FN), b = 1 by default"),
+    "true_positives": Kind(True, False, "count, |D+| s_p(D+)"),
+    "true_negatives": Kind(True, False, "count, |D-| s_n(D-)"),
+    "false_positives": Kind(True, False, "count, |D-| s_p(D-)"),
+    "false_negatives": Kind(True, False, "count, |D+| s_n(D+)"),
+    "errors": Kind(True, False, "count, false positives + false negatives"),
+    "churn": Kind(False, True, "changes / rows"),
+    "changes": Kind(False, True, "count of predictions that differ from the deployed model's"),
+    "wins": Kind(True, True, "count: right where the deployed model is wrong"),
+    "losses": Kind(True, True, "count: wrong where the deployed model is right"),
+    "win_rate": Kind(True, True, "wins / labeled rows"),
+    "loss_rate": Kind(True, True, "losses / labeled rows"),
+}
+ALIASES = {
+    "positive_rate": "coverage",
+    "error_rate": "error",
+    "true_positive_rate": "recall",
+    "sensitivity": "recall",
+    "specificity": "true_negative_rate",
+    "churn_rate": "churn",
+    "f1": "fmeasure",
+    "f1_score": "fmeasure",
+}
+#: Names that are numbers wherever they stand.
+PARAMETERS = ("kappa", "target")
+
+
+class Shorthand(NamedTuple):
+    """A constraint that stands for plain ones.
+
+    ``sets`` are the data sets of its ``lines``, by a letter each; with `groups`, any number of
+    two or more may be given, and the lines are there for every ordered pair (a, b) of them.
+    ``level`` is the kind of number k that follows, a key of `LEVELS`, or None.
+    """
+
+    sets: str
+    level: str | None
+    lines: tuple
+    groups: bool = False
+
+    @property
+    def may_be_left_out(self):
+        """Whether the level is 1 where none is given."""
+        return self.level == "ratio"
+
+
+def _between_groups(*rates, level="ratio", k="{k}"):
+    lines = tuple(f"{rate}({{a}}) >= {k} * {rate}({{b}})" for rate in rates)
+    return Shorthand("ab", level, lines, groups=True)
+
+
+SHORTHANDS = {
+    "fairness": Shorthand("ab", "positive", ("coverage({a}) >= {k} * coverage({b})",)),
+    "demographic_parity": _between_groups("coverage"),
+    "four_fifths": _between_groups("coverage", level=None, k="0.8"),
+    "equal_opportunity": _between_groups("recall"),
+    "equalised_odds": _between_groups("recall", "false_positive_rate"),
+    "egregious_positives": Shorthand("d", "share", ("recall({d}) >= {k}",)),
+    "egregious_negatives": Shorthand("d", "share", ("true_negative_rate({d}) >= {k}",)),
+    "egregious": Shorthand("d", "share", ("recall({d}) >= {k}", "true_negative_rate({d}) >= {k}")),
+    "neyman_pearson": Shorthand("d", "share", ("false_positive_rate({d}) <= {k}",)),
+    "stability": Shorthand("d", "share", ("churn({d}) <= {k}",)),
+}
+SHORTHANDS["parity"] = SHORTHANDS["demographic_parity"]
+SHORTHANDS["equalized_odds"] = SHORTHANDS["equalised_odds"]
+LEVELS = {
+    "positive": (lambda k: k > 0, "above 0"),
+    "ratio": (lambda k: 0 < k <= 1, "above 0 and at most 1"),
+    "share": (lambda k: 0 <= k <= 1, "between 0 and 1"),
+}
 
 
 class UndefinedRate(CounterweightError):
@@ -434,3 +524,41 @@ def check_parameter(name, known, where=""):
             f"{name!r} has no value{where}{nearest(name, known)}: give the option {name}, or "
             f"write a number or a rate with its data set in brackets ({given})."
         )
+
+
+def check_text(text, *, constraint=False, trained=False, sets=None, parameters=None):
+    """Check one text of a config before anything runs.
+
+    Parameters
+    ----------
+    text : str
+    constraint : bool
+        Whether it must be a constraint (else an expression).
+    trained : bool
+        Whether a model is trained for it, so that rates may not be multiplied or divided by.
+    sets : iterable of str, optional
+        Names of the study's data sets; the built-in ones are always known.
+    parameters : iterable of str, optional
+        Names of the parameters that have a value.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    if constraint:
+        trees = [side for c in parse_constraint(text) for side in (c.left, c.right)]
+    else:
+        trees = [parse_expression(text)]
+    for tree in trees:
+        if trained:
+            try:
+                check_trainable(tree)
+            except CounterweightError as error:
+                raise CounterweightError(f"In {text!r}: {error}") from error
+        for rate in nodes(tree, Rate):
+            for name in (name for part in rate.sets for name in part):
+                if sets is not None:
+                    check_set(name, [*BUILTIN_SETS, *sets], f" ({text!r})")
+        for parameter in nodes(tree, Parameter):
+            if parameters is not None:
+                check_parameter(parameter.name, parameters, f" ({text!r})")

@@ -6,9 +6,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from counterweight.errors import CounterweightError
-from counterweight.numerics.rates.catalogue import PARAMETERS
 from counterweight.numerics.rates.coefficients import affine, checked_parameters, rate_parts
-from counterweight.numerics.rates.language import Operation, UndefinedRate, parse_constraint
+from counterweight.numerics.rates.language import (
+    PARAMETERS,
+    Operation,
+    UndefinedRate,
+    parse_constraint,
+)
 from counterweight.numerics.rates.measures import meter_of
 
 #: Rules of prediction, in the order of all arrays here.

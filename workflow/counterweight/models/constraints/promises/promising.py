@@ -9,8 +9,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.models.constraints.promises.thresholds import repaired
 from counterweight.numerics.checks import NamedColumns
 from counterweight.numerics.rates.coefficients import compile as compile_rates
-from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.frames import named_masks
+from counterweight.numerics.rates.datasets import DataSets, named_masks
 from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.promises import plain_promises, promise_values, promises_of
 

@@ -1,6 +1,8 @@
 """One's own tables, all kinds of them, run by config alone: real runs, and what later ones redo."""
 
 import fnmatch
+import hashlib
+import os
 import re
 import shutil
 import sys
@@ -121,8 +123,7 @@ def test_only_ones_own_studies_are_run(mine):
     assert {"lender", "school", "panel", "clicks", "hiring", "parts"} <= ended
     folders = {path.name for path in mine.results.iterdir() if (path / "labels.parquet").exists()}
     assert folders == {*EXAMPLES, "parts", "in_parts"}
-    assert not list((mine.folder / "data").glob("raw*"))
-    assert {path.name for path in (mine.folder / "data/prepared").iterdir()} == {"own"}
+    assert not (mine.folder / "data").exists()
 
 
 def test_every_row_and_every_new_row_has_an_answer(mine, drawn):
@@ -229,8 +230,42 @@ def edited(module):
 
 
 def touched(copy):
-    for path in sorted((copy.folder / "mine").rglob("*")):
+    for path in [*sorted((copy.folder / "mine").rglob("*")), copy.folder / "filter.key"]:
         path.touch()
+
+
+def exchanged(*files, date):
+    """Another file comes in place of each, as `mv` or `cp -p` brings it: with a date of its own."""
+
+    def edit(copy):
+        for name in files:
+            (path,) = copy.folder.glob(name)
+            new = path.with_name(f"new {path.name}")
+            if path.suffix == ".parquet":
+                pd.read_parquet(path).iloc[1:].to_parquet(new)
+            elif path.suffix == ".key":
+                new.write_text("another secret of some length\n")
+                new.chmod(0o600)
+            else:
+                lines = path.read_text().splitlines(keepends=True)
+                new.write_text("".join([lines[0], *lines[2:]]))
+            known = path.stat()
+            os.utime(new, ns=(known.st_atime_ns, known.st_mtime_ns + date))
+            os.replace(new, path)
+
+    return edit
+
+
+def one_figure(copy):
+    """One figure of a table changed in its place, its length and its date as they were."""
+    path = copy.folder / "mine/candidates.csv"
+    known, text = path.stat(), path.read_text()
+    line = text.splitlines()[5]
+    figure = re.search("[1-8]", line)
+    other = line[: figure.start()] + str(int(figure[0]) + 1) + line[figure.end() :]
+    path.write_text(text.replace(line, other))
+    os.utime(path, ns=(known.st_atime_ns, known.st_mtime_ns))
+    assert path.stat().st_size == known.st_size and path.stat().st_mtime_ns == known.st_mtime_ns
 
 
 def shorter_part(copy):
@@ -244,7 +279,18 @@ def one_less(frame):
 
 #: Edits, and the jobs that they make anew: patterns over the jobs of the first run.
 EDITS = {
-    "newer dates of tables and config": (touched, ""),
+    "newer dates of tables, config and key": (touched, ""),
+    "an older table, older new rows": (
+        exchanged("mine/candidates.csv", "mine/new_applicants.csv", date=-(10**15)),
+        "*_hiring; * hiring; * hiring *; apply_lender; page_studies; report",
+    ),
+    "a part, new rows and a key of the same date": (
+        exchanged("mine/parts/day=1/*.parquet", "mine/new_survey.csv", "filter.key", date=0),
+        "sum in_parts day_1*; label in_parts; evaluate in_parts*; deliver_in_parts; "
+        "* parts; * parts *; *e_parts; deliver_parts; apply_school; deliver_panel; apply_panel; "
+        "page_studies; report",
+    ),
+    "a figure of a table": (one_figure, "*_hiring; * hiring; * hiring *; page_studies; report"),
     "a column to ignore": (
         setting("lender", columns={"ignore": ["notes", "debt"]}),
         "*_lender; * lender; * lender *; page_studies; report",
@@ -262,8 +308,9 @@ EDITS = {
         setting("lender", tilt={"times": 2}),
         "d*_lender; apply_lender; page_studies; report",
     ),
-    "new rows": (changed("new_survey.csv", one_less), "apply_school"),
-    "other new rows": (setting("clicks", score="mine/clicks.csv"), "apply_clicks"),
+    # The report says what every answer rests on.
+    "new rows": (changed("new_survey.csv", one_less), "apply_school; report"),
+    "other new rows": (setting("clicks", score="mine/clicks.csv"), "apply_clicks; report"),
     "the linear score": (
         edited("models/scores/linear"),
         "train lender linear*; evaluate lender linear*; *_lender; !prepare_lender; page_studies; "
@@ -294,6 +341,41 @@ def test_what_an_edit_makes_anew(again, mine, edit, patterns):
         assert matching, f"no job matches {pattern!r}"
         expected = expected - matching if pattern[0] == "!" else expected | matching
     assert again.plan(*MINE) == expected
+
+
+def test_another_question_of_the_same_table_reads_no_columns_of_the_first(again, mine):
+    """The outcome of the second question was a feature of the first."""
+    debt = example("lender") | {"outcome": {"column": "debt", "kind": "number"}}
+    for key in ("labeled", "score"):
+        del debt[key]
+    written(again.folder / "mine", {"tables": {"lender": debt}, "results": "results/debt"})
+    run = again.run("results/debt/lender/metrics/linear.parquet", *MINE)
+    assert run.status == 0, run.output
+    metrics = pd.read_parquet(again.results / "debt/lender/metrics/linear.parquet")
+    # Debt is drawn without a word from the other columns; with itself among them it was 1.
+    assert (metrics.loc[metrics["metric"] == "r2", "value"] < 0.2).all()
+    assert "r2" in {*metrics["metric"]}
+    used = [
+        pd.read_csv(folder / "tables/lender.columns.csv").set_index("column")["role"]["debt"]
+        for folder in (mine.results, again.results / "debt")
+    ]
+    assert used[0] != used[1] == "outcome"
+    for file in ("lender.parquet", "lender.columns.parquet"):
+        shutil.copy(mine.results / "prepared" / file, again.results / "debt/prepared")
+    wrong = again.run("--force", "results/debt/lender/labels.parquet", *MINE)
+    assert wrong.status != 0 and "was made for another question" in wrong.output
+
+
+def test_provenance_has_the_digest_of_every_own_file(mine):
+    told = yaml.safe_load(mine.text("results/provenance/run.yaml"))["own_files"]
+    folder = mine.folder / "mine"
+    files = [f"mine/{path.name}" for path in folder.glob("*.csv")]
+    files += [str(path.relative_to(mine.folder)) for path in folder.rglob("*.parquet")]
+    assert {*told} == {*files, "filter.key"}
+    for file in files:
+        assert told[file] == hashlib.sha256((mine.folder / file).read_bytes()).hexdigest()
+    # A key is told by what says nothing of it.
+    assert told["filter.key"] in mine.text("results/panel/filter.md")
 
 
 def test_bytes_do_not_depend_on_cores_nor_on_where_files_are(copied, mine, tmp_path):
@@ -457,7 +539,7 @@ def test_wrong_tables_are_told_in_a_sentence_and_leave_nothing(copied, drawn):
         assert WRONG[Path(log).stem][-1] in sentence
     for name in WRONG:
         assert not [path for path in (copy.results / name).rglob("*") if path.is_file()]
-    typed = [path for path in (copy.folder / "data").rglob("*") if path.is_file()]
+    typed = [path for path in (copy.results / "prepared").rglob("*") if path.is_file()]
     assert {path.name.split(".")[0] for path in typed} == {"impossible"}
 
 
@@ -467,7 +549,7 @@ def test_wrong_new_rows_are_told_in_a_sentence_and_leave_nothing(again):
     run = again.run(*MINE)
     one_sentence(run)
     told = {Path(log).stem: sentence for log, sentence in failures(again, run).items()}
-    assert run.jobs == {f"apply_{name}" for name in NEW_WRONG}
+    assert run.jobs == {f"apply_{name}" for name in NEW_WRONG} | {"report"}
     for name, (_, column) in NEW_WRONG.items():
         assert column in told[name] and f"mine/{FILES[name][1]}.csv" in told[name]
         files = {path.name for path in (again.results / name).iterdir() if path.is_file()}

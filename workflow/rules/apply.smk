@@ -11,7 +11,7 @@ for study_name in STUDIES:
             name:
                 f"apply_{study_name}"
             input:
-                **job("apply", study_name).inputs,
+                unpack(inputs_of("apply", study_name)),
             output:
                 **job("apply", study_name).outputs,
             log:
@@ -26,7 +26,7 @@ for study_name in STUDIES:
                 mem_mb=more(1500),
                 runtime=more(30),
             params:
-                job=spec("apply", study_name),
+                job=spec_of("apply", study_name),
             script:
                 "../../scripts/apply.py"
 
@@ -35,7 +35,7 @@ if APPLIED:
 
     rule apply:
         input:
-            **job("apply", APPLIED).inputs,
+            unpack(inputs_of("apply", APPLIED)),
         output:
             **job("apply", APPLIED).outputs,
         log:
@@ -50,6 +50,6 @@ if APPLIED:
             mem_mb=more(1500),
             runtime=more(30),
         params:
-            job=spec("apply", APPLIED),
+            job=spec_of("apply", APPLIED),
         script:
             "../../scripts/apply.py"

@@ -37,7 +37,7 @@ try:
     in_module = workflow.modifier.skip_configfile
     GIVEN = config if in_module else workflow.config_settings.overwrite_config
     PLAN = planned(config, GIVEN, workflow.configfiles, HOME)
-    STAGES = Stages(PLAN, HOME / "scripts")
+    STAGES = Stages(PLAN, HOME / "scripts", ".snakemake/digests_of_own_files")
     APPLIED = STAGES.applied()
     for dataset_name in PLAN["datasets"]:
         STAGES.job("prepare", dataset_name)
@@ -86,15 +86,33 @@ def listed(outputs):
     ]
 
 
-def inputs_of(stage):
-    return lambda wildcards: job(
-        stage, wildcards.study, ITEMS[stage].format(**wildcards)
-    ).inputs
+def inputs_of(stage, *name):
+    """Function that gives the inputs of a job; of its wildcards' study where none is named.
+
+    Of one's own files the content stands in params, so their dates say nothing. In a module they
+    may come from rules of the other workflow, which Snakemake follows by dates.
+    """
+
+    def asked(wildcards):
+        named = name or (wildcards.study, ITEMS[stage].format(**wildcards))
+        making = workflow.is_main_process and not workflow.dryrun
+        own = set() if in_module else {*job(stage, *named).own}
+        given = STAGES.inputs(stage, *named, making=making)
+
+        def marked(part):
+            if isinstance(part, str):
+                return ancient(part) if part in own else part
+            return [marked(path) for path in part]
+
+        return {role: marked(part) for role, part in given.items()}
+
+    return asked
 
 
-def spec_of(stage):
+def spec_of(stage, *name):
+    """The same of job specs: with digests of one's own files, so only where a job is looked at."""
     return lambda wildcards: spec(
-        stage, wildcards.study, ITEMS[stage].format(**wildcards)
+        stage, *(name or (wildcards.study, ITEMS[stage].format(**wildcards)))
     )
 
 

@@ -10,7 +10,7 @@ for study_name in STUDIES:
             name:
                 f"deliver_{study_name}"
             input:
-                **job("deliver", study_name).inputs,
+                unpack(inputs_of("deliver", study_name)),
             output:
                 **job("deliver", study_name).outputs,
             log:
@@ -24,6 +24,6 @@ for study_name in STUDIES:
                 mem_mb=more(1500),
                 runtime=more(10),
             params:
-                job=spec("deliver", study_name),
+                job=spec_of("deliver", study_name),
             script:
                 "../../scripts/deliver.py"

@@ -11,7 +11,7 @@ for dataset_name in PLAN["datasets"]:
         name:
             f"prepare_{dataset_name}"
         input:
-            **job("prepare", dataset_name).inputs,
+            unpack(inputs_of("prepare", dataset_name)),
         output:
             **job("prepare", dataset_name).outputs,
         log:
@@ -25,6 +25,6 @@ for dataset_name in PLAN["datasets"]:
             mem_mb=more(2000),
             runtime=more(20),
         params:
-            job=spec("prepare", dataset_name),
+            job=spec_of("prepare", dataset_name),
         script:
             "../../scripts/prepare.py"

@@ -74,6 +74,6 @@ rule report:
         mem_mb=more(1000),
         runtime=more(10),
     params:
-        job=spec("report"),
+        job=spec_of("report", ""),
     script:
         "../../scripts/report.py"

@@ -277,3 +277,33 @@ def _column(where, name, values):
         whole = made.type.scale <= 0
         return made.cast(pa.decimal128(38, 0) if whole else pa.float64())
     return made if not isinstance(made, pa.ExtensionArray) else pa.array(map(str, values))
+
+
+def files_of(sql, url):
+    """Files that a query reads on this machine: its database, and of DuckDB those that it names.
+
+    Parameters
+    ----------
+    sql, url : str
+        See `read_query`.
+
+    Returns
+    -------
+    list of str
+        Those that are there; none of a database on a server.
+    """
+    import glob
+
+    import sqlalchemy
+
+    names = []
+    with contextlib.suppress(CounterweightError, sqlalchemy.exc.ArgumentError):
+        given = sqlalchemy.engine.make_url(_filled(url))
+        driver = given.drivername.partition("+")[0]
+        if driver in ("sqlite", "duckdb") and given.database:
+            # What was written last may stand in a file beside it.
+            names = [given.database, f"{given.database}-wal", f"{given.database}.wal"]
+        if driver == "duckdb":
+            named = re.findall("'([^']+)'", sql)
+            names += [file for name in named for file in sorted(glob.glob(name, recursive=True))]
+    return [name for name in dict.fromkeys(names) if os.path.isfile(name) and os.stat(name).st_size]

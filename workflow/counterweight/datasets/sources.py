@@ -6,7 +6,7 @@ of raw files, of a table of the user's own, or by drawing it where the data set 
 
 import os
 
-from counterweight.datasets.queries import check_url
+from counterweight.datasets.queries import check_url, files_of
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
 
@@ -49,8 +49,9 @@ def prepare_job(dataset, plan, paths):
     settings, uses = plan["datasets"][dataset], (("dataset", dataset),)
     outputs = {"table": paths.prepared(dataset)}
     if settings["source"] == "own" and not paths.columns(dataset):
-        inputs, uses = {"files": [settings["path"]]}, (("dataset", components.OWN),)
-        return Job(f"{_HERE}:read_own", inputs, {"dataset": dataset}, uses, outputs)
+        files, uses = [settings["path"]], (("dataset", components.OWN),)
+        told = {"dataset": dataset}
+        return Job(f"{_HERE}:read_own", {"files": files}, told, uses, outputs, own=tuple(files))
     if settings["source"] == "own":
         if "query" in settings:
             check_url(settings["query"]["url"])
@@ -63,13 +64,15 @@ def prepare_job(dataset, plan, paths):
             "columns": paths.columns(dataset),
             "csv": f"{plan['results']}/tables/{dataset}.columns.csv",
         }
-        uses = (("outcome", "given"), ("labeling", "present"))
+        uses, files = (("outcome", "given"), ("labeling", "present")), _files(settings)
         return Job(
             "counterweight.labeling.own.prepare:prepare",
-            {"files": _files(settings)},
+            # The files of a database may change while it is read, so that they are no inputs.
+            {"files": [] if "query" in settings else files},
             {"dataset": dataset} | told,
             uses,
             outputs,
+            own=tuple(files),
         )
     if settings["source"] == "simulated":
         given = {"dataset": dataset, "rows": settings["rows"], "seed": plan["seed"]}
@@ -83,11 +86,12 @@ def prepare_job(dataset, plan, paths):
 
 
 def _files(settings):
-    """Files of a table of one's own: itself, or the parts of its folder; none of a query."""
+    """Files of a table of one's own: itself, the parts of its folder, what a query reads."""
     from counterweight.files.people import parts_of
 
-    path = settings.get("path")
-    return [str(part) for part, _ in parts_of(path, ABSENT)] if path else []
+    if "query" in settings:
+        return files_of(settings["query"]["sql"], settings["query"]["url"])
+    return [str(part) for part, _ in parts_of(settings["path"], ABSENT)]
 
 
 def fetch(job):

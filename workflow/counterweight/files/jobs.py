@@ -167,6 +167,8 @@ class Running:
         Paths by role.
     given : dict
         What the job is told; see `counterweight.plan.jobs.Job`.
+    content : dict of str to str
+        Digests of files of one's own that it reads, by path.
     threads : int
     log : logging.Logger
     """
@@ -176,6 +178,7 @@ class Running:
         self.given, self.log = job.params.job["given"], log
         self._run, self._uses = job.params.job["run"], job.params.job["uses"]
         self._modules = job.params.job.get("modules", ())
+        self.content = job.params.job.get("content", {})
 
     def run(self):
         """Call the function of the job; what it did not declare cannot be looked up by name."""

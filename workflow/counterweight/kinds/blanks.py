@@ -7,7 +7,7 @@ given away is fitted on all labeled rows.
 
 from counterweight.errors import CounterweightError
 from counterweight.plan import components
-from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, weighing_of
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
 from counterweight.plan.mistakes import nearest
 
@@ -174,20 +174,20 @@ def _models(study):
 
 def plan_label(plan, study, at):
     parts, uses = labeling_of(study)
-    given = {"roles": plan["datasets"][study["dataset"]].get("roles", {})}
+    given = parts | {"roles": {}} | roles_of(plan, study) | draws(plan, study)
     uses = tuple(pair for pair in uses if pair[0] != "features")
     inputs = {"table": at.table, "columns": at.columns}
-    return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
+    return Job(f"{_HERE}:label", inputs, given, uses)
 
 
 def label(job):
     from counterweight.files.seeds import generator
     from counterweight.files.tables import read_table, write_table
     from counterweight.labeling.own.blanks import LABELS, describe_blanks, label_blanks
-    from counterweight.labeling.own.prepare import features_of, types_of
+    from counterweight.labeling.own.prepare import features_of, recorded_columns, types_of
 
     given = job.given
-    columns = read_table(job.input.columns)
+    columns = recorded_columns(job)
     features, labels, truth, binary, names = label_blanks(
         read_table(job.input.table),
         types_of(columns),
@@ -259,7 +259,8 @@ def plan_weigh(plan, study, weighting, at):
         files, reading = _population(plan, study, at, spec)
         given = told | reading | {"weighting": spec}
         inputs |= files | {"table": at.table}
-        return Job(f"{_HERE}:weigh_to_target", inputs, given, (("weighting", ELSEWHERE),))
+        uses, own = (("weighting", ELSEWHERE),), tuple(files["population"])
+        return Job(f"{_HERE}:weigh_to_target", inputs, given, uses, own=own)
     inputs["selection"] = at.selection(spec["selector"]) if spec["selector"] else []
     given, uses = weighing_of(plan, study, weighting)
     return Job(f"{_HERE}:weigh", inputs, told | given, uses)
@@ -443,7 +444,8 @@ def plan_deliver(plan, study, at):
         "metrics": at.metrics("delivered"),
     }
     uses = tuple(pair for pair in uses if pair[0] == "outcome") + _models(study)
-    return Job(f"{_HERE}:deliver", inputs, given | draws(plan, study), uses, outputs)
+    given, own = given | draws(plan, study), tuple(inputs.get("population", ()))
+    return Job(f"{_HERE}:deliver", inputs, given, uses, outputs, own=own)
 
 
 def deliver(job):
@@ -464,7 +466,8 @@ def plan_apply(plan, study, at):
     outputs = {"scores": f"{at.folder}/new_scores.parquet", "csv": f"{at.folder}/new_scores.csv"}
     dataset = plan["datasets"][study["dataset"]]
     given = {"study": study["id"], "reading": dataset.get("reading", {})}
-    return Job(f"{_HERE}:apply", inputs, given, _models(study), outputs)
+    own = (study["score"],)
+    return Job(f"{_HERE}:apply", inputs, given, _models(study), outputs, own=own)
 
 
 def apply(job):

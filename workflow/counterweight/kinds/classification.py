@@ -6,7 +6,7 @@ Protocol: see `counterweight.kinds`.
 from counterweight.errors import CounterweightError, listed
 from counterweight.kinds.own_studies import of_classifiers as own_study
 from counterweight.plan import components
-from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, weighing_of
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
 from counterweight.plan.mistakes import nearest
 
@@ -183,7 +183,7 @@ def plan_label(plan, study, at):
         "samples": study["samples"],
         "test_rows": study["test_rows"],
         "user": study["user"],
-    }
+    } | roles_of(plan, study)
     inputs = {"table": at.table, "known": at.known, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
 
@@ -570,7 +570,7 @@ def plan_apply(plan, study, at):
     outputs = {"table": f"{at.folder}/new_scores.parquet", "csv": f"{at.folder}/new_scores.csv"}
     uses = looked_up(study["methods"][study["deliver"]["method"]])
     given = {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
-    return Job(f"{_HERE}:apply", inputs, given, uses, outputs)
+    return Job(f"{_HERE}:apply", inputs, given, uses, outputs, own=(study["score"],))
 
 
 def apply(job):

@@ -7,7 +7,7 @@ selection models are proxies, and the weights are the acceptance of their leaves
 from counterweight.errors import CounterweightError, listed
 from counterweight.kinds.own_studies import balanced as own_study
 from counterweight.plan import components
-from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 from counterweight.plan.mistakes import nearest
 
 WORDS = "studies of balanced filters"
@@ -185,6 +185,7 @@ def plan_label(plan, study, at):
     parts, uses = labeling_of(study)
     given = {key: study[key] for key in ("target", "repeats", "test_share")}
     given["certified"] = (study["filter"] or {}).get("certified")
+    given |= roles_of(plan, study)
     inputs = {"table": at.table, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
 
@@ -484,7 +485,8 @@ def plan_deliver(plan, study, at):
     told["person"] = given["id"] or person or "id"
     if person:
         outputs |= {"table": f"{at.folder}/accepted.parquet", "csv": f"{at.folder}/accepted.csv"}
-    return Job(f"{_HERE}:deliver", inputs, told | draws(plan, study), uses, outputs)
+    told, key = told | draws(plan, study), told["key"].get("file", "")
+    return Job(f"{_HERE}:deliver", inputs, told, uses, outputs, key=key)
 
 
 def deliver(job):
@@ -530,14 +532,16 @@ def plan_apply(plan, study, at):
         return None
     proxy, _ = _filter_of(study, study["filter"]["method"], at)
     score = study.get("score")
-    inputs = {"model": f"{at.folder}/filter.parquet", "score": score or plan["candidates"] or []}
+    people = score or plan["candidates"] or []
+    inputs = {"model": f"{at.folder}/filter.parquet", "score": people}
     inputs["columns"] = at.columns
     given = {"key": _key_of(plan, study)}
     given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
     name = f"{at.folder}/new_accepted" if score else f"{plan['results']}/filtered"
     outputs = {"table": f"{name}.parquet", "csv": f"{name}.csv"}
-    uses = (("selector", proxy),)
-    return Job(f"{_HERE}:apply", inputs, given, uses, outputs)
+    uses, own = (("selector", proxy),), (people,) if people else ()
+    key = given["key"].get("file", "")
+    return Job(f"{_HERE}:apply", inputs, given, uses, outputs, own=own, key=key)
 
 
 def apply(job):

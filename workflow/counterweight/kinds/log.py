@@ -11,7 +11,7 @@ import re
 from counterweight.errors import CounterweightError
 from counterweight.kinds.own_studies import checked_rate
 from counterweight.plan import components
-from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 
 WORDS = "studies of logged actions"
 KEYS = frozenset({"score"})
@@ -185,7 +185,8 @@ def plan_label(plan, study, at):
     given, uses = labeling_of(study)
     if _is_own(study):
         inputs = {"table": at.table, "columns": at.columns}
-        return Job(f"{_HERE}:label_own", inputs, given | draws(plan, study), uses)
+        given |= roles_of(plan, study) | draws(plan, study)
+        return Job(f"{_HERE}:label_own", inputs, given, uses)
     inputs = {"table": at.table, "known": at.known}
     return Job(f"{_HERE}:label", inputs, given | draws(plan, study), uses)
 
@@ -238,11 +239,12 @@ def _columns(job):
     """Types of the columns of the log and how their texts were read, by the column report."""
     from counterweight.evaluation.values.saved import types_of_table
     from counterweight.files.tables import read_table
-    from counterweight.labeling.own.prepare import forms_of, types_of
+    from counterweight.labeling.own.prepare import forms_of, recorded_columns, types_of
 
     if not job.input.columns:
         return types_of_table(job.input.table), {}
-    columns = read_table(job.input.columns)
+    told = "roles" in job.given  # to the job that labels
+    columns = recorded_columns(job) if told else read_table(job.input.columns)
     return types_of(columns), forms_of(columns)
 
 
@@ -421,7 +423,7 @@ def plan_apply(plan, study, at):
     inputs = {"model": f"{at.folder}/model.parquet", "score": study["score"]}
     outputs = {role: f"{at.folder}/{file}" for role, file in _tables("new_").items()}
     given = {"reading": plan["datasets"][study["dataset"]].get("reading", {})}
-    return Job(f"{_HERE}:apply", inputs, given, (), outputs)
+    return Job(f"{_HERE}:apply", inputs, given, (), outputs, own=(study["score"],))
 
 
 def apply(job):

@@ -56,7 +56,7 @@ def sum_job(plan, study, part, question):
     file, keys = files_of_parts(plan, study)[part]
     given = question | {"keys": keys}
     given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
-    return Job(f"{_HERE}:sums", {"files": [file]}, given)
+    return Job(f"{_HERE}:sums", {"files": [file]}, given, own=(file,))
 
 
 def sums(job):

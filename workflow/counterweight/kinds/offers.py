@@ -5,7 +5,7 @@ Protocol: see `counterweight.kinds`.
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
-from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of
+from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 
 WORDS = "studies of offers and answers"
 KEYS = frozenset({"paired_with", "deliver", "score", "limits", "experiment"})
@@ -82,6 +82,7 @@ def finish(name, study):
 def plan_label(plan, study, at):
     parts, uses = labeling_of(study)
     given = {"repeats": study["repeats"], "test_share": study["test_share"]}
+    given |= roles_of(plan, study)
     inputs = {"table": at.table, "known": at.known, "columns": at.columns}
     return Job(f"{_HERE}:label", inputs, parts | given | draws(plan, study), uses)
 
@@ -249,15 +250,15 @@ def plan_deliver(plan, study, at):
         "model": [] if own else [at.model(method) for method in methods],
         "predictions": [at.predictions(method) for method in methods if not own and many],
     }
-    roles = plan["datasets"][study["dataset"]].get("roles") or {}
+    roles = roles_of(plan, study)
     given = {
         "study": study["id"],
         "title": study["title"],
         "candidates": candidates,
         "everybody": own,
         "methods": methods,
-        "id": roles.get("id"),
-    }
+        "id": roles.get("roles", {}).get("id"),
+    } | roles
     outputs = {
         "model": f"{at.folder}/model.parquet",
         "offers": f"{at.folder}/offers.parquet",
@@ -506,7 +507,7 @@ def plan_apply(plan, study, at):
     reading = plan["datasets"][study["dataset"]].get("reading", {})
     given = {"study": study["id"], "reading": reading} | _asked(study)
     given |= draws(plan, study) if "experiment" in given else {}
-    return Job(f"{_HERE}:apply", inputs, given, uses, outputs)
+    return Job(f"{_HERE}:apply", inputs, given, uses, outputs, own=(study["score"],))
 
 
 def apply(job):

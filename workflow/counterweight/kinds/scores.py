@@ -93,7 +93,7 @@ def plan_sum(plan, study, part, at):
     file, keys = parts(plan, study)[part]
     given = question_of(study) | {"keys": keys}
     given["reading"] = plan["datasets"][study["dataset"]].get("reading", {})
-    return Job(f"{_HERE}:sort", {"files": [file]}, given)
+    return Job(f"{_HERE}:sort", {"files": [file]}, given, own=(file,))
 
 
 def sort(job):

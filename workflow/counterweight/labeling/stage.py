@@ -6,7 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files import streams
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_table, write_table
-from counterweight.labeling.own.prepare import features_of
+from counterweight.labeling.own.prepare import features_of, recorded_columns
 from counterweight.plan.components import labeling_rules
 
 
@@ -39,7 +39,7 @@ def prepared_rows(job, known=None):
     rng = generator(given["seed"], given["stream"], 0, "noise")
     columns = getattr(job.input, "columns", None)
     outcome_column = {} if columns else {"outcome": given["outcome"]["options"].get("column")}
-    shown = feature_frame(frame, columns)
+    shown = feature_frame(frame, recorded_columns(job) if columns else None)
     if given.get("user"):
         # Who somebody is tells nothing of others.
         shown = shown.drop(columns=given["user"], errors="ignore")
@@ -54,17 +54,17 @@ def feature_frame(frame, columns):
     ----------
     frame : pandas.DataFrame
         The prepared table.
-    columns : str or None
-        File of the column report of a table of one's own; all columns where there is none.
+    columns : pandas.DataFrame or None
+        The column report of a table of one's own; all columns where there is none.
 
     Raises
     ------
     CounterweightError
         When no column is left.
     """
-    if not columns:
+    if columns is None:
         return frame
-    names = features_of(read_table(columns))
+    names = features_of(columns)
     if not names:
         raise CounterweightError(
             "No column is left as a feature: see the column report; insist on columns by "

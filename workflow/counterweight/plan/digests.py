@@ -1,4 +1,4 @@
-"""The digest of all code that a job may load: what decides whether it runs again.
+"""Digests of all code that a job may load, and of files of one's own: what decides what runs again.
 
 A job's code is its script, the function of a kind of study that it runs, and the components that
 it looks up by name, each with all that it imports. Library modules count whole. A module of
@@ -10,12 +10,18 @@ A look-up by name cannot be seen in the imports. So each job declares its look-u
 
 What a module only says about itself for readers of the report, such as a label, is no code: the
 plan reads it and tells it to the jobs that print it. Such statements (`DECLARATIONS`) are left out.
+
+Of files that a person brings, the content counts and never the date: see `Contents`.
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
+import json
+import os
 import re
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -251,3 +257,56 @@ def forget():
         cached.cache_clear()
     for cached in (libraries, version_of):
         cached.cache_clear()
+
+
+class Contents:
+    """SHA-256 of files of one's own, so that an exchange is seen whatever its date says.
+
+    A file of a megabyte or more is read once: its digest is kept beside what the system knows of
+    it. That includes the time of its last change (ctime), which `mv`, `cp -p`, `rsync -t` and
+    `unzip` set anew and no program can choose. Where there is no such time (Windows), and within
+    two seconds of it, nothing is kept.
+
+    Parameters
+    ----------
+    kept : str or Path, optional
+        File of digests of earlier runs; lines are added to it. Its folder must be there.
+    """
+
+    #: Bytes from which a digest is kept, and the least age of a change in nanoseconds.
+    LEAST, SETTLED = 2**20, 2 * 10**9
+
+    def __init__(self, kept=None):
+        self._kept = kept
+        self._known = {}
+        if kept is not None:
+            with contextlib.suppress(OSError), open(kept, encoding="utf-8") as lines:
+                for line in lines:
+                    with contextlib.suppress(ValueError):
+                        path, seen, digest = json.loads(line)
+                        self._known[path] = seen, digest
+
+    def of(self, path):
+        """SHA-256 of a file, 64 hex digits."""
+        place, seen = os.path.abspath(path), _seen(path)
+        known = self._known.get(place)
+        if known and known[0] == seen:
+            return known[1]
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        settled = os.name == "posix" and time.time_ns() - seen[-1] > self.SETTLED
+        if settled and seen[0] >= self.LEAST and seen == _seen(path):
+            self._keep(place, seen, digest)
+        return digest
+
+    def _keep(self, place, seen, digest):
+        self._known[place] = seen, digest
+        if self._kept is not None:
+            with contextlib.suppress(OSError), open(self._kept, "a", encoding="utf-8") as lines:
+                lines.write(json.dumps([place, seen, digest]) + "\n")
+
+
+def _seen(path):
+    """What the system knows of a file; the time of its last change stands at the end."""
+    known = os.stat(path)
+    return [known.st_size, known.st_dev, known.st_ino, known.st_mtime_ns, known.st_ctime_ns]

@@ -28,6 +28,11 @@ class Job:
         Modules that it imports by a text that it is told. Any other such import is refused.
     copies : bool
         Whether it hands on bytes as they are: then no version of a library makes it run again.
+    own : tuple of str
+        Files and folders of a person's own that it reads, most of them among its inputs: their
+        content decides whether the job runs again, and never their date.
+    key : str
+        File of the secret that coins are drawn by; "" where none are.
     """
 
     run: str
@@ -38,9 +43,18 @@ class Job:
     files: tuple = ()
     modules: tuple = ()
     copies: bool = False
+    own: tuple = ()
+    key: str = ""
 
-    def spec(self, script):
-        """The job spec, for params: what it runs, is told and looks up, its code and libraries."""
+    def spec(self, script, content=None):
+        """The job spec, for params: what it runs, is told and looks up, its code and libraries.
+
+        Parameters
+        ----------
+        script : str or Path
+        content : dict of str to str, optional
+            Digests of files of one's own, by path.
+        """
         parts = script, self.run, self.uses
         return {
             "run": self.run,
@@ -49,7 +63,7 @@ class Job:
             "modules": list(self.modules),
             "code": digests.code(*parts, self.files, self.modules),
             "libraries": {} if self.copies else digests.libraries(*parts, self.modules),
-        }
+        } | ({"content": content} if content else {})
 
 
 def chosen(part, key):
@@ -60,6 +74,12 @@ def chosen(part, key):
 def draws(plan, study):
     """What every random stream of a study derives from."""
     return {"seed": plan["seed"], "stream": study["stream"]}
+
+
+def roles_of(plan, study):
+    """The roles of columns of a study's own table, for a job that reads its column report."""
+    roles = plan["datasets"][study["dataset"]].get("roles")
+    return {"roles": roles} if roles else {}
 
 
 def labeling_of(study):

@@ -84,15 +84,19 @@ class Paths:
 
     def prepared(self, dataset):
         """The typed table of a data set."""
-        folders = {"generated": "prepared/generated", "own": "prepared/own"}
-        folder = folders.get(self.source(dataset), "prepared")
-        return f"{self.data}/{folder}/{dataset}.parquet"
+        # What columns of a table of one's own are depends on what is asked of them, so it stands
+        # with the answers: another question keeps its own.
+        folder = {
+            "generated": f"{self.data}/prepared/generated",
+            "own": f"{self.results}/prepared",
+        }.get(self.source(dataset), f"{self.data}/prepared")
+        return f"{folder}/{dataset}.parquet"
 
     def columns(self, dataset):
         """The column report of a table of one's own with roles; an empty list for others."""
         if not self.plan["datasets"][dataset].get("roles"):
             return []
-        return f"{self.data}/prepared/own/{dataset}.columns.parquet"
+        return f"{self.results}/prepared/{dataset}.columns.parquet"
 
     def known(self, dataset):
         """What is known of a data set whose truth is known; an empty list for real data."""

@@ -1,9 +1,14 @@
 """Every job of a plan, by stage: asked of the study's kind, of the data's source, of the report."""
 
+import contextlib
 import functools
+import hashlib
+import os
 from pathlib import Path
 
+from counterweight.errors import CounterweightError
 from counterweight.plan import kinds
+from counterweight.plan.digests import Contents
 from counterweight.plan.paths import Paths
 
 
@@ -16,10 +21,13 @@ class Stages:
         From ``counterweight.plan.config.resolve``.
     scripts : str or Path
         Folder of the scripts, one a stage.
+    kept : str or Path, optional
+        Where digests of large files of one's own are kept; see `Contents`.
     """
 
-    def __init__(self, plan, scripts):
+    def __init__(self, plan, scripts, kept=None):
         self.plan, self.paths, self.scripts = plan, Paths(plan), Path(scripts)
+        self._contents = Contents(kept)
         self.job = functools.lru_cache(None)(self._job)
         self.spec = functools.lru_cache(None)(self._spec)
 
@@ -45,7 +53,9 @@ class Stages:
         if stage in ("download", "prepare"):
             planned = {"download": sources.download_job, "prepare": sources.prepare_job}[stage]
             return planned(name, self.plan, self.paths)
-        if stage in ("draw", "page", "report"):
+        if stage == "report":
+            return jobs.report_job(self.plan, self.paths, self._with_own_files())
+        if stage in ("draw", "page"):
             planned = getattr(jobs, f"{stage}_job")
             return planned(self.plan, self.paths, *([name] if name else []))
         study = self.plan["studies"][name]
@@ -54,7 +64,62 @@ class Stages:
 
     def _spec(self, stage, name="", item=""):
         """The job spec for params; arguments as `job`."""
-        return self.job(stage, name, item).spec(str(self.scripts / f"{stage}.py"))
+        job = self.job(stage, name, item)
+        return job.spec(str(self.scripts / f"{stage}.py"), self.content(job))
+
+    def _with_own_files(self):
+        """Jobs that read files of one's own: tables and their parts, targets, new rows, keys."""
+        studies = self.plan["studies"]
+        asked = [("prepare", name) for name in self.plan["datasets"]]
+        for name, study in studies.items():
+            parts = kinds.module_of(study).parts(self.plan, study)
+            asked += [("sum", name, part) for part in parts]
+            asked += [("weigh", name, weighting) for weighting in study["weightings"]]
+            asked += [("deliver", name)] + [("apply", name)] * bool(study["score"])
+        found = [self.job(*one) for one in asked]
+        return [job for job in found if job and (job.own or job.key)]
+
+    def content(self, job):
+        """Digests of the files and folders of one's own that a job reads, by path.
+
+        That of a folder is of its parts and their names, that of a key of what it may tell; "" of
+        what is not there or cannot be read, which the job tells.
+        """
+        found = {path: self._content(path) for path in job.own}
+        return found | ({job.key: _digest_of_key(job.key)} if job.key else {})
+
+    def _content(self, path):
+        from counterweight.files.people import parts_of
+
+        with contextlib.suppress(OSError, CounterweightError):
+            if not os.path.isdir(path):
+                return self._contents.of(path)
+            parts = [(self._contents.of(part), part) for part, _ in parts_of(path, "")]
+            lines = [f"{digest}  {part.relative_to(path)}\n" for digest, part in parts]
+            return hashlib.sha256("".join(lines).encode()).hexdigest()
+        return ""
+
+    def inputs(self, stage, name="", item="", making=False):
+        """Inputs of a job by role; the key that it draws coins by among them.
+
+        Parameters
+        ----------
+        stage, name, item : str
+            See `job`.
+        making : bool
+            Whether to make the key where there is none: before a run, so that the job finds what
+            its parameters speak of.
+        """
+        from counterweight.models.filters.keys import VARIABLE, own_key
+
+        job = self.job(stage, name, item)
+        if not job.key:
+            return job.inputs
+        there = os.path.exists(job.key)
+        if making and not there and VARIABLE not in os.environ:
+            own_key(job.key)
+            there = True
+        return job.inputs | {"key": job.key if there and VARIABLE not in os.environ else []}
 
     def applied(self):
         """Study whose gift is applied to new rows; see `counterweight.plan.kinds.applied`."""
@@ -64,3 +129,11 @@ class Stages:
             if self.job("apply", name) and not study["score"]
         ]
         return kinds.applied(self.plan, giving)
+
+
+def _digest_of_key(path):
+    from counterweight.models.filters.keys import read_key
+
+    with contextlib.suppress(CounterweightError):
+        return read_key(path).digest
+    return ""

@@ -6,7 +6,7 @@ import os
 import numpy as np
 
 from counterweight.errors import CounterweightError
-from counterweight.files.tables import replacing, write_table
+from counterweight.files.tables import read_table, replacing, write_table
 from counterweight.labeling.outcomes.given import given as outcome_of
 from counterweight.labeling.own.column_report import (
     check_roles,
@@ -88,6 +88,33 @@ def _read(told, job):
         finally:
             os.unlink(path)
     return read_typed(told["path"], columns=columns, reading=told["reading"])
+
+
+def recorded_columns(job):
+    """The column report of a labeling job; refused where it was made for other roles.
+
+    Parameters
+    ----------
+    job : counterweight.files.jobs.Running
+        With ``input.columns``, and ``roles`` among what it is told.
+
+    Raises
+    ------
+    CounterweightError
+        When a column has another role there than the study gives it: what another question was
+        answered with could be a feature, the outcome of this one among them.
+    """
+    columns = read_table(job.input.columns)
+    own = roles_by_column(columns_by_role(job.given.get("roles") or {}))
+    for name, role in zip(columns["column"], columns["role"], strict=True):
+        if role != own.get(name, ""):
+            raise CounterweightError(
+                f"{job.input.columns} was made for another question: there the column {name!r} "
+                f"{f'is {role}' if role else 'has no role'}, here it "
+                f"{f'is {own[name]}' if name in own else 'has none'}: delete that file and run "
+                "again."
+            )
+    return columns
 
 
 def types_of(columns):

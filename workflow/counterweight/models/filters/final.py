@@ -7,7 +7,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import StudyData
-from counterweight.files.tables import read_columns, read_models
+from counterweight.files.tables import read_columns, read_models, read_table
 from counterweight.labeling.stage import feature_frame
 from counterweight.models.filters.making import (
     certified_setting,
@@ -94,7 +94,7 @@ def final_filter(job, frame, key):
         facts["most_distorted"] = given["most_distorted"][method]
     own = parts[method]
     saved = saved_filter(
-        feature_frame(frame, job.input.columns),
+        feature_frame(frame, read_table(job.input.columns) if job.input.columns else None),
         features,
         labels,
         own["arrays"],

@@ -87,11 +87,17 @@ def page_job(plan, paths, family):
     )
 
 
-def report_job(plan, paths):
-    """The job that makes the index, the claims and the glossary; all in one file, if asked for."""
+def report_job(plan, paths, others=()):
+    """The job that makes the index, the claims and the glossary; all in one file, if asked for.
+
+    `others` are jobs that read files of one's own, whose digests stand in what the run rests on.
+    """
     shown = report_plan(plan)
     findings = [f"{paths.results}/findings/{family}.parquet" for family in families(shown)]
     inputs = {"metrics": paths.measurements(), "findings": findings, **_claims()}
+    # What a database answered is known from what was kept of it.
+    asked = [name for name, dataset in plan["datasets"].items() if "query" in dataset]
+    inputs["answers"] = [paths.prepared(name) for name in asked]
     outputs = {"pages": [f"{paths.results}/{page}" for page in (CLAIMS, GLOSSARY)]}
     modules = ()
     if plan["one_file"]:
@@ -102,7 +108,14 @@ def report_job(plan, paths):
     rests_on = {"counterweight": __version__, "libraries": digests.versions()} | _settings(plan)
     given = {"shown": packed(shown), "one_file": plan["one_file"], "rests_on": rests_on}
     return Job(
-        f"{_ASSEMBLE}:report", inputs, given, outputs=outputs, files=_templates(), modules=modules
+        f"{_ASSEMBLE}:report",
+        inputs,
+        given,
+        outputs=outputs,
+        files=_templates(),
+        modules=modules,
+        own=tuple(dict.fromkeys(path for job in others for path in job.own)),
+        key=next((job.key for job in others if job.key), ""),
     )
 
 

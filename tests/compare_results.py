@@ -54,6 +54,11 @@ def canonical(table):
                 _verdict(*pair) for pair in zip(table["verdict"], rules, strict=True)
             ]
         return table
+    if "mean" in table and "metric" in table:
+        # Tables of results before they had one form: bounds were those of the difference, if any.
+        ends = {"low": "diff_low", "high": "diff_high"} if "diff" in table else {}
+        names = {"mean": "estimate", "assignment": "setting", "group": "part"}
+        table = table.rename(columns=names | ends)
     return item_columns.unpack_results(item_columns.unpack_items(table))
 
 

@@ -7,6 +7,7 @@ from counterweight.files.tables import METRICS, metrics_table, model_table, writ
 from counterweight.numerics.sensitivity import SweptMean, accuracy_parts, brier_parts
 from counterweight.plan.components import load
 from counterweight.plan.measures import shared
+from counterweight.reporting.numbers import TABLE
 
 TARGETS = ("general", "unlabeled")
 WEIGHTINGS = (
@@ -39,6 +40,19 @@ MEASURED = (
     *("effective_sample_size", "largest_weight", "mean_weight", "rows_capped", "share_extreme"),
 )
 MODELS = {name: name.split("-")[0] for name in ACCURACY}
+
+
+def holds(table):
+    """Whether a table of results has the one form, and its intervals hold what they are of."""
+    assert list(table.columns) == [name for name, _ in TABLE]
+    assert not table[[name for name, kind in TABLE if kind == "string"]].isna().any(axis=None)
+    for name, low, high in (("estimate", "low", "high"), ("diff", "diff_low", "diff_high")):
+        told = table[table[low].notna()]
+        assert len(told) or name == "diff"
+        assert (told[low] <= told[name]).all() and (told[name] <= told[high]).all()
+    shares = table[table["unit"] == "share"]
+    inside = shares["low"].isna() | (shares["low"] >= -1) & (shares["high"] <= 1)
+    return bool(inside.all() and (table.loc[table["n"] == 2, "low"].isna()).all())
 
 
 def method(name, **changes):

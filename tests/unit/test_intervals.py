@@ -5,10 +5,13 @@ import math
 import numpy as np
 import pytest
 from counterweight.evaluation.metrics.intervals import (
+    around,
+    bounds_of_difference,
     mean_variance,
     normal_interval,
     paired_interval,
 )
+from scipy.special import betaincinv, ndtr, stdtrit
 
 
 def test_corrected_interval_has_its_closed_form():
@@ -46,6 +49,69 @@ def test_a_larger_test_share_widens_the_interval():
 def test_shares_and_levels_out_of_range_are_refused(arguments):
     with pytest.raises(ValueError, match="must"):
         paired_interval([1.0, 2.0], *arguments)
+
+
+def test_intervals_stay_within_bounds_on_the_scale_of_the_quantity():
+    # Three accuracies that differ much: plain, the interval would be 17 to 141 %.
+    values = [0.5, 0.9, 0.97]
+    low, high = paired_interval(values, 0.0, bounds=(0.0, 1.0))[1:]
+    mean, half = 0.79, paired_interval(values, 0.0)[2] - 0.79
+    odds, step = mean / (1 - mean), half / (mean * (1 - mean))
+    ends = [odds * math.exp(sign * step) for sign in (-1, 1)]
+    assert (low, high) == pytest.approx([end / (1 + end) for end in ends])
+    assert 0 < low < mean < high < 1 < mean + half
+    # The same told as failures, in per cent, or as a difference from another unit's zero.
+    turned = paired_interval([1 - value for value in values], 0.0, bounds=(0.0, 1.0))
+    assert turned[1:] == pytest.approx((1 - high, 1 - low))
+    scaled = paired_interval([100 * v - 50 for v in values], 0.0, bounds=(-50.0, 50.0))
+    assert scaled[1:] == pytest.approx((100 * low - 50, 100 * high - 50))
+    # One bound is the limit of two of which one is far away.
+    logged = paired_interval(values, 0.0, bounds=(0.0, None))[1:]
+    assert logged == pytest.approx([mean * math.exp(sign * half / mean) for sign in (-1, 1)])
+    assert logged == pytest.approx(paired_interval(values, 0.0, bounds=(0.0, 1e9))[1:])
+    mirrored = paired_interval([-value for value in values], 0.0, bounds=(None, 0.0))[1:]
+    assert mirrored == pytest.approx((-logged[1], -logged[0]))
+
+
+def test_a_mean_at_its_bound_keeps_its_place():
+    assert around(1.0, 0.1, (0.0, 1.0)) == (0.9, 1.0)
+    assert around(1.0, 0.0, (0.0, 1.0)) == (1.0, 1.0)
+    assert all(math.isnan(end) for end in around(0.5, math.nan, (0.0, 1.0)))
+    low, high = around(np.array([0.5, -0.2]), 10.0, ([0.0, 0.0], [1.0, np.nan]))
+    assert 0 <= low[0] < high[0] <= 1 and (low[1], high[1]) == (-0.2, 9.8)
+
+
+def test_an_end_that_tells_nothing_is_not_told():
+    # One of ten counts that are else 0: its log scale would end at 10^7 times the mean.
+    assert all(math.isnan(end) for end in around(1.5, 25.0, (0.0, None)))
+    low, high = around(1.5, 10.0, (0.0, None))
+    assert (low, high) == pytest.approx((1.5 * math.exp(-10 / 1.5), 1.5 * math.exp(10 / 1.5)))
+
+
+@pytest.mark.parametrize("repeats", [3, 5, 10])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.4])
+def test_intervals_of_shares_hold_the_truth_as_often_as_they_say(repeats, share):
+    # Beta values that are correlated by what splits share; the plain interval holds in 87 %.
+    rng, tries = np.random.default_rng(repeats), 4000
+    shared, own = rng.normal(size=(tries, 1)), rng.normal(size=(tries, repeats))
+    chances = ndtr(math.sqrt(share) * shared + math.sqrt(1 - share) * own)
+    quantile, plain = stdtrit(repeats - 1, 0.975), []
+    for truth, spread in ((0.02, 0.01), (0.1, 0.07), (0.5, 0.2), (0.79, 0.1), (0.95, 0.04)):
+        size = truth * (1 - truth) / spread**2 - 1
+        values = betaincinv(truth * size, (1 - truth) * size, chances)
+        variance = values.var(axis=1, ddof=1) * (1 / repeats + share / (1 - share))
+        mean, half = values.mean(axis=1), quantile * np.sqrt(variance)
+        low, high = around(mean, half, (0.0, 1.0))
+        assert np.all((low > 0) & (high < 1) & (low <= mean) & (mean <= high))
+        assert 0.93 <= np.mean((low <= truth) & (truth <= high)) <= 0.97
+        plain.append(np.mean(np.abs(mean - truth) <= half))
+    assert min(plain) < 0.935
+
+
+def test_a_difference_lies_between_the_differences_of_the_bounds():
+    assert bounds_of_difference((0.0, 1.0), (0.0, 1.0)) == (-1.0, 1.0)
+    assert bounds_of_difference((0.0, None), (0.0, None)) == (None, None)
+    assert bounds_of_difference((0.0, None), (0.2, 0.2)) == (-0.2, None)
 
 
 def test_normal_interval_is_plus_minus_1_96_standard_errors():

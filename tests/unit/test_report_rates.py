@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import math
 from pathlib import Path
 
 import numpy as np
@@ -112,10 +113,13 @@ def test_known_values_stand_in_their_cells(known):
     ratio = first["Coverage ratio, male to female, test"]
     half = T_THREE * 0.1 / 3**0.5
     assert ratio.text == "2.10"
-    assert ratio.bracket == f"[{2.1 - half:.2f}, {2.1 + half:.2f}]"
+    # A ratio is at least 0: on the log scale.
+    low, high = (2.1 * math.exp(sign * half / 2.1) for sign in (-1, 1))
+    assert ratio.bracket == f"[{low:.2f}, {high:.2f}]"
     broken = first["Limit broken by, test"]
     assert broken.text == "+5.0 %" and broken.grade == "open"
-    assert broken.bracket == f"[\N{MINUS SIGN}{100 * half / 2 - 5:.1f}, {100 * half / 2 + 5:.1f}]"
+    low, high = (100 * (end / 2 - 1) for end in (low, high))
+    assert broken.bracket == f"[\N{MINUS SIGN}{-low:.1f}, {high:.1f}]"
     assert first["Error, test"].text == "17.0 %"
     second = cells(page, HELD, "κ = 1")
     assert second["Limit broken by, training"].grade == "beyond"
@@ -162,7 +166,9 @@ def test_one_split_has_the_interval_of_its_test_rows(known):
     plan, metrics = known
     single = metrics[metrics["repeat"] == 0].assign(standard_error=0.1)
     cell = cells(paged(plan, single), HELD, "κ = 0.5")["Limit broken by, test"]
-    assert cell.bracket == "[\N{MINUS SIGN}9.8, 9.8]"
+    # 2.0 of 2.0, with a standard error of 0.1, on the log scale.
+    low, high = (100 * (math.exp(sign * 1.959964 * 0.1 / 2) - 1) for sign in (-1, 1))
+    assert cell.bracket == f"[\N{MINUS SIGN}{-low:.1f}, {high:.1f}]"
 
 
 MEASURES = {
@@ -225,7 +231,7 @@ def test_at_least_is_broken_from_below_and_shares_are_told_in_points():
     recall = ["recall(everyone) >= target"]
     methods = [rates.method("ramp", {"target": [0.9]}, recall)]
     plan = rates.study("A", methods, {"measures": {"found": "recall(everyone)"}}, test_share=0.0)
-    metrics = measured("known", ramp=both("found", [0.9] * 2, [0.72, 0.73], "target=0.9"))
+    metrics = measured("known", ramp=both("found", [0.9] * 3, [0.72, 0.73, 0.725], "target=0.9"))
     page = paged(plan, metrics)
     shown = cells(page, HELD, "target = 0.9")
     assert shown["Asked, at least"].text == "90.0 %"

@@ -11,10 +11,10 @@ import report_subsampled as subsampled
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.plan.components import declared, load, reference
 from counterweight.reporting.measures import Measure
-from counterweight.reporting.numbers import Estimate, StudyNumbers
+from counterweight.reporting.numbers import TABLE, Estimate, StudyNumbers
 from counterweight.reporting.page.study import StudyContext, study_page
 from counterweight.reporting.pages import logs, selection, subsampling
-from counterweight.reporting.sheets import Holds, build
+from counterweight.reporting.sheets import Holds, Line, build
 
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom
 SUBSAMPLING = "counterweight.reporting.pages.subsampling:PAGE"
@@ -117,32 +117,38 @@ def swept(metric="brier", **changes):
 
 def test_a_value_table_holds_what_was_measured(logged, tmp_path):
     table = logs.table(logged, "general", lambda _: "")
-    assert tuple(table.columns) == logs.LAYOUT
-    assert table[["estimator", "keep_rate"]].to_numpy().tolist() == [["ips", 1.0], ["ips", 0.1]]
-    first, last = table.iloc[0], table.iloc[1]
-    assert (first["value"], first["low"], first["high"]) == (0.61, 0.55, 0.7)
-    assert last[["value", "low", "high"]].isna().all()
-    assert last["typical"] == pytest.approx(0.6)
-    assert last["typical_high"] - last["typical"] == pytest.approx(1.959964 * 0.04)
-    assert first["truth"] == 0.5
-    assert first["truth_high"] - first["truth_low"] == pytest.approx(2 * 1.959964 * 0.01)
-    assert first["bias"] == pytest.approx(0.02)
-    assert first["spread"] == pytest.approx(0.02)
-    half = T_THREE * 0.02 / 3**0.5
-    assert first["bias_high"] - first["bias"] == pytest.approx(half)
-    assert last["shift"] == last["shift_low"] == last["shift_high"] == 0.5
-    assert first["coverage"] == 1.0 and last["coverage"] == pytest.approx(2 / 3)
-    assert (first["rows"], last["rows"]) == (1000, 100)
-    assert (first["effective_rows"], first["largest_weight"]) == (800, 20)
-    assert first["n"] == 3 and last["missing"] == 2
-    write_table(tmp_path / "t.parquet", table)
+    assert example.holds(table)
+    assert set(table["measure"]) == {"ips", ""}
+    found = {(row.metric, row.keep_rate): row for row in table.itertuples()}
+    (whole,) = (row for row in table.itertuples() if row.metric == "whole_value")
+    assert (whole.estimate, whole.low, whole.high) == (0.61, 0.55, 0.7)
+    (truth,) = (row for row in table.itertuples() if row.metric == "truth")
+    assert truth.estimate == 0.5
+    assert truth.high - truth.low == pytest.approx(2 * 1.959964 * 0.01)
+    value, error = found["value", 1.0], found["error", 1.0]
+    assert found["value", 0.1].estimate == pytest.approx(0.6)
+    assert value.sd == pytest.approx(0.02) and error.estimate == pytest.approx(0.02)
+    assert error.high - error.estimate == pytest.approx(T_THREE * 0.02 / 3**0.5)
+    assert found["subsampling_error", 0.1].estimate == 0.5
+    assert found["covered", 1.0].estimate == 1.0 and error.n == 3
+    covered = found["covered", 0.1]
+    assert covered.estimate == pytest.approx(2 / 3) and 0 < covered.low < covered.high < 1
+    assert found["values_missing", 0.1].estimate == 2
+    write_table(tmp_path / "t.parquet", table, TABLE)
+
+
+def test_a_typical_resampling_is_told_with_its_own_error(logged):
+    known = logs.of("typical", rate=0.1)(logged, Line("policy", ""))
+    assert known.mean == pytest.approx(0.6)
+    assert known.high - known.mean == pytest.approx(1.959964 * 0.04)
+    assert logs.of("rows", rate=0.1)(logged, Line("policy", "")).mean == 100
 
 
 def test_a_failed_policy_keeps_a_row_in_the_table_and_on_the_page(log_plan):
     log_plan["methods"].append(example.method("broken", label="Broken", model="column_policy"))
     numbers = numbers_of(log_plan, policy=log_records())
     table = logs.table(numbers, "general", {"broken": "no rows"}.get)
-    assert table["status"].tolist() == ["ok", "ok", "failed"]
+    assert table["status"].drop_duplicates().tolist() == ["ok", "failed"]
     assert table["reason"].tolist()[-1] == "no rows"
     row = build(logs.VALUES, numbers, {"broken": "no rows"}).rows[-1]
     assert (row.label, row.mark, row.reason) == ("Broken", "failed", "no rows")
@@ -169,8 +175,8 @@ def test_the_answer_says_what_a_policy_is_worth_beside_the_log_and_the_truth(log
 def test_what_is_known_by_construction_has_no_band(log_plan, truth, said):
     records = [one for one in log_records() if one["metric"] != "truth"]
     numbers = numbers_of(log_plan, policy=records + at("truth", [truth], standard_error=0.0))
-    row = logs.table(numbers, "general", lambda _: "").iloc[0]
-    assert row["truth_low"] == row["truth"] == row["truth_high"]
+    table = logs.table(numbers, "general", lambda _: "").set_index("metric")
+    assert len({*table.loc["truth", ["estimate", "low", "high"]]}) == 1
     assert said in logs.answer(numbers).sentence
     cell = rows_of(logs.VALUES, numbers)["Policy"]["Error, % of the truth"]
     assert cell.grade == ("within" if truth == 0.6 else "beyond")

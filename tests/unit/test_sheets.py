@@ -85,7 +85,9 @@ def numbers(plan):
 
 def test_an_estimate_is_the_corrected_interval_of_its_repeats(numbers):
     known = numbers.get("plain", "hits")
-    assert (known.mean, known.low, known.high) == pytest.approx(paired_interval(DRAWN, 0.4))
+    assert (known.mean, known.low, known.high) == pytest.approx(
+        paired_interval(DRAWN, 0.4, bounds=(0, 1))
+    )
     assert (known.n, known.least) == (10, DRAWN.min())
     assert not numbers.get("plain", "hits", "train").known
     assert numbers.estimate("nobody", "hits") is None
@@ -103,7 +105,9 @@ def test_an_interval_that_was_measured_itself_is_told_as_it_is(numbers):
 
 def test_differences_are_paired(numbers):
     gap = numbers.against("plain", "better", "hits")
-    assert (gap.mean, gap.low, gap.high) == pytest.approx(paired_interval(GAIN, 0.4))
+    assert (gap.mean, gap.low, gap.high) == pytest.approx(
+        paired_interval(GAIN, 0.4, bounds=(-1, 1))
+    )
 
 
 def test_settings_are_in_the_order_of_their_numbers(numbers):

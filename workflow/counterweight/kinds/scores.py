@@ -19,7 +19,7 @@ ROLES = ("reward", "predictions")
 ASKS = "how good predictions of a log are"
 TAKES = {"outcome": "log"}
 PAGE = {
-    "table": "counterweight.reporting.pages.logs:table",
+    "table": "counterweight.reporting.pages.selection:table",
     "page": "counterweight.reporting.pages.scores:PAGE",
 }
 _HERE = "counterweight.kinds.scores"

@@ -21,28 +21,33 @@ MEASURES = {
     "rows_kept": {"label": "rows kept", "unit": "rows", "meaning": "Rows that stayed in a log."},
     "rows_dropped": {
         "label": "rows left out",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Rows that a recipe leaves out.",
     },
     "rows_log": {
         "label": "rows in the log",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Rows of the log that values are estimated from.",
     },
     "rows_on_policy": {
         "label": "rows logged by the policy itself",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Rows of the log that the policy in question made: their mean is the truth.",
     },
     "rows_nonzero": {
         "label": "rows with a reward",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Rows whose reward is not 0.",
     },
     "reward_mean": {"label": "mean reward", "meaning": "Mean reward over a log."},
     "smallest_propensity": {
         "label": "smallest logged chance",
+        "bounds": [0, 1],
         "meaning": "Least chance at which the log took the action that it took.",
     },
     "positive_share": {
@@ -68,6 +73,7 @@ MEASURES = {
     },
     "accept_true": {
         "label": "true share that accepts",
+        "bounds": [0, 1],
         "meaning": "Mean true chance of acceptance.",
     },
     "offer_least": {"label": "least offer", "meaning": "Least offer that was made."},
@@ -75,24 +81,29 @@ MEASURES = {
     "offer_largest": {"label": "largest offer", "meaning": "Largest offer that was made."},
     "offers_distinct": {
         "label": "different offers",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "How many different offers were made.",
     },
     "offer_spread": {
         "label": "spread of the offers",
+        "bounds": [0, None],
         "meaning": "Standard deviation of the offers.",
     },
     "groups": {
         "label": "groups",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Groups that the sample is to be balanced over.",
     },
     "group_share": {
         "label": "share of a group",
+        "bounds": [0, 1],
         "meaning": "Share of a group among the rows, or among those accepted.",
     },
     "starting_imbalance": {
         "label": "imbalance before filtering",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Distance of the groups' shares from the target when everybody is accepted.",
     },

@@ -19,9 +19,15 @@ MEASURES = {
         "better": "more",
         "meaning": "How well each start of a fit came to explain its rows.",
     },
-    "iterations": {"label": "iterations", "digits": 0, "meaning": "Rounds that a fit took."},
+    "iterations": {
+        "label": "iterations",
+        "bounds": [0, None],
+        "digits": 0,
+        "meaning": "Rounds that a fit took.",
+    },
     "converged": {
         "label": "share of fits that converged",
+        "bounds": [0, 1],
         "better": "more",
         "meaning": "Whether a fit came to rest within its tolerance.",
     },
@@ -57,12 +63,14 @@ MEASURES = {
     "moved_right": {
         "label": "net gain among moved decisions",
         "unit": "share",
+        "bounds": [-1, 1],
         "better": "more",
         "meaning": "Of the test decisions that shifting moved: the share that is right after it "
         "minus the share that was right before.",
     },
     "log_likelihood_falls": {
         "label": "falls of the log-likelihood",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Iterations in which the log-likelihood fell.",
@@ -81,12 +89,14 @@ MEASURES = {
     },
     "rate_at_end": {
         "label": "share of tilts at an end",
+        "bounds": [0, 1],
         "better": "less",
         "counted": True,
         "meaning": "Whether the estimated rate of the unlabeled rows came out as 0 or 1.",
     },
     "label_shift_assumed": {
         "label": "delta is estimated",
+        "bounds": [0, 1],
         "digits": 0,
         "meaning": "Whether delta is estimated, which assumes that features given the label are "
         "distributed alike in labeled and unlabeled rows.",
@@ -94,6 +104,7 @@ MEASURES = {
     "gap_left": {
         "label": "gap of features that is left",
         "unit": "share",
+        "bounds": [0, None],
         "better": "less",
         "percent": True,
         "meaning": "Mean gap of the features between labeled and unlabeled rows once labeled rows "
@@ -102,11 +113,13 @@ MEASURES = {
     },
     "rows_trained": {
         "label": "rows trained on",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Rows that were left to train on after subsampling.",
     },
     "spline_gap": {
         "label": "distance from the spline of all calibration rows",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Mean distance of the calibration curve of the kept rows from that of all rows.",
     },
@@ -126,29 +139,34 @@ MEASURES = {
     },
     "chosen_share": {
         "label": "chosen share of positives",
+        "bounds": [0, 1],
         "meaning": "Share of positives that a method chose for its training rows.",
     },
     "budget_excess": {
         "label": "rows bought beyond the budget",
         "unit": "rows",
+        "bounds": [None, None],
         "better": "less",
         "counted": True,
         "meaning": "Training rows bought beyond what the budget allows.",
     },
     "constant_model": {
         "label": "share of constant models",
+        "bounds": [0, 1],
         "better": "less",
         "counted": True,
         "meaning": "Whether a model gives everybody the same answer.",
     },
     "rows_without_policy": {
         "label": "rows without an imitated policy",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Rows in whose cell the imitated policy was never seen.",
     },
     "actions_unseen": {
         "label": "actions never seen",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Actions of the policy that the training log does not have.",

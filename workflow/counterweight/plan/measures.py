@@ -155,6 +155,8 @@ def of_rates(study):
             entry = fields | {"label": words.format(label), "meaning": f"{meaning}. {sense}"}
             if metric == "gap":
                 entry["better"] = ""
+                share = fields.get("unit") == "share"
+                entry["bounds"] = [-1, 1] if share else [None, None]
             told[f"{metric} of {name}"] = entry
         if _equal(study):
             for rule in ("deterministic", "randomised"):
@@ -244,7 +246,7 @@ def meaning_of(tree, text):
 
 
 def fields_of(tree):
-    """Unit and direction of an expression: a rate is a share, a ratio of rates a plain number."""
+    """Unit, direction and bounds of an expression: a rate is a share, a ratio a plain number."""
     if isinstance(tree, Rate):
         if tree.name in COUNTS:
             return {"unit": "rows", "better": _better(tree), "digits": 0}
@@ -252,7 +254,9 @@ def fields_of(tree):
     if isinstance(tree, Operation):
         sides = [fields_of(side) for side in (tree.left, tree.right)]
         if tree.sign == "-" and [side.get("unit") for side in sides] == ["share", "share"]:
-            return {"unit": "share", "percent": True, "better": ""}
+            return {"unit": "share", "percent": True, "better": "", "bounds": [-1, 1]}
+        if tree.sign == "/" and all(isinstance(side, Rate) for side in (tree.left, tree.right)):
+            return {"unit": "", "better": "", "bounds": [0, None]}
         shares = all(side.get("unit") == "share" for side in sides)
         if tree.sign == "+" and shares and sides[0]["better"] == sides[1]["better"]:
             return {"unit": "", "better": sides[0]["better"]}

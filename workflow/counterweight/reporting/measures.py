@@ -2,6 +2,11 @@
 
 from typing import NamedTuple
 
+#: Bounds of what is told in a unit, where a measure says no others.
+OF_UNITS = {"share": (0.0, 1.0)} | dict.fromkeys(
+    ("rows", "labels", "steps", "updates", "components"), (0.0, None)
+)
+
 
 class Measure(NamedTuple):
     """How a metric is told.
@@ -23,6 +28,11 @@ class Measure(NamedTuple):
         One sentence for the glossary.
     counted : bool
         Whether it is a count that must not be hidden where it is above 0.
+    bounds : sequence of two, of float or None
+        Least and largest possible value, within which intervals stay; by default those of the
+        unit: 0 and 1 for a share, 0 and no other for what is counted, none else.
+    ends : sequence of two str
+        Metrics that hold the ends of an interval that was measured with the value, if any.
     """
 
     label: str
@@ -32,6 +42,13 @@ class Measure(NamedTuple):
     percent: bool = False
     meaning: str = ""
     counted: bool = False
+    bounds: tuple = ()
+    ends: tuple = ()
+
+    @property
+    def limits(self):
+        """Least and largest possible value, None for none."""
+        return tuple(self.bounds) or OF_UNITS.get(self.unit, (None, None))
 
     @property
     def told(self):

@@ -1,5 +1,6 @@
 """Everything that was measured in one study, found by what it is: for pages and figures."""
 
+import functools
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,10 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.intervals import (
+    LEAST_REPEATS,
+    UNBOUNDED,
+    around,
+    bounds_of_difference,
     mean_variance,
     normal_interval,
     paired_interval,
@@ -16,6 +21,7 @@ from counterweight.evaluation.metrics.intervals import (
 from counterweight.files.settings import setting_options
 from counterweight.files.tables import PLACE, model_arrays, read_table
 from counterweight.reporting.measures import measure_of
+from counterweight.reporting.wording import setting_label
 
 #: What a number is addressed by, beside its repeat.
 KEYS = ("source", "target", "metric", *PLACE)
@@ -43,6 +49,16 @@ class Estimate(NamedTuple):
         """Whether it has an interval."""
         return not math.isnan(self.low)
 
+    @property
+    def ends(self):
+        """What it is judged by: its interval; one number where nothing is left to chance.
+
+        Anything where a few repeats differ and tell no interval.
+        """
+        if self.bounded:
+            return self.low, self.high
+        return (-math.inf, math.inf) if self.sd > 0 else (self.mean, self.mean)
+
     def times(self, factor):
         """The same in another unit; a negative factor turns it round."""
         mean, sd, low, high, _, least, greatest = (factor * value for value in self)
@@ -51,12 +67,12 @@ class Estimate(NamedTuple):
         return Estimate(mean, sd, low, high, self.n, least, greatest)
 
 
-def summarised(rows, test_share, keys):
+def summarised(rows, test_share, keys, limits=None):
     """Mean, sd, corrected resampled interval and range of each group of rows.
 
     The interval is that of `counterweight.evaluation.metrics.intervals.paired_interval`, for all
-    groups at once (of `mean_variance` where most rows are test rows); NaN where a group has one
-    row.
+    groups at once (of `mean_variance` where most rows are test rows), within the bounds that
+    ``limits(metric, measure)`` says; NaN where a group has fewer than three rows.
 
     Returns
     -------
@@ -73,10 +89,14 @@ def summarised(rows, test_share, keys):
         squares = (rows["standard_error"] ** 2).groupby([rows[key] for key in keys], sort=False)
         spread = np.sqrt(mean_variance(sd**2, n, test_share, squares.mean().to_numpy(float)))
         half = stdtrit(np.maximum(n - 1, 1), 0.975) * spread
+    bounds = UNBOUNDED
+    if limits is not None:
+        named = table.index.to_frame()[["metric", "measure"]].itertuples(index=False, name=None)
+        bounds = np.array([limits(*pair) for pair in named], float).reshape(-1, 2).T
+    half = np.where(n < LEAST_REPEATS, np.nan, half)
+    low, high = around(table["mean"].to_numpy(float), half, bounds)
     table = table.rename(columns={"std": "sd", "count": "n", "min": "least", "max": "greatest"})
-    return table.assign(low=table["mean"] - half, high=table["mean"] + half).join(
-        groups[["standard_error", "rows"]].first()
-    )
+    return table.assign(low=low, high=high).join(groups[["standard_error", "rows"]].first())
 
 
 class StudyNumbers:
@@ -103,7 +123,12 @@ class StudyNumbers:
         self.metrics = metrics[metrics["study"] == name]
         rows = self.metrics[self.metrics["value"].notna()].fillna({"step": -1, "keep_rate": -1.0})
         self._rows = rows.sort_values("repeat", kind="stable")
-        self.summary = summarised(rows, plan["test_share"], KEYS)
+        self.summary = summarised(
+            rows,
+            plan["test_share"],
+            KEYS,
+            functools.cache(lambda *named: self.measure(*named).limits),
+        )
         self._known = dict(
             zip(
                 self.summary.index,
@@ -188,20 +213,25 @@ class StudyNumbers:
     def get(self, source, metric, target="general", **place):
         """An `Estimate`, of NaN where nothing was measured.
 
-        Where repeats tell nothing of chance (there is one, or all are the same), its interval is
-        that whose ends were measured as the variables low and high, else the normal one of its
-        standard error, if it has one.
+        Where its measure names metrics that are its ends, the interval is from the mean of one
+        to that of the other, unless both are the same. Where repeats tell nothing of chance (there
+        is one, or all are the same), it is that whose ends were measured as the variables low and
+        high, else the normal one of its standard error, if it has one.
         """
         key = self._key(source, metric, target, place)
         known = self._known.get(key)
         if known is None:
             return Estimate()
-        found = Estimate(*known)
+        found, measure = Estimate(*known), self.measure(metric, place.get("measure", ""))
+        if measure.ends:
+            ends = [self._known.get(self._key(source, end, target, place)) for end in measure.ends]
+            if None not in ends and ends[0][0] < ends[1][0]:
+                return found._replace(low=ends[0][0], high=ends[1][0])
         if not found.sd > 0 and not math.isnan(self._errors[key]):
             ends = (place | {"variable": end} for end in ("low", "high"))
             ends = [self._known.get(self._key(source, metric, target, end)) for end in ends]
             if None in ends:
-                low, high = normal_interval(found.mean, self._errors[key])
+                low, high = normal_interval(found.mean, self._errors[key], bounds=measure.limits)
             else:
                 low, high = (end[0] for end in ends)
             found = found._replace(low=low, high=high)
@@ -222,14 +252,19 @@ class StudyNumbers:
             return pd.Series(dtype=float)
         return self._by_repeat.iloc[known]
 
-    def difference(self, first, second):
-        """`Estimate` of the paired differences of two Series by repeat, first minus second."""
+    def difference(self, first, second, bounds=UNBOUNDED):
+        """`Estimate` of the paired differences of two Series by repeat, first minus second.
+
+        Without an interval for fewer than three repeats; within the bounds of the difference.
+        """
         if first.index.equals(second.index):
             differences = first.to_numpy() - second.to_numpy()
         else:
             differences = (first - second).to_numpy()
         differences = differences[~np.isnan(differences)]
-        mean, low, high = paired_interval(differences, self.plan["test_share"])
+        mean, low, high = paired_interval(differences, self.plan["test_share"], bounds=bounds)
+        if len(differences) < LEAST_REPEATS:
+            low = high = math.nan
         sd = float(differences.std(ddof=1)) if len(differences) > 1 else math.nan
         return Estimate(mean, sd, low, high, len(differences))
 
@@ -246,14 +281,17 @@ class StudyNumbers:
         return self.difference(both["first"] / scale, both["second"] * ratio / scale + 1 - ratio)
 
     def against(self, other, source, metric, target="general", **place):
-        """`difference` of a method from another one that has no settings, in one metric.
+        """`difference` of a method from another one, in one metric at the same place.
 
-        Without an interval where repeats tell nothing of chance.
+        From the other's at the same setting, or without one where it has none. Without an interval
+        where repeats tell nothing of chance.
         """
-        measure = {"measure": place["measure"]} if "measure" in place else {}
+        base = self.values(other, metric, target, **place)
+        if base.empty:
+            base = self.values(other, metric, target, **place | {"setting": ""})
+        limits = self.measure(metric, place.get("measure", "")).limits
         gap = self.difference(
-            self.values(source, metric, target, **place),
-            self.values(other, metric, target, **measure),
+            self.values(source, metric, target, **place), base, bounds_of_difference(limits, limits)
         )
         return gap if gap.sd > 0 else gap._replace(low=math.nan, high=math.nan)
 
@@ -349,6 +387,106 @@ class StudyNumbers:
                 "delete it and run again to make it anew."
             )
         return model_arrays(rows)
+
+
+#: The one form of every table of results; see `results_table`.
+TABLE = (
+    *((name, "string") for name in ("study", "target", "method", "label")),
+    ("oracle", "bool"),
+    *((name, "string") for name in ("setting", "metric", "measure", "part", "variable")),
+    ("keep_rate", "float64"),
+    ("unit", "string"),
+    *((name, "float64") for name in ("estimate", "low", "high")),
+    *((name, "float64") for name in ("diff", "diff_low", "diff_high", "sd")),
+    ("n", "int64"),
+    ("printed", "float64"),
+    ("status", "string"),
+    ("reason", "string"),
+)
+
+
+def results_table(numbers, targets, reason_of, metrics, methods=None):
+    """What was measured in a study, a row for each number: columns `TABLE`.
+
+    A row is found by method, setting, target, metric, measure, part, variable and keep rate.
+    ``estimate`` is the mean over the ``n`` repeats, from ``low`` to ``high`` its 95 % interval,
+    ``sd`` the standard deviation over repeats. ``diff`` with ``diff_low`` and ``diff_high`` is the
+    mean difference from the baseline of the study on the same splits. All are in ``unit``: a share
+    is between 0 and 1, not in per cent. ``printed`` is the paper's figure. A method without any of
+    the metrics keeps one row with status ``failed`` and its reason.
+
+    Parameters
+    ----------
+    numbers : StudyNumbers
+    targets : sequence of str
+        Those that rows are of, in their order.
+    reason_of : callable
+        ``reason_of(method id)``: why a method has no result.
+    metrics : sequence of str
+        In their order; the first stands in the rows of methods that failed.
+    methods : sequence of str, optional
+        Ids; by default all.
+    """
+    known = {}
+    for key in numbers.summary.index:
+        place = dict(zip(KEYS, key, strict=True))
+        if place["target"] in targets and place["metric"] in metrics and place["step"] < 0:
+            known.setdefault(place["source"], []).append(place)
+    rows = []
+    for method in numbers.methods():
+        source = method["id"]
+        if methods is not None and source not in methods:
+            continue
+        of = {"study": numbers.name, "method": source, "label": numbers.label(source)}
+        of["oracle"] = numbers.role(source) == "bound" or bool(method.get("oracle"))
+        of |= {"status": "ok", "reason": ""}
+        places = known.get(source, ())
+        if not places:
+            failed = {"status": "failed", "reason": reason_of(source), "metric": metrics[0]}
+            blank = dict.fromkeys(("setting", "measure", "part", "variable", "unit"), "")
+            rows.append(of | blank | failed | {"target": targets[0], "n": 0})
+        measures = list(dict.fromkeys(place["measure"] for place in places))
+        order = {"target": targets.index, "metric": metrics.index, "measure": measures.index}
+        for place in sorted(places, key=lambda place: _order(place, order)):
+            rows.append(of | _numbers_at(numbers, place))
+    kinds = {name: object if kind == "string" else kind for name, kind in TABLE}
+    return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
+
+def _order(place, order):
+    setting, part = place["setting"], place["part"]
+    return (
+        (setting == "", _by_numbers(setting), setting),
+        *(index(place[name]) for name, index in order.items()),
+        -place["keep_rate"],
+        (float(part) if part.isdigit() else -1.0, part),
+        place["variable"],
+    )
+
+
+def _numbers_at(numbers, place):
+    """The columns of `TABLE` that differ within a method."""
+    at = {name: place[name] for name in PLACE}
+    address = place["source"], place["metric"], place["target"]
+    known, gap = numbers.get(*address, **at), Estimate()
+    if numbers.baseline not in (None, place["source"]):
+        gap = numbers.against(numbers.baseline, *address, **at)
+    label = ", ".join(filter(None, [numbers.label(place["source"]), setting_label(at["setting"])]))
+    rate = at["keep_rate"]
+    return place | {
+        "label": label,
+        "keep_rate": rate if rate >= 0 else math.nan,
+        "unit": numbers.measure(place["metric"], at["measure"]).unit,
+        "estimate": known.mean,
+        "low": known.low,
+        "high": known.high,
+        "diff": gap.mean,
+        "diff_low": gap.low,
+        "diff_high": gap.high,
+        "sd": known.sd,
+        "n": known.n,
+        "printed": numbers.in_print(*address, **at),
+    }
 
 
 def _by_numbers(setting):

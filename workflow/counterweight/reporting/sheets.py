@@ -54,9 +54,7 @@ class Bound:
         """``within``, ``beyond``, ``open``; "" where there is no value."""
         if not estimate.known:
             return ""
-        low, high = (
-            (estimate.low, estimate.high) if estimate.bounded else (estimate.mean, estimate.mean)
-        )
+        low, high = estimate.ends
         if self.absolute:
             low, high = (
                 0.0 if low <= 0 <= high else min(abs(low), abs(high)),

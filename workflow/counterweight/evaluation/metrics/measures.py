@@ -26,27 +26,32 @@ MEASURES = {
     "log_loss": {
         "label": "log loss",
         "unit": "nats",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Mean surprise at the true outcome given the predicted probabilities; less is "
         "better.",
     },
     "brier": {
         "label": "Brier score",
+        "bounds": [0, 1],
         "better": "less",
         "meaning": "Mean squared distance of predicted probabilities from what happened, 0 or 1.",
     },
     "predicted_over_observed": {
         "label": "predicted over observed",
+        "bounds": [0, None],
         "meaning": "Mean prediction over the share of positives among the rows of the highest "
         "predictions: 1 is right, 2 promises twice as many positives as there are.",
     },
     "calibration_error": {
         "label": "calibration error",
+        "bounds": [0, 1],
         "better": "less",
         "meaning": "Mean distance of predicted probabilities from the shares that came true.",
     },
     "squared_loss": {
         "label": "squared loss",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Mean squared distance of predictions from what happened.",
     },
@@ -57,15 +62,18 @@ MEASURES = {
     },
     "effective_rows": {
         "label": "effective rows",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "How many rows of equal weight would say as much.",
     },
     "largest_keep_weight": {
         "label": "largest weight of a kept row",
+        "bounds": [0, None],
         "meaning": "How many rows the heaviest kept row stands for.",
     },
     "probabilities_clipped": {
         "label": "probabilities moved from 0 or 1",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Predictions of exactly 0 or 1, which the log loss cannot judge and which were "
@@ -73,10 +81,12 @@ MEASURES = {
     },
     "reliability_predicted": {
         "label": "predicted share",
+        "bounds": [0, 1],
         "meaning": "Mean prediction of the rows of a bin.",
     },
     "reliability_observed": {
         "label": "observed share",
+        "bounds": [0, 1],
         "meaning": "Share of positives among the rows of a bin.",
     },
     "swept_rate": {
@@ -101,6 +111,7 @@ MEASURES = {
     },
     "swept_brier": {
         "label": "Brier score, by Γ",
+        "bounds": [0, 1],
         "better": "less",
         "meaning": "Least and largest Brier score where the odds of rows without a label are Γ "
         "times too small or too large at most, each row by itself.",
@@ -108,6 +119,7 @@ MEASURES = {
     "swept_gain": {
         "label": "gain in accuracy, by Γ",
         "unit": "points",
+        "bounds": [-100, 100],
         "better": "more",
         "digits": 2,
         "meaning": "Least and largest difference in accuracy from the method that learned from "
@@ -115,12 +127,14 @@ MEASURES = {
     },
     "turns_at": {
         "label": "Γ at which a conclusion turns",
+        "bounds": [0, None],
         "digits": 2,
         "meaning": "Breakdown value: the least Γ at which a conclusion need no longer hold; 1 "
         "where it does not hold at all, 10 where it holds up to the largest that is looked at.",
     },
     "gamma_of_truth": {
         "label": "Γ that holds the truth",
+        "bounds": [0, None],
         "digits": 2,
         "meaning": "The least Γ whose bounds hold what the hidden labels say: it sees them, as "
         "nobody could; 10 where the bounds do not hold it up to there.",

@@ -4,6 +4,7 @@ MEASURES = {
     "given_away": {"label": "given away", "meaning": "The method whose offers are in the files."},
     "validated_log_loss": {
         "label": "log loss on answers not seen",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Mean log loss on answers that the method has not seen: of the test rows, or "
         "cross-validated where a study has none. The method of the least one is given away.",
@@ -16,39 +17,46 @@ MEASURES = {
     },
     "rmse": {
         "label": "RMSE",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Root of the mean squared distance of predicted from true chances of acceptance "
         "at the offers that were made.",
     },
     "rmse_test": {
         "label": "RMSE on new people",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "RMSE on people whom the model has not seen.",
     },
     "rmse_component": {
         "label": "RMSE on a component",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "RMSE among the people of one true segment.",
     },
     "rmse_component_test": {
         "label": "RMSE on new people of a component",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "RMSE among new people of one true segment.",
     },
     "rmse_floor": {
         "label": "RMSE of the true parameters",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "RMSE that even the true segments have, since nobody's segment is known for "
         "sure.",
     },
     "rmse_floor_test": {
         "label": "RMSE of the true parameters on new people",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "RMSE of the true segments among people whom the model has not seen.",
     },
     "kl": {
         "label": "divergence of the mixtures",
         "unit": "nats",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "How different the fitted mixture is from the true one; 0 is the same.",
     },
@@ -61,21 +69,25 @@ MEASURES = {
     },
     "components_chosen": {
         "label": "chosen number of segments",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Number of segments with the least description length.",
     },
     "likelihood_drop": {
         "label": "largest fall of the log-likelihood",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Largest relative fall of the log-likelihood between two iterations.",
     },
     "closed_form_gap": {
         "label": "distance of the closed form from the search",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Distance of the best offer by formula from the best one on a fine grid.",
     },
     "slopes_at_bound": {
         "label": "slopes at their bound",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Segments in which the offer separates the answers, so that the slope has no "
@@ -83,54 +95,63 @@ MEASURES = {
     },
     "monotone_active": {
         "label": "segments without a rise",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Segments in which acceptance does not rise with the offer.",
     },
     "one_answer_segments": {
         "label": "segments with one kind of answer",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Segments in which everybody said yes, or everybody no.",
     },
     "covariances_at_floor": {
         "label": "covariances at their floor",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Segments that have shrunk to hardly more than a point.",
     },
     "updates_held": {
         "label": "updates held back",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Updates of a segment that were left out since too few rows belonged to it.",
     },
     "rows_missing": {
         "label": "rows without features",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Rows whose features are missing.",
     },
     "components_capped": {
         "label": "most segments that there are rows for",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Largest number of segments that the rows allow, where more were to be tried; "
         "else 0.",
     },
     "one_answer_models": {
         "label": "models of one answer",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Models whose rows had one kind of answer.",
     },
     "cells_filled": {
         "label": "cells filled in",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Missing values that were filled in.",
     },
     "auc_missing": {
         "label": "AUC that could not be told",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Fits whose test rows had one kind of answer.",
@@ -145,10 +166,12 @@ MEASURES = {
     },
     "component_imbalance": {
         "label": "imbalance of answers",
+        "bounds": [0, None],
         "meaning": "How far the share that accepts in a true segment is from one half.",
     },
     "component_overlap": {
         "label": "overlap with other segments",
+        "bounds": [0, 1],
         "meaning": "How much a true segment is mixed up with others.",
     },
     "offer_variation": {
@@ -171,6 +194,7 @@ MEASURES = {
     },
     "single_offer": {
         "label": "best offer to everybody",
+        "ends": ["single_offer_low", "single_offer_high"],
         "meaning": "The one offer to everybody that earns most by the model.",
     },
     "single_offer_low": {
@@ -183,6 +207,7 @@ MEASURES = {
     },
     "single_offer_acceptance": {
         "label": "share that accepts the one offer",
+        "bounds": [0, 1],
         "percent": True,
         "meaning": "Share that accepts the best single offer, by the model.",
     },
@@ -193,11 +218,13 @@ MEASURES = {
     },
     "offers_matched": {
         "label": "people whose offer was near",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "People whose logged offer was near the one that the method would make.",
     },
     "offers_unsupported": {
         "label": "people without a near offer",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "People for whom the log has hardly any offer near the one that the method "
@@ -205,12 +232,14 @@ MEASURES = {
     },
     "offers_between": {
         "label": "offers between levels",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "People whose best offer lies between two that were ever made: its acceptance "
         "is interpolated, and the interval holds its bounds.",
     },
     "offers_beyond": {
         "label": "offers beyond levels",
+        "bounds": [0, None],
         "digits": 0,
         "better": "less",
         "meaning": "People whose best offer lies beyond all that were ever made, where few were: "
@@ -218,6 +247,7 @@ MEASURES = {
     },
     "offers_bandwidth": {
         "label": "window of near offers",
+        "bounds": [0, None],
         "meaning": "How near an offer must be to count, on the scale from 0 to 1.",
     },
     "revenue_smoothing": {
@@ -226,16 +256,20 @@ MEASURES = {
     },
     "enrolment_predicted": {
         "label": "predicted enrolment",
+        "bounds": [0, None],
+        "ends": ["enrolment_predicted_low", "enrolment_predicted_high"],
         "digits": 0,
         "meaning": "How many would accept the offers that were made, by the model.",
     },
     "enrolment_actual": {
         "label": "actual enrolment",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "How many accepted the offers that were made.",
     },
     "enrolment_true": {
         "label": "true expected enrolment",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "How many would accept the offers that were made, by the true chances.",
     },
@@ -246,21 +280,26 @@ MEASURES = {
     },
     "enrolment_claimed": {
         "label": "claimed enrolment with best offers",
+        "bounds": [0, None],
+        "ends": ["enrolment_claimed_low", "enrolment_claimed_high"],
         "digits": 0,
         "meaning": "How many would accept the best offers, by the model itself.",
     },
     "enrolment_optimal_true": {
         "label": "true enrolment with best offers",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "How many would accept the model's best offers, by the true chances.",
     },
     "enrolment_best_possible": {
         "label": "best possible enrolment",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "How many would accept the offers that really earn most.",
     },
     "revenue_predicted": {
         "label": "predicted revenue",
+        "ends": ["revenue_predicted_low", "revenue_predicted_high"],
         "meaning": "What the offers that were made earn, by the model.",
     },
     "revenue_actual": {
@@ -278,6 +317,7 @@ MEASURES = {
     },
     "revenue_claimed": {
         "label": "claimed revenue with best offers",
+        "ends": ["revenue_claimed_low", "revenue_claimed_high"],
         "meaning": "What the best offers earn, by the model itself.",
     },
     "revenue_optimal_true": {
@@ -291,17 +331,20 @@ MEASURES = {
     },
     "revenue_snips": {
         "label": "SNIPS revenue",
+        "ends": ["revenue_snips_low", "revenue_snips_high"],
         "better": "more",
         "meaning": "What the best offers earn, estimated from people who were offered nearly that.",
     },
     "revenue_ips": {
         "label": "IPS revenue",
+        "ends": ["revenue_ips_low", "revenue_ips_high"],
         "better": "more",
         "meaning": "What the best offers earn, estimated from people who were offered nearly that, "
         "without normalising.",
     },
     "regression_p": {
         "label": "p value",
+        "bounds": [0, 1],
         "meaning": "Chance of so large a coefficient if the quantity had no influence on the "
         "error.",
     },
@@ -311,6 +354,7 @@ MEASURES = {
     },
     "regression_coefficient": {
         "label": "coefficient",
+        "ends": ["regression_low", "regression_high"],
         "meaning": "By how much the error changes with the quantity.",
     },
     "regression_low": {
@@ -323,6 +367,7 @@ MEASURES = {
     },
     "regression_r2": {
         "label": "R²",
+        "bounds": [0, 1],
         "meaning": "Share of the differences in error that the quantities explain.",
     },
     "regression_adjusted_r2": {
@@ -331,27 +376,32 @@ MEASURES = {
     },
     "regression_missing": {
         "label": "regressions that could not be made",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Fits with too few segments for a regression.",
     },
     "enrolment_predicted_low": {
         "label": "lower bound of the predicted enrolment",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Lower end of the 95 % interval of the predicted enrolment.",
     },
     "enrolment_predicted_high": {
         "label": "upper bound of the predicted enrolment",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Upper end of the 95 % interval of the predicted enrolment.",
     },
     "enrolment_claimed_low": {
         "label": "lower bound of the claimed enrolment with best offers",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Lower end of the 95 % interval of the claimed enrolment with best offers.",
     },
     "enrolment_claimed_high": {
         "label": "upper bound of the claimed enrolment with best offers",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Upper end of the 95 % interval of the claimed enrolment with best offers.",
     },
@@ -387,9 +437,15 @@ MEASURES = {
         "label": "upper bound of the IPS revenue",
         "meaning": "Upper end of the 95 % interval of the IPS revenue.",
     },
-    "leaves": {"label": "number of leaves", "digits": 0, "meaning": "Leaves of a tree."},
+    "leaves": {
+        "label": "number of leaves",
+        "bounds": [0, None],
+        "digits": 0,
+        "meaning": "Leaves of a tree.",
+    },
     "values_missing": {
         "label": "values that could not be estimated",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Estimates that could not be made.",
@@ -419,6 +475,7 @@ MEASURES = {
     },
     "limit_used": {
         "label": "expected use",
+        "bounds": [0, None],
         "meaning": "What those who are expected to accept use of a limit: their number, what they "
         "are given, their mean quality, the share of the group.",
     },

@@ -4,6 +4,7 @@ MEASURES = {
     "auc_bias": {
         "label": "bias of the AUC",
         "unit": "share",
+        "bounds": [-1, 1],
         "meaning": "Mean AUC of subsampled rows minus the AUC of all rows.",
     },
     "auc_spread": {
@@ -32,6 +33,7 @@ MEASURES = {
     "agarwal_bound": {
         "label": "Agarwal bound",
         "unit": "share",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Distance that theory says few subsamples exceed, whatever the ranker.",
     },
@@ -43,6 +45,7 @@ MEASURES = {
     },
     "resamples_redrawn": {
         "label": "resamples drawn again",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Subsamples without a positive or a negative row, which were drawn again.",

@@ -41,16 +41,19 @@ MEASURES = {
     },
     "fit_certified": {
         "label": "certified",
+        "bounds": [0, 1],
         "meaning": "1 where held-out rows show that new rows keep all promises at that level.",
     },
     "promise_left_deterministic": {
         "label": "left side of a promise, by decisions",
         "unit": "share",
+        "bounds": [None, None],
         "meaning": "What stands before the sign of a promise, as it came about.",
     },
     "promise_right_deterministic": {
         "label": "right side of a promise, by decisions",
         "unit": "share",
+        "bounds": [None, None],
         "meaning": "What stands behind the sign of a promise, as it came about.",
     },
     "promise_excess_deterministic": {
@@ -61,11 +64,13 @@ MEASURES = {
     "promise_left_randomised": {
         "label": "left side of a promise, by chances",
         "unit": "share",
+        "bounds": [None, None],
         "meaning": "What stands before the sign of a promise, as it came about.",
     },
     "promise_right_randomised": {
         "label": "right side of a promise, by chances",
         "unit": "share",
+        "bounds": [None, None],
         "meaning": "What stands behind the sign of a promise, as it came about.",
     },
     "promise_excess_randomised": {
@@ -83,6 +88,7 @@ MEASURES = {
     "behind": {
         "label": "objective above that of a known rule",
         "unit": "share",
+        "bounds": [None, None],
         "better": "less",
         "meaning": "By how much the objective is above that of the unconstrained fit with the "
         "threshold, or thresholds by group, of least cost that meets the constraints, on training "
@@ -96,6 +102,7 @@ MEASURES = {
     },
     "duality_gap": {
         "label": "duality gap",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "By how much a mixture of the same classifiers that meets the constraints could "
         "at most have a lower objective on training rows, if each fit is the best answer to its "
@@ -130,11 +137,13 @@ MEASURES = {
     "late_share": {
         "label": "share of the fall beyond step 1 that comes after step 5",
         "unit": "share",
+        "bounds": [0, None],
         "meaning": "How much of what steps bring beyond the first one comes late.",
     },
     "late_fall": {
         "label": "share of the objective's fall after step 5",
         "unit": "share",
+        "bounds": [0, None],
         "meaning": "How much of the fall of the objective comes late.",
     },
     "violation": {
@@ -154,25 +163,30 @@ MEASURES = {
     },
     "multiplier": {
         "label": "multiplier",
+        "bounds": [0, None],
         "meaning": "Price of a constraint: how much the objective would gain if it were loosened.",
     },
     "final_gap": {
         "label": "certified gap",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "How far the fit can be from the best one of its last step.",
     },
     "largest_gap": {
         "label": "certified gap of a step",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "How far the fit can be from the best one of a step, at worst.",
     },
     "evaluations": {
         "label": "evaluations",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Passes over the training rows.",
     },
     "evaluations_per_step": {
         "label": "evaluations in a step",
+        "bounds": [0, None],
         "digits": 1,
         "meaning": "Passes over the training rows in a convex step.",
     },
@@ -188,14 +202,17 @@ MEASURES = {
     },
     "penalty": {
         "label": "penalty",
+        "bounds": [0, None],
         "meaning": "Weight of the coefficients' size in the objective.",
     },
     "coefficient_norm": {
         "label": "norm of the coefficients",
+        "bounds": [0, None],
         "meaning": "Size of the coefficients.",
     },
     "feasible": {
         "label": "share of feasible fits",
+        "bounds": [0, 1],
         "better": "more",
         "meaning": "Whether a fit found a model that keeps all constraints.",
     },

@@ -3,21 +3,25 @@
 MEASURES = {
     "calibration_ratio": {
         "label": "observed over expected",
+        "bounds": [0, None],
         "meaning": "What happened over what was foretold, in all: 1 where estimates are neither "
         "too low nor too high.",
     },
     "mse": {
         "label": "mean squared error",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Mean squared distance of estimates from what happened.",
     },
     "mae": {
         "label": "mean absolute error",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Mean distance of estimates from what happened, in the outcome's own unit.",
     },
     "r2": {
         "label": "R²",
+        "bounds": [None, 1],
         "better": "more",
         "meaning": "Share of the spread of the outcome that estimates explain.",
     },
@@ -53,12 +57,14 @@ MEASURES = {
     },
     "accuracy_doubly_robust": {
         "label": "accuracy by method and weights",
+        "bounds": [0, 1],
         "better": "more",
         "percent": True,
         "meaning": "Accuracy expected over the target, put right by the weighted errors of that.",
     },
     "brier_doubly_robust": {
         "label": "Brier score by method and weights",
+        "bounds": [0, 1],
         "better": "less",
         "digits": 3,
         "meaning": "Expected Brier score over the target, put right by weighted errors of that.",
@@ -92,6 +98,7 @@ MEASURES = {
     },
     "design_effect": {
         "label": "design effect",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Labeled rows over effective rows: how many times the weights blow up the "
         "variance (Kish).",

@@ -17,6 +17,7 @@ MEASURES = {
     },
     "covered_whole": {
         "label": "coverage of the whole log's value",
+        "bounds": [0, 1],
         "meaning": "Share of 95 % intervals that contain the value of the whole log.",
     },
     "subsampling_error": {
@@ -25,6 +26,7 @@ MEASURES = {
     },
     "whole_value": {
         "label": "value from the whole log",
+        "ends": ["whole_low", "whole_high"],
         "meaning": "Value estimated from every row of the log.",
     },
     "whole_low": {
@@ -62,45 +64,58 @@ MEASURES = {
     },
     "rows_per_nonzero": {
         "label": "rows stored for each non-zero row",
+        "bounds": [0, None],
         "better": "less",
         "meaning": "Rows in storage for each row that has a reward.",
     },
     "values_missing": {
         "label": "values that could not be estimated",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Estimates that could not be made.",
     },
     "rows_unsupported": {
         "label": "rows without support",
+        "bounds": [0, None],
         "digits": 0,
         "counted": True,
         "meaning": "Logged rows with an action that the policy never takes there.",
     },
-    "largest_weight": {"label": "largest weight", "meaning": "Largest weight after the cap."},
+    "largest_weight": {
+        "label": "largest weight",
+        "bounds": [0, None],
+        "meaning": "Largest weight after the cap.",
+    },
     "difference": {
         "label": "difference of values",
+        "ends": ["difference_low", "difference_high"],
         "better": "more",
         "meaning": "Value of a policy minus that of another one, from the same rows.",
     },
     "lift": {
         "label": "lift over the log's own",
         "unit": "relative",
+        "ends": ["lift_low", "lift_high"],
         "better": "more",
         "meaning": "Value of a policy over that of the policy that made the log, minus 1, from the "
         "same rows.",
     },
     "logged_value": {
         "label": "value of the log's own policy",
+        "ends": ["logged_value_low", "logged_value_high"],
         "meaning": "Mean reward of the log: what the policy that made it earned.",
     },
     "mean_importance": {
         "label": "mean weight",
+        "bounds": [0, None],
+        "ends": ["mean_importance_low", "mean_importance_high"],
         "meaning": "Mean of the policy's probability over the propensity: 1 where the "
         "propensities are right and the log shows all that the policy does.",
     },
     "weight_lost": {
         "label": "weight lost by the limit",
+        "bounds": [0, None],
         "meaning": "Mean of what a limit takes off the weights: times the largest reward it is how "
         "far off the limited estimate can be.",
     },
@@ -118,11 +133,13 @@ MEASURES = {
     },
     "rows_rewarded": {
         "label": "rows with a reward",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Rows with a reward whose action the policy may take: the value rests on them.",
     },
     "rows_agreed": {
         "label": "rows that agree",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "Rows whose action the policy may take.",
     },
@@ -135,6 +152,7 @@ MEASURES = {
     },
     "clusters": {
         "label": "users, about",
+        "bounds": [0, None],
         "digits": 0,
         "meaning": "How many users, or whatever else has rows that are not independent; they are "
         "put together by a hash, so the number is not exact.",

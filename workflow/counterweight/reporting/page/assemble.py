@@ -20,7 +20,7 @@ from counterweight.plan.digests import Contents
 from counterweight.reporting.claim_files import load_claims
 from counterweight.reporting.claims import LAYOUT, decide
 from counterweight.reporting.measures import unpacked
-from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.numbers import TABLE, StudyNumbers
 from counterweight.reporting.page import blocks, contents, site
 from counterweight.reporting.page.drawings import drawings
 from counterweight.reporting.page.failures import (
@@ -155,7 +155,7 @@ def page(job):
         shown, family, _metrics(job.input.metrics), papers, results
     )
     for name, table in tables.items():
-        write_table(results / "tables" / f"{name}.parquet", table)
+        write_table(results / "tables" / f"{name}.parquet", table, TABLE)
         with replacing(results / "tables" / f"{name}.csv") as path:
             table.to_csv(path, index=False)
     # The family's own page stands first.

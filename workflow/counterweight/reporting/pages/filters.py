@@ -2,10 +2,6 @@
 
 import math
 
-import numpy as np
-import pandas as pd
-
-from counterweight.files.settings import setting_options
 from counterweight.reporting.filter_settings import (
     MIDDLE,
     at_levels,
@@ -22,7 +18,7 @@ from counterweight.reporting.filter_settings import (
     wanted,
 )
 from counterweight.reporting.measures import Measure
-from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.page.blocks import Card
 from counterweight.reporting.page.study import Answer, StudyPage
 from counterweight.reporting.sheets import Bound, Column, Line, Sheet, in_words, told
@@ -46,10 +42,6 @@ OF_PROXIES = (
     *("leaves", "height", "splits", "distance", "disclosivity", "disclosivity_nodes"),
     "attribute_accuracy",
 )
-LAYOUT = (
-    *("study", "target", "method", "label", "setting", "group", "metric"),
-    *("mean", "sd", "low", "high", "n", "status", "reason"),
-)
 SHARE = Measure("share", "share", "", 2, percent=True)
 WAY = Measure("way", "share", "more", 0, percent=True)
 DISTANCE = Measure("distance", "", "less", 3)
@@ -58,36 +50,11 @@ LEAVES = Measure("leaves", "", "", 1)
 
 
 def table(numbers, target, reason_of):
-    """What was measured in a study of balanced filtering, one row for each number.
+    """What was measured on training and test rows; a group stands in ``part``.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `LAYOUT`: ``target`` is train or test, ``setting`` such as ``alpha=0.1`` or
-        ``everyone``; ``mean`` and ``sd`` are over repeats, ``low`` and ``high`` the 95 % interval
-        of the mean. A method without results keeps one row with status ``failed`` and its reason
-        (``reason_of(method id)``). Shares in single leaves stand in the metrics only.
+    Shares in single leaves stand in the metrics only.
     """
-    known = numbers.summary.reset_index()
-    known = known[known["target"].isin(TARGETS) & known["metric"].isin(MEASURED)]
-    names, parts = [one["id"] for one in numbers.methods()], []
-    for name in names:
-        part = known[known["source"] == name].assign(status="ok", reason="")
-        if part.empty:
-            failed = {"metric": MEASURED[0], "n": 0, "status": "failed", "reason": reason_of(name)}
-            part = pd.DataFrame([dict.fromkeys(("target", "setting", "part"), "") | failed])
-        parts.append(part.assign(study=numbers.name, method=name, label=numbers.label(name)))
-    rows = pd.concat(parts, ignore_index=True).rename(columns={"part": "group"})
-    values = [list(setting_options(setting).values()) for setting in rows["setting"]]
-    order = (
-        rows["group"].rank(method="dense"),
-        rows["metric"].map(MEASURED.index),
-        rows["target"].map(("", *TARGETS).index),
-        [one[0] if one and isinstance(one[0], float) else -1.0 for one in values],
-        rows["method"].map(names.index),
-    )
-    rows = rows.iloc[np.lexsort([np.asarray(key) for key in order])].reset_index(drop=True)
-    return rows.reindex(columns=list(LAYOUT)).astype({"n": "int64"})
+    return results_table(numbers, ("", *TARGETS), reason_of, MEASURED)
 
 
 # Numbers that follow from several.
@@ -293,7 +260,7 @@ def answer(numbers):
         numbers.values(about.source, "imbalance", "test", **about.place),
         numbers.values("labels", "starting_imbalance", "test"),
     )
-    low, high = (gap.low, gap.high) if gap.bounded else (gap.mean, gap.mean)
+    low, high = gap.ends
     moves, sure = "brings" if high < 0 else "raises" if low > 0 else "takes", not low <= 0 <= high
     after, telling = (in_words(one, DISTANCE) for one in (reached, shown))
     before, least = number(start.mean, 3), number(floor.mean, 3)

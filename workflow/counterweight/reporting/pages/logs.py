@@ -3,11 +3,9 @@
 import functools
 import math
 
-import pandas as pd
-
 from counterweight.evaluation.metrics.intervals import normal_interval
 from counterweight.reporting.measures import Measure
-from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.page import blocks
 from counterweight.reporting.page.study import Answer, StudyPage
 from counterweight.reporting.sheets import (
@@ -22,13 +20,11 @@ from counterweight.reporting.sheets import (
 )
 from counterweight.reporting.wording import capital, count, listing, percent
 
-#: Columns of the table: those of a number are followed by those of the bounds of its interval.
-LAYOUT = (
-    *("study", "target", "method", "label", "estimator", "keep_rate", "value", "low", "high"),
-    *("typical", "typical_low", "typical_high", "truth", "truth_low", "truth_high"),
-    *("bias", "bias_low", "bias_high", "shift", "shift_low", "shift_high", "spread"),
-    *("coverage", "coverage_whole", "missing", "rows", "effective_rows", "largest_weight"),
-    *("n", "status", "reason"),
+#: What the table has, in its order.
+METRICS = (
+    *("whole_value", "value", "truth", "error", "subsampling_error", "covered", "covered_whole"),
+    *("values_missing", "effective_rows", "largest_weight", "logged_value", "difference", "lift"),
+    *("mean_importance", "rows_unsupported"),
 )
 #: The rows of the log themselves, as a source of numbers.
 _LOG = "labels"
@@ -36,40 +32,14 @@ _ERROR, _SHARE = Measure("error", "relative"), Measure("coverage", "share", digi
 
 
 def table(numbers, target, reason_of):
-    """Values of policies: one row for each method, estimator and keep rate.
+    """Values of policies, by estimator (``measure``) and keep rate.
 
-    ``value`` with ``low`` and ``high`` is the estimate from the whole log where it was made at
-    this rate, ``typical`` the mean over resamplings with the normal 95 % interval of their root
-    mean square standard error, ``truth`` the value that they should find, with its own 95 %
-    interval (of width 0 where it is known by construction). ``bias`` is the mean over resamplings
-    of estimate minus truth with the t interval of that mean, ``shift`` that of estimate minus
-    estimate from all rows of the same resampling, ``spread`` the sd of the estimates,
-    ``coverage`` the share of their intervals that hold the truth, ``coverage_whole`` the share
-    that hold the value of the whole log (of a bootstrap), ``missing`` the number of resamplings
-    without an estimate, ``n`` those with one; ``rows`` is the mean number of rows used. A failed
-    method keeps one row, with ``reason``.
-
-    Parameters
-    ----------
-    numbers : counterweight.reporting.numbers.StudyNumbers
-    target : str
-    reason_of : callable
-        ``reason_of(method id)``: why a method has no result.
+    ``whole_value`` is the estimate from the whole log with its own interval, ``value`` the mean
+    over resamplings (its ``sd`` their spread), ``truth`` the value that they should find,
+    ``error`` estimate minus truth, ``subsampling_error`` estimate minus estimate from all rows of
+    the same resampling, ``covered`` the share of intervals that hold the truth.
     """
-    rows, order = [], []
-    for method in numbers.methods():
-        source = method["id"]
-        place = {"study": numbers.name, "target": target, "method": source}
-        place |= {"label": numbers.label(source), "status": "ok", "reason": ""}
-        pairs, resampled = _pairs(numbers, source, target), _resampled_rows(numbers, source, target)
-        order += [name for name, _ in pairs if name not in order]
-        if not pairs:
-            failed = {"estimator": "", "n": 0, "status": "failed", "reason": reason_of(source)}
-            rows.append(place | failed)
-        for name, rate in sorted(pairs, key=lambda pair: (order.index(pair[0]), -pair[1])):
-            row = _row(numbers, source, target, name, rate)
-            rows.append(place | row | _typical(row, resampled.get((name, rate))))
-    return pd.DataFrame(rows, columns=list(LAYOUT))
+    return results_table(numbers, (target,), reason_of, METRICS)
 
 
 def _pairs(numbers, source, target):
@@ -147,11 +117,28 @@ def _bounded(column, *three):
 
 
 @functools.lru_cache(2)
-def _measured(numbers):
-    """Rows of the table that have numbers, as dicts by method, estimator and keep rate."""
-    rows = table(numbers, "general", lambda _: "").to_dict("records")
-    keys = ("method", "estimator", "keep_rate")
-    return {tuple(row[key] for key in keys): row for row in rows if row["status"] == "ok"}
+def _measured(numbers, target="general"):
+    """What is known of each method, estimator and keep rate, as dicts; estimators in their order.
+
+    ``value`` with ``low`` and ``high`` is the estimate from the whole log where it was made at
+    this rate, ``typical`` the mean over resamplings with the normal 95 % interval of their root
+    mean square standard error, ``truth`` the value that they should find, with its own 95 %
+    interval (of width 0 where it is known by construction). ``bias`` is the mean over resamplings
+    of estimate minus truth with the t interval of that mean, ``shift`` that of estimate minus
+    estimate from all rows of the same resampling, ``spread`` the sd of the estimates,
+    ``coverage`` the share of their intervals that hold the truth, ``coverage_whole`` the share
+    that hold the value of the whole log (of a bootstrap), ``missing`` the number of resamplings
+    without an estimate, ``n`` those with one; ``rows`` is the mean number of rows used.
+    """
+    known, order = {}, []
+    for method in numbers.methods():
+        source = method["id"]
+        pairs, resampled = _pairs(numbers, source, target), _resampled_rows(numbers, source, target)
+        order += [name for name, _ in pairs if name not in order]
+        for name, rate in sorted(pairs, key=lambda pair: (order.index(pair[0]), -pair[1])):
+            row = _row(numbers, source, target, name, rate)
+            known[source, name, rate] = row | _typical(row, resampled.get((name, rate)))
+    return known
 
 
 def estimators(numbers, source=None):

@@ -7,7 +7,7 @@ all. The line of a method here is one of its ways.
 import pandas as pd
 
 from counterweight.reporting.measures import Measure
-from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.page.blocks import Card, Link
 from counterweight.reporting.page.study import Answer, StudyPage, difference_in_words, headline
 from counterweight.reporting.pages.limits import ASKED, within_limits
@@ -44,10 +44,6 @@ METRICS = (
     *("single_offer_revenue", "offer_variation", "regression_r2", "regression_adjusted_r2"),
     *(*_FACTS, "rmse_component", "rmse_component_test", "offer_spread"),
     *(f"regression_{what}" for what in ("beta", "coefficient", "p", "low", "high")),
-)
-LAYOUT = (
-    *("study", "target", "method", "label", "oracle", "assignment", "metric", "part", "variable"),
-    *("mean", "sd", "low", "high", "n", "printed", "status", "reason"),
 )
 #: Log loss by which a method must be better for the page to advise against the main one.
 WORSE = 0.01
@@ -538,45 +534,11 @@ PAGE = StudyPage(
 
 
 def table(numbers, target, reason_of):
-    """What was measured in a study of offers as data, a row for each number: columns `LAYOUT`.
+    """What was measured of the offers.
 
-    ``assignment`` is the way to use the method (hard, soft or empty), ``part`` empty, the true
+    ``setting`` is the way to use the method (hard, soft or empty), ``part`` empty, the true
     component (from 0), the segment (of ``offer_spread``), or the kind of a regression, with its
-    ``variable``. ``mean`` and ``sd`` are over repeats, ``low`` and ``high`` the 95 % interval of
-    the mean. A method without results keeps a row with status ``failed`` and its reason.
-
-    Parameters
-    ----------
-    numbers : counterweight.reporting.numbers.StudyNumbers
-    target : str
-    reason_of : callable
-        ``reason_of(method id)``.
+    ``variable``. What is of one size of a model among others stands in the table of all
+    measurements.
     """
-    known = numbers.summary.reset_index().rename(columns={"setting": "assignment"})
-    # What is of one size of a model among others stands in the table of all measurements.
-    known = known[
-        (known["target"] == target) & (known["step"] == -1) & known["metric"].isin(METRICS)
-    ]
-    rows = []
-    for source in (method["id"] for method in numbers.methods()):
-        place = {"study": numbers.name, "target": target, "method": source}
-        place |= {"label": numbers.label(source), "oracle": numbers.role(source) == "bound"}
-        if not ways(numbers, source, target):
-            place |= dict.fromkeys(("assignment", "part", "variable"), "")
-            place |= {"metric": "rmse", "n": 0, "status": "failed", "reason": reason_of(source)}
-            rows.append(place)
-            continue
-        for row in sorted(known[known["source"] == source].to_dict("records"), key=_order):
-            row |= place | {"status": "ok", "reason": ""}
-            # Figures in print of regressions stand on the page.
-            if row["metric"] not in ("regression_r2", "regression_adjusted_r2"):
-                at = {"setting": row["assignment"], "part": row["part"]}
-                row["printed"] = numbers.in_print(source, row["metric"], target, **at)
-            rows.append(row)
-    return pd.DataFrame(rows, columns=list(LAYOUT))
-
-
-def _order(row):
-    way, part = row["assignment"], row["part"]
-    size = float(part) if part.isdigit() else -1.0
-    return (way == "", way), METRICS.index(row["metric"]), size, part, row["variable"]
+    return results_table(numbers, (target,), reason_of, METRICS)

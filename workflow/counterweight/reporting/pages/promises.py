@@ -26,8 +26,7 @@ class Verdict:
     def judge(self, estimate):
         if not estimate.known:
             return ""
-        bounded = estimate.bounded and not self.fact
-        low, high = (estimate.low, estimate.high) if bounded else (estimate.mean, estimate.mean)
+        low, high = (estimate.mean, estimate.mean) if self.fact else estimate.ends
         return verdict(estimate.mean, low, high, self.fact)
 
 

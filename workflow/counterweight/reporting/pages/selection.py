@@ -2,11 +2,8 @@
 
 import math
 
-import numpy as np
-import pandas as pd
-
 from counterweight.reporting.measures import Measure
-from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.numbers import Estimate, results_table
 from counterweight.reporting.page.study import (
     TARGETS,
     Answer,
@@ -19,85 +16,22 @@ from counterweight.reporting.pages.compared import COMPARED
 from counterweight.reporting.pages.sensitivity import BY_GAMMA, how_wrong
 from counterweight.reporting.pages.tilts import TILTS, assumptions
 from counterweight.reporting.sheets import Bound, Column, Sheet, each_method, each_of, told
-from counterweight.reporting.wording import capital, count, listing, number, percent, setting_label
+from counterweight.reporting.wording import capital, count, listing, number, percent
 
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
-LAYOUT = (
-    "study",
-    "target",
-    "method",
-    "setting",
-    "label",
-    "oracle",
-    "metric",
-    "mean",
-    "sd",
-    "diff",
-    "low",
-    "high",
-    "n",
-    "printed",
-    "status",
-    "reason",
-)
 
 
 def table(numbers, target, reason_of):
-    """The results of a study on one target: a row for each method, setting and metric.
+    """The results of a study on one target: `counterweight.reporting.numbers.results_table`.
 
-    A swept method has a row for each of its settings (one row if it failed), but where the study
-    draws the sensitivity figure, which shows them all. ``diff`` with ``low`` and ``high`` is the
-    mean difference from the baseline on the same splits with its corrected interval.
-
-    Parameters
-    ----------
-    numbers : counterweight.reporting.numbers.StudyNumbers
-    target : str
-    reason_of : callable
-        ``reason_of(method id)``: why a method has no result.
+    Methods with a sweep are left out where the study draws the sensitivity figure, which shows
+    them all.
     """
+    hidden = "sensitivity" in numbers.plan["figures"]
+    methods = [one["id"] for one in numbers.methods() if not (hidden and one["sweep"])]
     metrics = tuple(numbers.plan["columns"] or COLUMNS)
-    rows = []
-    for method in numbers.methods():
-        source, settings = method["id"], [""]
-        if method["sweep"]:
-            if "sensitivity" in numbers.plan["figures"]:
-                continue
-            known = [numbers.places("setting", source, metric, target) for metric in metrics]
-            settings = list(dict.fromkeys(sum(known, []))) or [""]
-        for setting in settings:
-            values = {m: numbers.values(source, m, target, setting=setting) for m in metrics}
-            failed = all(series.empty for series in values.values())
-            place = {
-                "study": numbers.name,
-                "target": target,
-                "method": source,
-                "setting": setting,
-                "label": ", ".join(filter(None, [numbers.label(source), setting_label(setting)])),
-                "oracle": bool(method["oracle"]),
-                "status": "failed" if failed else "ok",
-                "reason": reason_of(source) if failed else "",
-            }
-            for metric, series in values.items():
-                gap = Estimate()
-                if source != numbers.baseline:
-                    base = numbers.values(numbers.baseline, metric, target)
-                    gap = numbers.difference(series, base)
-                rows.append(
-                    place
-                    | {
-                        "metric": metric,
-                        "mean": series.mean() if len(series) else np.nan,
-                        "sd": series.std(ddof=1) if len(series) > 1 else np.nan,
-                        "diff": gap.mean,
-                        "low": gap.low,
-                        "high": gap.high,
-                        "n": len(series),
-                        "printed": numbers.in_print(source, metric, target),
-                    }
-                )
-    return pd.DataFrame(rows, columns=list(LAYOUT))
+    return results_table(numbers, (target,), reason_of, metrics, methods)
 
 
 def answer(numbers):

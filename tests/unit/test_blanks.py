@@ -8,6 +8,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.outcomes.given import given
 from counterweight.labeling.own.blanks import FOLDS, folds, label_blanks
+from counterweight.labeling.rules.answered import answered
 from counterweight.labeling.rules.present import present
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.pages.blanks import _apart
@@ -74,6 +75,68 @@ def test_an_outcome_of_words_needs_its_positive():
     assert (values == (frame["word"] == "bad")).all()
     with pytest.raises(CounterweightError, match="say by outcome.positive which counts as 1"):
         given(frame, TYPES, column="word")
+
+
+def coded(code, kind):
+    """An outcome of 0, 1 and blank, and the same with a code for some that nobody knows."""
+    frame = table()
+    known = frame["y"].copy()
+    hidden = np.arange(ROWS) % 7 == 0
+    if kind == "text":
+        words = known.map({0.0: "0", 1.0: "1"})
+        return words.mask(hidden).astype("str"), words.mask(hidden, code).astype("str")
+    return known.mask(hidden), known.mask(hidden, code)
+
+
+@pytest.mark.parametrize(("code", "kind"), [(9, "number"), (-999, "number"), ("unknown", "text")])
+def test_a_code_of_unknown_is_no_outcome(code, kind):
+    clean, dirty = coded(code, kind)
+    types = {"y": kind}
+    expected, _, names = given(table(y=clean), types, column="y", positive=1)
+
+    def read(**said):
+        return given(table(y=dirty), types, column="y", **said)
+
+    with pytest.raises(CounterweightError, match=r"2 values beside 1: .*by outcome.negative"):
+        read(positive=1)
+    with pytest.raises(CounterweightError, match=r"no row has 8 of outcome.missing"):
+        read(positive=1, missing=8)
+    with pytest.raises(CounterweightError, match=r"rows, which outcome does not name: put it un"):
+        read(positive=1, negative=0)
+    # As if the fields were empty, whichever way it is said.
+    for said in ({"missing": code}, {"missing": [code]}, {"negative": 0, "missing": str(code)}):
+        found, binary, told = read(positive=1, **said)
+        np.testing.assert_array_equal(found, expected)
+        assert binary and told == names == ("0", "1")
+    # All others are 0 where that is said.
+    for said in ({"missing": []}, {"negative": [0, code]}):
+        found, _, told = read(positive=1, **said)
+        assert (found[::7] == 0).all() and told == ("not 1", "1")
+    if kind == "number":
+        with pytest.raises(CounterweightError, match=f"if {code} stands for unknown, say outcome"):
+            read()
+        found, binary, _ = read(missing=code)
+        assert binary and np.array_equal(found, expected, equal_nan=True)
+        assert not read(kind="number")[1]
+        found, _, _ = read(kind="number", missing=code)
+        np.testing.assert_array_equal(found, clean)
+
+
+def test_a_class_against_many_and_codes_among_old_decisions():
+    frame = table(word=pd.Series(np.resize(["a", "b", "c", "?"], ROWS)).astype("str"))
+    with pytest.raises(CounterweightError, match="3 values beside 'a'"):
+        given(frame, TYPES, column="word", positive="a")
+    found, _, names = given(frame, TYPES, column="word", positive="a", missing="?")
+    assert names == ("not a", "a") and np.isnan(found).sum() == ROWS // 4
+    found, _, _ = given(frame, TYPES, column="word", positive=["a", "b"], negative="c", missing="?")
+    assert np.nanmean(found) == pytest.approx(2 / 3)
+    with pytest.raises(CounterweightError, match="negative says .* say that by outcome.positive"):
+        given(frame, TYPES, column="word", negative="b")
+    known = {"features": None, "outcome": np.zeros(ROWS), "column": "x", "decision": "word"}
+    with pytest.raises(CounterweightError, match="old decision in column 'word' has 3 values"):
+        answered(frame, None, None, decided="a", **known)
+    made = answered(frame, None, None, decided="a", undecided="?", **known)["deployed"]
+    assert np.isnan(made[3::4]).all() and (made[0::4] == 1).all() and (made[1::4] == -1).all()
 
 
 def test_a_number_stays_a_number():

@@ -341,6 +341,29 @@ def test_any_answer_may_be_the_one_that_accepts(answers, positive, expected):
     assert accepts(frame, None, positive=positive).tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("answers", "positive", "code"),
+    [
+        ([1, 0, 9, 0], 1, 9),
+        ([1, 0, 9, 0], None, 9),
+        (["Yes", "no", "Unknown", "no"], "yes", "unknown"),
+    ]
+    + [(["yes", "no", "unknown", "no"], None, ["unknown"])],
+)
+def test_an_answer_that_nobody_knows_is_none(answers, positive, code):
+    frame = pd.DataFrame({"row": range(4), "answer": answers})
+    with pytest.raises(CounterweightError, match=r"2 values beside|where 0 or 1, no or yes is exp"):
+        accepts(frame, None, positive=positive, blanks="unanswered")
+    said = {"positive": positive, "missing": code}
+    found = accepts(frame, None, blanks="unanswered", **said)
+    np.testing.assert_array_equal(found, [1, 0, np.nan, 0])
+    with pytest.raises(CounterweightError, match=r"missing in 1 of 4 rows \(first: row 2\)"):
+        accepts(frame, None, **said)
+    if positive is not None:
+        found = accepts(frame, None, positive=positive, missing=[])
+        np.testing.assert_array_equal(found, [1, 0, 0, 0])
+
+
 def test_an_answer_that_nobody_gave_is_told():
     frame = pd.DataFrame({"row": range(2), "answer": ["bought", "left"]})
     with pytest.raises(

@@ -429,3 +429,29 @@ def test_digests_of_large_files_are_kept_until_the_system_knows_of_a_change(tmp_
     monkeypatch.setattr(Contents, "SETTLED", 10**15)
     path.write_bytes(b"some content that is long")
     assert digest() == first == digest() and len(read) == 5
+
+
+def test_codes_of_unknown_reach_the_rules_of_every_question():
+    said = {"positive": 1, "negative": [0, 2], "missing": [9]}
+
+    def study(given):
+        (made,) = planned(given)["studies"].values()
+        return made
+
+    outcome = {"column": "y"} | said
+    assert study(BLANKS | {"outcome": outcome})["outcome"]["options"].items() >= said.items()
+    for more in (
+        {"promises": PROMISES["promises"], "groups": PROMISES["groups"]},
+        {"keep_rate": 1.0},
+    ):
+        found = study(BLANKS | {"outcome": outcome} | more)["outcome"]["options"]
+        assert found["negative"] == [0, 2] and found["missing"] == [9] and found["value"] == 1
+    found = study(OFFERS | {"answer": {"column": "came"} | said})["outcome"]["options"]
+    assert found.items() >= said.items()
+    decision = {"column": "ok"} | said
+    found = study(PROMISES | {"deployed": decision})["labeling"]["options"]
+    assert found["refused"] == [0, 2] and found["undecided"] == [9]
+    found = study(LOG | {"reward": {"column": "clicked", "positive": "y", "negative": "n"}})
+    assert found["outcome"]["options"]["negative"] == "n"
+    with pytest.raises(CounterweightError, match="Unknown key studies.log.outcome.missing"):
+        planned(LOG | {"reward": {"column": "clicked", "positive": "y", "missing": "?"}})

@@ -404,6 +404,12 @@ BAD = [
         {"reward": {"column": "clicked", "low": 0, "high": 1}},
         "outside the declared range from 0 to 1",
     ),
+    (
+        "an unknown reward",
+        {"clicked": lambda f: f["clicked"].map({0: "no", 1: "yes"}).where(f.index != 5, "unknown")},
+        {"reward": {"column": "clicked", "positive": "yes"}},
+        "'clicked' has 2 values beside 'yes': no, unknown",
+    ),
     ("keep rate 0", {}, {"keep_rate": 0}, "The keep rate is 0:"),
     ("keep rate in per cent", {}, {"keep_rate": 10}, "(10 per cent are 0.1)"),
     (

@@ -71,7 +71,8 @@ def chances(entry):
             "rule": "known_class",
             "column": outcome["column"],
             "value": outcome.get("positive"),
-        },
+        }
+        | {key: outcome[key] for key in ("negative", "missing") if key in outcome},
         "labeling": labeling,
         "user": entry.get("user"),
         "targets": ["general"],
@@ -124,6 +125,8 @@ def promised(entry):
     measures = {"error": "error(labeled)"} | _measured(entry["promises"])
     if decision:
         labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
+        named = {"refused": "negative", "undecided": "missing"}
+        labeling |= {key: decision[said] for key, said in named.items() if said in decision}
         measures |= {
             "churn": "churn(everyone)",
             "recall": "recall(labeled)",
@@ -155,7 +158,8 @@ def promised(entry):
             "rule": "known_class",
             "column": outcome["column"],
             "value": outcome.get("positive"),
-        },
+        }
+        | {key: outcome[key] for key in ("negative", "missing") if key in outcome},
         "labeling": labeling,
         "targets": ["general"],
         "samples": groups,

@@ -5,7 +5,7 @@ import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import require
-from counterweight.labeling.own.words import FALSE, TRUE
+from counterweight.labeling.own.words import FALSE, MISSING, NEGATIVE, TRUE, equal, told_apart
 
 OPTIONS = {
     "column": {
@@ -16,9 +16,11 @@ OPTIONS = {
     "positive": {
         "type": ["string", "number", "boolean", "null"],
         "default": None,
-        "description": "The answer that accepts, where answers are other words or numbers; all "
-        "others refuse. null for those above.",
+        "description": "The answer that accepts, where answers are other words or numbers; null "
+        "for those above.",
     },
+    "negative": NEGATIVE,
+    "missing": MISSING,
     "blanks": {
         "enum": ["refuse", "unanswered"],
         "default": "refuse",
@@ -29,7 +31,16 @@ OPTIONS = {
 WORDS = dict.fromkeys(TRUE, 1) | dict.fromkeys(FALSE, 0)
 
 
-def accepts(frame, population, *, column="answer", positive=None, blanks="refuse"):
+def accepts(
+    frame,
+    population,
+    *,
+    column="answer",
+    positive=None,
+    negative=None,
+    missing=None,
+    blanks="refuse",
+):
     """Answers as 0 (refused) and 1 (accepted).
 
     Parameters
@@ -42,7 +53,9 @@ def accepts(frame, population, *, column="answer", positive=None, blanks="refuse
         Numbers 0 and 1, booleans, or the words no and yes, false and true, 0 and 1, in
         capitals or not; or whatever `positive` tells apart.
     positive : str, float or bool, optional
-        The answer that accepts, in capitals or not; every other one refuses.
+        The answer that accepts, in capitals or not.
+    negative, missing : value or list of values, optional
+        Those that refuse, and those that are none; see `told_apart`.
     blanks : {"refuse", "unanswered"}
         What a missing answer is.
 
@@ -59,19 +72,44 @@ def accepts(frame, population, *, column="answer", positive=None, blanks="refuse
     """
     require(frame, [column], "outcome rule accepts")
     values, rows = frame[column], frame["row"].to_numpy()
-    missing = values.isna().to_numpy()
-    if missing.any() and blanks == "refuse":
+    text = not _numeric(values)
+    low = values.astype("str").str.strip().str.lower() if text else values
+    said = {"negative": _lower(negative), "missing": _lower(missing)}
+    blank = values.isna().to_numpy(bool)
+    if missing is not None:
+        blank = blank | equal(low, said["missing"], text=text)
+    if blank.any() and blanks == "refuse":
         raise CounterweightError(
-            f"The answer {column!r} is missing in {int(missing.sum())} of {len(values)} rows "
-            f"(first: row {rows[missing][0]}): leave those rows out, since a refused offer is a 0 "
+            f"The answer {column!r} is missing in {int(blank.sum())} of {len(values)} rows "
+            f"(first: row {rows[blank][0]}): leave those rows out, since a refused offer is a 0 "
             "and not a blank."
         )
-    given, rows = values[~missing], rows[~missing]
-    answers = np.full(len(values), np.nan)
-    answers[~missing] = (
-        _plain(given, rows, column) if positive is None else _told(given, positive, column)
-    )
-    return answers if missing.any() else answers.astype(np.int8)
+    if positive is None:
+        if negative is not None:
+            raise CounterweightError(
+                f"answer.negative says what of {column!r} refuses, and nothing says what accepts: "
+                "say it by answer.positive."
+            )
+        answers = np.full(len(values), np.nan)
+        answers[~blank] = _plain(low[~blank], rows[~blank], column)
+    else:
+        yes = equal(low[~blank], _lower(positive), text=text)
+        if len(yes) and not yes.any():
+            words = listed(sorted(values[~blank].astype(str).unique()), 5)
+            raise CounterweightError(
+                f"None of the {len(yes)} answers in {column!r} is {positive!r}; they are {words}: "
+                "name the one that accepts."
+            )
+        what = f"answer {column!r}"
+        answers = told_apart(low, _lower(positive), **said, text=text, what=what, key="answer")
+    return answers if blank.any() else answers.astype(np.int8)
+
+
+def _lower(said):
+    """What a config says, in small letters."""
+    if isinstance(said, list):
+        return [_lower(one) for one in said]
+    return said.strip().lower() if isinstance(said, str) else said
 
 
 def _plain(values, rows, column):
@@ -89,27 +127,6 @@ def _plain(values, rows, column):
             f"The answer {column!r} is {words} in {int(wrong.sum())} of {len(values)} rows (first: "
             f"row {rows[wrong][0]}) where 0 or 1, no or yes is expected: recode these answers, say "
             "which one accepts (positive), or choose another column."
-        )
-    return answers
-
-
-def _told(values, positive, column):
-    """Answers of which one accepts."""
-    word = str(positive).strip().lower()
-    if _numeric(values):
-        # Columns of yes and no may have come as 1 and 0.
-        try:
-            number = float(WORDS.get(word, word))
-        except ValueError:
-            number = np.nan
-        answers = values.to_numpy(dtype=float) == number
-    else:
-        answers = (values.astype(str).str.strip().str.lower() == word).to_numpy()
-    if len(values) and not answers.any():
-        words = listed(sorted(values.astype(str).unique()), 5)
-        raise CounterweightError(
-            f"None of the {len(values)} answers in {column!r} is {positive!r}; they are {words}: "
-            "name the one that accepts."
         )
     return answers
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import require
-from counterweight.labeling.own.words import holds
+from counterweight.labeling.own.words import MISSING, NEGATIVE, equal, holds, like_codes, told_apart
 
 KIND = "blanks"
 OPTIONS = {
@@ -14,6 +14,8 @@ OPTIONS = {
         "default": None,
         "description": "Value that counts as 1; null for 1 itself.",
     },
+    "negative": NEGATIVE,
+    "missing": MISSING,
     "kind": {
         "enum": ["class", "number", None],
         "default": None,
@@ -22,7 +24,7 @@ OPTIONS = {
 }
 
 
-def given(frame, types, *, column, positive=None, kind=None):
+def given(frame, types, *, column, positive=None, negative=None, missing=None, kind=None):
     """Outcomes as numbers, NaN where blank.
 
     Parameters
@@ -33,7 +35,10 @@ def given(frame, types, *, column, positive=None, kind=None):
         Type of each column.
     column : str
     positive : str, number or bool, optional
-        What counts as 1, all else as 0; by default of a column of two numbers the larger one.
+        What counts as 1, the other value as 0; by default of a column of two numbers the larger
+        one.
+    negative, missing : value or list of values, optional
+        See `told_apart`; `missing` also of numbers.
     kind : {"class", "number"}, optional
 
     Returns
@@ -46,14 +51,29 @@ def given(frame, types, *, column, positive=None, kind=None):
     Raises
     ------
     CounterweightError
-        When there is no such column, it is empty, has one value only, or more than two classes.
+        When there is no such column, it is empty, has one value only, or more than two classes;
+        for numbers of which some look like codes of unknown, beside 0 and 1.
     """
     require(frame, [column], "outcome")
-    values = frame[column]
+    values, text = frame[column], types.get(column) == "text"
+    if negative is not None and positive is None:
+        raise CounterweightError(
+            f"outcome.negative says what of {column!r} is a 0, and nothing says what is a 1: say "
+            "that by outcome.positive."
+        )
+    if positive is None and missing not in (None, []):
+        values = values.mask(equal(values, missing, text=text))
     if positive is None and types.get(column) != "text":
         numbers = values.to_numpy(dtype=float, na_value=np.nan)
         there = np.unique(numbers[~np.isnan(numbers)])
         _check_there(column, there)
+        codes = there[like_codes(there)]
+        if kind is None and missing is None and len(there) - len(codes) == 2 and 0 < len(codes) < 3:
+            raise CounterweightError(
+                f"The outcome {column!r} is {listed(_shown(value) for value in there)}: if "
+                f"{listed(map(_shown, codes))} stands for unknown, say outcome.missing: "
+                f"[{', '.join(map(_shown, codes))}]; if these are numbers, outcome.kind: number."
+            )
         if kind == "number" or (kind is None and len(there) > 2):
             return numbers, False, ()
         if len(there) > 2:
@@ -80,20 +100,25 @@ def given(frame, types, *, column, positive=None, kind=None):
                 "and only two can be learned: say by outcome.positive which of them counts as 1 "
                 "against all others."
             )
-        example = f"outcome: {{column: {column}, positive: {sorted(words)[-1]}}}"
+        examples = (f"{{column: {column}, positive: {word}}}" for word in sorted(words))
         raise CounterweightError(
             f"The outcome {column!r} is one of {listed(sorted(words))}: say by outcome.positive "
-            f"which counts as 1, as in {example}."
+            f"which counts as 1, as in outcome: {' or '.join(examples)}."
         )
-    yes = holds(frame, types, column, positive)
+    holds(frame, types, column, positive)
+    found = told_apart(
+        values, positive, negative, missing, text=text, what=f"outcome {column!r}", key="outcome"
+    )
+    ones, others = (values[found == value].unique() for value in (1, 0))
+    if not len(others):
+        raise CounterweightError(
+            f"The outcome {column!r} is {_shown(ones[0])} wherever it is known: two values are "
+            "needed to learn what tells them apart."
+        )
     if types.get(column) == "boolean":
-        one = bool(values[yes].iloc[0])
-        names = ("no", "yes") if one else ("yes", "no")
-        return np.where(values.isna(), np.nan, yes.astype(float)), True, names
-    ones, others = (values[part].dropna().unique() for part in (yes, ~yes))
+        return found, True, ("no", "yes") if ones[0] else ("yes", "no")
     one = _shown(ones[0])
-    names = (_shown(others[0]) if len(others) == 1 else f"not {one}", one)
-    return np.where(values.isna(), np.nan, yes.astype(float)), True, names
+    return found, True, (_shown(others[0]) if len(others) == 1 else f"not {one}", one)
 
 
 def _shown(value):

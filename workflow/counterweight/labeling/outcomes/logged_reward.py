@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import floats, refuse_outside
+from counterweight.labeling.own.words import NEGATIVE, as_number, told_apart
 
 KIND = "log"
 OPTIONS = {
@@ -11,9 +12,10 @@ OPTIONS = {
     "positive": {
         "type": ["string", "number", "boolean", "null"],
         "default": None,
-        "description": "Value of the column that is a reward of 1, any other being 0; null where "
-        "the column holds numbers.",
+        "description": "Value of the column that is a reward of 1; null where the column holds "
+        "numbers.",
     },
+    "negative": NEGATIVE,
     "low": {
         "type": ["number", "null"],
         "default": None,
@@ -27,7 +29,7 @@ OPTIONS = {
 }
 
 
-def logged_reward(frame, population, *, column, positive=None, low=None, high=None):
+def logged_reward(frame, population, *, column, positive=None, negative=None, low=None, high=None):
     """The rewards of a column, checked.
 
     Parameters
@@ -39,6 +41,8 @@ def logged_reward(frame, population, *, column, positive=None, low=None, high=No
     column : str
     positive : value, optional
         Compared as numbers where the column holds numbers, else as text.
+    negative : value or list of values, optional
+        What is a reward of 0; needed where a batch has several values beside `positive`.
     low, high : float, optional
         Bounds, themselves included.
 
@@ -64,7 +68,7 @@ def logged_reward(frame, population, *, column, positive=None, low=None, high=No
             f"{listed(frame.columns)}: correct the name."
         )
     if positive is not None:
-        return _is(frame, column, positive)
+        return _is(frame, column, positive, negative)
     if frame[column].dtype.kind not in "biuf":
         from counterweight.labeling.own_log import lone_word
 
@@ -94,7 +98,7 @@ def logged_reward(frame, population, *, column, positive=None, low=None, high=No
     return values
 
 
-def _is(frame, column, positive):
+def _is(frame, column, positive, negative):
     values = frame[column]
     missing = values.isna().to_numpy()
     if missing.any():
@@ -103,12 +107,11 @@ def _is(frame, column, positive):
             f"looked at (first: row {frame['row'].to_numpy()[missing][0]}): fill in or leave out "
             "those rows."
         )
-    if values.dtype.kind in "biuf":
-        try:
-            return (values.to_numpy(dtype=float) == float(positive)).astype(float)
-        except ValueError as error:
-            raise CounterweightError(
-                f"The reward {column!r} holds numbers, so none of its values is {positive!r}: give "
-                "the number that counts as a reward of 1."
-            ) from error
-    return (values.astype(str) == str(positive)).to_numpy(dtype=float)
+    number = values.dtype.kind in "biuf"
+    if number and np.isnan(as_number(positive)):
+        raise CounterweightError(
+            f"The reward {column!r} holds numbers, so none of its values is {positive!r}: give "
+            "the number that counts as a reward of 1."
+        )
+    said = {"what": f"reward {column!r}", "key": "reward", "blanks": False}
+    return told_apart(values, positive, negative, text=not number, **said)

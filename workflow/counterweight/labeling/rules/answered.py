@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.columns import require
-from counterweight.labeling.own.words import equal, kinds_of
+from counterweight.labeling.own.words import MISSING, NEGATIVE, equal, kinds_of, told_apart
 from counterweight.labeling.samples import condition_mask
 
 #: It gets features and outcome, and tells the old decisions as those of a deployed model.
@@ -28,19 +28,36 @@ OPTIONS = {
         "default": 1,
         "description": "Value of that column that counts as a yes.",
     },
+    "refused": NEGATIVE,
+    "undecided": MISSING,
 }
 LABEL = "rows with a known outcome are labeled"
 
 
-def answered(frame, truth, rng, *, features, outcome, column, where=None, decision=None, decided=1):
+def answered(
+    frame,
+    truth,
+    rng,
+    *,
+    features,
+    outcome,
+    column,
+    where=None,
+    decision=None,
+    decided=1,
+    refused=None,
+    undecided=None,
+):
     """Rows that have an outcome, and what was decided on them.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         Prepared rows.
-    truth, rng, features, outcome
+    truth, rng, features
         Not used: the rule goes by columns of the table alone.
+    outcome : array (n,)
+        NaN where it is not known.
     column : str
     where : mapping, optional
     decision : str, optional
@@ -59,19 +76,22 @@ def answered(frame, truth, rng, *, features, outcome, column, where=None, decisi
     """
     columns = [column] if decision is None else [column, decision]
     require(frame, columns, "labeling rule answered")
-    selected = frame[column].notna().to_numpy()
+    selected = frame[column].notna().to_numpy() & ~np.isnan(np.asarray(outcome, float))
     if where:
         selected = selected & condition_mask(frame, where, "labeling.where")
     if decision is None:
         return {"selected": selected}
-    values = frame[decision]
-    known = values.notna().to_numpy()
-    yes = equal(values, decided, text=kinds_of(frame)[decision] == "text")
-    if not yes.any() or yes[known].all():
+    values, text = frame[decision], kinds_of(frame)[decision] == "text"
+    yes, what = equal(values, decided, text=text), f"old decision in column {decision!r}"
+    made = values.notna().to_numpy()
+    if yes.any() and not yes[made].all():
+        yes = told_apart(values, decided, refused, undecided, text=text, what=what, key="deployed")
+        made = ~np.isnan(yes)
+    if not yes.any() or (yes[made] == 1).all():
         seen = listed(sorted(values.dropna().astype(str).unique()), 8)
         often = "always" if yes.any() else "never"
         raise CounterweightError(
             f"The old decisions in column {decision!r} are {often} {decided!r}; the values are "
             f"{seen}: correct the value of a yes."
         )
-    return {"selected": selected, "deployed": np.where(known, np.where(yes, 1.0, -1.0), np.nan)}
+    return {"selected": selected, "deployed": np.where(made, np.where(yes == 1, 1.0, -1.0), np.nan)}

@@ -21,6 +21,7 @@ from counterweight.labeling.own.column_report import (
     report_table,
     roles_by_column,
 )
+from counterweight.labeling.own.leaks import learnt
 
 ROWS = 600
 
@@ -29,6 +30,10 @@ def types_of(frame, **types):
     text = pd.api.types.is_string_dtype
     told = {name: "text" if text(frame[name]) else "number" for name in frame if name != "row"}
     return told | types
+
+
+def outcome_of(values):
+    return learnt("outcome", np.asarray(values, float))
 
 
 class World:
@@ -62,8 +67,7 @@ class World:
             types_of(frame, **types or {}),
             made or {},
             roles or {"outcome": "y"},
-            labeled=self.labeled,
-            outcome=outcome,
+            secrets=[outcome_of(outcome)],
             **options,
         )
         assert [fact.column for fact in facts] == [name for name in frame if name != "row"]
@@ -297,8 +301,7 @@ def test_a_column_that_is_seldom_known_is_no_leak_of_few_unlabeled_rows(world):
             types_of(frame),
             {},
             {"outcome": "y"},
-            labeled=labeled,
-            outcome=outcome,
+            secrets=[outcome_of(outcome)],
         )
         assert facts[-1].use == use
 
@@ -382,8 +385,7 @@ def test_no_feature_of_ordinary_tables_is_left_out(name, hidden):
         types_of(frame),
         {},
         {"outcome": outcome},
-        labeled=labeled,
-        outcome=np.where(labeled, y, np.nan),
+        secrets=[outcome_of(np.where(labeled, y, np.nan))],
     )
     assert feature_columns(facts) == [column for column in frame if column != outcome]
 

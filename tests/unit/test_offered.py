@@ -27,7 +27,17 @@ def table(n=40, low=0.0, high=1.0, seed=1):
     )
 
 
-def label(frame, known=None, *, repeats=1, test_share=0.25, column="answer", x=("x",), **options):
+def label(
+    frame,
+    known=None,
+    *,
+    repeats=1,
+    test_share=0.25,
+    column="answer",
+    x=("x",),
+    judged=False,
+    **options,
+):
     features = frame[["row", *x]].astype({name: float for name in x})
     return label_offers(
         frame,
@@ -40,6 +50,7 @@ def label(frame, known=None, *, repeats=1, test_share=0.25, column="answer", x=(
         repeats=repeats,
         test_share=test_share,
         answer=column,
+        judged=judged,
     )
 
 
@@ -241,9 +252,16 @@ def test_nothing_to_learn_is_told():
 
 def test_features_that_say_offer_answer_or_split_are_told():
     frame = table().assign(copy=lambda f: 1 - f["answer"], world=0)
-    for name in ("offer", "answer", "copy"):
+    for name in ("offer", "answer"):
+        assert f"The column {name} is among the features" in refusal(frame, x=("x", name))
+    frame["dearer"] = 1.19 * frame["offer"] + 2
+    for name, what in (("copy", "answer"), ("dearer", "offer")):
         text = refusal(frame, x=("x", name))
-        assert f"The column {name} is among the features" in text
+        assert (
+            f"The column {name} among the features cannot be learnt from (a copy of the {what})"
+            in text
+        )
+        label(frame, x=("x", name), judged=True)  # somebody looked at it, and insists
     frame["world"] = np.arange(40) // 20
     assert "The column world is among the features" in refusal(frame, x=("x", "world"))
 
@@ -415,11 +433,10 @@ def test_what_was_paid_is_no_feature():
     # What was collected, in cents and with rounding: nothing of those who refused.
     frame["cents"] = np.round(frame["offer"] * frame["answer"] * 100) + 3.0
     text = refusal(frame, x=("x", "cents"), low=5, high=25)
-    assert "cents" in text and "tells the answer" in text
+    assert "cents" in text and "gives the answer away, alone (AUC 1.0000)" in text
     # The offer of some others, or of everybody, tells nothing.
     frame["half"] = np.where(frame["row"] % 4 < 2, frame["offer"], 0.0)
     label(frame, x=("x", "half"), low=5, high=25)
-    assert module._paid(frame["cents"].to_numpy(), frame["answer"].to_numpy(), frame["offer"])
 
 
 def test_a_mistyped_offer_does_not_make_the_range():

@@ -93,7 +93,7 @@ def own_study(entry):
         "labeling": labeling,
         "evaluation": {"protocol": "own_values"},
         "models": models,
-        "roles": _roles(reward, labeling, models),
+        "roles": _roles(entry, reward, labeling, models) | _learnt(entry, models),
     }
 
 
@@ -107,29 +107,41 @@ def _reward_model(entry):
             "A reward model learns from the whole log, which by_partition does not read at once: "
             "leave reward_model or by_partition out."
         )
-    reward = entry["reward"]
-    column = reward if isinstance(reward, str) else reward["column"]
-    if column in asked["by"]:
-        raise CounterweightError(
-            f"reward_model.by names the reward {column!r} itself: name columns that were known "
-            "before it."
-        )
     return {"reward_model": asked.get("model", "linear"), "reward_by": asked["by"]}
 
 
-def _roles(reward, labeling, models):
+def _learnt(entry, models):
+    """Roles of the columns by which a reward model goes, and of what none of them may tell."""
+    if not entry.get("reward_model"):
+        return {}
+    shown = [item["shown"] for item in models if "shown" in item]
+    told = {"reward": entry["reward"], "reward_model": entry["reward_model"]["by"]}
+    return told | ({"action": shown[0]} if shown else {})
+
+
+def _roles(entry, reward, labeling, models):
     """Columns by role: none of them is anything else."""
     rate = labeling.get("keep_rate")
     roles = {"reward": reward["column"], "propensity": labeling["propensity"]}
     roles |= {"keep_rate": rate} if isinstance(rate, str) else {}
-    roles |= {key: labeling[key] for key in ("user", "weight") if key in labeling}
-    for item in models:
-        roles |= {
-            f"policy {item['label']}{' (logged action)' if key == 'shown' else ''}": item[key]
-            for key in ("probability", "takes", "shown")
-            if key in item
-        }
-    return roles
+    roles |= {"action": entry["action"]} if "action" in entry else {}
+    policies = [
+        (f"policy {item['label']}{' (logged action)' if key == 'shown' else ''}", item[key], key)
+        for item in models
+        for key in ("probability", "takes", "shown")
+        if key in item
+    ]
+    # What a policy would do is known before the action; what goes by the action is not.
+    after = roles | {role: column for role, column, key in policies if key != "takes"}
+    for column in (entry.get("reward_model") or {}).get("by", ()):
+        named = [role.replace("_", " ") for role, own in after.items() if own == column]
+        if named:
+            raise CounterweightError(
+                f"reward_model.by names the {named[0]} {column!r} itself: name columns that were "
+                "known before the action was chosen."
+            )
+    roles |= {role: column for role, column, _ in policies}
+    return roles | {key: labeling[key] for key in ("user", "weight") if key in labeling}
 
 
 def identities(names):

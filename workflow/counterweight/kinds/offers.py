@@ -37,7 +37,7 @@ def own_study(entry):
             f"offer.low is {low} and offer.high {high}: low must be below high."
         )
     return {
-        "roles": {"offer": told["offer"], "answer": answer["column"]},
+        "roles": {"offer": told["offer"], "answer": answer},
         "features": {"recipe": "one_hot"},
         "outcome": {"rule": "accepts", "blanks": "unanswered"} | answer,
         "labeling": {"rule": "offered", "blanks": "unanswered"} | told | offer,
@@ -104,6 +104,7 @@ def label(job):
         repeats=given["repeats"],
         test_share=given["test_share"],
         answer=given["outcome"]["options"].get("column"),
+        judged=bool(getattr(job.input, "columns", None)),
     )
     dropped = len(frame) - int((rule(frame)["kept"] & frame["row"].isin(features["row"])).sum())
     job.log.info("%d rows with offers and answers, %d left out", len(frame) - dropped, dropped)

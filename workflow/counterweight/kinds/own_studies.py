@@ -150,6 +150,7 @@ def promised(entry):
             "labeled": entry.get("labeled") or {},
             "groups": columns_of(groups),
             "decision": decision.get("column"),
+            "scores": scores.get("column"),
         },
         "repeats": 5,
         "test_share": 0.3,

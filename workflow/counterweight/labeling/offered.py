@@ -8,6 +8,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.columns import matches, refuse_outside, require
 from counterweight.labeling.offer_scale import OfferScale
+from counterweight.labeling.own.leaks import of_offers
 from counterweight.labeling.split import check_features, size_records
 
 #: Studies with this labeling rule are about offers, not about classes.
@@ -83,9 +84,6 @@ OPTIONS = {
     },
 }
 LABEL = "answers are seen of the offers that were made"
-#: A feature is what was paid if it goes with the offers of so many who accepted by more than this
-#: correlation, and is one number for as many who refused.
-LEAST_PAID, PAID = 10, 0.999
 #: Share of the offers at either end that may be mistaken, and how far away, in widths of the range
 #: of the others, such an offer cannot be right unless the range is declared.
 STRAYS, FARTHEST = 0.01, 10.0
@@ -276,7 +274,18 @@ def _refuse(wrong, column, expected, frame):
 
 
 def label_offers(
-    frame, features, known, rule, outcome, *, seed, study, repeats, test_share, answer=None
+    frame,
+    features,
+    known,
+    rule,
+    outcome,
+    *,
+    seed,
+    study,
+    repeats,
+    test_share,
+    answer=None,
+    judged=False,
 ):
     """Offers and answers to learn from, and what is hidden, in every repeat.
 
@@ -309,6 +318,9 @@ def label_offers(
         worlds or parts.
     answer : str, optional
         Column of the answers, which must be no feature.
+    judged : bool
+        Whether a column report has left out what tells the answer or the offer. Else such a
+        feature is refused.
 
     Returns
     -------
@@ -331,7 +343,8 @@ def label_offers(
     at, answers = answered_rows(frame, features, layout, outcome)
     rows = frame["row"].to_numpy("int32")[at]
     offers = layout["offer"][at]
-    _check_leaks(features, rows, answers, [*layout["columns"].values(), answer], offers)
+    roles = [*layout["columns"].values(), answer]
+    _check_features(features, rows, answers, roles, offers, judged)
     worlds = layout["world"]
     scale = layout["scale_of"](offers if worlds is None else offers[worlds[at] < repeats])
     truth = _known(known, rows, scale, layout["eta"], scale.scaled(offers))
@@ -443,43 +456,27 @@ def _check_training(answers, offers, repeat):
         )
 
 
-def _check_leaks(features, rows, answers, columns, offers):
+def _check_features(features, rows, answers, columns, offers, judged):
+    """Refuse features that a role names and, unless a column report has judged, that tell."""
     wrong = [name for name in columns if name and name in features.columns]
-    made = features.set_index("row").loc[rows]
-    wrong += [
-        name
-        for name in made.columns
-        if name not in wrong
-        and (np.array_equal(made[name], answers) or np.array_equal(made[name], 1 - answers))
-    ]
-    paid = [
-        name
-        for name in made.columns
-        if name not in wrong and _paid(made[name].to_numpy(dtype=float), answers, offers)
-    ]
-    if paid:
-        raise CounterweightError(
-            f"The column {listed(paid)} is the offer of those who accepted and one number of those "
-            "who refused, so it tells the answer: leave it out of the features (columns.ignore, or "
-            "features.drop)."
-        )
     if wrong:
         raise CounterweightError(
             f"The column {listed(wrong)} is among the features, and says the offer, the answer or "
             "the split itself: name the features in features.columns (as_is), or leave it out with "
             "features.drop (one_hot)."
         )
-
-
-def _paid(values, answers, offers):
-    """Whether a feature is the offer of who accepted, and one number for who refused."""
-    yes = answers == 1
-    if min(yes.sum(), (~yes).sum()) < LEAST_PAID or np.ptp(values[~yes]) > 0:
-        return False
-    own, made = values[yes], offers[yes]
-    if np.ptp(own) == 0 or np.ptp(made) == 0 or (own == values[~yes][0]).all():
-        return False
-    return bool(abs(np.corrcoef(own, made)[0, 1]) > PAID)
+    if judged:
+        return
+    made, secrets = features.set_index("row").loc[rows], of_offers(answers, offers)
+    for name in made.columns:
+        values = made[name].to_numpy(dtype=float)
+        for secret in secrets:
+            if why := secret.reason(values).split(":")[0]:
+                raise CounterweightError(
+                    f"The column {name} among the features cannot be learnt from ({why}): leave it "
+                    "out by features.drop (one_hot), or name the others in features.columns "
+                    "(as_is)."
+                )
 
 
 def _known(known, rows, scale, eta, t):

@@ -9,7 +9,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.features.learnt import level_counts, levels_kept
-from counterweight.labeling.own.leaks import OutcomeLeaks, known_by_label
+from counterweight.labeling.own.leaks import KEEP
 
 #: Roles that no `keep` makes a feature.
 NEVER = ("id", "outcome")
@@ -22,6 +22,8 @@ ROLE_NAMES = {
     "group": "the group, by which rows are split",
     "labeled": "says whose outcome is seen",
 }
+#: Roles of columns that a config names to learn from: features, and refused where they leak.
+LEARNT = {"reward_model": "reward_model.by", "scores": "scores"}
 #: Names under which an id may stand, and those of other numbers that only tell rows apart.
 _ID = re.compile(r"(^|[\W_])(id|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
 _NUMBERED = re.compile(
@@ -29,7 +31,6 @@ _NUMBERED = re.compile(
     r"ssn|unnamed: 0)$|[a-z](Id|ID|No|Nr)$",
     re.ASCII | re.IGNORECASE,
 )
-_KEEP = "name it under columns.keep if it is"
 
 
 class ColumnFact(NamedTuple):
@@ -87,17 +88,7 @@ class _Column(NamedTuple):
 
 
 def column_report(
-    frame,
-    types,
-    made,
-    roles,
-    *,
-    labeled=None,
-    outcome=None,
-    ignore=(),
-    keep=(),
-    max_levels=50,
-    least_rows=None,
+    frame, types, made, roles, *, secrets=(), ignore=(), keep=(), max_levels=50, least_rows=None
 ):
     """Decide of each column whether it is a feature.
 
@@ -112,11 +103,10 @@ def column_report(
         What reading made of a column, where it made something.
     roles : dict of str to str or list of str
         Column or columns of a role: ``id``, ``outcome``, ``weight``, ``time``, ``group``,
-        ``labeled`` (the columns of its condition), and others. None of them is a feature.
-    labeled : array of bool (n,), optional
-        Rows whose outcome is seen.
-    outcome : array (n,), optional
-        Their outcomes, NaN elsewhere: two values, or numbers.
+        ``labeled`` (the columns of its condition), and others. None of them is a feature but
+        those of `LEARNT`.
+    secrets : sequence of counterweight.labeling.own.leaks.Secret
+        What no feature may tell.
     ignore, keep : sequence of str
         Columns never to be features; columns to be features whatever they look like.
     max_levels, least_rows : int
@@ -131,13 +121,12 @@ def column_report(
     ------
     CounterweightError
         When `ignore`, `keep` or a role names no column, or a column stands in both lists, or a
-        column that never is a feature is to be kept.
+        column that never is a feature is to be kept, or one that a config names to learn from
+        tells a secret.
     """
     role_of = roles_by_column(roles)
     columns = [name for name in frame.columns if name != "row"]
     _check_names(columns, role_of, ignore, keep)
-    leaks = None if outcome is None else OutcomeLeaks(np.asarray(outcome, float))
-    labeled = None if labeled is None else np.asarray(labeled, bool)
     facts, numbers = {}, {}
     for name in columns:
         column = _read(name, types[name], frame[name])
@@ -154,26 +143,27 @@ def column_report(
         if name in ignore:
             facts[name] = fact._replace(use="left out", why="ignored as asked")
             continue
-        if role and not (name in keep and role not in NEVER):
+        if role and role not in LEARNT and not (name in keep and role not in NEVER):
             facts[name] = fact._replace(use="role", why=ROLE_NAMES.get(role, f"has role {role}"))
             continue
         levels = 0
         if column.type == "text":
             levels = levels_kept(column.counts, len(frame), max_levels, least_rows)
             fact = fact._replace(levels=levels, pooled=len(column.counts) - levels)
-        why = _unlike_a_feature(column, levels) or _leak(column, leaks, labeled)
+        why = "" if role in LEARNT else _unlike_a_feature(column, levels)
+        why = why or next(filter(None, (secret.reason(column.values) for secret in secrets)), "")
         if not why and column.type == "date" and roles.get("balance"):
             why = (
                 "a date, and those of new people are later ones; name it under columns.keep if a "
                 "filter is to go by it"
             )
         facts[name] = _decided(fact, why, keep)
-        if not why and column.type != "text" and leaks is not None:
+        if not why and column.type != "text":
             numbers[name] = column.values
-    if leaks is not None:
-        for name, formula in leaks.together(numbers).items():
-            why = f"the outcome is {formula}: {_KEEP} known before the outcome"
+    for secret in secrets:
+        for name, why in secret.together(numbers).items():
             facts[name] = _decided(facts[name], why, keep)
+            del numbers[name]
     return [facts[name] for name in columns]
 
 
@@ -182,9 +172,15 @@ def _decided(fact, why, keep):
     if not why:
         levels = "1 rare level" if fact.pooled == 1 else f"{fact.pooled} rare levels"
         return fact._replace(why=f"{levels} pooled as other" if fact.pooled else "")
+    reason = re.split(f"[:;] {KEEP}", why)[0]
     if fact.column not in keep:
+        if fact.role:
+            advice = why[len(reason) + 2 :]
+            raise CounterweightError(
+                f"The column {fact.column!r} cannot be learnt from ({reason}): take it from "
+                f"{LEARNT[fact.role]}, or {advice}."
+            )
         return fact._replace(use="left out", why=why)
-    reason = re.split(f"[:;] {_KEEP}", why)[0]
     none = "; no level has rows enough to be told apart" if _without_level(fact) else ""
     return fact._replace(why=f"kept as asked; a reason against it: {reason}{none}", insisted=True)
 
@@ -281,15 +277,15 @@ def _unlike_a_category(column, levels):
     some = column.words[:: max(1, distinct // 1000)]
     words = np.mean([len(str(word).split()) for word in some])
     if distinct == rows and rows >= 3 and words < 4:
-        return f"unique in every row: looks like an id or a name; {_KEEP} not"
+        return f"unique in every row: looks like an id or a name; {KEEP} not"
     if words >= 4 and distinct > max(0.2 * rows, 5):
-        return f"free text, {distinct} different in {rows} rows: {_KEEP} no free text"
+        return f"free text, {distinct} different in {rows} rows: {KEEP} no free text"
     if distinct >= 0.95 * rows and distinct > 5:
-        return f"unique in nearly every row: looks like an id or a name; {_KEEP} not"
+        return f"unique in nearly every row: looks like an id or a name; {KEEP} not"
     if distinct > 0.5 * rows and distinct > 5:
-        return f"{distinct} different texts in {rows} rows, too few rows of each: {_KEEP} no name"
+        return f"{distinct} different texts in {rows} rows, too few rows of each: {KEEP} no name"
     if _ID.search(column.name) and distinct > max(50, 0.1 * rows):
-        return f"an id by its name, {distinct} different in {rows} rows: {_KEEP} no id"
+        return f"an id by its name, {distinct} different in {rows} rows: {KEEP} no id"
     if not levels:
         return f"no text occurs often enough to learn from, none in over {column.counts[0]} rows"
     return ""
@@ -304,13 +300,13 @@ def _number_like_an_id(column):
     distinct, rows, values = len(column.counts), column.rows, column.words
     if rows < 3 or (values % 1 != 0).any():
         return ""
-    advice = f"looks like an id; {_KEEP} not"
+    advice = f"looks like an id; {KEEP} not"
     if distinct == rows:
         unique = "unique in every row"
     elif distinct >= 0.99 * rows:
         unique = "nearly unique"
     elif _ID.search(column.name) and distinct > max(50, 0.1 * rows):
-        return f"an id by its name, {distinct} different in {rows} rows: {_KEEP} no id"
+        return f"an id by its name, {distinct} different in {rows} rows: {KEEP} no id"
     else:
         return ""
     # Beyond 2**53 floats are no whole numbers any more; no measurement is that exact.
@@ -325,26 +321,6 @@ def _number_like_an_id(column):
     if rows >= 50 and digits.min() == digits.max() >= 7 and 0.02 <= round_ <= 0.2:
         return f"{unique}, all of {digits[0]:.0f} digits: {advice}"
     return ""
-
-
-def _leak(column, leaks, labeled):
-    """Why a column gives the outcome away, or ""."""
-    advice = f"{_KEEP} known before the outcome"
-    if labeled is not None:
-        known = known_by_label(column.present, labeled)
-        if known == "labeled":
-            return f"known only for labeled rows, it may give the outcome away: {advice}"
-        if known == "unlabeled":
-            return f"known only for rows without an outcome, so nothing is learnt of it: {advice}"
-    if leaks is None:
-        return ""
-    if leaks.copied(column.values):
-        return f"a copy of the outcome: {advice}"
-    quality = leaks.alone(column.values)
-    if quality < leaks.near_perfect:
-        return ""
-    measure = "AUC" if leaks.classes else "R²"
-    return f"gives the outcome away, alone ({measure} {quality:.4f}): {advice}"
 
 
 def feature_columns(report):

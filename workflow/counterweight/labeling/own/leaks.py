@@ -1,23 +1,183 @@
-"""Columns that give the outcome away: alone, by being known, or with one another.
+"""Columns that tell what no feature may tell: an outcome, an answer, an offer, a reward, a group.
 
-Nothing here is a proof. A column is named where an honest feature could hardly do what it does;
-each check says what it assumes.
+All families ask the same of their columns (`Secret`). Nothing here is a proof. A column is named
+where an honest feature could hardly do what it does; each check says what it assumes.
 """
-
-from itertools import combinations
 
 import numpy as np
 
-#: AUC, or share of variance, from which a column alone is near-perfect.
-NEAR_PERFECT = 0.995
+from counterweight.labeling.own.formulas import (
+    LEAST,
+    NEAR_PERFECT,
+    explained,
+    line_share,
+    pairs,
+    several_columns,
+)
+
 #: Rows of the rarer class below which only perfect is near-perfect: chance does as well.
 FEW = 50
-#: Share of variance from which the outcome is a sum, difference, product or ratio of two columns.
-EXACT = 1 - 1e-5
-#: Most labeled rows that are looked at.
-ROWS = 50_000
-#: Rows of the rarer class, and of either kind of row, below which nothing is concluded.
-LEAST = 10
+#: Share of variance from which numbers are others in another unit.
+UNIT = 0.9999
+#: Squared rank correlation from which two numbers whose orders agree are one, bent or rounded, and
+#: share of neighbours that may disagree.
+SAME_ORDER, DISAGREE = 0.98, 0.005
+#: Most rows that are looked at, over all classes; least of them for one class.
+ROWS, LEAST_ROWS = 50_000, 5_000
+#: Rows of a level, in a copy, below which it is passed over.
+LEAST_OF_LEVEL = 3
+#: Different numbers up to which a column may be a code, whose order says nothing.
+CODES = 50
+#: What to do about a column that was left out, as advice begins.
+KEEP = "name it under columns.keep if it is"
+
+
+class Secret:
+    """What no feature may tell, and the checks of columns against it.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``outcome``, with *the* or *an* before it in a sentence.
+    values : array (n,)
+        Floats, NaN where it is not known: two values are classes, more a number. Or integer codes
+        of classes, -1 where it is not known.
+    advice : str
+        What to do about a column that was not meant.
+    copies : bool
+        Whether only a copy counts, which tells the secret and is told by it. Else a column counts
+        that alone tells it near-perfectly.
+    closely : bool
+        Whether columns also count that tell for which rows it is known, and those that tell it
+        exactly with another one.
+    beside : dict of str to array (n,)
+        Numbers with which a column may tell it, such as the offer beside the answer.
+
+    Attributes
+    ----------
+    known : array of bool (n,)
+    """
+
+    def __init__(self, name, values, advice, *, copies=False, closely=False, beside=None):
+        self.name, self.advice, self.copies, self.closely = name, advice, copies, closely
+        self._values, self._beside = np.asarray(values), beside or {}
+        self.known = present(self._values)
+        self._parts = []
+        if self._values.dtype.kind == "f":
+            self._parts = [_Told(self._values)]
+        elif not copies:
+            sizes = np.bincount(self._values[self.known])
+            levels = np.flatnonzero(sizes >= LEAST)[: CODES + 1]
+            if np.count_nonzero(sizes) == 2:
+                levels = levels[:1]  # the other one is told with it
+            if len(levels) > CODES:
+                levels = []  # no group, and told so where rows are labeled
+            rows = max(LEAST_ROWS, ROWS // max(len(levels), 1))
+            self._parts = [
+                _Told(np.where(self.known, self._values == level, np.nan), rows) for level in levels
+            ]
+
+    def reason(self, values):
+        """Why a column is no feature, or "".
+
+        Parameters
+        ----------
+        values : array (n,)
+            Floats, or integer codes of texts (-1 missing).
+
+        Returns
+        -------
+        str
+        """
+        why = self._of_blanks(values) if self.closely else ""
+        if not why and copied(values[self.known], self._values[self.known]):
+            why = f"a copy of the {self.name}"
+        if not why and not self.copies:
+            why = self._told_by(values, "alone")
+        if not why and not self.copies and values.dtype.kind == "f":
+            for name, other in self._beside.items():
+                why = why or self._told_by(values - other, f"with the {name}")
+        return f"{why}: {self.advice}" if why else ""
+
+    def _told_by(self, values, how):
+        told = [(part.alone(values), part) for part in self._parts]
+        leaks = [(quality, part) for quality, part in told if quality >= part.near_perfect]
+        if not leaks:
+            return ""
+        quality, part = max(leaks, key=lambda leak: leak[0])
+        measure = "AUC" if part.classes else "R²"
+        return f"gives the {self.name} away, {how} ({measure} {quality:.4f})"
+
+    def _of_blanks(self, values):
+        if self.known.all():
+            return ""
+        one = f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name}"
+        return {
+            "": "",
+            "labeled": f"known only for rows with {one}, it may give the {self.name} away",
+            "unlabeled": f"known only for rows without {one}, so nothing is learnt of it",
+            "same labeled": f"one value in all rows with {one} and in no other, it says which rows "
+            "have it and nothing else is learnt of it",
+            "same unlabeled": f"one number in all rows without {one} and in no other, it may give "
+            f"the {self.name} away",
+        }[known_by_label(present(values), self.known) or same_by_label(values, self.known)]
+
+    def together(self, columns):
+        """Columns with which others give the secret exactly: sums, differences, products, ratios.
+
+        Every pair is tried, in any units and on rows that have both (half of them at least), then
+        sums and products of several. Named of two is the one that tells more of an outcome alone,
+        and less of an offer, most of which is told by what it was made from; of several the one
+        of greatest share, until the others do not give the secret any more.
+
+        Parameters
+        ----------
+        columns : dict of str to array (n,)
+            Numbers, without those that were found before.
+
+        Returns
+        -------
+        dict of str to str
+            The reason, by column.
+        """
+        if not self.closely or len(self._parts) != 1:
+            return {}
+        (part,) = self._parts
+        if self.copies and part.classes:
+            return {}
+        named = min if self.copies else max
+        found = part.together(columns, self._beside, named, several=not self.copies)
+        return {
+            name: f"the {self.name} is {formula}: {self.advice}" for name, formula in found.items()
+        }
+
+
+def learnt(name, values, **options):
+    """The secret that is learnt of columns, all of which must have been known before it."""
+    return Secret(name, values, f"{KEEP} known before the {name}", closely=True, **options)
+
+
+def of_offers(answers, offers):
+    """The secrets of people who got offers: their answers, and what was offered.
+
+    Parameters
+    ----------
+    answers, offers : array (n,)
+        NaN where there is none.
+
+    Returns
+    -------
+    list of Secret
+        An offer is only told by a copy: what it was made from is honest.
+    """
+    answers = np.where(np.isnan(offers), np.nan, answers)
+    beside = {"offer": offers} if not np.isnan(offers).all() else {}
+    return [learnt("answer", answers, beside=beside), learnt("offer", offers, copies=True)]
+
+
+def present(values):
+    """Where floats are not NaN, or codes not negative."""
+    return ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
 
 
 def known_by_label(present, labeled):
@@ -47,44 +207,145 @@ def known_by_label(present, labeled):
     return ""
 
 
-class OutcomeLeaks:
-    """Checks of columns against the outcomes that are seen.
+def same_by_label(values, labeled):
+    """Whether a column has one value in the labeled rows that no other has, or the other way round.
+
+    A number by which rows were chosen has several values on either side, and is honest. One value
+    of the unlabeled only counts where labeled rows have more than `LEAST` others: then it stands
+    for *does not apply*, as in the amount that was paid out.
 
     Parameters
     ----------
-    outcome : array (n,)
-        NaN where it is not seen. With two values a class, else a number.
+    values : array (n,)
+    labeled : array of bool (n,)
+
+    Returns
+    -------
+    str
+        ``same labeled``, ``same unlabeled``, or "".
+    """
+    if min(labeled.sum(), (~labeled).sum()) < LEAST:
+        return ""
+    words, codes = np.unique(values, return_inverse=True)
+    sizes = [np.bincount(codes[rows], minlength=len(words)) for rows in (labeled, ~labeled)]
+    for name, this, that in (("same labeled", 0, 1), ("same unlabeled", 1, 0)):
+        place = sizes[this].argmax()
+        own = sizes[this][place] >= NEAR_PERFECT * sizes[this].sum()
+        others = sizes[that][place] <= (1 - NEAR_PERFECT) * sizes[that].sum()
+        many = values.dtype.kind == "f" and np.count_nonzero(sizes[that]) > LEAST
+        if own and others and (this == 0 or many):
+            return name
+    return ""
+
+
+def copied(values, secret):
+    """Whether a column is a secret in other words, units or steps: each tells the other.
+
+    Parameters
+    ----------
+    values, secret : array (n,)
+        Floats or codes; the secret is known in all rows, what is missing of `values` is a level.
+
+    Returns
+    -------
+    bool
+        True where levels go with levels, one to one; where numbers are an affine function of
+        each other; or where they never disagree in their order and lose little of it, as
+        logarithms and rounded numbers. A code's order does not count. An honest feature by which
+        an offer was made has another value at the same offer, and stays.
+    """
+    step = max(1, -(-len(secret) // ROWS))
+    values, secret = values[::step], secret[::step]
+    if len(secret) < LEAST:
+        return False
+    if _levels_alike(values, secret):
+        return True
+    return secret.dtype.kind == "f" and _one_number(values, secret)
+
+
+def _levels_alike(values, secret):
+    """Whether nearly all rows are in pairs of levels that go with each other alone."""
+    own, mine = (np.unique(x, return_inverse=True)[1] for x in (values, secret))
+    pairs, rows = np.unique(mine * np.int64(own.max() + 1) + own, return_counts=True)
+    first, second = pairs // (own.max() + 1), pairs % (own.max() + 1)
+    of_secret, of_values = np.bincount(mine), np.bincount(own)
+    told = rows >= NEAR_PERFECT * np.maximum(of_secret[first], of_values[second])
+    enough = of_secret >= LEAST_OF_LEVEL
+    if np.count_nonzero(enough) < 2 or rows[told].sum() < NEAR_PERFECT * len(own):
+        return False
+    return not set(np.flatnonzero(enough)) - set(first[told])
+
+
+def _one_number(values, secret):
+    """Whether a column is a number in another unit, bent or rounded, in rows where it is known."""
+    known = present(values)
+    if known.sum() < max(2 * LEAST, 0.1 * len(known)):
+        return False
+    x, y = values[known], secret[known]
+    codes, sizes = np.unique(x, return_inverse=True, return_counts=True)[1:]
+    if x.dtype.kind == "f" and line_share(y, x[None])[0] >= UNIT:
+        return True
+    if len(y) < FEW:
+        return False
+    coded = x.dtype.kind == "i" or len(sizes) <= CODES
+    if coded and len(sizes) > len(y) / 5:
+        return False
+    if coded:  # levels in the order of their means, each apart from the others
+        x = np.argsort(np.argsort(np.bincount(codes, y) / sizes, kind="stable"))[codes]
+    few = slice(None, None, max(1, len(y) // 500))
+    return _same_order(x[few], y[few]) and _same_order(x, y)
+
+
+def _same_order(x, y):
+    """Whether the orders of two numbers agree, up or down, and ties hide little of either."""
+    from scipy.stats import rankdata
+
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return False
+    ranks = np.corrcoef(rankdata(x), rankdata(y))[0, 1]
+    if ranks**2 < SAME_ORDER:
+        return False
+    x = x if ranks > 0 else -x
+    steps = np.diff(x[np.lexsort((x, y))])
+    return np.count_nonzero(steps < 0) <= DISAGREE * np.count_nonzero(steps)
+
+
+class _Told:
+    """How well columns tell a class or a number of rows that they were not fitted on.
 
     Attributes
     ----------
     classes : bool
         Whether it is a class.
     near_perfect : float
-        From which `alone` says that a column gives the outcome away.
+        From which `alone` says that a column gives it away.
     """
 
-    def __init__(self, outcome):
-        at = np.flatnonzero(~np.isnan(outcome))
-        self.at = at[:: max(1, -(-len(at) // ROWS))]
-        self.y = np.asarray(outcome, float)[self.at]
-        values, self.counts = np.unique(self.y, return_counts=True)
-        self.classes = len(values) == 2
+    def __init__(self, values, rows=ROWS):
+        at = np.flatnonzero(~np.isnan(values))
+        self.at = at[:: max(1, -(-len(at) // rows))]
+        self.y = np.asarray(values, float)[self.at]
+        there, self.counts = np.unique(self.y, return_counts=True)
+        self.classes = len(there) == 2
         if self.classes:
-            self.y = (self.y == values[1]).astype(float)
-        # Every other row: neither half is of early rows only.
-        self.half = np.arange(len(self.y)) % 2 == 0
-        enough = self.counts.min() >= LEAST if self.classes else len(self.y) >= 2 * LEAST
-        self.told = bool(len(values) > 1 and enough)
-        few = self.classes and self.counts.min() < FEW
-        self.near_perfect = 1.0 if few else NEAR_PERFECT
+            self.y = (self.y == there[1]).astype(float)
+        # Every other row, of each class: neither half is of early rows only, or of one class.
+        order = np.argsort(self.y, kind="stable") if self.classes else np.arange(len(self.y))
+        self.half = np.empty(len(self.y), bool)
+        self.half[order] = np.arange(len(self.y)) % 2 == 0
+        least = self.counts.min() if len(there) else 0
+        enough = least >= LEAST if self.classes else len(self.y) >= 2 * LEAST
+        self.told = bool(len(there) > 1 and enough)
+        self.near_perfect = 1.0 if self.classes and least < FEW else NEAR_PERFECT
 
     def alone(self, values):
-        """How well a column alone tells the outcome of rows that it was not fitted on.
+        """How well a column alone tells the values of rows that it was not fitted on.
 
         Of a class it is the AUC of category means, of means of 50 bins, and of the number
         itself; of a number the share of variance of the same, of a line and of a curve through
         the other half's points. A column of many levels does not look well by chance, since
-        each half is told by the other: the worse of both counts.
+        each half is told by the other: the worse of both counts. Where the column is often
+        missing, rows that have it are also looked at by themselves.
 
         Parameters
         ----------
@@ -102,24 +363,19 @@ class OutcomeLeaks:
         ways = [self._by_level] if x.dtype.kind == "i" else [self._by_bin, self._by_curve]
         ways += [] if x.dtype.kind == "i" else [self._by_line]
         quality = [[way(x, half) for half in (self.half, ~self.half)] for way in ways]
-        return float(np.max(np.min(quality, axis=1)))
-
-    def copied(self, values):
-        """Whether two values of a column are the two classes, also where classes are small."""
-        if not self.classes or self.counts.min() < 3:
-            return False
-        x = values[self.at]
-        known = x >= 0 if x.dtype.kind == "i" else ~np.isnan(x)
-        there = np.unique(x[known])
-        if not known.all() or len(there) != 2:
-            return False
-        return len(np.unique(np.column_stack([x, self.y]), axis=0)) == 2
+        best = float(np.max(np.min(quality, axis=1)))
+        known = present(x)
+        if best < self.near_perfect and 0.1 <= known.mean() < 1:
+            apart = _Told(np.where(known, self.y, np.nan))
+            if apart.told and (not self.classes or apart.counts.min() >= FEW):
+                best = max(best, apart.alone(x))
+        return best
 
     def _quality(self, predicted, half):
         y = self.y[~half]
         if self.classes:
             return _auc(y, predicted)
-        return _explained(y, predicted)
+        return explained(y, predicted)
 
     def _by_level(self, x, half):
         return self._by_code(np.unique(x, return_inverse=True)[1], half)
@@ -133,7 +389,7 @@ class OutcomeLeaks:
         return self._by_code(which, half)
 
     def _by_code(self, which, half):
-        """By the mean outcome of a code in one half, the mean of all where it has none."""
+        """By the mean of a code in one half, the mean of all where it has none."""
         most = which.max() + 1
         rows = np.bincount(which[half], minlength=most)
         sums = np.bincount(which[half], self.y[half], minlength=most)
@@ -159,94 +415,28 @@ class OutcomeLeaks:
         return self._quality(self._with_missing(line, half)[~half], half)
 
     def _with_missing(self, predicted, half):
-        """Predictions with the mean outcome of the missing where the column is missing."""
+        """Predictions with the mean of the missing where the column is missing."""
         missing = np.isnan(predicted)
         if not missing.any():
             return predicted
         rows = half & missing if (half & missing).any() else half
         return np.where(missing, self.y[rows].mean(), predicted)
 
-    def together(self, columns):
-        """Columns with which others give the outcome exactly: sums, differences, products.
-
-        Every pair is tried, on rows that have both (half of them at least), then sums of several
-        columns. The one that tells most alone is named, or has the greatest share in the sum,
-        until the others do not give the outcome any more.
-
-        Parameters
-        ----------
-        columns : dict of str to array (n,)
-            Numbers, without those that were found before.
-
-        Returns
-        -------
-        dict of str to str
-            What is the outcome, by column, such as ``price × pieces``.
-        """
+    def together(self, columns, beside, named, several):
+        """What columns are with others, by the one that is named; see `Secret.together`."""
+        found, alone = {}, {}
         if not self.told:
-            return {}
-        found = {}
-        numbers = {name: values[self.at] for name, values in columns.items()}
-        few = np.argsort(self.y, kind="stable")
-        few = np.append(few[:: max(1, len(few) // 200)], few[-1])
-        short = {name: values[few] for name, values in numbers.items()}
-        for a, b in combinations(numbers, 2):
-            if a in found or b in found:
-                continue
-            for sign, turned, value in _FORMULAS:
-                # A few rows first: nearly every pair fails there.
-                with np.errstate(all="ignore"):
-                    likely = _exact(self.y[few], value(short[a], short[b]), 0.25)
-                    exact = likely and _exact(self.y, value(numbers[a], numbers[b]), 0.5)
-                if exact and self._both(numbers[a], numbers[b]):
-                    named = max((a, b), key=lambda name: self.alone(columns[name]))
-                    found[named] = f"{b} {sign} {a}" if turned else f"{a} {sign} {b}"
-                    break
-        while named := self._largest_summand({n: x for n, x in numbers.items() if n not in found}):
-            found[named] = f"a sum of {named} and other columns"
+            return found
+        sampled = {name: x[self.at] for name, x in (columns | beside).items()}
+        for a, b, formula in pairs(self.y, sampled):
+            free = [name for name in (a, b) if name in columns]
+            if free and not {a, b} & found.keys():
+                alone |= {n: self.alone(columns[n]) for n in free if n not in alone}
+                found[named(free, key=alone.get)] = formula
+        if several:
+            left = {name: sampled[name] for name in columns if name not in found}
+            found |= several_columns(self.y, left)
         return found
-
-    def _both(self, a, b):
-        """Whether rows that have both columns are of both classes, often enough."""
-        y = self.y[np.isfinite(a) & np.isfinite(b)]
-        return not self.classes or min(y.sum(), (1 - y).sum()) >= LEAST
-
-    def _largest_summand(self, numbers):
-        """The column of greatest share where a sum of columns is the outcome, or None."""
-        numbers = {name: x for name, x in numbers.items() if np.isnan(x).mean() < 0.1}
-        if not numbers:
-            return None
-        X = np.column_stack(list(numbers.values()))
-        known = np.flatnonzero(np.isfinite(X).all(axis=1))
-        known = known[:: max(1, len(known) // 5000)]
-        X, y = X[known], self.y[known]
-        spread = X.std(axis=0) if len(X) else np.zeros(X.shape[1])
-        if len(X) < 5 * (X.shape[1] + 1) or np.ptp(y) == 0 or not spread.any():
-            return None
-        X = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1)
-        shares = np.linalg.lstsq(X, y - y.mean())[0]
-        if _explained(y, y.mean() + X @ shares) < EXACT:
-            return None
-        return list(numbers)[int(np.argmax(np.abs(shares)))]
-
-
-#: Sign, whether the second column stands first, and value of each pair.
-_FORMULAS = [
-    ("+", False, lambda a, b: a + b),
-    ("-", False, lambda a, b: a - b),
-    ("-", True, lambda a, b: b - a),
-    ("×", False, lambda a, b: a * b),
-    ("/", False, lambda a, b: a / b),
-    ("/", True, lambda a, b: b / a),
-]
-
-
-def _exact(y, values, least):
-    """Whether values are y, in rows where they are known: a share `least` of all at least."""
-    known = np.isfinite(values)
-    if known.sum() < max(LEAST, least * len(y)) or np.ptp(y[known]) == 0:
-        return False
-    return _explained(y[known], values[known]) >= EXACT
 
 
 def _auc(y, score):
@@ -259,9 +449,3 @@ def _auc(y, score):
         return 0.0
     above = rankdata(score)[positive].sum() - m * (m + 1) / 2
     return above / (m * (len(y) - m))
-
-
-def _explained(y, predicted):
-    """Share of the variance of y that predictions explain."""
-    spread = ((y - y.mean()) ** 2).sum()
-    return 1 - ((y - predicted) ** 2).sum() / spread if spread > 0 else 0.0

@@ -7,6 +7,8 @@ import numpy as np
 
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, replacing, write_table
+from counterweight.labeling.features.learnt import level_counts
+from counterweight.labeling.outcomes.accepts import accepts
 from counterweight.labeling.outcomes.given import given as outcome_of
 from counterweight.labeling.own.column_report import (
     check_roles,
@@ -15,6 +17,8 @@ from counterweight.labeling.own.column_report import (
     report_table,
     roles_by_column,
 )
+from counterweight.labeling.own.leaks import KEEP, Secret, learnt, of_offers
+from counterweight.labeling.own.words import equal
 from counterweight.labeling.rules.present import present
 from counterweight.plan.own import columns_by_role
 
@@ -23,8 +27,8 @@ def prepare(job):
     """Read a table, decide what its columns are, and write both down.
 
     The job is told ``path`` or ``query``, ``reading``, ``columns`` and ``roles``. Of roles, those
-    that are a column or a list of columns are passed on; ``outcome`` may have ``positive`` and
-    ``kind``, ``labeled`` has ``where``.
+    that are a column or a list of columns are passed on; ``outcome``, ``answer`` and ``reward`` may
+    have ``positive``, ``outcome`` has ``kind``, too, and ``labeled`` has ``where``.
     """
     import pandas as pd
 
@@ -32,22 +36,15 @@ def prepare(job):
     table = _read(told, job)
     frame, types = table.frame, table.types
     job.log.info("%d rows, %d columns", len(frame), frame.shape[1] - 1)
-    roles, outcome, labeled = columns_by_role(told["roles"]), None, None
+    roles = columns_by_role(told["roles"])
     _check_filled([name for name in table.made if name not in frame], roles, job)
     check_roles([name for name in frame.columns if name != "row"], roles_by_column(roles))
-    if "outcome" in roles:
-        spec = told["roles"]["outcome"]
-        spec = spec if isinstance(spec, dict) else {"column": spec}
-        outcome, _, _ = outcome_of(frame, types, **spec)
-        labeled = present(frame, types, outcome, **(told["roles"].get("labeled") or {}))
-        outcome = np.where(labeled, outcome, np.nan)
     report = column_report(
         frame,
         types,
         table.made,
         roles,
-        labeled=labeled,
-        outcome=outcome,
+        secrets=secrets_of(frame, types, told["roles"]),
         keep=told["columns"].get("keep", ()),
     )
     for line in report_lines(report):
@@ -115,6 +112,73 @@ def recorded_columns(job):
                 "again."
             )
     return columns
+
+
+def secrets_of(frame, types, roles):
+    """What no feature of a table may tell, by what its columns are.
+
+    Outcomes, answers and rewards are told by whatever says them near-perfectly alone, and so are
+    groups that a filter balances, since it is not to go by them. An offer, the groups and decisions
+    that promises are about, and a logged action are only told by a copy: what they were made from
+    is honest.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    types : mapping of str to str
+    roles : mapping of str to str, list of str or dict
+        As a config has them.
+
+    Returns
+    -------
+    list of Secret
+    """
+    found = []
+    specs = {
+        role: told if isinstance(told, dict) else {"column": told} for role, told in roles.items()
+    }
+    if "outcome" in roles:
+        outcome, _, _ = outcome_of(frame, types, **specs["outcome"])
+        labeled = present(frame, types, outcome, **(roles.get("labeled") or {}))
+        outcome = np.where(labeled, outcome, np.nan)
+        found.append(learnt("outcome", outcome))
+    if "answer" in roles:
+        offer = _numbers(frame, types, roles["offer"])
+        answer = accepts(frame, None, **{"blanks": "unanswered"} | specs["answer"])
+        found += of_offers(answer.astype(float), offer)
+    if "reward_model" in roles:
+        found.append(learnt("reward", _numbers(frame, types, **specs["reward"])))
+    groups = [(name, False) for name in roles.get("balance") or ()]
+    groups += [(name, True) for name in roles.get("groups") or ()]
+    for name, copies in groups:
+        advice = "be a feature all the same" if copies else "be gone by all the same"
+        values = _values(frame, types, name)
+        if not copies and types[name] != "text":
+            values = np.where(np.isnan(values), -1, np.unique(values, return_inverse=True)[1])
+        found.append(Secret(f"group of {name}", values, f"{KEEP} to {advice}", copies=copies))
+    for role, what in (("decision", "decision in use"), ("action", "logged action")):
+        if roles.get(role) and (role == "decision" or "reward_model" in roles):
+            values = _values(frame, types, roles[role])
+            advice = f"{KEEP} to be a feature all the same"
+            found.append(Secret(what, values, advice, copies=True))
+    return found
+
+
+def _values(frame, types, column):
+    """A column as floats, or as codes of its texts."""
+    if types[column] == "text":
+        return level_counts(frame[column])[2]
+    return frame[column].to_numpy(dtype=float, na_value=np.nan)
+
+
+def _numbers(frame, types, column, positive=None, **_):
+    """A column as numbers, 1 where it is `positive`; texts that nobody explained are not known."""
+    if positive is not None:
+        yes = equal(frame[column], positive, text=types[column] == "text").astype(float)
+        return np.where(frame[column].isna(), np.nan, yes)
+    if types[column] == "text":
+        return np.full(len(frame), np.nan)  # where rows are labeled, this is told
+    return _values(frame, types, column)
 
 
 def types_of(columns):

@@ -218,3 +218,42 @@ def test_mistakes_in_limits_are_told_in_a_sentence(tmp_path):
     own.run("label")
     with pytest.raises(CounterweightError, match="limits name 'grad'"):
         own.run("deliver")
+
+
+def test_true_revenue_with_leaks_in_the_table_is_that_of_the_clean_one(tmp_path):
+    """Nine columns of what came after: all are left out, and nobody asks for them of new people."""
+    clean, rng = shop(), np.random.default_rng(5)
+    yes, price = (clean["bought"] == "yes").to_numpy(), clean["price"]
+    gap = rng.exponential(4, len(clean)) + 0.1
+    leaks = {
+        "status": np.where(yes, "enrolled", "declined"),
+        "stage": np.where(yes, rng.choice(["paid", "sent"], len(yes)), "closed"),
+        "quantity": yes * (1 + rng.poisson(1, len(yes))),
+        "paid": price * yes,
+        "would pay": (price + np.where(yes, gap, -gap)).round(2),
+        "days to delivery": np.where(yes, rng.integers(1, 9, len(yes)), np.nan),
+        "list price": (1.19 * price).round(2),
+        "price in whole": price.round(),
+        "rebate": 60 - price,
+    }
+    study = {"models": [{"model": "offer_logistic"}], "bootstrap": 0, "figures": []}
+    entry = {"offer": {"column": "price"}, "answer": "bought", "study": study}
+    clean.drop(columns=["price", "bought"]).to_csv(tmp_path / "new.csv", index=False)
+
+    def earned(name, frame, **more):
+        (tmp_path / name).mkdir()
+        own = Own(tmp_path / name, frame, entry | {"score": str(tmp_path / "new.csv")} | more)
+        own.run("label")
+        best = pd.read_parquet(own.run("deliver")["offers"])["best_offer"].to_numpy()
+        return own, best, (best * truth(clean, best)).mean()
+
+    _, best, revenue = earned("clean", clean)
+    own, same, _ = earned("leaky", clean.assign(**leaks))
+    np.testing.assert_array_equal(same, best)
+    new = pd.read_parquet(own.run("apply")["table"])["best_offer"].to_numpy()
+    np.testing.assert_allclose(new, best)
+    told = pd.read_csv(own.plan["results"] + "/tables/mine.columns.csv").set_index("column")
+    assert set(told.index[told["use"] == "left out"]) == {*leaks}
+    # Who insists is believed, and pays for it.
+    _, _, kept = earned("kept", clean.assign(**leaks), columns={"keep": ["status"]})
+    assert kept < 0.9 * revenue

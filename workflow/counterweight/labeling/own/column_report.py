@@ -161,7 +161,7 @@ def column_report(
         if not why and column.type != "text":
             numbers[name] = column.values
     for secret in secrets:
-        for name, why in secret.together(numbers).items():
+        for name, why in secret.together(numbers, keep).items():
             facts[name] = _decided(facts[name], why, keep)
             del numbers[name]
     return [facts[name] for name in columns]

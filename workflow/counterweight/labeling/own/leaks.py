@@ -122,7 +122,7 @@ class Secret:
             f"the {self.name} away",
         }[known_by_label(present(values), self.known) or same_by_label(values, self.known)]
 
-    def together(self, columns):
+    def together(self, columns, kept=()):
         """Columns with which others give the secret exactly: sums, differences, products, ratios.
 
         Every pair is tried, in any units and on rows that have both (half of them at least), then
@@ -134,6 +134,8 @@ class Secret:
         ----------
         columns : dict of str to array (n,)
             Numbers, without those that were found before.
+        kept : sequence of str
+            Columns that somebody insists on: of two the other one is named.
 
         Returns
         -------
@@ -145,8 +147,7 @@ class Secret:
         (part,) = self._parts
         if self.copies and part.classes:
             return {}
-        named = min if self.copies else max
-        found = part.together(columns, self._beside, named, several=not self.copies)
+        found = part.together(columns, self._beside, kept, less=self.copies)
         return {
             name: f"the {self.name} is {formula}: {self.advice}" for name, formula in found.items()
         }
@@ -422,7 +423,7 @@ class _Told:
         rows = half & missing if (half & missing).any() else half
         return np.where(missing, self.y[rows].mean(), predicted)
 
-    def together(self, columns, beside, named, several):
+    def together(self, columns, beside, kept, less):
         """What columns are with others, by the one that is named; see `Secret.together`."""
         found, alone = {}, {}
         if not self.told:
@@ -430,10 +431,11 @@ class _Told:
         sampled = {name: x[self.at] for name, x in (columns | beside).items()}
         for a, b, formula in pairs(self.y, sampled):
             free = [name for name in (a, b) if name in columns]
+            free = [name for name in free if name not in kept] or free
             if free and not {a, b} & found.keys():
                 alone |= {n: self.alone(columns[n]) for n in free if n not in alone}
-                found[named(free, key=alone.get)] = formula
-        if several:
+                found[(min if less else max)(free, key=alone.get)] = formula
+        if not less:
             left = {name: sampled[name] for name in columns if name not in found}
             found |= several_columns(self.y, left)
         return found

@@ -413,7 +413,7 @@ def test_copies_of_groups_decisions_and_actions_are_left_out_or_refused(world):
     log["spent"], log["slot"] = np.where(world.y > 0, 2.0, 0.0), code
     roles = {"reward": {"column": "reward"}, "propensity": "y", "action": "shown"}
     for column, told in (("spent", "reward"), ("slot", "logged action"), ("x", None)):
-        by = roles | {"reward_model": [column, "town"]}
+        by = roles | {"reward_model.by": [column, "town"]}
         if told is None:
             assert asked(log, by)[column].use == "feature"
             continue

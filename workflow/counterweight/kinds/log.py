@@ -115,7 +115,7 @@ def _learnt(entry, models):
     if not entry.get("reward_model"):
         return {}
     shown = [item["shown"] for item in models if "shown" in item]
-    told = {"reward": entry["reward"], "reward_model": entry["reward_model"]["by"]}
+    told = {"reward": entry["reward"], "reward_model.by": entry["reward_model"]["by"]}
     return told | ({"action": shown[0]} if shown else {})
 
 

@@ -23,7 +23,7 @@ ROLE_NAMES = {
     "labeled": "says whose outcome is seen",
 }
 #: Roles of columns that a config names to learn from: features, and refused where they leak.
-LEARNT = {"reward_model": "reward_model.by", "scores": "scores"}
+LEARNT = ("reward_model.by", "scores")
 #: Names under which an id may stand, and those of other numbers that only tell rows apart.
 _ID = re.compile(r"(^|[\W_])(id|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
 _NUMBERED = re.compile(
@@ -178,7 +178,7 @@ def _decided(fact, why, keep):
             advice = why[len(reason) + 2 :]
             raise CounterweightError(
                 f"The column {fact.column!r} cannot be learnt from ({reason}): take it from "
-                f"{LEARNT[fact.role]}, or {advice}."
+                f"{fact.role}, or {advice}."
             )
         return fact._replace(use="left out", why=why)
     none = "; no level has rows enough to be told apart" if _without_level(fact) else ""

@@ -146,7 +146,7 @@ def secrets_of(frame, types, roles):
         offer = _numbers(frame, types, roles["offer"])
         answer = accepts(frame, None, **{"blanks": "unanswered"} | specs["answer"])
         found += of_offers(answer.astype(float), offer)
-    if "reward_model" in roles:
+    if "reward_model.by" in roles:
         found.append(learnt("reward", _numbers(frame, types, **specs["reward"])))
     groups = [(name, False) for name in roles.get("balance") or ()]
     groups += [(name, True) for name in roles.get("groups") or ()]
@@ -157,7 +157,7 @@ def secrets_of(frame, types, roles):
             values = np.where(np.isnan(values), -1, np.unique(values, return_inverse=True)[1])
         found.append(Secret(f"group of {name}", values, f"{KEEP} to {advice}", copies=copies))
     for role, what in (("decision", "decision in use"), ("action", "logged action")):
-        if roles.get(role) and (role == "decision" or "reward_model" in roles):
+        if roles.get(role) and (role == "decision" or "reward_model.by" in roles):
             values = _values(frame, types, roles[role])
             advice = f"{KEEP} to be a feature all the same"
             found.append(Secret(what, values, advice, copies=True))

@@ -479,3 +479,28 @@ def test_offers_under_limits_by_name():
         saved.allot(frame)
     with pytest.raises(CounterweightError, match="no column"):
         saved.allot(frame, quality=("grade", 3.0))
+
+
+def test_answers_keep_the_index_of_the_frame(family):
+    saved, frame = family["offer_logistic", ""], survey(60)
+    old = frame[frame["age"] > 50].sample(frac=1, random_state=0)
+    for answers in (
+        saved.optimal_offers(old),
+        saved.allot(old, capacity=5)[0],
+        saved.experiment(old, np.random.default_rng(0)),
+    ):
+        assert answers.index.equals(old.index)
+        assert answers["customer"].equals(old["customer"])
+
+
+def test_limits_take_yes_and_no_as_a_file_has_them(family):
+    saved, frame = family["offer_logistic", ""], survey(120)
+    ones = np.random.default_rng(0).integers(0, 2, len(frame))
+    asked = {"capacity": 20, "quality": ("member", 0.7)}
+    expected, found = saved.allot(frame.assign(member=ones), **asked)
+    for words in (["no", "yes"], ["Nein", "Ja"], ["false", "true"]):
+        told, again = saved.allot(frame.assign(member=np.array(words)[ones]), **asked)
+        pd.testing.assert_frame_equal(told, expected)
+        assert again.revenue == found.revenue
+    with pytest.raises(CounterweightError, match="'member'.* holds text"):
+        saved.allot(frame.assign(member="perhaps"), **asked)

@@ -196,3 +196,31 @@ def test_the_rate_of_all_counts_no_outcome_twice(study):
     expected = estimates.mean() + np.average(residual, weights=weight)
     rate = metrics[metrics["metric"].isin(["target_rate", "target_mean"])]["value"].item()
     assert rate == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("classes", [(0, 1), ("No", "Yes"), (1, 2)], ids=str)
+def test_scikit_learn_judges_a_saved_model_on_a_filtered_frame(tmp_path, classes):
+    calibration = pytest.importorskip("sklearn.calibration")
+    from sklearn.metrics import accuracy_score, get_scorer
+
+    frame = people(300, 1)
+    frame["y"] = frame["y"].map(dict(zip((0.0, 1.0), classes, strict=True)))
+    own, files = delivered(tmp_path, frame)
+    saved, raw = load(own.at.folder), pd.read_csv(tmp_path / "own.csv", dtype={"who": str})
+    assert saved.classes_.tolist() == list(classes)
+    old = raw[(raw["age"] > 40) & raw["y"].notna()]
+    answers, parts = saved.scores(old), saved.contributions(old)
+    assert answers.index.equals(old.index) and parts.index.equals(old.index)
+    # What is put beside the frame stands by the right person.
+    beside = old.assign(estimate=answers["estimate"], decision=answers["decision"])
+    whole = read_table(files["scores"]).set_index("who").loc[beside["who"]]
+    np.testing.assert_allclose(beside["estimate"], whole["estimate"], rtol=0, atol=1e-12)
+    right = (beside["decision"] == beside["y"]).mean()
+    assert right == accuracy_score(old["y"], saved.predict(old)) > 0.6
+    assert get_scorer("accuracy")(saved, old, old["y"]) == right
+    display = calibration.CalibrationDisplay.from_estimator(saved, old, old["y"], n_bins=3)
+    ones = (old["y"] == classes[1]).to_numpy()
+    expected, _ = calibration.calibration_curve(ones, answers["estimate"], n_bins=3)
+    np.testing.assert_array_equal(display.prob_true, expected)
+    with pytest.raises(CounterweightError, match="fitted already"):
+        saved.fit(old, old["y"])

@@ -190,7 +190,7 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
     form = fields.boolean_form(plain.words) if asked is None else None
     if form:
         ones, _ = fields.booleans(plain.words, form)
-        note = _joined(f"{form['true']}/{form['false']} as 1/0", signs)
+        note = _joined(f"{form['true']}/{form['false']} as 1/0".lower(), signs)
         return "boolean", plain.integers(ones), note, form | missing
     found, blanks = cell.without(fields.BLANKS)
     given = format_ or given

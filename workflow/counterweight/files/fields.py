@@ -226,11 +226,12 @@ def _group(mark):
 
 def boolean_form(words):
     """The words for true and false that a column consists of, or None."""
-    found = {word.lower() for word in words.to_pylist()} if len(words) <= 8 else {""}
+    spelled = {word.lower(): word for word in words.to_pylist()} if len(words) <= 8 else {"": ""}
+    found = set(spelled)
     for true, false in TRUTHS:
         # A word alone may mean anything in most languages.
         if found == {true, false} or (found and found < {true, false} and true in PLAIN_TRUE):
-            return {"true": true, "false": false}
+            return {"true": spelled.get(true, true), "false": spelled.get(false, false)}
     return None
 
 
@@ -241,7 +242,7 @@ def booleans(words, form):
     import pyarrow.compute as pc
 
     low = pc.utf8_lower(words)
-    pairs = [(form["true"], form["false"])] if form.get("true") else []
+    pairs = [(form["true"].lower(), form["false"].lower())] if form.get("true") else []
     true, false = map(set, zip(*[*pairs, *TRUTHS, ("1", "0"), ("1.0", "0.0")], strict=True))
     yes = pc.is_in(low, pa.array(sorted(true))).to_numpy(zero_copy_only=False)
     no = pc.is_in(low, pa.array(sorted(false))).to_numpy(zero_copy_only=False)

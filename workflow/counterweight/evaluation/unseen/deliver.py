@@ -11,6 +11,7 @@ from counterweight.evaluation.unseen.tilt import AT_RANDOM, ELSEWHERE, fitted_ti
 from counterweight.evaluation.unseen.tried import Tried
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_columns, read_models, read_table
+from counterweight.labeling.outcomes.given import classes_as_given
 from counterweight.labeling.own.blanks import BlankData
 from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import digits_for
@@ -125,11 +126,14 @@ def final_scores(job):
         names=data.rows.dense_names,
     )
     frame = read_table(paths.table)
-    _, _, words = configured("outcome", given["outcome"])(frame[data.labeled], data.types)
+    seen, column = frame[data.labeled], given["outcome"]["options"]["column"]
+    y, _, words = configured("outcome", given["outcome"])(seen, data.types)
+    told = data.types.get(column), data.forms.get(column)
     facts = {
         "study": given["study"],
-        "outcome": given["outcome"]["options"]["column"],
+        "outcome": column,
         "names": list(words),
+        "classes": classes_as_given(seen[column], y, words, *told) if words else [],
         "id": given["id"],
         "types": dict(data.encoder.types_),
         "forms": {name: data.forms[name] for name in data.encoder.types_ if name in data.forms},

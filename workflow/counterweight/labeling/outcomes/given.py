@@ -121,6 +121,36 @@ def given(frame, types, *, column, positive=None, negative=None, missing=None, k
     return found, True, (_shown(others[0]) if len(others) == 1 else f"not {one}", one)
 
 
+def classes_as_given(values, y, names, kind=None, form=None):
+    """What 0 and 1 stand for, as the table that people gave has it: two JSON values.
+
+    Parameters
+    ----------
+    values : pandas.Series (n,)
+        The outcome's column of the prepared table.
+    y : array (n,) of 0 and 1, NaN where nobody knows
+    names : sequence
+        What to say where either stands for several values.
+    kind, form : str, dict, optional
+        Type of the column, and how its texts were read.
+    """
+    made = []
+    for one in (0, 1):
+        own = values[np.asarray(y) == one].dropna().unique()
+        if len(own) != 1:
+            return list(names)
+        value = own[0]
+        if kind == "boolean":
+            # Tables are read with true and false as such, and other words as texts.
+            word = (form or {}).get("true" if value else "false", "true")
+            made.append(bool(value) if word.lower() in ("true", "false") else word)
+        elif isinstance(value, str):
+            made.append(value)
+        else:
+            made.append(int(value) if float(value).is_integer() else float(value))
+    return made
+
+
 def _shown(value):
     """A value in print: a word, or a number without a point where it has no fraction."""
     return value if isinstance(value, str) else f"{value:g}"

@@ -6,6 +6,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.settings import setting_name
 from counterweight.files.study_data import StudyData
+from counterweight.labeling.outcomes.given import classes_as_given
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.classification.saved import SavedClassifier
 from counterweight.models.constraints.promises.promising import (
@@ -48,7 +49,7 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     -------
     saved : SavedClassifier
     scores : dict of str to array (n,)
-        See `SavedClassifier.scores`.
+        See `SavedClassifier.scored`.
     """
     target, streams = given["target"], {"seed": given["seed"], "study": given["stream"]}
     data = seen_data(features, labels, frame, outcome, target, categories)
@@ -77,7 +78,8 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
         own = {*saved.columns, given["id"]}
         for key, told in (("types", types_of(columns)), ("forms", forms_of(columns))):
             saved.facts[key] = {name: value for name, value in told.items() if name in own}
-    scores = saved.scores(frame)
+        saved.facts["classes"] = _classes(data, frame, columns, given)
+    scores = saved.scored(frame)
     own = np.isin(frame["row"], data.labels[0]["row"])
     saved.facts["promises"], saved.facts["measures"] = measured_promises(
         data, target, scores["estimate"][own], scores["decision"][own], options, given["measures"]
@@ -86,6 +88,16 @@ def final_classifier(frame, columns, features, labels, outcome, given, categorie
     saved.facts["certified"] = bool(getattr(model, "certified_", False))
     saved.facts["judged"] = [list(one) for one in getattr(model, "held_out_promises_", ())]
     return saved, scores
+
+
+def _classes(data, frame, columns, given):
+    """What no and yes stand for in a table of one's own."""
+    column, own = given["outcome"]["options"].get("column"), data.labels[0]
+    if column not in frame:
+        return [0, 1]
+    values = frame.set_index("row")[column].loc[own["row"]].reset_index(drop=True)
+    told = types_of(columns).get(column), forms_of(columns).get(column)
+    return classes_as_given(values, own[f"y_{given['target']}"], (0, 1), *told)
 
 
 def seen_data(features, labels, frame, outcome, target, categories=None):

@@ -9,6 +9,7 @@ from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.samples import condition_mask
 from counterweight.models.classifier import positive
 from counterweight.models.filters.candidates import TRUTHS, encoded
+from counterweight.models.saved import SavedModel, as_frame, classes_array
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.promises import Promise
 from counterweight.plan.components import load
@@ -26,7 +27,7 @@ KEPT = 1e-6
 MOVED, OUTSIDE = 0.5, 0.01
 
 
-class SavedClassifier:
+class SavedClassifier(SavedModel):
     """A fitted classifier with all that new rows need: encoder, groups, threshold.
 
     It assumes that new people are as those of the fit; `drift` compares them.
@@ -159,9 +160,13 @@ class SavedClassifier:
         ]
         return tuple(np.concatenate(both) for both in zip(*parts, strict=True))
 
+    @property
+    def classes_(self):
+        return classes_array(self.facts.get("classes", (0, 1)))
+
     def predict(self, frame):
-        """1 where it is decided yes, else 0, (n,); see `decide`."""
-        return self.decide(frame).astype(int)
+        """The second of `classes_` where it is decided yes, else the first, (n,); see `decide`."""
+        return self.classes_[self.decide(frame).astype(int)]
 
     def decide(self, frame):
         """Decisions on new rows, bool (n,); errors as `predict_proba`.
@@ -172,7 +177,17 @@ class SavedClassifier:
         return self._answered(frame)[1]
 
     def scores(self, frame):
-        """Columns of the released table: the id (else ``row``), ``estimate`` and ``decision``."""
+        """The released table: the id (else ``row``), ``estimate`` and ``decision``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the index of `frame`.
+        """
+        return as_frame(self.scored(frame), frame)
+
+    def scored(self, frame):
+        """As `scores`, a dict of str to array (n,)."""
         estimate, decision = self._answered(frame)
         return self.named(frame) | {"estimate": estimate, "decision": decision}
 

@@ -9,6 +9,7 @@ from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.features.drift import describe_new, drift_sentences
 from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.models.saved import SavedModel, as_frame, classes_array
 from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import column_names, most_moved
 from counterweight.models.scores.tilt import CHANCES, ScoreTilt
@@ -20,7 +21,7 @@ BATCH = 100_000
 
 
 @dataclass
-class SavedScores:
+class SavedScores(SavedModel):
     """Estimates of an outcome for rows of a table, with how far to trust each.
 
         Attributes
@@ -52,6 +53,12 @@ class SavedScores:
         """Whether the outcome is one of two classes."""
         return bool(self.facts["names"])
 
+    @property
+    def classes_(self):
+        if not self.binary:
+            raise AttributeError(f"The outcome {self.facts['outcome']!r} is a number: no classes.")
+        return classes_array(self.facts.get("classes", self.facts["names"]))
+
     def scores(self, frame, reasons=True):
         """Estimate, interval, support and decision of each row.
 
@@ -72,7 +79,7 @@ class SavedScores:
             ``supported`` (whether labeled rows resemble it), ``reason`` (why not), and for
             classes ``decision``; with `reasons` also ``moved_1`` to ``moved_3``, the columns
             that moved the score most from its mean (see `contributions`), with how much; first
-            the id, where the table has one.
+            the id, where the table has one. The index is that of `frame`.
 
         Raises
         ------
@@ -82,7 +89,7 @@ class SavedScores:
         made = self.scored(self.typed("The table", frame), reasons)
         if self.facts["id"] in frame:
             made.insert(0, self.facts["id"], frame[self.facts["id"]].to_numpy())
-        return made
+        return as_frame(made, frame)
 
     def typed(self, where, frame, reading=None, first=0):
         """New rows as the columns of the fit; see `counterweight.datasets.own_table.typed_like`."""
@@ -124,8 +131,8 @@ class SavedScores:
         else:
             columns["supported"] = ~self.support.outside(X)
         if self.binary:
-            names = np.asarray(self.facts["names"], object)
-            columns["decision"] = names[(estimate >= self.facts["threshold"]).astype(int)]
+            decided = (estimate >= self.facts["threshold"]).astype(int)
+            columns["decision"] = self.classes_[decided]
         if reasons:
             columns |= most_moved(parts, column_names(self.encoder), self.facts.get("digits", 2))
         return pd.DataFrame(columns)
@@ -163,7 +170,7 @@ class SavedScores:
             made.append(pd.DataFrame(parts, columns=names))
         made = pd.concat(made, ignore_index=True)[list(self.facts["types"])]
         made[free_name("base", names)] = base
-        return made
+        return as_frame(made, frame)
 
     def predict_proba(self, frame):
         """Chances of both classes, (n, 2), as scikit-learn gives them.
@@ -182,7 +189,7 @@ class SavedScores:
         return np.column_stack([1 - p, p])
 
     def predict(self, frame):
-        """The expected number, or the class that is decided for, (n,)."""
+        """The expected number, or the class of `classes_` that is decided for, (n,)."""
         made = self.scores(frame, reasons=False)
         return made["decision" if self.binary else "estimate"].to_numpy()
 

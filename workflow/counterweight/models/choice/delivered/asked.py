@@ -7,6 +7,7 @@ one outside what was made to people like them.
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.files.fields import booleans
 from counterweight.models.choice.delivered.limits import Limit, allot
 
 #: Smallest sum of the least chances of offers that an experiment refuses.
@@ -302,12 +303,16 @@ def _there(frame, name):
 
 
 def _numbers(frame, name):
+    values = _there(frame, name)
     try:
-        values = _there(frame, name).to_numpy(dtype=float, na_value=np.nan)
+        values = values.to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError):
-        raise CounterweightError(
-            f"The column {name!r}, which limits or revenue name, holds text: name one of numbers."
-        ) from None
+        values = _yes_or_no(values)
+        if values is None:
+            raise CounterweightError(
+                f"The column {name!r}, which limits or revenue name, holds text: name one of "
+                "numbers."
+            ) from None
     blank = np.flatnonzero(~np.isfinite(values))
     if len(blank):
         raise CounterweightError(
@@ -315,6 +320,14 @@ def _numbers(frame, name):
             f"{len(blank)} people (first: row {blank[0]}): fill it in."
         )
     return values
+
+
+def _yes_or_no(values):
+    """Words for yes and no as 1 and 0; None where there are others."""
+    import pyarrow as pa
+
+    ones, right = booleans(pa.array(values.astype(object).map(str).str.strip(), pa.string()), {})
+    return ones.astype(float) if right.all() else None
 
 
 def _marked(frame, name, value):

@@ -18,6 +18,7 @@ from counterweight.models.choice.delivered.pricing import (
 )
 from counterweight.models.choice.training import told_categories
 from counterweight.models.filters.candidates import encoded
+from counterweight.models.saved import as_frame
 from counterweight.plan.components import load
 
 KIND = "offers"
@@ -202,7 +203,7 @@ class SavedOffers:
             part = frame.iloc[start : start + BATCH]
             priced = self.priced(self.encode(part, first=start))
             parts.append(pd.DataFrame(self.named(part, start) | priced))
-        return pd.concat(parts, ignore_index=True)
+        return as_frame(pd.concat(parts, ignore_index=True), frame)
 
     def acceptance(self, frame, offers):
         """Chance (n,) that each person accepts an offer.
@@ -287,14 +288,17 @@ class SavedOffers:
         CounterweightError
             As `optimal_offers`; without any limit; where limits cannot be kept.
         """
-        import pandas as pd
-
         from counterweight.models.choice.delivered.asked import allotted
 
+        named = [
+            told[0] if isinstance(told, (tuple, list)) else told["column"]
+            for told in (quality,)
+            if told
+        ]
         columns, found = allotted(
             self,
             self.encoded(frame),
-            frame,
+            self._typed(frame, named + [revenue] * isinstance(revenue, str)),
             capacity=capacity,
             confidence=confidence,
             budget=budget,
@@ -305,7 +309,7 @@ class SavedOffers:
             skip=skip,
             points=points,
         )
-        return pd.DataFrame(self.named(frame) | columns), found
+        return as_frame(self.named(frame) | columns, frame), found
 
     def experiment(self, frame, rng, *, how="around", levels=7, spread=0.1, least=0.02):
         """The next offers, drawn near the best ones with chances that are told.
@@ -323,12 +327,11 @@ class SavedOffers:
             The id, ``tried_offer``, ``tried_p`` (its chance), ``best_level``, and expected
             revenues: ``tried_revenue`` of the experiment, ``level_revenue`` of the best level.
         """
-        import pandas as pd
-
         from counterweight.models.choice.delivered.asked import experiment
 
         asked = {"how": how, "levels": levels, "spread": spread, "least": least}
-        return pd.DataFrame(self.named(frame) | experiment(self, self.encoded(frame), rng, **asked))
+        made = experiment(self, self.encoded(frame), rng, **asked)
+        return as_frame(self.named(frame) | made, frame)
 
     # Encoded people, batch by batch.
 
@@ -375,6 +378,16 @@ class SavedOffers:
             asked = {"needed": names, "forms": told["forms"], "reading": reading, "first": first}
             frame = typed_like(where, frame, told["types"], **asked)
         return frame[list(names)]
+
+    def _typed(self, frame, names):
+        """A table whose columns of some names are typed as those of the fit, as far as known."""
+        asked = self.facts.get("asked") or {}
+        types, forms = ((self.facts.get(k) or {}) | asked.get(k, {}) for k in ("types", "forms"))
+        known = [name for name in names if name in types and name in frame]
+        if not known:
+            return frame
+        typed = typed_like("The table of people", frame, types, needed=known, forms=forms)
+        return frame.assign(**{name: typed[name].to_numpy() for name in known})
 
     def named(self, frame, first=0):
         """``{column: values}`` that tell the people of a table apart: the id, else the row."""

@@ -290,15 +290,13 @@ class SavedOffers:
         """
         from counterweight.models.choice.delivered.asked import allotted
 
-        named = [
-            told[0] if isinstance(told, (tuple, list)) else told["column"]
-            for told in (quality,)
-            if told
-        ]
+        named = [revenue] if isinstance(revenue, str) else []
+        if quality is not None:
+            named.append(quality["column"] if isinstance(quality, dict) else quality[0])
         columns, found = allotted(
             self,
             self.encoded(frame),
-            self._typed(frame, named + [revenue] * isinstance(revenue, str)),
+            self._typed(frame, named),
             capacity=capacity,
             confidence=confidence,
             budget=budget,

@@ -1,6 +1,7 @@
 """Who imports whom: stages in the order of the flow, on floors that know nothing of them."""
 
 import ast
+import re
 import statistics
 from graphlib import CycleError, TopologicalSorter
 
@@ -108,3 +109,16 @@ def test_modules_are_no_splinters():
     lengths = [len(path.read_text().splitlines()) for path in MODULES.values()]
     # A package that holds nothing but its modules has one line.
     assert statistics.median(length for length in lengths if length > 1) >= MEDIAN
+
+
+def test_the_architecture_names_every_package_and_nothing_that_is_not_there():
+    text = (PACKAGE.parents[1] / "ARCHITECTURE.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
+    assert rows[-len(FLOW) - 1 :] == [*FLOW, "kinds"]
+    assert {*rows} == {
+        room(name) for name, path in MODULES.items() if path.name == "__init__.py"
+    } - {""}
+    for path in re.findall(
+        r"`((?:plan|kinds|reporting)/[\w/.]+|errors\.py|init\.py|options\.py)`", text
+    ):
+        assert (PACKAGE / path).exists(), path

@@ -1,6 +1,6 @@
 # make run    environment and the whole workflow on real data
 # make test   environment and all checks
-# make paper  the papers' full repeats     make demo  generated data, no network, two minutes
+# make paper  the papers' full repeats     make demo  generated data, no network, half a minute
 # make mine CONFIG=mine.yaml   a table of your own      make init TABLE=my.csv   begins mine.yaml
 # make bench  speed against the peers      make lint  formats and linters only
 # make scale  time and memory of every family at 10,000 to 1,000,000 rows (hours)
@@ -22,13 +22,14 @@ run: env
 
 mine: env
 	@test -f "$(CONFIG)" || { echo "Name the file that says what your table is: make mine CONFIG=mine.yaml" >&2; exit 1; }
+	@! grep -q examples/tables/ "$(CONFIG)" || test -d examples/tables || $(BIN)/python examples/tables.py
 	@$(BIN)/python -m counterweight.plan.reading "$(CONFIG)"
-	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile $(CONFIG)
+	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile "$(CONFIG)"
 
 init:
 	@$(MAKE) --silent env >&2
 	@test -n "$(TABLE)" || { echo "Name your table: make init TABLE=my.csv" >&2; exit 1; }
-	@$(BIN)/python -m counterweight.init $(TABLE)
+	@$(BIN)/python -m counterweight.init "$(TABLE)"
 
 paper: env
 	$(BIN)/snakemake --quiet rules --cores $(CORES) --configfile workflow/overlays/paper.yaml

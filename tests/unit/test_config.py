@@ -311,8 +311,13 @@ def test_a_table_of_ones_own_has_to_be_there(tmp_path):
         config.resolve(made)
     made["datasets"] = {"own_table": {"path": str(tmp_path / "mine.csv")}}
     plan = config.resolve(made)
-    with pytest.raises(CounterweightError, match="mine.csv', which is no file"):
-        config.check_folders(plan)
+    for given, key in (
+        (None, "datasets.own_table.path"),
+        ({"table": "mine.csv"}, "table"),
+        ({"tables": {"own_table": {"table": "mine.csv"}}}, "tables.own_table.table"),
+    ):
+        with pytest.raises(CounterweightError, match=f"^{key} is .*mine.csv', which is no file"):
+            config.check_folders(plan, given)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 from counterweight.errors import CounterweightError
+from counterweight.plan import components
 from counterweight.plan.config import resolve
-from counterweight.plan.reading import updated, with_listed_studies
+from counterweight.plan.reading import plan_of_files, updated, with_listed_studies
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDY = {
@@ -112,6 +113,36 @@ def test_mistakes_in_listed_files_are_one_sentence(folder, entries, text, told):
     with pytest.raises(CounterweightError, match=told) as caught:
         read({"studies_of": entries}, {}, folder)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"studies": {"admissions": {"repeats": 8}}}, None),
+        (
+            {"studies": {"admissions": {"repeats": 9}}},
+            "studies.admissions.repeats is 9, .* are 8 worlds.* at most 8, or "
+            "datasets.admissions.rows to 32895",
+        ),
+        ({"datasets": {"admissions": {"rows": 4000}}}, "choose a multiple of 3655, such as 18275"),
+        ({"datasets": {"three_segments": {"rows": 3000}}}, "are 2 worlds"),
+    ],
+)
+def test_no_more_repeats_are_planned_than_there_are_worlds(tmp_path, changes, told):
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(changes))
+    if told is None:
+        assert plan_of_files([tmp_path / "mine.yaml"])["studies"]["admissions"]["repeats"] == 8
+        return
+    with pytest.raises(CounterweightError, match=told) as caught:
+        plan_of_files([tmp_path / "mine.yaml"])
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["three_segments", "eighteen_segments", "admissions"])
+def test_worlds_are_as_large_as_they_say(name):
+    assert (
+        components.declared("dataset", name, "WORLD_ROWS") == components.load("dataset", name).SIZE
+    )
 
 
 def test_a_mistaken_list_of_studies_is_left_to_the_schema(folder):

@@ -2,6 +2,8 @@
 
 import ast
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -128,6 +130,48 @@ def test_the_checks_of_the_public_repository_are_targets_of_make():
     run = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
     assert {"make lint", "make dry", "make test", "make docs"} == set(run)
     assert {text.removeprefix("make ") for text in run} <= targets
+
+
+@pytest.fixture
+def made(tmp_path):
+    """What make calls in a checkout whose commands only write down their arguments."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("python", "snakemake"):
+        command = tmp_path / ".venv" / "bin" / name
+        command.parent.mkdir(parents=True, exist_ok=True)
+        command.write_text(f'#!/bin/sh\n(printf {name}; printf "|%s" "$@"; echo) >> calls\n')
+        command.chmod(0o755)
+    (tmp_path / ".venv" / "ready").touch()
+
+    def call(*arguments):
+        (tmp_path / "calls").write_text("")
+        command = ["make", "--silent", *arguments, "CORES=1"]
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        return (tmp_path / "calls").read_text().splitlines()
+
+    return tmp_path, call
+
+
+def test_make_takes_names_with_blanks_and_draws_the_tables_of_examples(made):
+    folder, call = made
+    check = "python|-m|counterweight.plan.reading|my mine.yaml"
+    run = "snakemake|--quiet|rules|--cores|1|--configfile|my mine.yaml"
+    (folder / "my mine.yaml").write_text("table: mine.csv\n")
+    assert call("mine", "CONFIG=my mine.yaml") == [check, run]
+    (folder / "my mine.yaml").write_text("table: examples/tables/applicants.csv\n")
+    drawn = "python|examples/tables.py"
+    assert call("mine", "CONFIG=my mine.yaml") == [drawn, check, run]
+    (folder / "examples" / "tables").mkdir(parents=True)
+    assert call("mine", "CONFIG=my mine.yaml") == [check, run]
+    assert call("init", "TABLE=my table.csv") == ["python|-m|counterweight.init|my table.csv"]
+
+
+def test_readme_names_the_two_commands_that_set_everything_up():
+    text = (ROOT / "README.md").read_text()
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.M))
+    named = re.findall(r"^make (\w+)(?: +#| [A-Z]+=|$)", text, re.M)
+    assert named[:2] == ["run", "test"] and set(named) <= targets
 
 
 def test_issue_forms_ask_for_the_log():

@@ -62,6 +62,27 @@ def complete(name, study, plan):
     # Each repeat of a simulated data set is a world of its own, so nothing is shared.
     if components.declared("dataset", study["dataset"], "SIMULATED", False):
         study["test_share"] = 0.0
+        _check_worlds(name, study, plan["datasets"])
+
+
+def _check_worlds(name, study, datasets):
+    """Refuse more repeats than the simulated data set has worlds."""
+    dataset = study["dataset"]
+    size = components.declared("dataset", dataset, "WORLD_ROWS", 0)
+    rows = (datasets.get(dataset) or {}).get("rows")
+    rows = rows or components.declared("dataset", dataset, "ROWS", 0)
+    if not size or study["repeats"] <= rows // size and rows % size == 0:
+        return
+    if rows % size:
+        raise CounterweightError(
+            f"datasets.{dataset}.rows is {rows}, and a world of {dataset} has {size} rows: choose "
+            f"a multiple of {size}, such as {size * max(study['repeats'], rows // size)}."
+        )
+    raise CounterweightError(
+        f"studies.{name}.repeats is {study['repeats']}, and the {rows} rows of {dataset} are "
+        f"{rows // size} worlds, one for each repeat: set repeats to at most {rows // size}, or "
+        f"datasets.{dataset}.rows to {size * study['repeats']}."
+    )
 
 
 def finish(name, study):

@@ -130,33 +130,42 @@ def _with_options(config, full):
                 yield ("studies", name, key, index), item, study_schema[key]["items"]
 
 
-def check_folders(plan):
+def _key_of(name, own, plain, given):
+    """The key of a config that names a file: of a table of one's own, or of a study."""
+    given = given or {}
+    if name in (given.get("tables") or {}):
+        return f"tables.{name}.{own}"
+    return own if "table" in given else plain
+
+
+def check_folders(plan, given=None):
     """Refuse folders that cannot be written and files that are not there, before anything runs.
+
+    Parameters
+    ----------
+    plan : dict
+    given : mapping, optional
+        What was given on top of ``config.yaml``: a file is told by the key that names it there.
 
     Raises
     ------
     CounterweightError
     """
+    files = {"candidates": plan.get("candidates")}
     for name, dataset in plan.get("datasets", {}).items():
-        path = dataset.get("path")
+        files[_key_of(name, "table", f"datasets.{name}.path", given)] = dataset.get("path")
+    for name, study in plan.get("studies", {}).items():
+        files[_key_of(name, "score", f"studies.{name}.score", given)] = study["score"]
+        key = _key_of(name, "target.table", f"studies.{name}.target.table", given)
+        for spec in study["weightings"].values():
+            files[key] = spec["options"].get("table") or files.get(key)
+    for key, path in files.items():
         if path and not Path(path).exists():
+            shown = "examples/tables/" in Path(path).as_posix()
+            advice = "draw it by `python examples/tables.py`" if shown else "correct the path"
             raise CounterweightError(
-                f"datasets.{name}.path is {path!r}, which is no file (looked for at "
-                f"{Path(path).absolute()}): correct the path."
-            )
-    people = {"candidates": plan.get("candidates")} | {
-        f"studies.{name}.score": study["score"] for name, study in plan.get("studies", {}).items()
-    }
-    people |= {
-        f"studies.{name}.target.table": spec["options"].get("table")
-        for name, study in plan.get("studies", {}).items()
-        for spec in study["weightings"].values()
-    }
-    for key, path in people.items():
-        if path and not Path(path).exists():
-            raise CounterweightError(
-                f"{key} is {path!r}, which is no file (looked for at "
-                f"{Path(path).absolute()}): correct the path."
+                f"{key} is {path!r}, which is no file (looked for at {Path(path).absolute()}): "
+                f"{advice}."
             )
     mirror = plan.get("data_mirror")
     if mirror and not Path(mirror).is_dir():

@@ -271,7 +271,7 @@ def planned(config, given, files, home=HOME):
         raise CounterweightError("\n".join(found))
     beside = [Path(file).parent for file in files]
     plan = resolve(with_listed_studies(config, given, home / "workflow" / "studies", beside))
-    check_folders(plan)
+    check_folders(plan, given)
     return plan
 
 

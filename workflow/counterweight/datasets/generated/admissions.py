@@ -6,6 +6,7 @@ from counterweight.datasets.generated.worlds import Worlds, answered
 
 SIMULATED = True
 ROWS = 29240
+WORLD_ROWS = 3655
 TITLE = "Simulated admissions with financial aid"
 LICENCE = "made by this program"
 

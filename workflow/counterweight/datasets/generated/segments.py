@@ -10,6 +10,7 @@ from counterweight.files.seeds import generator
 
 SIMULATED = True
 ROWS_BY_NAME = {"three_segments": 15000, "eighteen_segments": 45000}
+WORLD_ROWS_BY_NAME = {"three_segments": 1500, "eighteen_segments": 9000}
 TITLE_BY_NAME = {
     "three_segments": "Simulated offers, three segments",
     "eighteen_segments": "Simulated offers, 18 segments",

@@ -459,3 +459,42 @@ def test_an_ignored_column_is_not_looked_at(tmp_path):
     path = put(tmp_path, "t.csv", "a,b,c,row\n1,inf,,1\n2,x,,2\n")
     made = read_typed(path, columns={"ignore": ["b", "c", "row"]})
     assert list(made.frame) == ["row", "a"] and made.types == {"a": "number"}
+
+
+#: A table with codes of unknown: what is said of them, and the same table with empty fields.
+CODED = "a,b,c,d\n1,-999,yes,x\n2,31,?9,9\n-999.0,40,no,9\n4,9,yes,Unknown\n"
+BLANK = "a,b,c,d\n1,,yes,x\n2,31,,9\n,40,no,9\n4,9,yes,\n"
+SAID = [{"a": -999}, {"b": [-999, 999]}, {"c": "?9"}, {"d": ["unknown"]}]
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_codes_of_unknown_are_as_good_as_empty_fields(typed, tmp_path):
+    coded, blank = put(tmp_path, "coded.csv", CODED), put(tmp_path, "blank.csv", BLANK)
+    columns, expected = {"missing": SAID}, read_typed(blank)
+    if typed:
+        coded = put(tmp_path, "t.parquet", b"")
+        frame = pd.read_csv(io.StringIO(CODED))
+        frame.assign(c=[True, None, False, True]).to_parquet(coded)
+    made = read_typed(coded, columns=columns)
+    assert made.types == expected.types
+    pd.testing.assert_frame_equal(made.frame, expected.frame, check_dtype=False)
+    assert "'-999' as missing" in made.made["b"]
+    # New rows have the same codes, and may have no others than those that were seen.
+    for path in (coded, blank):
+        (again,) = new_rows(path, made.types, list("abcd"), forms=made.forms)
+        pd.testing.assert_frame_equal(again, expected.frame, check_dtype=False)
+    only = put(tmp_path, "only.csv", "a,b,c,d\n-999,999,?9,UNKNOWN\n")
+    (again,) = new_rows(only, made.types, list("abcd"), forms=made.forms)
+    assert again[list("abcd")].isna().all(axis=None)
+
+
+def test_a_code_that_is_nowhere_is_said_and_one_for_an_ignored_column_refused(tmp_path):
+    path = put(tmp_path, "t.csv", "a,b\n1,2\n2,3\n")
+    assert (
+        "none of 7, which columns.missing"
+        in read_typed(path, columns={"missing": {"a": 7}}).made["a"]
+    )
+    with pytest.raises(CounterweightError, match="columns.ignore and in columns.missing"):
+        read_typed(path, columns={"missing": {"a": 7}, "ignore": ["a"]})
+    with pytest.raises(CounterweightError, match="no column 'c', which columns.missing names"):
+        read_typed(path, columns={"missing": {"c": 7}})

@@ -3,6 +3,7 @@
 import os
 import string
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from counterweight.labeling.own.column_report import (
 )
 from counterweight.labeling.own.leaks import learnt
 from counterweight.labeling.own.prepare import columns_by_role, secrets_of
+from counterweight.reporting.page.study import Answer, StudyContext, StudyPage, study_page
 from scipy.special import expit
 
 ROWS = 600
@@ -515,6 +517,69 @@ def test_levels_are_counted_as_the_encoder_keeps_them(world):
     assert (facts["city"].levels, facts["city"].pooled) == (len(fact.levels), len(fact.pooled))
     assert facts["city"].pooled > 1
     assert facts["city"].why == f"{len(fact.pooled)} rare levels pooled as other"
+
+
+#: Values of a column that may hold codes of unknown, and what is named.
+AGES = np.random.default_rng(3).integers(18, 91, 400).astype(float)
+CODES = {
+    "none": (AGES, ""),
+    "-999 in a quarter": (np.where(np.arange(400) % 4, AGES, -999), "-999 stands in 100 of 400 r"),
+    "99 in some": (np.where(np.arange(400) % 9, AGES, 99), "99 stands in 45 of 400 rows, and all"),
+    "two codes": (
+        np.where(np.arange(400) % 9, np.where(np.arange(400) % 8, AGES, 999), -9),
+        "-9, 999 stand in 89 of 400 rows, and all others are from 18 to 90: if that means "
+        "unknown, say columns: {missing: [{x: [-9, 999]}]}",
+    ),
+    "a class and 9": (np.resize([0.0, 1, 1, 9], 400), "9 stands in 100 of 400"),
+    "answers from 1 to 9": (np.resize(np.arange(1.0, 10), 400), ""),
+    "a scale around 0": (np.resize([-1.0, 0, 1], 400), ""),
+    "counts with a tail": (np.minimum(np.floor(np.geomspace(1, 100, 400)), 99) - 1, ""),
+    "money below 0": (np.random.default_rng(4).normal(0, 900, 400).round(), ""),
+    "a 99 of many": (np.resize(np.arange(0.0, 100), 400), ""),
+}
+
+
+@pytest.mark.parametrize("case", CODES)
+def test_codes_of_unknown_are_doubts(case):
+    values, said = CODES[case]
+    frame = pd.DataFrame({"row": np.arange(400), "x": values})
+    (fact,) = column_report(frame, {"x": "number"}, {}, {})
+    assert fact.doubt.startswith(said) and bool(said) == bool(fact.doubt)
+    (told,) = column_report(frame, {"x": "number"}, {}, {"weight": "x"}, doubts={"x": "odd"})
+    assert told.doubt.startswith("odd") and told.doubt.endswith(fact.doubt)
+    lines = report_lines([told])
+    assert lines[1] == "To be looked at (1)" and "odd" in lines[2]
+
+
+def test_a_word_for_unknown_is_a_doubt_of_a_group_and_not_of_a_feature():
+    frame = pd.DataFrame({"row": np.arange(90), "x": np.resize(["a", "b", "Unknown"], 90)})
+    (group,) = column_report(frame, {"x": "text"}, {}, {"balance": ["x"]})
+    (feature,) = column_report(frame, {"x": "text"}, {}, {})
+    assert group.doubt.startswith("Unknown stands in 30 of 90 rows, and is a value like any other")
+    assert not feature.doubt and feature.use == "feature"
+
+
+def test_doubts_stand_on_the_first_screen_of_a_page(tmp_path):
+    (tmp_path / "tables").mkdir()
+    frame = pd.DataFrame({"row": np.arange(400), "age": CODES["-999 in a quarter"][0]})
+    facts = column_report(frame, {"age": "number"}, {}, {})
+    pd.DataFrame(report_table(facts)).to_csv(tmp_path / "tables/mine.columns.csv", index=False)
+    plan = {"dataset": "mine", "source": "own", "title": "Mine", "targets": ["general"]}
+    numbers = SimpleNamespace(
+        plan=plan,
+        folder=tmp_path / "mine",
+        summary=pd.DataFrame(
+            {"mean": [], "n": []}, pd.MultiIndex.from_tuples([], names=["source", "metric"])
+        ),
+        methods=lambda: [],
+    )
+    page = StudyPage(answer=lambda _: Answer("So it is."), question=lambda _: "Is it so?")
+    made, _ = study_page(page, numbers, StudyContext(path="mine.html"))
+    (doubt,) = [block for block in made.blocks if getattr(block, "tone", "") == "warning"]
+    assert doubt.text.startswith("Look at the column age: -999 stands in 100 of 400 rows")
+    numbers.plan = plan | {"source": "download"}
+    made, _ = study_page(page, numbers, StudyContext(path="mine.html"))
+    assert not [block for block in made.blocks if getattr(block, "tone", "") == "warning"]
 
 
 def test_table_and_lines(tmp_path, world):

@@ -21,6 +21,7 @@ from counterweight.plan.digests import Contents
 from counterweight.plan.own import with_own_tables
 from counterweight.plan.reading import updated, with_listed_studies
 from counterweight.plan.stages import Stages
+from delivering import Own
 
 STUDIES = Path(__file__).resolve().parents[2] / "workflow" / "studies"
 
@@ -455,3 +456,39 @@ def test_codes_of_unknown_reach_the_rules_of_every_question():
     assert found["outcome"]["options"]["negative"] == "n"
     with pytest.raises(CounterweightError, match="Unknown key studies.log.outcome.missing"):
         planned(LOG | {"reward": {"column": "clicked", "positive": "y", "missing": "?"}})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"offer": "offer", "answer": "came"},
+        {"outcome": "came"},
+        {"outcome": "came", "promises": ["coverage(everyone) >= 0.2"]},
+        {"outcome": "came", "keep_rate": 0.5},
+        {"balance": ["sex"]},
+    ],
+)
+def test_an_id_that_stands_twice_is_refused_whatever_is_asked(entry, tmp_path):
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "id": [f"p{at}" for at in range(n - 1)] + ["p3"],
+            "offer": np.arange(n) / 7.0,
+            "came": np.resize([0, 1, 1], n),
+            "sex": np.resize(["f", "m"], n),
+            "x": np.cos(np.arange(n)),
+        }
+    )
+    words = r"The id 'id' is 'p3' in line 5 and in line 61 \(2 rows share theirs with others\)"
+    with pytest.raises(CounterweightError, match=words):
+        Own(tmp_path, frame, {"id": "id"} | entry)
+    frame.loc[n - 1, "id"] = "p59"
+    Own(tmp_path, frame, {"id": "id"} | entry)
+
+
+def test_rows_of_one_person_are_a_group(tmp_path):
+    frame = pd.DataFrame({"id": np.arange(60) // 2, "came": np.resize([0, 0, 1], 60), "x": 1.5})
+    frame["x"] *= np.sin(np.arange(60))
+    Own(tmp_path, frame, {"id": "id", "group": "id", "outcome": "came"})
+    log = frame.assign(p=0.5, q=0.5)
+    Own(tmp_path, log, {"id": "id"} | LOG | {"reward": "came", "table": str(tmp_path / "own.csv")})

@@ -183,7 +183,7 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None):
     columns : dict, optional
         ``ignore``, ``dates``, ``text``, ``numbers``: names of columns; an entry of ``dates``
         may be ``{column: format}`` as of `strptime`, one of ``numbers`` ``{column: {decimal,
-        thousands}}``.
+        thousands}}``. ``missing``: values by column that stand for missing ones.
     typed : bool
         Whether the types of the columns are those that they were given (Parquet, a query); a
         text then stays text, unless `columns` says otherwise.
@@ -213,9 +213,12 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None):
         name: Column(where, name, arrow_values(where, name, frame[name]), reading) for name in kept
     }
     comma = None if given else _comma(cells[name] for name in kept if name not in wanted)
+    codes = _codes(columns or {})
     made = {"row": np.arange(len(frame), dtype=np.int32)}
     for name in kept:
-        cell = cells.pop(name)
+        cell, blanks = cells.pop(name), ""
+        if name in codes:
+            cell, blanks = cell.blanked(codes[name])
         if cell.empty:
             table.made[name] = "empty in every row: left out"
             continue
@@ -229,6 +232,9 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None):
         else:
             kind, values, note, form = interpreted(cell, asked, format_, given, comma)
         made[name], table.types[name] = values, kind
+        if name in codes:
+            note = "; ".join(filter(None, [note, blanks or _none_of(codes[name])]))
+            form = form | {"missing": sorted({*form.get("missing", ()), *map(str, codes[name])})}
         table.made |= {name: note} if note else {}
         table.doubts |= {name: "; ".join(cell.doubts)} if cell.doubts else {}
         table.forms |= {name: form} if form else {}
@@ -384,6 +390,20 @@ def _names(frame):
     return frame.column_names if hasattr(frame, "column_names") else list(frame.columns)
 
 
+def _codes(columns):
+    """Values that stand for missing ones, as lists by column."""
+    entries = columns.get("missing") or []
+    found = {}
+    for entry in [entries] if isinstance(entries, dict) else entries:
+        for name, told in entry.items():
+            found[name] = found.get(name, []) + (told if isinstance(told, list) else [told])
+    return found
+
+
+def _none_of(codes):
+    return f"none of {listed(map(repr, codes))}, which columns.missing names"
+
+
 def check_columns(where, names, columns):
     """What a person says of each column, held against the columns that are there.
 
@@ -394,7 +414,7 @@ def check_columns(where, names, columns):
     names : list of str
         Columns of the table.
     columns : dict
-        See `typed_table`; also ``keep``, of which only the names are looked at.
+        See `typed_table`; also ``keep``, whose columns may stand in other lists, too.
 
     Returns
     -------
@@ -410,7 +430,7 @@ def check_columns(where, names, columns):
         ``row``, or all are ignored.
     """
     found = {}
-    for key in ("ignore", "dates", "text", "numbers", "keep"):
+    for key in ("ignore", "dates", "text", "numbers", "keep", "missing"):
         entries = columns.get(key) or []
         for entry in [entries] if isinstance(entries, dict) else entries:
             pairs = entry.items() if isinstance(entry, dict) else [(entry, None)]
@@ -420,12 +440,13 @@ def check_columns(where, names, columns):
                         f"{where} has no column {name!r}, which columns.{key} names"
                         f"{_near(name, names)}; it has {listed(names, 30)}: correct the name."
                     )
-                if name in found and (key != "keep" or found[name][0] == "ignore"):
+                beside = key in ("keep", "missing")
+                if name in found and (not beside or found[name][0] == "ignore"):
                     raise CounterweightError(
                         f"{where}: the column {name!r} stands in columns.{found[name][0]} and in "
                         f"columns.{key}: keep one."
                     )
-                found |= {name: (key, format_)} if key != "keep" else {}
+                found |= {} if beside else {name: (key, format_)}
     kept = [name for name in names if found.get(name, ("",))[0] != "ignore"]
     if "row" in kept:
         raise CounterweightError(

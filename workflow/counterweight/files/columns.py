@@ -1,5 +1,7 @@
 """One column of a table that people bring: what it is, and its values as that."""
 
+from contextlib import suppress
+
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
@@ -90,14 +92,56 @@ class Column:
         if not pc.any(blank).as_py() or (pc.all(blank).as_py() and not all_):
             return self, ""
         told = sorted(self.words.filter(blank).to_pylist())
-        blank = blank.to_numpy(zero_copy_only=False)
+        return self._less(blank.to_numpy(zero_copy_only=False)), _as_missing(told)
+
+    def blanked(self, codes):
+        """The column with some of its values missing, and what is to be said of that.
+
+        Parameters
+        ----------
+        codes : list
+            Values, of texts in any case, of numbers also written otherwise.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        numbers = []
+        for code in codes:
+            with suppress(ValueError):
+                numbers.append(float(code))
+        if self.words is not None:
+            low = pc.utf8_lower(self.words)
+            texts = [str(code).strip().lower() for code in codes]
+            blank = pc.is_in(low, pa.array(texts)).to_numpy(zero_copy_only=False)
+            values, right, _ = fields.numbers(self.words, fields.PLAIN_FORM)
+            blank = blank | (right & np.isin(values, numbers))
+            told = sorted(self.words.filter(pa.array(blank)).to_pylist())
+            other = self._less(blank) if blank.any() else self
+        else:
+            is_, kind = pa.types, self.values.type
+            if not (is_.is_integer(kind) or is_.is_floating(kind) or is_.is_decimal(kind)):
+                return self, ""
+            found = as_floats(self.values)
+            blank = np.isin(found, numbers)
+            told = [f"{value:g}" for value in np.unique(found[blank])]
+            other = Column.__new__(Column)
+            other.__dict__ |= self.__dict__
+            other.values = pc.if_else(pa.array(blank), None, self.values)
+            other.empty = other.values.null_count == len(other.values)
+        return other, _as_missing(told) if told else ""
+
+    def _less(self, blank):
+        """The column with some of its words missing."""
+        import pyarrow as pa
+
         other = Column.__new__(Column)
         other.__dict__ |= self.__dict__
-        codes = (blank == 0).cumsum() - 1
+        codes = (~blank).cumsum() - 1
         codes[blank] = -1
         other.words = self.words.filter(pa.array(~blank))
         other.codes = self.spread(codes, -1)
-        return other, f"{listed(map(repr, told))} as missing"
+        other.empty = not len(other.words)
+        return other
 
     def without_signs(self):
         """The column whose signs such as ? are missing; of ``+``, ``-`` and ``x``, ``-`` none is.
@@ -232,8 +276,9 @@ def alike(cell, kind, form):
     """
     import pyarrow as pa
 
-    if form.get("missing") and cell.words is not None:
-        cell, _ = cell.without(form["missing"], all_=True)
+    form = dict(form)
+    if codes := form.pop("missing", ()):
+        cell, _ = cell.blanked(codes)
     if kind == "text":
         return cell.texts() if cell.words is not None else as_text(cell.values)
     if cell.empty:
@@ -437,6 +482,10 @@ def _finite(cell, values):
             f"{len(infinite)} rows (this is the first): correct them, or leave them empty."
         )
     return values
+
+
+def _as_missing(told):
+    return f"{listed(map(repr, told))} as missing"
 
 
 def _joined(*notes):

@@ -7,9 +7,10 @@ way; it is a dict of texts that JSON can keep:
 =========  ======================================================================
 number     ``decimal``, ``thousands`` (the character, or ""), ``sign`` (``"€"``, ``"%"``, or ""),
            or ``clock`` for times of day in hours
-boolean    ``true``, ``false``: the words for them; ``missing``, as of text
-text       ``missing``: the signs that stand for missing values
+boolean    ``true``, ``false``: the words for them
+text       nothing
 date       ``order`` of year, month and day (``"dmy"``), or ``format`` as of `strptime`
+all        ``missing``: signs and codes that stand for missing values
 =========  ======================================================================
 """
 

@@ -10,6 +10,7 @@ import numpy as np
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.features.learnt import level_counts, levels_kept
 from counterweight.labeling.own.leaks import KEEP
+from counterweight.labeling.own.words import like_codes
 
 #: Roles that no `keep` makes a feature.
 NEVER = ("id", "outcome")
@@ -31,6 +32,8 @@ _NUMBERED = re.compile(
     r"ssn|unnamed: 0)$|[a-z](Id|ID|No|Nr)$",
     re.ASCII | re.IGNORECASE,
 )
+#: Words for unknown, in small letters.
+UNKNOWN = ("unknown", "not known", "not stated", "missing", "unbekannt", "k. a.", "k.a.", "inconnu")
 
 
 class ColumnFact(NamedTuple):
@@ -57,6 +60,8 @@ class ColumnFact(NamedTuple):
         Of a category: levels of its own, and those that share the level other; 0 else.
     insisted : bool
         Named under ``columns.keep`` against a reason to leave it out.
+    doubt : str
+        What a person should look at before believing the answers; "" of nearly all.
     """
 
     column: str
@@ -70,6 +75,7 @@ class ColumnFact(NamedTuple):
     levels: int = 0
     pooled: int = 0
     insisted: bool = False
+    doubt: str = ""
 
 
 class _Column(NamedTuple):
@@ -88,7 +94,17 @@ class _Column(NamedTuple):
 
 
 def column_report(
-    frame, types, made, roles, *, secrets=(), ignore=(), keep=(), max_levels=50, least_rows=None
+    frame,
+    types,
+    made,
+    roles,
+    *,
+    secrets=(),
+    doubts=None,
+    ignore=(),
+    keep=(),
+    max_levels=50,
+    least_rows=None,
 ):
     """Decide of each column whether it is a feature.
 
@@ -107,6 +123,8 @@ def column_report(
         those of `LEARNT`.
     secrets : sequence of counterweight.labeling.own.leaks.Secret
         What no feature may tell.
+    doubts : dict of str to str, optional
+        What reading could not tell for sure, by column.
     ignore, keep : sequence of str
         Columns never to be features; columns to be features whatever they look like.
     max_levels, least_rows : int
@@ -139,6 +157,7 @@ def column_report(
             len(column.counts),
             "feature",
             made=made.get(name, ""),
+            doubt="; ".join(filter(None, [(doubts or {}).get(name), _codes(column, role)])),
         )
         if name in ignore:
             facts[name] = fact._replace(use="left out", why="ignored as asked")
@@ -165,6 +184,59 @@ def column_report(
             facts[name] = _decided(facts[name], why, keep)
             del numbers[name]
     return [facts[name] for name in columns]
+
+
+def _codes(column, role):
+    """What looks like a code of unknown among the values, "" where nothing does.
+
+    Of numbers: -9, 99, -999 and the like that stand beyond all others, at a distance of their
+    whole range, as the only ones below 0, or far more often than others. Of texts with a role: a
+    word for unknown.
+    """
+    rows = column.rows
+    if column.type == "text":
+        low = [str(word).lower() for word in column.words] if role else []
+        found = [at for at, word in enumerate(low) if word in UNKNOWN]
+    elif column.type == "number" and rows:
+        found = _codes_of_numbers(column.words, column.counts, rows)
+    else:
+        return ""
+    if not found:
+        return ""
+    codes, count = [_shown(column.words[at]) for at in found], int(column.counts[found].sum())
+    if column.type == "number":
+        rest = np.delete(column.words, found)
+        others = f", and all others are from {rest.min():g} to {rest.max():g}"
+    else:
+        others = ", and is a value like any other"
+    said = codes[0] if len(codes) == 1 else f"[{', '.join(codes)}]"
+    return (
+        f"{listed(codes)} stand{'s' * (len(codes) == 1)} in {count} of {rows} rows{others}: if "
+        f"that means unknown, say columns: {{missing: [{{{column.name}: {said}}}]}}"
+    )
+
+
+def _codes_of_numbers(values, counts, rows):
+    """Places, among different values in order, of those that look like codes of unknown."""
+    likely, low, high = like_codes(values), 0, len(values)
+    while high - low > 2 and likely[high - 1] and _apart(values, counts, high - 1, low, high, rows):
+        high -= 1
+    while high - low > 2 and likely[low] and _apart(values, counts, low, low, high, rows):
+        low += 1
+    return [*range(low), *range(high, len(values))]
+
+
+def _apart(values, counts, at, low, high, rows):
+    """Whether a value at an end stands apart from the others between two places."""
+    others = np.r_[low:at, at + 1 : high]
+    value, least, most = values[at], values[others[0]], values[others[-1]]
+    if counts[at] < 2:
+        return False
+    gap = least - value if value < least else value - most
+    if gap >= max(most - least, 5):
+        return True
+    often = counts[at] >= max(0.02 * rows, 5 * np.median(counts[others]))
+    return bool(often and len(others) > 4 and (value > most or least >= 0 > value))
 
 
 def _decided(fact, why, keep):
@@ -350,6 +422,9 @@ def report_lines(report, width=100):
     list of str
     """
     parts = {
+        "To be looked at": [
+            fact._replace(why=fact.doubt, made="") for fact in report if fact.doubt
+        ],
         "Left out": [fact for fact in report if fact.use == "left out"],
         "Kept as asked": [fact for fact in report if fact.insisted],
         "Features": [fact for fact in report if fact.use == "feature" and not fact.insisted],

@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.files.people import place_of
 from counterweight.files.tables import read_table, replacing, write_table
 from counterweight.labeling.features.learnt import level_counts
 from counterweight.labeling.outcomes.accepts import accepts
@@ -39,12 +40,14 @@ def prepare(job):
     roles = columns_by_role(told["roles"])
     _check_filled([name for name in table.made if name not in frame], roles, job)
     check_roles([name for name in frame.columns if name != "row"], roles_by_column(roles))
+    _check_ids(frame, roles, told)
     report = column_report(
         frame,
         types,
         table.made,
         roles,
         secrets=secrets_of(frame, types, told["roles"]),
+        doubts=table.doubts,
         keep=told["columns"].get("keep", ()),
     )
     for line in report_lines(report):
@@ -68,6 +71,31 @@ def _check_filled(empty, roles, job):
                     f"{role} names {name!r}, a column that is empty in every row: put its values "
                     "there, or name another column."
                 )
+
+
+def _check_ids(frame, roles, told):
+    """Refuse an id that stands twice: nobody could tell whose an answer is.
+
+    A person of several rows may be told by the column of the id as ``group`` or ``user``; answers
+    about a log are not by id.
+    """
+    name = roles.get("id")
+    if not name or name in (roles.get("group"), roles.get("user")) or "reward" in roles:
+        return
+    again = frame[name].duplicated(keep=False) & frame[name].notna()
+    if again.any():
+        rows = np.flatnonzero(again)
+        value = frame[name].iloc[rows[0]]
+        first, second = np.flatnonzero(frame[name] == value)[:2]
+        path, reading = told.get("path"), told.get("reading")
+        places = [f"row {row} (counted from 0)" for row in (first, second)]
+        if path:
+            places = [place_of(path, int(row), reading) for row in (first, second)]
+        raise CounterweightError(
+            f"The id {name!r} is {str(value)!r} in {places[0]} and in {places[1]} ({len(rows)} "
+            "rows share theirs with others): an id says who a row is. Leave out all rows of a "
+            "person but one, or name the column as group, too, if a person has several."
+        )
 
 
 def _read(told, job):

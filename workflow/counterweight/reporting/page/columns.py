@@ -1,8 +1,10 @@
 """What each column of a table of one's own was taken for, as a folded table of its page."""
 
-from counterweight.reporting.page.blocks import Cell, Head, Link, Row, Table
+from counterweight.reporting.page.blocks import Cell, Head, Link, Row, Sentence, Table
 from counterweight.reporting.wording import number, percent
 
+#: Doubts that are told one by one.
+MOST = 5
 _HEADS = (
     Head("Column"),
     Head("Taken for"),
@@ -21,22 +23,54 @@ def column_table(numbers):
     numbers : counterweight.reporting.numbers.StudyNumbers
         Of a study whose data set is a table of one's own.
     """
-    import pandas as pd
-
-    name = f"tables/{numbers.plan['dataset']}.columns.csv"
-    path = numbers.folder.parent / name
-    if numbers.plan["source"] != "own" or not path.exists():
+    report = _report(numbers)
+    if report is None:
         return None
-    report = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+    name = _name(numbers)
     rows = tuple(Row(fact["column"], _cells(fact)) for fact in report)
     link = Link("The column report as CSV", name)
     fold = f"What each of the {len(rows)} columns was taken for"
     return Table("Columns of the table", _HEADS, rows, csv=link, fold=fold)
 
 
+def column_doubts(numbers):
+    """What in the table should be looked at before the answers are believed, as sentences.
+
+    Parameters
+    ----------
+    numbers : counterweight.reporting.numbers.StudyNumbers
+
+    Returns
+    -------
+    list of Sentence
+        Empty where nothing is doubtful.
+    """
+    doubts = [fact for fact in _report(numbers) or () if fact.get("doubt")]
+    told = [f"Look at the column {fact['column']}: {fact['doubt']}." for fact in doubts[:MOST]]
+    if len(doubts) > MOST:
+        told.append(
+            f"{len(doubts) - MOST} more columns should be looked at: see their table below."
+        )
+    return [Sentence(text, "warning") for text in told]
+
+
+def _name(numbers):
+    return f"tables/{numbers.plan['dataset']}.columns.csv"
+
+
+def _report(numbers):
+    """The column report, a record for each column; None where the study has none."""
+    import pandas as pd
+
+    path = numbers.folder.parent / _name(numbers)
+    if numbers.plan["source"] != "own" or not path.exists():
+        return None
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+
+
 def _cells(fact):
     levels, pooled = int(fact["levels"]), int(fact["pooled"])
-    said = [fact["why"], fact["made"]]
+    said = [fact["why"], fact["made"], fact.get("doubt")]
     if levels:
         said.append(f"{levels} levels" + (f", {pooled} rare ones share one" if pooled else ""))
     return (

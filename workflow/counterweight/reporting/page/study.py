@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page import blocks
-from counterweight.reporting.page.columns import column_table
+from counterweight.reporting.page.columns import column_doubts, column_table
 from counterweight.reporting.sheets import Column, Sheet, build, each_setting, told, told_in
 from counterweight.reporting.wording import capital, listing, number, percent, shortened
 
@@ -231,6 +231,7 @@ def study_page(page, numbers, context):
     if answer.cards:
         lead.append(blocks.Cards(answer.cards))
     lead += context.failures
+    lead += column_doubts(numbers)
     columns = column_table(numbers)
     figures = list(context.figures)
     lead += figures[:1]

@@ -499,3 +499,22 @@ def test_labels_of_minus_one_and_one_are_two_classes_and_said_to_be():
         signed = ConstrainedClassifier(**asked).fit(X, 2 * y - 1)
     assert np.array_equal(signed.predict(X), 2 * plain.predict(X) - 1)
     assert signed.test_promises(X, 2 * y - 1) == plain.test_promises(X, y)
+
+
+def test_what_groups_are_called_decides_nothing():
+    X, y, male, _ = world(300)
+    told = {"deployed": X[:, 2], "rng": np.random.default_rng(0)}
+    fitted = [
+        ConstrainedClassifier(constraints=(f"coverage({name}) <= 0.3",), steps=2).fit(
+            X, y, datasets={name: male}, **told
+        )
+        for name in ("a", "winter", "losses_of_may")
+    ]
+    samples = DataSets.stack(X, y, None, {"winter": male}, X[:, 2])
+    asked = {"coverage(winter) <= 0.3": False, "win_rate(winter) >= 0.1": True}
+    asked |= {"churn(everyone) <= 0.1": True, "recall(winter) >= deployed_recall(winter)": True}
+    for text, expected in asked.items():
+        model = ConstrainedClassifier(constraints=(text,))
+        assert (model._checked_start(samples) is not None) == expected
+    for model in fitted[1:]:
+        np.testing.assert_array_equal(model.coef_, fitted[0].coef_)

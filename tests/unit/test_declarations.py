@@ -169,27 +169,50 @@ def test_what_is_asked_is_read_from_the_constraint(constraint, measure, asked):
     assert found == (asked and {"measure": "y", "option": asked[0], "form": asked[1]})
 
 
-def test_what_shipped_constraints_ask_is_what_their_names_say(shipped):
-    from counterweight.evaluation.rates.asked import asked_of
-
-    found = {}
-    for name, study in shipped["studies"].items():
-        options = study["evaluation"]["options"]
-        if options.get("measures") and not options["asked"]:
-            found[name] = measures.asked_of(study)
-            assert found[name] == asked_of(options["measures"]), name
-    assert len(found) > 6
+def test_what_shipped_studies_ask_is_read_from_their_constraints(shipped):
+    found = {
+        name: study["evaluation"]["options"].get("asked")
+        for name, study in shipped["studies"].items()
+    }
+    ratio = {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"}
+    churn = {"measure": "churn", "option": "target", "form": "at_most"}
+    assert found["fairness_sex"] == ratio and found["churn"] == churn
+    assert sum(asked is not None for asked in found.values()) > 6
 
 
 def test_evaluation_is_told_what_is_asked_of_measures_of_other_names():
     plan = resolve({"studies": {"mine": RATES}})
     asked = {"measure": "m2", "option": "kappa", "form": "at_most_inverse"}
     assert plan["studies"]["mine"]["evaluation"]["options"]["asked"] == asked
-    rates = {"ratio": "coverage(men) / coverage(women)"}
+    # A measure called ratio is nothing special, whatever it measures.
+    rates = {"ratio": "error(men) / error(women)", "m2": "coverage(men) / coverage(women)"}
     named = RATES | {"evaluation": {"protocol": "rates", "measures": rates}}
     study = resolve({"studies": {"mine": named}})["studies"]["mine"]
-    assert study["evaluation"]["options"]["asked"] is None, "found by its name"
-    assert shown(named)[0]["protocol"]["asked"] == asked | {"measure": "ratio"}
+    assert study["evaluation"]["options"]["asked"] == asked
+    assert shown(named)[0]["protocol"]["asked"] == asked
+
+
+def test_names_of_studies_methods_and_measures_decide_nothing():
+    def told(study, first, second, m1, m2):
+        given = json.loads(
+            json.dumps(RATES)
+            .replace('"first"', f'"{first}"')
+            .replace('"second"', f'"{second}"')
+            .replace('"m1"', f'"{m1}"')
+            .replace('"m2"', f'"{m2}"')
+        )
+        plan = resolve({"studies": {study: given}})
+        own = {"plan": plan["studies"][study], "rates": plan["rates"]}
+        own["page"] = report_plan(plan)["studies"][study]
+        # Labels are names in words.
+        return json.dumps(own, default=str).lower()
+
+    unlike = ("qq0", "qq1", "qq2", "qq3", "qq4")
+    meaning = ("run", "baseline", "winter", "churn", "ratio")
+    expected = told(*unlike)
+    for name, other in zip(unlike, meaning, strict=True):
+        expected = expected.replace(name, other)
+    assert told(*meaning) == expected
 
 
 def test_labels_are_composed_of_what_components_are_called():

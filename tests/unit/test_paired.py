@@ -12,6 +12,7 @@ from counterweight.evaluation.metrics.paired import (
     grouped_estimate,
 )
 from counterweight.labeling.split import label_rows
+from counterweight.plan.components import load
 from scipy.special import expit
 
 METRICS = ("auc", "log_loss", "brier", "accuracy", "balanced_accuracy", "calibration_error")
@@ -113,7 +114,9 @@ def test_a_study_by_users_tells_what_the_functions_do():
     segments = {"row": mine["row"], "segment": names}
     rate = np.where(y == 1, 1.0, 0.2)
     rates = {key: truth[key] for key in ("repeat", "row")} | {"keep_rate": rate}
-    metrics = {name: None for name in METRICS}  # grouped metrics take none of these
+    # What they are called where they are registered says nothing.
+    own_names = dict(zip(METRICS, (*METRICS[1:], "loss"), strict=True))
+    metrics = {own_names[name]: load("metric", name) for name in METRICS}
     records = evaluate_predictions(
         mine, truth, metrics, rates=rates, compared_with=theirs, segments=segments, top=[0.1]
     )
@@ -123,19 +126,47 @@ def test_a_study_by_users_tells_what_the_functions_do():
     }
     for name in METRICS:
         own = grouped_estimate(name, y, p, user, 1 / rate)
-        assert told[name, "", "", ""] == own.value
-        assert (told[name, "", "", "low"], told[name, "", "", "high"]) == (own.low, own.high)
+        called = own_names[name]
+        assert told[called, "", "", ""] == own.value
+        assert (told[called, "", "", "low"], told[called, "", "", "high"]) == (own.low, own.high)
         gap = compare_metrics(name, y, p, other, weight=1 / rate, groups=user)
-        assert told["paired_difference", name, "", ""] == gap.value
-        assert told["paired_difference", name, "", "high"] == gap.high
+        assert told["paired_difference", called, "", ""] == gap.value
+        assert told["paired_difference", called, "", "high"] == gap.high
         parts = compare_segments(name, y, p, other, names, weight=1 / rate, groups=user)
-        assert told["paired_difference", name, "b", "low"] == parts["b"].low
+        assert told["paired_difference", called, "b", "low"] == parts["b"].low
     (top,) = [one for one in records if one["metric"] == "predicted_over_observed"]
     plain = predicted_over_observed(y, p, 1 / rate, 0.1)
     assert top["value"] == plain[0]
     assert top["standard_error"] > plain[1]
     every = predicted_over_observed(y, p, 1 / rate, 0.1, np.arange(len(y)))
     assert every == pytest.approx(plain, rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_metric_of_ones_own_has_errors_of_users_and_pairs(weighted):
+    y, p, other, user = clustered(np.random.default_rng(8))
+    weight = np.where(y == 1, 1.0, 5.0) if weighted else None
+    mine, theirs, truth = a_study(y, p, other, user)
+    given = {"compared_with": theirs, "segments": {"row": mine["row"], "segment": y}}
+    rates = {k: truth[k] for k in ("repeat", "row")}
+    given["rates"] = rates | {"keep_rate": 1 / weight} if weighted else None
+
+    def own(y, p, weight):
+        return load("metric", "auc")(y, p, weight)
+
+    metrics = {"known": load("metric", "auc"), "own": own}
+    records = evaluate_predictions(mine, truth, metrics, **given)
+    told = {
+        tuple(one.get(key, "") for key in ("metric", "measure", "variable")): one for one in records
+    }
+    for place in (("{}", "", ""), ("paired_difference", "{}", "")):
+        known, found = (told[tuple(w.format(n) for w in place)] for n in ("known", "own"))
+        assert found["value"] == pytest.approx(known["value"], rel=1e-12)
+        # By leaving out users, and by influences: alike to first order.
+        assert found["standard_error"] == pytest.approx(known["standard_error"], rel=0.03)
+    # Segments of one class have no AUC, of whatever name.
+    assert not any("part" in one for one in records if one["metric"] == "paired_difference")
+    assert told["own", "", "high"]["value"] > told["own", "", ""]["value"]
 
 
 def test_users_are_held_out_as_a_whole():

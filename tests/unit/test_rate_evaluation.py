@@ -165,7 +165,8 @@ def test_equal_ratios_are_compared_within_a_repeat(small):
 def test_excess_is_relative_to_what_is_asked(small):
     p, y, members = small
     predictions, truth = tables(np.stack([p, p]), y, members, settings=SETTINGS)
-    records = evaluate_rates(predictions, truth, {}, measures=MEASURES)
+    asked = {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"}
+    records = evaluate_rates(predictions, truth, {}, measures=MEASURES, asked=asked)
     # The ratio is 2; asked were 1 / 0.5 = 2 and 1 / 1 = 1.
     assert value(records, "asked_excess_deterministic", "kappa=0.5") == pytest.approx(0.0)
     assert value(records, "asked_excess_deterministic", "kappa=1.0") == pytest.approx(1.0)
@@ -313,7 +314,8 @@ def test_a_target_of_nothing_has_no_relative_excess():
     predictions, truth = tables(
         [1, 0, 0, 0], [1, 0, 0, 1], {"all": everyone}, [1, -1, -1, -1], settings=["target=0.0"]
     )
-    records = evaluate_rates(predictions, truth, {}, measures={"churn": "churn(all)"})
+    asked = {"measure": "kept", "option": "target", "form": "at_most"}
+    records = evaluate_rates(predictions, truth, {}, measures={"kept": "churn(all)"}, asked=asked)
     found = {r["metric"]: r["value"] for r in records}
     assert found["deterministic"] == 0 and np.isnan(found["asked_excess_deterministic"])
 
@@ -330,3 +332,34 @@ def test_the_final_violation_is_that_of_the_classifier_that_is_kept():
     }
     found = {r["metric"]: r["value"] for r in fit_records(arrays, {})}
     assert found["final_violation"] == 0.15
+
+
+def test_names_of_measures_and_metrics_decide_nothing(small):
+    p, y, members = small
+    predictions, truth = tables(np.stack([p, p]), y, members, settings=SETTINGS)
+    metrics, known = {"accuracy": accuracy, "auc": auc}, {"form": "at_most_inverse"}
+
+    def told(renamed):
+        def own(name):
+            return renamed.get(name, name)
+
+        return evaluate_rates(
+            predictions,
+            truth,
+            {own(name): metric for name, metric in metrics.items()},
+            measures={own(name): text for name, text in MEASURES.items()},
+            equal={"measure": own("ratio"), "of": own("error"), "values": [2]},
+            asked=known | {"measure": own("ratio"), "option": "kappa"},
+        )
+
+    # Each by a name that another one has, or that means something elsewhere.
+    renamed = {"accuracy": "auc", "auc": "log_loss", "ratio": "churn", "error": "ratio"}
+
+    def words(value):
+        head, *rest = str(value).split("=")
+        return "=".join([renamed.get(head, head), *rest])
+
+    keys = ("metric", "measure", "setting", "part")
+    expected = [one | {k: words(one[k]) for k in keys if k in one} for one in told({})]
+    assert len(expected) > 15
+    np.testing.assert_equal(told(renamed), expected)

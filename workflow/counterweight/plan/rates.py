@@ -13,8 +13,6 @@ from counterweight.plan.measures import asked_of
 
 #: Options of models that hold a text about rates, and whether it is a constraint.
 TEXTS = {"objective": False, "constraint": True, "constraints": True}
-#: Measures that `counterweight.evaluation.rates.asked` knows by their names.
-BY_NAME = {"ratio", "churn"}
 
 
 def check_rates(name, study):
@@ -80,8 +78,8 @@ def check_rates(name, study):
     for measure, text in measures.items():
         where = f"studies.{name}.evaluation.measures.{measure}"
         _told(where, check_text, text, sets=sets, parameters=numbers)
-    # Evaluation finds these two by name; of others, the constraints say what is asked of them.
-    if "asked" in options and not options["asked"] and not BY_NAME & {*measures}:
+    # The constraints say what is asked of which measure, whatever it is called.
+    if "asked" in options and not options["asked"]:
         options["asked"] = asked_of(study)
     for key, parts in (("asked", ("measure",)), ("equal", ("measure", "of"))):
         for part in parts:

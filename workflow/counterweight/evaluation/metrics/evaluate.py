@@ -5,7 +5,6 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.metrics import (
     CLIP,
-    is_known,
     predicted_over_observed,
     reliability_curve,
 )
@@ -170,8 +169,8 @@ def evaluate_predictions(
             ]
         user = known[repeat]["user"][where] if "user" in known[repeat] else None
         for name, metric in metrics.items():
-            if user is not None and is_known(name):
-                records += _of_users(name, y, p, user, weight, place)
+            if user is not None:
+                records += _of_users(metric, y, p, user, weight, place | {"metric": name})
                 continue
             value, error = metric(y, p, weight)
             records.append(place | {"metric": name, "value": value, "standard_error": error})
@@ -196,10 +195,9 @@ def evaluate_predictions(
     return records
 
 
-def _of_users(name, y, p, user, weight, place):
+def _of_users(metric, y, p, user, weight, place):
     """A metric whose rows depend on each other within users, with its interval."""
-    found = grouped_estimate(name, y, p, user, weight)
-    place = place | {"metric": name}
+    found = grouped_estimate(metric, y, p, user, weight)
     yield place | {"value": found.value, "standard_error": found.standard_error}
     for end in ("low", "high"):
         yield place | {"variable": end, "value": getattr(found, end)}
@@ -256,7 +254,7 @@ def compare_predictions(predictions, other, truth, metrics, *, rates=None, segme
         `evaluate.evaluate_predictions`.
     truth, rates : dict of str to array
         As there; users in ``truth["user"]`` are the independent draws.
-    metrics : sequence of str
+    metrics : dict of str to callable
     segments : dict of str to array, optional
         ``row`` (ascending) and ``segment``, a name for each. Intervals of segments hold all at
         once (Bonferroni).
@@ -304,14 +302,15 @@ def compare_predictions(predictions, other, truth, metrics, *, rates=None, segme
         pair = predictions["p"][part], other["p"][against]
         place = {"repeat": repeat, "target": target, "setting": setting}
         place |= {"metric": "paired_difference", "rows": len(rows)}
-        for name in filter(is_known, metrics):
-            records += _told(compare_metrics(name, y, *pair, **options), place | {"measure": name})
+        for name, metric in metrics.items():
+            own = place | {"measure": name}
+            records += _told(compare_metrics(metric, y, *pair, **options), own)
             if segments:
                 where = found_rows(segments["row"], rows, _AGAIN)
-                found = compare_segments(name, y, *pair, segments["segment"][where], **options)
+                found = compare_segments(metric, y, *pair, segments["segment"][where], **options)
                 for segment, gap in found.items():
                     if gap is not None:
-                        records += _told(gap, place | {"measure": name, "part": str(segment)})
+                        records += _told(gap, own | {"part": str(segment)})
     return records
 
 

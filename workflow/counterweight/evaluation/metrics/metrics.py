@@ -4,6 +4,7 @@ Every metric takes row weights, e.g. 1 / keep rate for rows of a class of which 
 share was kept: its value is then that of the whole log, up to the chance of the rows kept.
 """
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -20,16 +21,42 @@ CLIP = 1e-12
 BINS = 10
 
 
+class Metric:
+    """A metric whose influence by row is known, whatever it is called where it is registered.
+
+    As a function it gives value and standard error.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(y, p, weight=None)``, of the name that `metric_estimate` has for it.
+    """
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+
+    def __call__(self, y, p, weight=None):
+        return self.__wrapped__(y, p, weight)
+
+
+def known_name(metric):
+    """What `metric_estimate` calls a metric, a `Metric` or that name; None for other functions."""
+    return metric.__name__ if isinstance(metric, Metric) else None if callable(metric) else metric
+
+
+@Metric
 def accuracy(y, p, weight=None):
     """Share of rows where p >= 1/2 agrees with y, and its standard error."""
     return _pair(metric_estimate("accuracy", y, p, weight))
 
 
+@Metric
 def balanced_accuracy(y, p, weight=None):
     """Mean of the two classes' recalls at the threshold 1/2, and its standard error."""
     return _pair(metric_estimate("balanced_accuracy", y, p, weight))
 
 
+@Metric
 def auc(y, p, weight=None):
     """Area under the ROC curve, ties counted half, with DeLong's standard error.
 
@@ -51,21 +78,25 @@ def auc(y, p, weight=None):
     return _pair(auc_estimate(y, p, weight))
 
 
+@Metric
 def log_loss(y, p, weight=None):
     """Mean of -log p(y), in nats, and its standard error; see `CLIP`."""
     return _pair(metric_estimate("log_loss", y, p, weight))
 
 
+@Metric
 def brier(y, p, weight=None):
     """Mean of (p - y)^2 and its standard error."""
     return _pair(metric_estimate("brier", y, p, weight))
 
 
+@Metric
 def squared_loss(reward, prediction, weight=None):
     """Mean of (prediction - reward)^2 for rewards of any size, and its standard error."""
     return _pair(metric_estimate("squared_loss", reward, prediction, weight))
 
 
+@Metric
 def calibration_error(y, p, weight=None):
     """Expected calibration error: mean |predicted - observed| over 10 bins of equal weight.
 
@@ -196,14 +227,9 @@ def metric_estimate(name, y, p, weight=None, level=0.95):
     return _ESTIMATES[name](*_checked(y, p, weight), level)
 
 
-def is_known(name):
-    """Whether there is such a metric of `metric_estimate`."""
-    return name in _ESTIMATES or name in ("auc", "squared_loss")
-
-
 def refuse_unknown(name):
     """Refuse a metric that does not exist."""
-    if not is_known(name):
+    if not (name in _ESTIMATES or name in ("auc", "squared_loss")):
         known = ", ".join(sorted([*_ESTIMATES, "auc", "squared_loss"]))
         raise CounterweightError(f"There is no metric {name!r}; choose one of {known}.")
 

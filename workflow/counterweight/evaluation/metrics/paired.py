@@ -4,6 +4,10 @@ Every metric here is a mean, a ratio of means or a share of pairs, so its error 
 a sum of one number a row, its influence (for the AUC the placements of DeLong, DeLong &
 Clarke-Pearson 1988). Influences of two models on one row are subtracted; those of the rows of a
 group (a user, a session, a day) are added, and the groups are the independent draws.
+
+Of any other metric, a function of somebody's own, no influence is known: its errors come by leaving
+out one of `PARTS` sets of draws after the other (delete-a-group jackknife), so that users and pairs
+count whatever it is.
 """
 
 from dataclasses import replace
@@ -14,13 +18,17 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.metrics.metrics import (
     balanced_influence,
     checked_predictions,
+    known_name,
     losses,
     metric_estimate,
     refuse_unknown,
 )
 from counterweight.numerics.checks import checked_weights
-from counterweight.numerics.estimate import mean_interval, shape_of
+from counterweight.numerics.estimate import Estimate, mean_interval, shape_of
 from counterweight.numerics.ranking import both_classes, checked_scores, placements
+
+#: Sets of draws, at most, that are left out one after the other where no influence is known.
+PARTS = 200
 
 
 def grouped_estimate(name, y, p, groups, weight=None, level=0.95):
@@ -28,8 +36,8 @@ def grouped_estimate(name, y, p, groups, weight=None, level=0.95):
 
     Parameters
     ----------
-    name : str
-        As of `metric_estimate`.
+    name : str or callable
+        As of `metric_estimate`; or ``metric(y, p, weight)``, which gives its value first.
     y, p : array (n,)
     groups : array (n,)
         Name or number of each row's group; rows of different groups are taken to be independent.
@@ -47,10 +55,14 @@ def grouped_estimate(name, y, p, groups, weight=None, level=0.95):
     CounterweightError
         As `metric_estimate`; for fewer than two groups, or where a group is missing.
     """
-    plain = metric_estimate(name, y, p, weight, level)
-    _, influence, mass = _influence(name, y, p, weight)
+    known = known_name(name)
+    if known is None:
+        y, p = np.asarray(y), np.asarray(p)
+        return _left_out(lambda w, rows: name(y[rows], p[rows], w)[0], y, weight, groups, level)
+    plain = metric_estimate(known, y, p, weight, level)
+    _, influence, mass = _influence(known, y, p, weight)
     sums, masses = _by_group(groups, influence, mass)
-    low, high, error = interval_of(name, plain.value, sums, masses, level)
+    low, high, error = interval_of(known, plain.value, sums, masses, level)
     return replace(plain, standard_error=error, low=low, high=high)
 
 
@@ -63,8 +75,8 @@ def compare_metrics(name, y, p, other, *, weight=None, groups=None, level=0.95):
 
     Parameters
     ----------
-    name : str
-        As of `metric_estimate`.
+    name : str or callable
+        As of `grouped_estimate`.
     y, p, other : array (n,)
         Labels, predictions of the model, and those that it is compared with.
     weight, groups : array (n,), optional
@@ -85,6 +97,14 @@ def compare_metrics(name, y, p, other, *, weight=None, groups=None, level=0.95):
             f"There are {np.size(p)} predictions of one model and {np.size(other)} of the other: "
             "compare them on the same rows."
         )
+    if (known := known_name(name)) is None:
+        y, p, other = np.asarray(y), np.asarray(p), np.asarray(other)
+
+        def gap(w, rows):
+            return name(y[rows], p[rows], w)[0] - name(y[rows], other[rows], w)[0]
+
+        return _left_out(gap, y, weight, groups, level)
+    name = known
     first, mine, mass = _influence(name, y, p, weight)
     second, theirs, _ = _influence(name, y, other, weight)
     sums, masses = _by_group(groups, mine - theirs, mass)
@@ -117,15 +137,59 @@ def compare_segments(name, y, p, other, segment, *, weight=None, groups=None, le
         rows = place == k
         part = [None if one is None else np.asarray(one)[rows] for one in (weight, groups)]
         y_own, p_own, other_own = (np.asarray(one)[rows] for one in (y, p, other))
-        one_class = len(np.unique(y_own)) < 2 and name in ("auc", "balanced_accuracy")
-        found[key.item() if hasattr(key, "item") else key] = (
-            None
-            if one_class
-            else compare_metrics(
+        key = key.item() if hasattr(key, "item") else key
+        one_class, known = len(np.unique(y_own)) < 2, known_name(name)
+        found[key] = None
+        if one_class and known in ("auc", "balanced_accuracy"):
+            continue
+        try:
+            found[key] = compare_metrics(
                 name, y_own, p_own, other_own, weight=part[0], groups=part[1], level=own_level
             )
-        )
+        except CounterweightError:
+            # A metric of somebody's own may compare classes, too.
+            if known or not one_class:
+                raise
     return found
+
+
+def _left_out(value_of, y, weight, groups, level):
+    """Estimate of ``value_of(weights, rows)`` by what leaving out parts of the draws does to it.
+
+    The parts are of equal numbers of draws (users, else rows), in the order of their names.
+    """
+    n = len(y)
+    weights = None if weight is None else checked_weights(weight, n)
+    codes = np.arange(n) if groups is None else np.unique(groups, return_inverse=True)[1]
+    draws = int(codes.max()) + 1
+    if draws < 2:
+        raise CounterweightError(
+            "All rows are of one group, so nothing is known of how groups differ: give rows of "
+            "several."
+        )
+    parts = min(draws, PARTS)
+    part = codes % parts
+
+    def of(rows):
+        return float(value_of(None if weights is None else weights[rows], rows))
+
+    value = of(np.ones(n, bool))
+    others = np.array([of(part != k) for k in range(parts)])
+    error = float(np.sqrt((parts - 1) / parts * ((others - others.mean()) ** 2).sum()))
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(parts - 1, 0.5 + level / 2)) * error
+    total = np.ones(n) if weights is None else weights
+    return Estimate(
+        value=value,
+        standard_error=error,
+        low=value - half,
+        high=value + half,
+        level=level,
+        rows=n,
+        effective_rows=float(total.sum() ** 2 / (total @ total)),
+        largest_weight=float(total.max()),
+    )
 
 
 def _influence(name, y, p, weight):

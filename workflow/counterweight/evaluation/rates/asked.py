@@ -6,23 +6,6 @@ import numpy as np
 RULES = ("deterministic", "randomised")
 #: Metrics of a measure at equal values of another one, by rule.
 AT_EQUAL = {rule: f"{rule}_at_equal" for rule in RULES}
-#: What the sweeps of these options ask for where a study does not say.
-_ASKED = (
-    {"measure": "ratio", "option": "kappa", "form": "at_most_inverse"},
-    {"measure": "churn", "option": "target", "form": "at_most"},
-)
-
-
-def asked_of(measures, given=None):
-    """What settings ask for: the option ``asked`` if it is given, else by name, or None.
-
-    Returns
-    -------
-    dict or None
-        ``measure``, ``option`` and ``form``; see the protocol rates.
-    """
-    by_name = [one for one in _ASKED if one["measure"] in measures]
-    return given or (by_name[0] if by_name else None)
 
 
 def asked_value(asked, options):
@@ -31,7 +14,7 @@ def asked_value(asked, options):
     Parameters
     ----------
     asked : dict or None
-        From `asked_of`.
+        ``measure``, ``option`` and ``form``; see the protocol rates.
     options : dict
         Options of a method with their values.
     """

@@ -10,10 +10,10 @@ import copy
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.evaluation.metrics.metrics import known_name
 from counterweight.evaluation.rates.asked import (
     AT_EQUAL,
     RULES,
-    asked_of,
     asked_value,
     equal_setting,
     excess_over,
@@ -76,8 +76,8 @@ OPTIONS = {
         },
         "default": None,
         "description": "What an option asks of a measure: at most its value, at least its value, "
-        "or at most one over it. By default kappa asks at most 1/kappa of the measure ratio, "
-        "and target at most its value of the measure churn.",
+        "or at most one over it. By default what the constraints of the methods that sweep it "
+        "ask of one of the measures.",
     },
     "sequence": {
         "type": ["string", "null"],
@@ -160,7 +160,7 @@ def evaluate_rates(
         raise CounterweightError(
             "The protocol rates takes all test rows: set keep_rate: 1.0 in the study."
         )
-    models, asked = models or {}, asked_of(measures, asked)
+    models = models or {}
     known = by_repeat(truth)
     records, points, lines, tested, deployed_done, earlier = [], {}, {}, {}, set(), {}
     settings = predictions["setting"][1]
@@ -198,10 +198,11 @@ def evaluate_rates(
         if promises:
             records += _promise_records(data, p, decided, promises, place)
         decided, seen = (p > 0.5 if decided is None else decided).astype(float), data.y >= 0
-        for name in _PLAIN:
-            if name in metrics and seen.any():
-                shown = decided if name in _DECIDED else p
-                value, error = metrics[name](data.y[seen], shown[seen], None)
+        for name, metric in metrics.items() if seen.any() else ():
+            known = known_name(metric)
+            if known is None or known in _PLAIN:
+                shown = decided if known in _DECIDED else p
+                value, error = metric(data.y[seen], shown[seen], None)
                 records.append(place | {"metric": name, "value": value, "standard_error": error})
         if tested[repeat][1].deployed is not None and repeat not in deployed_done:
             deployed_done.add(repeat)

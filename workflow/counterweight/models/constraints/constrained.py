@@ -17,6 +17,13 @@ from counterweight.models.constraints.starts.search import NOBODY, Found, pair, 
 from counterweight.models.constraints.svm_baseline import labeled_rows
 from counterweight.numerics.options import check_options
 from counterweight.numerics.rates.coefficients import compile as compile_rates
+from counterweight.numerics.rates.language import (
+    RATES,
+    Rate,
+    nodes,
+    parse_constraint,
+    parse_expression,
+)
 
 
 def imitation_costs(data):
@@ -323,8 +330,11 @@ class ConstrainedClassifier(MarginFit, RepairedDecisions, LinearScore):
 
     def _checked_start(self, data):
         """Costs of errors against the deployed model, where the fit may begin from it."""
-        told = " ".join([self.objective, *self.constraints])
-        asked = any(word in told for word in ("deployed_", "churn", "change", "win", "loss"))
+        trees = [parse_expression(self.objective)]
+        for text in self.constraints:
+            trees += [side for one in parse_constraint(text) for side in (one.left, one.right)]
+        rates = [rate for tree in trees for rate in nodes(tree, Rate)]
+        asked = any(rate.deployed or RATES[rate.name].deployed for rate in rates)
         if self.start == "deployed" or (
             self.start == "best" and asked and data.deployed is not None
         ):

@@ -103,6 +103,25 @@ def test_an_interval_that_was_measured_itself_is_told_as_it_is(numbers):
     assert (known.mean, known.low, known.high) == (4.0, 1.0, 16.0)
 
 
+def test_metrics_that_are_ends_of_an_interval_are_told_with_the_value(plan):
+    place = {"repeat": 0, "target": "general", "source": "plain"}
+    ends = [place | {"metric": f"worth{end}", "value": v} for end, v in (("_a", 1.0), ("_b", 9.0))]
+    rows = [place | {"metric": "worth", "value": 4.0, "standard_error": 0.1}, *ends]
+    plan["measures"]["worth"] = {"label": "worth", "ends": ["worth_a", "worth_b"]}
+    known = StudyNumbers("s", plan, metrics_table("s", "", rows).to_pandas())
+    assert known.get("plain", "worth")[:4] == pytest.approx((4.0, np.nan, 1.0, 9.0), nan_ok=True)
+    alone = StudyNumbers("s", plan, metrics_table("s", "", rows[:2]).to_pandas())
+    assert alone.get("plain", "worth").low == pytest.approx(normal_interval(4.0, 0.1)[0])
+
+
+def test_two_repeats_tell_no_interval_and_are_judged_as_open(plan):
+    place = {"target": "general", "source": "plain", "metric": "hits"}
+    rows = [place | {"repeat": repeat, "value": value} for repeat, value in enumerate((0.3, 0.4))]
+    known = StudyNumbers("s", plan, metrics_table("s", "", rows).to_pandas()).get("plain", "hits")
+    assert known.mean == pytest.approx(0.35) and known.n == 2 and not known.bounded
+    assert Bound(0.2, "").judge(known) == Bound(0.5, "").judge(known) == "open"
+
+
 def test_differences_are_paired(numbers):
     gap = numbers.against("plain", "better", "hits")
     assert (gap.mean, gap.low, gap.high) == pytest.approx(

@@ -63,8 +63,6 @@ class Swept:
         unit, factor = _told_in(self.measure)
         least, most = (self.at(gamma, end) for end in ("least", "most"))
         ends = (least.low, most.high) if chance and least.bounded else (least.mean, most.mean)
-        if self.measure.unit == "share":
-            ends = max(ends[0], 0.0), min(ends[1], 1.0)
         places = 1 if factor == 100 else places_for(ends)
         return " to ".join(number(factor * end, places) for end in ends) + unit
 

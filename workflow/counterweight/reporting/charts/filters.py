@@ -279,7 +279,6 @@ def draw_proportions(study):
             panel.dot(place, "wanted", wanted, _WANTED, key=True, **_MARK)
             for target, shift in (("train", -0.16), ("test", 0.16)):
                 after = known.get(source, "group_share", target, setting, part=group).times(100)
-                after = after._replace(low=max(after.low, 0.0)) if after.bounded else after
                 look, name = kit.MAIN._replace(hollow=target == "train"), kit.TARGETS[target]
                 panel.dot(place + shift, f"accepted, {name}", after, look, key=True, zorder=3)
     most = max(*before.values(), *(100 * known.wanted_share(group) for group in order))

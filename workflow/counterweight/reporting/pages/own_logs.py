@@ -26,14 +26,9 @@ def estimators(numbers):
     return []
 
 
-def _bounded(numbers, source, metric, ends=None, **place):
-    """A number with its own interval."""
-    ends = ends or metric
-    mean, low, high = (
-        numbers.get(source, name, keep_rate=1.0, **place).mean
-        for name in (metric, f"{ends}_low", f"{ends}_high")
-    )
-    return Estimate(mean, low=low, high=high, n=1 if not math.isnan(mean) else 0)
+def _bounded(numbers, source, metric, **place):
+    """A number of the whole log with its own interval."""
+    return numbers.get(source, metric, keep_rate=1.0, **place)
 
 
 def _estimator(numbers, line):
@@ -43,7 +38,7 @@ def _estimator(numbers, line):
 def _value(numbers, line):
     if line.source == _LOG:
         return logged(numbers)
-    return _bounded(numbers, line.source, "whole_value", "whole", measure=_estimator(numbers, line))
+    return _bounded(numbers, line.source, "whole_value", measure=_estimator(numbers, line))
 
 
 def logged(numbers):

@@ -211,7 +211,7 @@ def test_what_may_be_misread_is_a_doubt(tmp_path):
     rows = ["1;1,234;12;2020-01-01", "2;999;viel;2020-01-02", "3;5;14;2020-01-03"]
     doubts = read_typed(put(tmp_path, "t.csv", "\n".join(["a;b;c;d", *rows]))).doubts
     assert set(doubts) == {"b", "c"} and "could be either" in doubts["b"]
-    assert "1 fields are no numbers like the others (first: 'viel' in line 3)" in doubts["c"]
+    assert "1 field is no number like the others (first: 'viel' in line 3)" in doubts["c"]
     rows = ["3;5 €", "4;7 €", "5;8"]
     doubts = read_typed(put(tmp_path, "t.csv", "\n".join(["a;b", *rows]))).doubts
     assert "(first: '8' in line 4)" in doubts["b"]
@@ -302,13 +302,13 @@ READ = {
         many("x,y", head="b,a"),
         "text",
         None,
-        "no numbers like the others (first: 'x' in line 32)",
+        "no number like the others (first: 'x' in line 32)",
     ),
     "a bad date": (
         "a,b\n" + "".join(f"1,2020-01-{day + 1:02}\n" for day in range(31)) + "1,2020-02-30\n",
         "text",
         None,
-        "1 fields are no dates like the others (first: '2020-02-30' in line 33)",
+        "1 field is no date like the others (first: '2020-02-30' in line 33)",
     ),
     "ja": ("a,b\n1,Ja\n2,NEIN\n", "boolean", [1, 0], "ja/nein as 1/0"),
     "oui": ("a,b\n1,oui\n2,non\n3,?\n", "boolean", [1, 0, np.nan], "oui/non as 1/0"),

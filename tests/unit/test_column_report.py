@@ -8,11 +8,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from counterweight.datasets.adult import Adult
 from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.datasets.ca_housing import CaHousing
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, write_table
+from counterweight.init import beginning
 from counterweight.labeling.features.mixed import MixedEncoder
 from counterweight.labeling.own.column_report import (
     check_roles,
@@ -557,6 +559,40 @@ def test_a_word_for_unknown_is_a_doubt_of_a_group_and_not_of_a_feature():
     (feature,) = column_report(frame, {"x": "text"}, {}, {})
     assert group.doubt.startswith("Unknown stands in 30 of 90 rows, and is a value like any other")
     assert not feature.doubt and feature.use == "feature"
+
+
+def test_what_the_config_explains_is_no_doubt():
+    frame = pd.DataFrame({"row": np.arange(400), "y": CODES["a class and 9"][0]})
+    facts = [
+        column_report(frame, {"y": "number"}, {}, {"outcome": "y"}, explained=names)
+        for names in ((), ("y",))
+    ]
+    assert [bool(fact.doubt) for (fact,) in facts] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("values", "asked"),
+    [
+        (["oui", "non", ""], "{column: y, positive: yes}"),
+        (["good", "bad", ""], "{column: y, positive: bad, negative: good}   # or the other way"),
+        (["1", "0", ""], "{column: y, positive: 1}"),
+        (["1", "0", "", "9"], "{column: y, positive: 1, missing: 9}"),
+        (["a", "b", "", "unknown"], "{column: y, positive: a, negative: b, missing: unknown}"),
+        (["a", "b", "", "c"], "{column: default, positive: 1}"),
+    ],
+)
+def test_the_beginning_of_a_config_asks_of_the_words_that_are_there(values, asked, tmp_path):
+    words, amounts = np.resize(values, 120), np.resize(["3.600 €", "977 €"], 120)
+    frame = pd.DataFrame({"y": words, "amount": amounts, "when": "01/02/2020"})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    # What a person has to say stands beside the column; the file is begun all the same.
+    text = beginning(str(tmp_path / "t.csv"))
+    assert f"# outcome: {asked}" in text
+    (amount,) = [line for line in text.splitlines() if line.startswith("#   amount: ")]
+    assert "TO BE LOOKED AT: wherever the column" in amount and '{decimal: ","}' in amount
+    (when,) = [line for line in text.splitlines() if line.startswith("#   when: ")]
+    assert "day and month could be either" in when
+    yaml.safe_load(text)
 
 
 def test_doubts_stand_on_the_first_screen_of_a_page(tmp_path):

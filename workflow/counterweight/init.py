@@ -50,7 +50,7 @@ QUESTIONS = """
 # promises: ["coverage(women) >= 0.8 * coverage(men)"]
 
 # Roles that you may add: weight (design weights), time and group (for honest splits).
-# columns: {{ignore: [], keep: [], text: [], numbers: [], dates: []}}
+# columns: {{ignore: [], keep: [], text: [], numbers: [], dates: [], missing: []}}
 """
 
 
@@ -75,8 +75,8 @@ def beginning(path):
     from counterweight.datasets.own_table import read_typed
     from counterweight.labeling.own.column_report import column_report
 
-    table = read_typed(path, absent="name your table")
-    report = column_report(table.frame, table.types, table.made, {})
+    table = read_typed(path, absent="name your table", ask=False)
+    report = column_report(table.frame, table.types, table.made, {}, doubts=table.doubts)
     ids = [fact.column for fact in report if fact.use == "left out" and " id" in fact.why]
     head = HEAD.format(
         table=Path(path).name,
@@ -85,17 +85,49 @@ def beginning(path):
         path=_yaml(str(path)),
         id=f"id: {_yaml(ids[0])}" if ids else "# id: the column that says who a row is",
     )
-    blanks = [
-        fact
-        for fact in report
-        if 0.02 <= fact.missing <= 0.98 and fact.distinct == 2 and fact.use == "feature"
-    ]
-    column = blanks[0].column if blanks else "default"
-    blank = f"# outcome: {{column: {_yaml(column)}, positive: 1}}"
+    asked = "{column: default, positive: 1}"
+    for fact in report:
+        if 0.02 <= fact.missing <= 0.98 and fact.distinct in (2, 3) and fact.use == "feature":
+            found = _outcome(fact, table.frame[fact.column])
+            if found:
+                asked = found
+                break
     lines = [_line(fact) for fact in report[:MOST]]
     if len(report) > MOST:
         lines.append(f"#   and {len(report) - MOST} more")
-    return head + "# Columns:\n" + "\n".join(lines) + "\n" + QUESTIONS.format(blank=blank)
+    return (
+        head
+        + "# Columns:\n"
+        + "\n".join(lines)
+        + "\n"
+        + QUESTIONS.format(blank=f"# outcome: {asked}")
+    )
+
+
+def _outcome(fact, values):
+    """What could be said of a column as the outcome; "" of one that has three classes.
+
+    Which of two words is the 1 nobody can guess.
+    """
+    from counterweight.labeling.own.column_report import UNKNOWN
+    from counterweight.labeling.own.words import like_codes
+
+    there = sorted(values.dropna().unique())
+    text = fact.type == "text"
+    codes = [one for one in there if (one.lower() in UNKNOWN if text else like_codes([one])[0])]
+    first, *others = [one for one in there if one not in codes] if len(there) > 2 else there
+    if len(others) != 1:
+        return ""
+    said = [f"column: {_yaml(fact.column)}"]
+    if fact.type == "boolean":
+        said += ["positive: yes"]
+    elif text:
+        said += [f"positive: {_yaml(first)}", f"negative: {_yaml(others[0])}"]
+    else:
+        said += [f"positive: {others[0]:g}"]
+    if len(there) > 2:
+        said += [f"missing: {_yaml(codes[0]) if text else f'{codes[0]:g}'}"]
+    return f"{{{', '.join(said)}}}" + "   # or the other way round" * text
 
 
 def _line(fact):
@@ -105,6 +137,8 @@ def _line(fact):
         parts.append(f"{100 * fact.missing:.3g} % missing")
     parts += [text for text in (fact.made, fact.use if fact.use != "feature" else "") if text]
     parts += [fact.why] if fact.why else []
+    parts = [part for part in parts if part != fact.doubt]
+    parts += [f"TO BE LOOKED AT: {fact.doubt}"] if fact.doubt else []
     return f"#   {fact.column}: {'; '.join(parts)}".replace("\n", " ")
 
 

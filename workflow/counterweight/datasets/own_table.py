@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from counterweight.errors import CounterweightError, listed
 from counterweight.files import fields
 from counterweight.files.arrow_types import arrow_values
-from counterweight.files.columns import EXPECTED, Column, alike, given_values, interpreted
+from counterweight.files.columns import EXPECTED, Column, Unclear, alike, given_values, interpreted
 from counterweight.files.people import (
     MISSING,
     check_header,
@@ -157,7 +157,7 @@ class TypedTable:
     forms: dict = field(default_factory=dict)
 
 
-def read_typed(path, *, columns=None, reading=None, absent=ABSENT):
+def read_typed(path, *, columns=None, reading=None, absent=ABSENT, ask=True):
     """Read a file or folder and type it: see `read_people` and `typed_table`."""
     table = read_columns(path, absent=absent, nameless=True, reading=reading)
     left = [name for name in table.column_names if name == INDEX]
@@ -167,12 +167,12 @@ def read_typed(path, *, columns=None, reading=None, absent=ABSENT):
         table = table.remove_column(table.column_names.index(left[0]))
     check_header(path, table.column_names, nameless=False)
     typed = is_parquet(path)
-    made = typed_table(path, table, columns=columns, typed=typed, reading=reading)
+    made = typed_table(path, table, columns=columns, typed=typed, reading=reading, ask=ask)
     made.made |= dict.fromkeys(left, "numbers or names of the rows, without a name: left out")
     return made
 
 
-def typed_table(where, frame, *, columns=None, typed=False, reading=None):
+def typed_table(where, frame, *, columns=None, typed=False, reading=None, ask=True):
     """Find out what the columns of a table are, by all their fields.
 
     Parameters
@@ -189,6 +189,8 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None):
         text then stays text, unless `columns` says otherwise.
     reading : dict, optional
         ``decimal`` and ``thousands``, where the person says them.
+    ask : bool
+        Whether a column that could mean two things is refused; else it stays text, with a doubt.
 
     Returns
     -------
@@ -230,7 +232,13 @@ def typed_table(where, frame, *, columns=None, typed=False, reading=None):
         elif typed and asked is None:
             kind, values, note, form = "text", cell.texts(), "", {}
         else:
-            kind, values, note, form = interpreted(cell, asked, format_, given, comma)
+            try:
+                kind, values, note, form = interpreted(cell, asked, format_, given, comma)
+            except Unclear as error:
+                if ask:
+                    raise
+                cell.doubts.append(str(error).removeprefix(f"{where}: ").rstrip("."))
+                kind, values, note, form = "text", cell.texts(), "", {}
         made[name], table.types[name] = values, kind
         if name in codes:
             note = "; ".join(filter(None, [note, blanks or _none_of(codes[name])]))

@@ -24,6 +24,10 @@ EXPECTED = {
 }
 
 
+class Unclear(CounterweightError):
+    """What a column means has to be said."""
+
+
 class Column:
     """One column: the distinct words of texts and where they stand, or typed values.
 
@@ -371,7 +375,7 @@ def _meaning(cell, mark, bare, round_, sign, comma):
         )
     marked = (word for word in cell.words.to_pylist() if mark in word)
     name, other = cell.name, {".": ",", ",": "."}[mark]
-    raise CounterweightError(
+    raise Unclear(
         f"{cell.where}: wherever the column {name!r} has a {MARKS[mark]}, three digits follow (as "
         f"in {next(marked)!r}), so it could stand between thousands or before decimals: say which "
         f'by columns: {{numbers: [{{{name}: {{decimal: "{other}"}}}}]}} if {shown} is 1234, or '
@@ -396,7 +400,7 @@ def _asked_dates(cell, format_):
 def _dates(cell, forms, blanks):
     if len(forms) > 1 and "order" in forms[0]:
         word = cell.words[0].as_py()
-        raise CounterweightError(
+        raise Unclear(
             f"{cell.where}: the column {cell.name!r} has dates whose day and month could be either "
             f"(such as {word!r}): say which under columns.dates, as {{{cell.name}: '%d/%m/%Y'}} or "
             f"{{{cell.name}: '%m/%d/%Y'}}."
@@ -419,9 +423,12 @@ def _nearly(cell, given):
         share = cell.spread(right, False).sum() / max((cell.codes >= 0).sum(), 1)
         if NEARLY[plural] <= share < 1:
             count, word, place = cell.wrong(right)
+            said = (
+                f"1 field is no {plural[:-1]}" if count == 1 else f"{count} fields are no {plural}"
+            )
             cell.doubts.append(
-                f"kept as text: {count} fields are no {plural} like the others (first: "
-                f"{word[:60]!r} in {place}); empty or correct them where it is a column of {plural}"
+                f"kept as text: {said} like the others (first: {word[:60]!r} in {place}); empty or "
+                f"correct what is wrong where it is a column of {plural}"
             )
             return cell.doubts[-1]
     return ""

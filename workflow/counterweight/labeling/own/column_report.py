@@ -32,6 +32,8 @@ _NUMBERED = re.compile(
     r"ssn|unnamed: 0)$|[a-z](Id|ID|No|Nr)$",
     re.ASCII | re.IGNORECASE,
 )
+#: Roles whose values are groups.
+GROUPS = ("balance", "groups")
 #: Words for unknown, in small letters.
 UNKNOWN = ("unknown", "not known", "not stated", "missing", "unbekannt", "k. a.", "k.a.", "inconnu")
 
@@ -101,6 +103,7 @@ def column_report(
     *,
     secrets=(),
     doubts=None,
+    explained=(),
     ignore=(),
     keep=(),
     max_levels=50,
@@ -125,6 +128,8 @@ def column_report(
         What no feature may tell.
     doubts : dict of str to str, optional
         What reading could not tell for sure, by column.
+    explained : sequence of str
+        Columns of whose codes the config says what they mean.
     ignore, keep : sequence of str
         Columns never to be features; columns to be features whatever they look like.
     max_levels, least_rows : int
@@ -157,7 +162,12 @@ def column_report(
             len(column.counts),
             "feature",
             made=made.get(name, ""),
-            doubt="; ".join(filter(None, [(doubts or {}).get(name), _codes(column, role)])),
+            doubt="; ".join(
+                filter(
+                    None,
+                    [(doubts or {}).get(name), "" if name in explained else _codes(column, role)],
+                )
+            ),
         )
         if name in ignore:
             facts[name] = fact._replace(use="left out", why="ignored as asked")
@@ -190,12 +200,12 @@ def _codes(column, role):
     """What looks like a code of unknown among the values, "" where nothing does.
 
     Of numbers: -9, 99, -999 and the like that stand beyond all others, at a distance of their
-    whole range, as the only ones below 0, or far more often than others. Of texts with a role: a
-    word for unknown.
+    whole range, as the only ones below 0, or far more often than others. Of groups: a word for
+    unknown.
     """
     rows = column.rows
     if column.type == "text":
-        low = [str(word).lower() for word in column.words] if role else []
+        low = [str(word).lower() for word in column.words] if role in GROUPS else []
         found = [at for at, word in enumerate(low) if word in UNKNOWN]
     elif column.type == "number" and rows:
         found = _codes_of_numbers(column.words, column.counts, rows)

@@ -48,6 +48,7 @@ def prepare(job):
         roles,
         secrets=secrets_of(frame, types, told["roles"]),
         doubts=table.doubts,
+        explained=[one["column"] for one in told["roles"].values() if _explained(one)],
         keep=told["columns"].get("keep", ()),
     )
     for line in report_lines(report):
@@ -58,6 +59,11 @@ def prepare(job):
     write_table(job.output.columns, columns)
     with replacing(job.output.csv) as path:
         pd.DataFrame(columns).to_csv(path, index=False)
+
+
+def _explained(role):
+    """Whether the config says what the values of a column with a role mean."""
+    return isinstance(role, dict) and {"positive", "missing"} & role.keys()
 
 
 def _check_filled(empty, roles, job):

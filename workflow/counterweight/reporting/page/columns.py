@@ -70,7 +70,7 @@ def _report(numbers):
 
 def _cells(fact):
     levels, pooled = int(fact["levels"]), int(fact["pooled"])
-    said = [fact["why"], fact["made"], fact.get("doubt")]
+    said = [*dict.fromkeys([fact["why"], fact["made"], fact.get("doubt")])]
     if levels:
         said.append(f"{levels} levels" + (f", {pooled} rare ones share one" if pooled else ""))
     return (

@@ -227,11 +227,11 @@ def study_page(page, numbers, context):
     question = question or default_question(numbers)
     lead = [blocks.Sentence(answer.sentence, "answer")]
     lead += answer.links
+    lead += column_doubts(numbers)
     lead += [blocks.Sentence(text) for text in answer.more]
     if answer.cards:
         lead.append(blocks.Cards(answer.cards))
     lead += context.failures
-    lead += column_doubts(numbers)
     columns = column_table(numbers)
     figures = list(context.figures)
     lead += figures[:1]

@@ -17,8 +17,7 @@ import pytest
 import yaml
 from counterweight.datasets.own_table import read_typed
 from counterweight.datasets.queries import check_url, read_query, shown
-from counterweight.errors import CounterweightError
-from counterweight.plan.mistakes import holds_password
+from counterweight.errors import CounterweightError, holds_password
 from counterweight.plan.reading import main
 
 pytest.importorskip("sqlalchemy", reason="the extra sql is not installed")

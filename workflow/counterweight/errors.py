@@ -1,4 +1,16 @@
-"""The one exception that users are meant to read."""
+"""The one exception that users are meant to read, and what no sentence may repeat."""
+
+import re
+from urllib.parse import unquote
+
+#: A name in an address that stands for a variable of the environment.
+ENVIRONMENT = re.compile(r"\$\{(\w+)\}")
+#: Keys of an address whose values nobody is to read, wherever they stand in it.
+_SECRET = re.compile(
+    r"(?:^|[?&;\s])(?!passfile=)[^=?&;\s]*(?:pass|pwd|token|secret|credential|_key)[^=?&;\s]*\s*=\s*"
+    r"([^&;\s]+)",
+    re.IGNORECASE,
+)
 
 
 class CounterweightError(ValueError):
@@ -22,3 +34,28 @@ def listed(words, limit=8):
     if len(words) <= limit:
         return ", ".join(words)
     return ", ".join(words[:limit]) + f" and {len(words) - limit} more"
+
+
+def holds_password(address):
+    """Whether an address holds a password, or what may be one, that is not from the environment.
+
+    All that SQLAlchemy takes for a password is found, in whatever signs it is written; also what
+    stands in the place of a port and is none, and words beside a key such as ``password=``.
+
+    Parameters
+    ----------
+    address : str
+    """
+    begin, _, rest = address.partition("://")
+    # The names themselves hold nothing; a figure stands in the place of each, as in a port.
+    rest = ENVIRONMENT.sub("0", rest or begin)
+    if any(word.strip("0") for text in (rest, unquote(rest)) for word in _SECRET.findall(text)):
+        return True
+    if rest.startswith("/"):  # a file
+        return False
+    entrance, at, place = rest.rpartition("@")
+    user, _, password = entrance.partition(":")
+    if password.strip("0") or ":" in unquote(user):
+        return True
+    host = re.split("[/?]", re.sub(r"^\[[^]]*\]", "", place), maxsplit=1)[0]
+    return bool(at or "://" in address) and not re.fullmatch("[^:]*(:[0-9]*)?", host)

@@ -10,10 +10,9 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from counterweight.errors import CounterweightError, listed
+from counterweight.errors import ENVIRONMENT, CounterweightError, holds_password, listed
 from counterweight.files.people import check_header, first_line
 from counterweight.files.tables import replacing
-from counterweight.plan.mistakes import ENVIRONMENT, holds_password
 
 #: Databases, each with the driver that SQLAlchemy is to use and its package.
 DRIVERS = {

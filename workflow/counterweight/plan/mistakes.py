@@ -3,9 +3,8 @@
 import difflib
 import math
 import re
-from urllib.parse import unquote
 
-from counterweight.errors import listed
+from counterweight.errors import holds_password, listed
 
 #: Letters that a name may have: files are called by it, with more behind.
 LONGEST_NAME = 100
@@ -29,41 +28,8 @@ NAMES = {
 TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (nothing)"}
 
 
-#: A name in an address that stands for a variable of the environment.
-ENVIRONMENT = re.compile(r"\$\{(\w+)\}")
-#: Keys of an address whose values nobody is to read, wherever they stand in it.
-_SECRET = re.compile(
-    r"(?:^|[?&;\s])(?!passfile=)[^=?&;\s]*(?:pass|pwd|token|secret|credential|_key)[^=?&;\s]*\s*=\s*"
-    r"([^&;\s]+)",
-    re.IGNORECASE,
-)
 #: Where an address begins in a longer text.
 _ADDRESS = re.compile(r"[\w+]+://[^\s'\"]*")
-
-
-def holds_password(address):
-    """Whether an address holds a password, or what may be one, that is not from the environment.
-
-    All that SQLAlchemy takes for a password is found, in whatever signs it is written; also what
-    stands in the place of a port and is none, and words beside a key such as ``password=``.
-
-    Parameters
-    ----------
-    address : str
-    """
-    begin, _, rest = address.partition("://")
-    # The names themselves hold nothing; a figure stands in the place of each, as in a port.
-    rest = ENVIRONMENT.sub("0", rest or begin)
-    if any(word.strip("0") for text in (rest, unquote(rest)) for word in _SECRET.findall(text)):
-        return True
-    if rest.startswith("/"):  # a file
-        return False
-    entrance, at, place = rest.rpartition("@")
-    user, _, password = entrance.partition(":")
-    if password.strip("0") or ":" in unquote(user):
-        return True
-    host = re.split("[/?]", re.sub(r"^\[[^]]*\]", "", place), maxsplit=1)[0]
-    return bool(at or "://" in address) and not re.fullmatch("[^:]*(:[0-9]*)?", host)
 
 
 def secrets_in(value, path=()):

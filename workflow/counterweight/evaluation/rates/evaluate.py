@@ -199,9 +199,9 @@ def evaluate_rates(
             records += _promise_records(data, p, decided, promises, place)
         decided, seen = (p > 0.5 if decided is None else decided).astype(float), data.y >= 0
         for name, metric in metrics.items() if seen.any() else ():
-            known = known_name(metric)
-            if known is None or known in _PLAIN:
-                shown = decided if known in _DECIDED else p
+            plain = known_name(metric)
+            if plain is None or plain in _PLAIN:
+                shown = decided if plain in _DECIDED else p
                 value, error = metric(data.y[seen], shown[seen], None)
                 records.append(place | {"metric": name, "value": value, "standard_error": error})
         if tested[repeat][1].deployed is not None and repeat not in deployed_done:

@@ -12,6 +12,7 @@ from counterweight.evaluation.metrics.paired import compare_metrics, grouped_est
 from counterweight.evaluation.ranking import score_runs
 from counterweight.evaluation.ranking.score_runs import RankSums
 from counterweight.evaluation.ranking.scored_log import ScoredLog
+from counterweight.files.tables import metrics_table
 from counterweight.kinds import scores as kind
 from counterweight.kinds.log_parts import told_of
 from counterweight.numerics.ranking import auc_estimate
@@ -19,6 +20,8 @@ from counterweight.numerics.zero_rejection import keep_weights
 from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.paths import StudyPaths
+from counterweight.reporting.numbers import StudyNumbers
+from counterweight.reporting.page.plan import study_plan
 from own_logs import Paths as Files
 
 NUMBERS = ["value", "standard_error", "low", "high"]
@@ -238,6 +241,14 @@ def test_a_study_by_config(tmp_path):
     records = run(kind.plan_evaluate(plan, study, "p_1", at))
     gap = [one for one in records if one["metric"] == "paired_difference"]
     assert {one["part"] for one in gap} == {"old_one"}
+    # What stands in the table of results, with its interval.
+    shown = study_plan(study, plan["metrics"])
+    numbers = StudyNumbers("mine", shown, metrics_table("mine", "p_1", records).to_pandas())
+    table = components.reference(shown["sheets"]["table"])(numbers, "general", "no {}".format)
+    told = table[(table["method"] == "p_1") & (table["part"] == "")].set_index("metric")
+    (auc,) = (one for one in records if one["metric"] == "auc" and not one.get("variable"))
+    assert told.loc["auc", "estimate"] == auc["value"] and told.loc["auc", "status"] == "ok"
+    assert told.loc["auc", "low"] < auc["value"] < told.loc["auc", "high"]
     job = kind.plan_deliver(plan, study, at)
     run(job)
     told = pd.read_csv(job.outputs["measures_csv"])

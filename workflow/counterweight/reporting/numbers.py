@@ -411,7 +411,8 @@ def results_table(numbers, targets, reason_of, metrics, methods=None):
     A row is found by method, setting, target, metric, measure, part, variable and keep rate.
     ``estimate`` is the mean over the ``n`` repeats, from ``low`` to ``high`` its 95 % interval,
     ``sd`` the standard deviation over repeats. ``diff`` with ``diff_low`` and ``diff_high`` is the
-    mean difference from the baseline of the study on the same splits. All are in ``unit``: a share
+    mean difference from the baseline of the study on the same splits. Ends that were measured as
+    variables stand in the row of their value. All are in ``unit``: a share
     is between 0 and 1, not in per cent. ``printed`` is the paper's figure. A method without any of
     the metrics keeps one row with status ``failed`` and its reason.
 
@@ -430,7 +431,12 @@ def results_table(numbers, targets, reason_of, metrics, methods=None):
     known = {}
     for key in numbers.summary.index:
         place = dict(zip(KEYS, key, strict=True))
-        if place["target"] in targets and place["metric"] in metrics and place["step"] < 0:
+        at = {name: place[name] for name in PLACE} | {"variable": ""}
+        is_end = place["variable"] in ("low", "high") and (
+            numbers.get(place["source"], place["metric"], place["target"], **at).known
+        )
+        wanted = place["target"] in targets and place["metric"] in metrics and place["step"] < 0
+        if wanted and not is_end:
             known.setdefault(place["source"], []).append(place)
     rows = []
     for method in numbers.methods():

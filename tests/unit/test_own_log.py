@@ -539,7 +539,8 @@ def test_the_page_answers_without_a_truth_whatever_the_names(study, tmp_path):
 def test_a_policy_that_does_worse_or_is_open_is_told_so(tmp_path):
     rng = np.random.default_rng(9)
     frame = a_log(20_000, rng)
-    entry = ENTRY | {"policies": {"old": "p_logged", "worst": "p_bad"}}
+    entry = ENTRY | {"policies": {"old": "p_same", "worst": "p_bad"}}
+    frame["p_same"] = frame["p_logged"]
     frame["p_bad"] = np.where(frame["clicked"] == 1, 0.02, frame["p_logged"])
     metrics, tables = run_study(tmp_path, frame, entry)
     verdicts = tables["comparisons"].set_index(["policy", "other", "estimator"])["verdict"]

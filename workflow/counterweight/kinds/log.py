@@ -8,7 +8,7 @@ made it, and their values are given away.
 
 import re
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.kinds.own_studies import checked_rate
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
@@ -82,9 +82,19 @@ def own_study(entry):
                 "action}."
             )
         column = given["column"]
+        if column == (shown or entry["propensity"]):
+            raise CounterweightError(
+                f"policies.{name} is the column {column!r} of the log's own policy, whose value is "
+                "told beside all others: name another column, or leave it out."
+            )
         options = {"takes": column, "shown": shown} if shown else {"probability": column}
         options |= modelled
         models.append({"model": "given_policy", "label": str(name)} | options)
+    twice = [name for name, given in policies.items() if [*policies.values()].count(given) > 1]
+    if twice:
+        raise CounterweightError(
+            f"policies has {listed(twice)}, which are one and the same: leave out all but one."
+        )
     for item, identity in zip(models, identities(list(policies)), strict=True):
         item["name"] = identity
     return {

@@ -22,7 +22,8 @@ from counterweight.plan.methods import (
     resolved_method,
     resolved_weightings,
 )
-from counterweight.plan.mistakes import choices, nearest, odd_values, told
+from counterweight.plan.mistakes import choices, nearest, odd_values, together, told
+from counterweight.plan.paths import RESERVED
 
 SCHEMA = components.schema_path("config.schema.yaml")
 #: A safe loader, in C where there is one.
@@ -94,7 +95,7 @@ def check(config, full=None):
             mistakes += told(Draft202012Validator(allowed), options, ("model_defaults", model))
             mistakes += _within(options, allowed["properties"], ("model_defaults", model))
     if mistakes:
-        raise CounterweightError("\n".join(mistakes))
+        raise CounterweightError(together(mistakes))
 
 
 def _within(value, options, path):
@@ -225,6 +226,7 @@ def resolve(config):
             f"only names {unknown[0]!r}, which is no study{hint} Studies: "
             f"{choices(unknown[0], plan['studies'])}."
         )
+    _check_names(plan)
     # Of all studies, also of those that are not run: claims on them are told in the same units.
     plan["rates"] = {}
     for study in plan["studies"].values():
@@ -291,6 +293,23 @@ def resolve(config):
                 f"selector known), and the data set {study['dataset']} is real: nobody knows it."
             )
     return plan
+
+
+def _check_names(plan):
+    """Refuse studies whose files would be others', and settings of data sets that are none."""
+    taken = [name for name in plan["studies"] if name in RESERVED]
+    if taken:
+        raise CounterweightError(
+            f"A study is called {taken[0]!r}, and so is a part of the results: give it another "
+            "name."
+        )
+    known, used = components.registry("dataset"), [s["dataset"] for s in plan["studies"].values()]
+    for name, given in plan["datasets"].items():
+        if name not in known and name not in used and not {"path", "query"} & given.keys():
+            raise CounterweightError(
+                f"datasets.{name} is of no data set{nearest(name, [*known, *used]) or '.'} "
+                f"Choose one of: {', '.join(known)}; or give it the path of a table of your own."
+            )
 
 
 def _with_defaults(value, node):

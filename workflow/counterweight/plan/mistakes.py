@@ -8,6 +8,8 @@ from counterweight.errors import holds_password, listed
 
 #: Letters that a name may have: files are called by it, with more behind.
 LONGEST_NAME = 100
+#: Letters that a text may have, and mistakes that are told at once.
+LONGEST_TEXT, MOST_TOLD = 100_000, 10
 #: Choices that one sentence lists.
 MOST_CHOICES = 24
 #: Parts of the config whose keys are names of people's own.
@@ -18,6 +20,7 @@ NAMES = {
     "^[a-z][a-z0-9_]*$": "begin with a small letter, and use small letters, figures and _ only",
     "^[A-Za-z][A-Za-z0-9_]*$": "begin with a letter, and use letters, figures and _ only",
     "^[^\\W\\d_]\\w*$": "begin with a letter, and use letters, figures and _ only",
+    "^[^\\W_][\\w-]*$": "begin with a letter or figure, and use letters, figures, _ and - only",
     "^(?!labels$|selection_|weights_)[A-Za-z][A-Za-z0-9_.-]*$": (
         "begin with a letter, use letters, figures and _ . - only, and not labels, selection_ or "
         "weights_ at the start"
@@ -29,7 +32,7 @@ TYPES = {"object": "mapping", "array": "list", "string": "text", "null": "null (
 
 
 #: Where an address begins in a longer text.
-_ADDRESS = re.compile(r"[\w+]+://[^\s'\"]*")
+_ADDRESS = re.compile(r"(?<![\w+])[\w+]+://[^\s'\"]*")
 
 
 def secrets_in(value, path=()):
@@ -66,7 +69,8 @@ def where_in(path):
 
 def nearest(word, allowed):
     """A hint at the allowed word that comes closest to `word`; "" where none does."""
-    close = difflib.get_close_matches(str(word), [str(item) for item in allowed], n=1, cutoff=0.5)
+    word = str(word)[:LONGEST_NAME]
+    close = difflib.get_close_matches(word, [str(item) for item in allowed], n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -87,6 +91,8 @@ def odd_values(value, path=()):
     found = []
     if isinstance(value, float) and not math.isfinite(value):
         found.append(f"{where_in(path)} is {value}: give a number, or null where there is none.")
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        found.append(f"{where_in(path)} has {len(value)} letters: at most {LONGEST_TEXT}.")
     if isinstance(value, list):
         for index, part in enumerate(value):
             found += odd_values(part, (*path, index))
@@ -106,6 +112,18 @@ def odd_values(value, path=()):
             ]
             found += odd_values(part, (*path, key))
     return found
+
+
+def brief(value):
+    """A value as the config has it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]} ..."
+
+
+def together(mistakes):
+    """Sentences on mistakes as one text: the first, and how many more there are."""
+    more = len(mistakes) - MOST_TOLD
+    return "\n".join(mistakes[:MOST_TOLD] + ([f"And {more} more of the kind."] if more > 0 else []))
 
 
 def told(validator, value, path):
@@ -133,14 +151,14 @@ def told(validator, value, path):
             allowed = list(error.schema.get("properties", {}))
             unknown = [key for key in error.instance if key not in allowed]
             found += [
-                f"Unknown key {where_in((*place, key))}{nearest(key, allowed) or '.'} "
-                f"Allowed here: {', '.join(allowed)}."
-                for key in unknown
+                f"Unknown key {where_in((*place, str(key)[:LONGEST_NAME]))}"
+                f"{nearest(key, allowed) or '.'} Allowed here: {', '.join(allowed)}."
+                for key in unknown[: MOST_TOLD + 1]
             ]
         elif error.validator == "enum":
             allowed = error.validator_value
             found.append(
-                f"{where} is {error.instance!r}, which is not a choice"
+                f"{where} is {brief(error.instance)}, which is not a choice"
                 f"{nearest(error.instance, allowed) or '.'} Choose one of: "
                 f"{choices(error.instance, allowed)}."
             )
@@ -151,7 +169,8 @@ def told(validator, value, path):
         elif error.validator == "type":
             hint = ""
             if isinstance(error.instance, str) and _looks_numeric(error.instance):
-                hint = f" Write {error.instance.strip()} without quotes."
+                plain = re.sub(r"^([-+]?)0+(?=[0-9])", r"\1", error.instance.strip())
+                hint = f" Write {plain} without quotes."
                 if "e" in error.instance.lower():
                     hint = " YAML reads 1e-7 as text: write 1.0e-7, without quotes."
             wanted = error.validator_value
@@ -159,18 +178,18 @@ def told(validator, value, path):
             wanted = " or ".join(TYPES.get(name, name) for name in wanted)
             found.append(
                 f"{where} must be of type {wanted}, not {_kind(error.instance)} "
-                f"({error.instance!r}).{hint}"
+                f"({brief(error.instance)}).{hint}"
             )
         elif error.validator == "pattern" and error.validator_value in NAMES:
             named = "has the name" if "propertyNames" in error.absolute_schema_path else "is"
             rule = NAMES[error.validator_value]
-            found.append(f"{where} {named} {error.instance!r}: {rule}.")
+            found.append(f"{where} {named} {brief(error.instance)}: {rule}.")
         elif error.validator in ("minItems", "minProperties", "minLength") and not error.instance:
             found.append(f"{where} is empty: give something, or leave the key out.")
         elif error.validator == "uniqueItems":
             found.append(f"{where} names something twice: {listed(error.instance)}.")
         else:
-            found.append(f"{where} is {error.instance!r}: {error.message}.")
+            found.append(f"{where} is {brief(error.instance)}: {error.message}.")
     return found
 
 

@@ -13,7 +13,7 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
-from counterweight.plan.mistakes import nearest, told
+from counterweight.plan.mistakes import nearest, together, told
 
 SCHEMA = components.schema_path("own.schema.yaml")
 #: Keys that go to the data set; those that name columns are its roles.
@@ -143,7 +143,7 @@ def _check(name, entry, full, where):
     path = tuple(where.split(".")) if where else ()
     mistakes = told(Draft202012Validator(full), entry, path)
     if mistakes:
-        raise CounterweightError("\n".join(mistakes))
+        raise CounterweightError(together(mistakes))
 
 
 class _Asked(dict):

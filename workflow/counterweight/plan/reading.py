@@ -13,7 +13,6 @@ itself ends with a traceback where a file is not UTF-8 or not there.
 """
 
 import copy
-import json
 import re
 import sys
 from collections.abc import Mapping
@@ -23,36 +22,74 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan.config import check_folders, resolve
-from counterweight.plan.mistakes import nearest, secrets_in
+from counterweight.plan.mistakes import nearest, secrets_in, together
 from counterweight.plan.own import with_own_tables
 
 #: The checkout that this file is part of.
 HOME = Path(__file__).resolve().parents[3]
 
 
-class _UniqueKeys(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """Reads YAML and refuses a key that stands twice in one mapping."""
+#: Entries that a file may have once its anchors are written out, levels, and digits of a number.
+MOST_ENTRIES, MOST_DEPTH, MOST_DIGITS = 1_000_000, 100, 400
+#: Numbers that YAML 1.1 reads to another base than people do: 010 is 8, 1:30 is 90.
+_NUMBERS = re.compile(r"[-+]?(0[0-7_]*[0-7]|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
+_READ = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+
+
+class _Odd(yaml.constructor.ConstructorError):
+    """What is valid YAML, and means something else than it looks, or has no end."""
+
+
+class _Plain(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """Reads YAML in which every key stands once, and numbers are what they look like."""
 
     def construct_document(self, node):
-        seen, queue = set(), [node]
-        while queue:
-            part = queue.pop()
-            if id(part) in seen or isinstance(part, yaml.ScalarNode):
+        """Refuse what would be read as something else, or would not end, before it is built."""
+        sizes, waiting = {}, [(node, False)]
+        while waiting:
+            part, counted = waiting.pop()
+            if id(part) in sizes and not counted:
+                if sizes[id(part)] is None:
+                    self._refuse("it has an anchor within itself: write it out", part)
                 continue
-            seen.add(id(part))
-            if isinstance(part, yaml.SequenceNode):
-                queue += part.value
-                continue
-            keys = set()
-            for key, value in part.value:
-                if isinstance(key.value, str) and key.value in keys:
-                    raise yaml.constructor.ConstructorError(
-                        problem=f"the key {key.value} stands there a second time",
-                        problem_mark=key.start_mark,
-                    )
-                keys.add(key.value if isinstance(key.value, str) else id(key))
-                queue.append(value)
+            below = self._below(part)
+            if counted or not below:
+                known = [sizes[id(one)] for one in below]
+                size = 1 + sum(size for size, _ in known)
+                depth = 1 + max((depth for _, depth in known), default=0)
+                if size > MOST_ENTRIES:
+                    self._refuse("anchors in anchors make too many entries of it: write less", part)
+                if depth > MOST_DEPTH:
+                    self._refuse("it is nested too deeply: write it flatter", part)
+                sizes[id(part)] = size, depth
+            else:
+                sizes[id(part)] = None
+                waiting += [(part, True), *((one, False) for one in below)]
         return super().construct_document(node)
+
+    def _below(self, part):
+        """The parts of a part of the text, none of them read otherwise than it looks."""
+        if isinstance(part, yaml.SequenceNode):
+            return part.value
+        if isinstance(part, yaml.MappingNode):
+            known = set()
+            for key, _ in part.value:
+                if isinstance(key.value, str) and key.value in known:
+                    self._refuse(f"the key {key.value} stands there a second time", key)
+                known.add(key.value if isinstance(key.value, str) else id(key))
+            return [one for pair in part.value for one in pair]
+        if _NUMBERS.fullmatch(part.value) and part.tag in _READ:
+            told = f"{part.value} is read as {self.construct_object(part)}"
+            plain = part.value.lstrip("+-0").replace("_", "") or "0"
+            write = f"write {plain}, or " if plain.isdigit() else ""
+            self._refuse(f"{told}: {write}put it in quotes where it is a text", part)
+        if len(part.value) > MOST_DIGITS and part.tag == _READ[0]:
+            self._refuse(f"a number has {len(part.value)} digits", part)
+        return []
+
+    @staticmethod
+    def _refuse(problem, node):
+        raise _Odd(problem=problem, problem_mark=node.start_mark)
 
 
 def check_files(paths):
@@ -198,9 +235,7 @@ def _content_of(path):
 def _read(path, what):
     try:
         # A safe loader.
-        content = yaml.load(Path(path).read_text(encoding="utf-8"), _UniqueKeys)
-        json.dumps(content, default=str, skipkeys=True)  # what holds itself is refused
-        return content
+        return yaml.load(Path(path).read_text(encoding="utf-8"), _Plain)
     except UnicodeDecodeError as error:
         raise CounterweightError(
             f"The {what} {path} is not UTF-8 text (byte {error.object[error.start]:#x} at "
@@ -211,13 +246,14 @@ def _read(path, what):
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" near line {mark.line + 1}" if mark else ""
+        wrong = "cannot be taken as it stands" if isinstance(error, _Odd) else "is not valid YAML"
         raise CounterweightError(
-            f"The {what} {path} is not valid YAML{where}: "
+            f"The {what} {path} {wrong}{where}: "
             f"{' '.join(str(getattr(error, 'problem', None) or error).split())}."
         ) from error
     except (RecursionError, ValueError) as error:
         raise CounterweightError(
-            f"The {what} {path} is nested too deeply, or has an anchor within itself: write it out."
+            f"The {what} {path} is nested too deeply, or has a value that is none: write it out."
         ) from error
 
 
@@ -268,7 +304,7 @@ def planned(config, given, files, home=HOME):
     """
     check_files(files)
     if found := secrets_in(config):
-        raise CounterweightError("\n".join(found))
+        raise CounterweightError(together(found))
     beside = [Path(file).parent for file in files]
     plan = resolve(with_listed_studies(config, given, home / "workflow" / "studies", beside))
     check_folders(plan, given)

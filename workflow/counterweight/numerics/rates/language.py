@@ -22,6 +22,7 @@ stands after a semicolon: ``parity(a, b, c; rho)``.
 
 import difflib
 import itertools
+import math
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -30,11 +31,12 @@ from counterweight.errors import CounterweightError
 
 
 class Kind(NamedTuple):
-    """What a rate needs of the rows of its data set."""
+    """What a rate needs of the rows of its data set, and the most that it may be; least is 0."""
 
     labels: bool
     deployed: bool
     meaning: str
+    most: float = 1.0
 
 
 RATES = {
@@ -48,15 +50,17 @@ RATES = {
     "true_negative_rate": Kind(True, False, "true negatives / negatives, s_n(D-)"),
     "precision": Kind(True, False, "true positives / positive predictions"),
     "fmeasure": Kind(True, False, "(1 + b^2) TP / ((1 + b^2) TP + FP + b^2 FN), b = 1 by default"),
-    "true_positives": Kind(True, False, "count, |D+| s_p(D+)"),
-    "true_negatives": Kind(True, False, "count, |D-| s_n(D-)"),
-    "false_positives": Kind(True, False, "count, |D-| s_p(D-)"),
-    "false_negatives": Kind(True, False, "count, |D+| s_n(D+)"),
-    "errors": Kind(True, False, "count, false positives + false negatives"),
+    "true_positives": Kind(True, False, "count, |D+| s_p(D+)", math.inf),
+    "true_negatives": Kind(True, False, "count, |D-| s_n(D-)", math.inf),
+    "false_positives": Kind(True, False, "count, |D-| s_p(D-)", math.inf),
+    "false_negatives": Kind(True, False, "count, |D+| s_n(D+)", math.inf),
+    "errors": Kind(True, False, "count, false positives + false negatives", math.inf),
     "churn": Kind(False, True, "changes / rows"),
-    "changes": Kind(False, True, "count of predictions that differ from the deployed model's"),
-    "wins": Kind(True, True, "count: right where the deployed model is wrong"),
-    "losses": Kind(True, True, "count: wrong where the deployed model is right"),
+    "changes": Kind(
+        False, True, "count of predictions that differ from the deployed model's", math.inf
+    ),
+    "wins": Kind(True, True, "count: right where the deployed model is wrong", math.inf),
+    "losses": Kind(True, True, "count: wrong where the deployed model is right", math.inf),
     "win_rate": Kind(True, True, "wins / labeled rows"),
     "loss_rate": Kind(True, True, "losses / labeled rows"),
 }
@@ -270,6 +274,39 @@ class _Reader:
         if kind != "end":
             self.fail(f"expected an operator or the end, found {word!r}")
 
+    def span(self, tree):
+        """The least and the most that an expression may be, by what it is made of alone.
+
+        Fails at a number that has no end, and where it is divided by nothing.
+        """
+        if isinstance(tree, Number):
+            if math.isinf(tree.value):
+                self.fail("a number is too large to be one", 0)
+            return tree.value, tree.value
+        if isinstance(tree, Rate):
+            return 0.0, RATES[tree.name].most
+        if not isinstance(tree, Operation):
+            return -math.inf, math.inf
+        left, right = self.span(tree.left), self.span(tree.right)
+        if tree.sign == "/":
+            if right == (0.0, 0.0):
+                self.fail("it divides by 0", 0)
+            if right[0] <= 0 <= right[1]:
+                return -math.inf, math.inf
+            right = 1 / right[1], 1 / right[0]
+        if tree.sign == "-":
+            right = -right[1], -right[0]
+        if tree.sign in "+-":
+            ends = left[0] + right[0], left[1] + right[1]
+        else:
+            # Nothing of what has no end is nothing.
+            ends = [one * other if one and other else 0.0 for one in left for other in right]
+        if not any(True for _ in nodes(tree, (Rate, Parameter))) and math.isinf(
+            max(map(abs, ends))
+        ):
+            self.fail("a number is too large to be one", 0)
+        return min(ends), max(ends)
+
     def expression(self):
         left = self.term()
         while sign := self.take("+", "-"):
@@ -378,6 +415,7 @@ def parse_expression(text):
     if reader.peek() in ("<=", ">=", "==", "<", ">", "=", "!="):
         reader.fail("a comparison is a constraint; an objective or a measure has none")
     reader.end()
+    reader.span(tree)
     return tree
 
 
@@ -423,6 +461,9 @@ def parse_constraint(text):
     sign = {"≤": "<=", "≥": ">="}.get(sign, sign)
     if not (any(rates(left)) or any(rates(right))):
         reader.fail("a constraint needs a rate of the model, and there is none", 0)
+    (least, most), (low, high) = reader.span(left), reader.span(right)
+    if least > high if sign == "<=" else most < low:
+        reader.fail("no decisions can keep it: shares are between 0 and 1, .8 for 80 %", 0)
     return [Constraint(left, sign, right, text.strip())]
 
 

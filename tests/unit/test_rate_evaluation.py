@@ -363,3 +363,21 @@ def test_names_of_measures_and_metrics_decide_nothing(small):
     expected = [one | {k: words(one[k]) for k in keys if k in one} for one in told({})]
     assert len(expected) > 15
     np.testing.assert_equal(told(renamed), expected)
+
+
+def test_metrics_of_the_second_repeat_stand_beside_those_of_the_first(small):
+    p, y, members = small
+    predictions, truth = tables(p, y, members)
+
+    def twice(table):
+        return {
+            name: (np.tile(own[0], 2), own[1]) if isinstance(own, tuple) else np.tile(own, 2)
+            for name, own in table.items()
+        } | {"repeat": np.repeat([0, 1], len(y))}
+
+    metrics = {"accuracy": accuracy}
+    once = evaluate_rates(predictions, truth, metrics, measures=MEASURES)
+    both = evaluate_rates(twice(predictions), twice(truth), metrics, measures=MEASURES)
+    for repeat in (0, 1):
+        own = [one | {"repeat": 0} for one in both if one["repeat"] == repeat]
+        np.testing.assert_equal(own, once)

@@ -1,11 +1,28 @@
 """Apply a filter with pandas: python read_filter.py filter.parquet people.csv filter.key"""
 
 import hmac
+import json
 import sys
 import unicodedata
 from pathlib import Path
 
 import pandas as pd
+
+
+def read(texts, kind, form):
+    """A column of texts as the table of the fit was read: numbers, yes and no, days since 1970."""
+    if kind == "boolean":
+        words = {form.get("true", "true").lower(): 1.0, form.get("false", "false").lower(): 0.0}
+        return texts.str.strip().str.lower().map(words)
+    if kind == "date":
+        order, told = form.get("order", "ymd"), form.get("format")
+        days = pd.to_datetime(texts, format=told, dayfirst=not told and order[0] == "d")
+        return (days - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    if kind == "number" and form.get("decimal"):
+        texts = texts.str.replace(form.get("thousands") or " ", "").str.replace(
+            form["decimal"], "."
+        )
+    return texts
 
 
 def encoded(people, features):
@@ -45,6 +62,8 @@ def chances(x, array):
 if __name__ == "__main__":
     rows, people = pd.read_parquet(sys.argv[1]), pd.read_csv(sys.argv[2], dtype=str)
     part = {name: own.set_index("name") for name, own in rows.groupby("part")}
+    for name, told in part["type"].iterrows() if "type" in part else ():
+        people[name] = read(people[name], told["kind"], json.loads(told["text"]))
     arrays = {name: a.set_index(["i", "j"])["value"] for name, a in part["array"].groupby("name")}
     leaf = part["leaf"][part["leaf"]["kind"] == "acceptance"]["value"].tolist()
     person, digest = part["fact"]["text"]["id"], part["fact"]["text"]["digest"]

@@ -298,8 +298,8 @@ def test_bad_new_rows_are_refused_in_a_sentence(tmp_path):
     cases = [
         (frame.iloc[:0], "no row"),
         (frame.drop(columns="score"), "no column score"),
-        (frame.drop(columns="sex"), "no column 'sex'"),
-        (frame.assign(score=["high"] + ["1"] * (ROWS - 1)), "'score'.*text.*row 0"),
+        (frame.drop(columns="sex"), "no column sex"),
+        (frame.assign(score=["high"] + ["1"] * (ROWS - 1)), "row 0.*'score' holds 'high'"),
         (frame.assign(score=np.inf), "infinite"),
     ]
     for bad, message in cases:
@@ -520,3 +520,25 @@ def test_a_model_of_a_sweep_decides_new_rows_as_the_run_did(tmp_path):
         p, decided = model.answers(features.loc[part["row"]].to_numpy())
         np.testing.assert_array_equal(p, part["p"])
         np.testing.assert_array_equal(decided, part["decision"] > 0)
+
+
+def test_a_raw_frame_gets_labels_as_its_table_has_them(tmp_path):
+    from sklearn.metrics import accuracy_score
+
+    rng, frame = np.random.default_rng(3), people()
+    frame["member"] = np.where(
+        rng.random(ROWS) < 0.3 + 0.3 * (frame["hired"] == "yes"), "Ja", "Nein"
+    )
+    frame["score"] = [f"{one:.4f}".replace(".", ",") for one in frame["score"]]
+    made, _ = own(tmp_path, ("boosted", ""), frame=frame)
+    files = made.run("deliver")
+    told = pd.read_parquet(files["table"]).set_index("id")
+    saved, raw = load(made.at.folder), pd.read_csv(tmp_path / "own.csv", dtype={"id": str})
+    old = raw[raw["years"] > 10].sample(frac=1, random_state=0)
+    scores = saved.scores(old)
+    assert scores.index.equals(old.index) and saved.classes_.tolist() == ["no", "yes"]
+    expected = told.loc[old["id"]]
+    np.testing.assert_array_equal(scores["decision"], expected["decision"])
+    np.testing.assert_allclose(saved.predict_proba(old)[:, 1], expected["estimate"], atol=1e-12)
+    right = ((old["hired"] == "yes").to_numpy() == expected["decision"].to_numpy()).mean()
+    assert accuracy_score(old["hired"], saved.predict(old)) == right

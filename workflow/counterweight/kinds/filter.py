@@ -501,7 +501,7 @@ def deliver(job):
     from counterweight.models.filters.card import card
     from counterweight.models.filters.final import delivered_records, final_filter
     from counterweight.models.filters.keys import key_of_seed, own_key
-    from counterweight.models.filters.table import write_filter
+    from counterweight.models.filters.table import decided, write_filter
 
     given = job.given
     told = given["key"]
@@ -514,7 +514,8 @@ def deliver(job):
     records = delivered_records(saved)
     write_table(job.output.metrics, metrics_table(given["study"], "delivered", records), METRICS)
     if hasattr(job.output, "table"):
-        write_answers(job.output.table, job.output.csv, saved.accept(frame, key))
+        released = saved.released(frame, decided(frame, saved, key))
+        write_answers(job.output.table, job.output.csv, released)
     job.log.info(
         "%s at %s: %d leaves, %.3g of the training rows accepted; no leaf tells more than %.3f "
         "with confidence %g",
@@ -548,7 +549,7 @@ def apply(job):
     from counterweight.files.gifts import write_answers
     from counterweight.files.tables import read_table
     from counterweight.models.filters.candidates import read_candidates
-    from counterweight.models.filters.table import apply_filter, read_filter, tell_drift
+    from counterweight.models.filters.table import decided, read_filter, tell_drift
 
     if not job.input.score:
         raise CounterweightError(
@@ -562,19 +563,19 @@ def apply(job):
     else:
         frame = read_candidates(str(job.input.score))
     told = job.given["key"]
-    decided = apply_filter(frame, saved, told.get("seed", told.get("file")))
-    accepted = decided["accepted"]
+    found = decided(frame, saved, told.get("seed", told.get("file")))
+    accepted = found["accepted"]
     job.log.info(
         "%d of %d candidates accepted; %.1f were to be expected, and %.3g of all as in training "
         "would be %.1f",
         accepted.sum(),
         len(accepted),
-        decided["probability"].sum(),
+        found["probability"].sum(),
         saved.rate,
         saved.rate * len(accepted),
     )
-    tell_drift(saved, decided["leaf"])
-    write_answers(job.output.table, job.output.csv, saved.released(frame, decided))
+    tell_drift(saved, found["leaf"])
+    write_answers(job.output.table, job.output.csv, saved.released(frame, found))
 
 
 def shown(study):

@@ -1,8 +1,9 @@
 """What a study of classifiers gives away: the fit on every label that may be seen."""
 
 import numpy as np
+import pandas as pd
 
-from counterweight.datasets.own_table import new_rows
+from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.people import read_people
 from counterweight.labeling.features.encoder import Encoder, Feature
@@ -150,11 +151,23 @@ class SavedClassifier(SavedModel):
             When there is nobody, a column is missing, or holds text instead of numbers; for
             models that go by groups also when a row is in none or in two of them.
         """
-        positive, _ = self._answered(frame)
+        positive, _ = self._answered(self._like_the_fit(frame))
         return np.column_stack([1 - positive, positive])
 
+    def _like_the_fit(self, frame):
+        """New rows as a file has them, typed as those of the fit."""
+        types = {
+            name: kind for name, kind in self.facts.get("types", {}).items() if name in self.columns
+        }
+        if not types or not isinstance(frame, pd.DataFrame) or not len(frame):
+            return frame  # told by `encode`
+        made = typed_like(
+            "The table of people", frame, types, needed=[*types], forms=self.facts["forms"]
+        )
+        return frame.assign(**{name: made[name].to_numpy() for name in types})
+
     def _answered(self, frame):
-        """Estimates and decisions (n,) of new rows, part by part."""
+        """Estimates and decisions (n,) of typed rows, part by part."""
         parts = [
             self.answers(part, self.encode(part, first), first) for part, first in in_parts(frame)
         ]
@@ -174,7 +187,7 @@ class SavedClassifier(SavedModel):
         Yes where the estimate is above the threshold, or where the score is above the thresholds
         that were repaired so that decisions keep the promises.
         """
-        return self._answered(frame)[1]
+        return self._answered(self._like_the_fit(frame))[1]
 
     def scores(self, frame):
         """The released table: the id (else ``row``), ``estimate`` and ``decision``.
@@ -184,10 +197,10 @@ class SavedClassifier(SavedModel):
         pandas.DataFrame
             With the index of `frame`.
         """
-        return as_frame(self.scored(frame), frame)
+        return as_frame(self.scored(self._like_the_fit(frame)), frame)
 
     def scored(self, frame):
-        """As `scores`, a dict of str to array (n,)."""
+        """As `scores`, of rows that are typed already: a dict of str to array (n,)."""
         estimate, decision = self._answered(frame)
         return self.named(frame) | {"estimate": estimate, "decision": decision}
 
@@ -345,8 +358,6 @@ def in_parts(frame):
 
 def _typed(frame, kinds, first):
     """The columns that groups are told by: numbers or texts, as in the prepared table."""
-    import pandas as pd
-
     columns = {}
     for column, kind in kinds.items():
         if column not in frame.columns:

@@ -8,6 +8,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_columns, read_models, read_table
+from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.labeling.stage import feature_frame
 from counterweight.models.filters.making import (
     certified_setting,
@@ -93,8 +94,9 @@ def final_filter(job, frame, key):
     if given["most_distorted"][method] < 1:
         facts["most_distorted"] = given["most_distorted"][method]
     own = parts[method]
+    report = read_table(job.input.columns) if job.input.columns else None
     saved = saved_filter(
-        feature_frame(frame, read_table(job.input.columns) if job.input.columns else None),
+        feature_frame(frame, report),
         features,
         labels,
         own["arrays"],
@@ -106,6 +108,10 @@ def final_filter(job, frame, key):
         target=given["target"],
         facts=facts | {"method": method},
     )
+    if report is not None:
+        types, forms = types_of(report), forms_of(report)
+        needed = [name for name in saved.encoder.columns_ if name in types]
+        saved.typed = {name: (types[name], forms.get(name, {})) for name in needed}
     saved.release = [ACCEPTED, *(name for name in chosen["release"] if name != ACCEPTED)]
     strange = [name for name in saved.release[1:] if name not in {*DECIDED, *frame}]
     if strange:

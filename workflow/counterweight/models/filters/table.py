@@ -28,12 +28,13 @@ Nothing about the group of a candidate is needed to apply it.
 """
 
 import hashlib
+import json
 import logging
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from counterweight.datasets.own_table import new_rows
+from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import read_sealed, whole, write_sealed
 from counterweight.files.tables import addressed
@@ -41,6 +42,7 @@ from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded
 from counterweight.models.filters.keys import Key, key_of_seed, read_key
+from counterweight.models.saved import as_frame
 from counterweight.numerics.filters import canonical_ids, drawn_parts, person_uniforms
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.plan.components import load
@@ -71,6 +73,7 @@ PARTS = (
     "measure",
     "release",
     "held",
+    "type",
 )
 
 #: Facts that are needed to apply it, with their types.
@@ -112,6 +115,9 @@ class SavedFilter:
         Columns that `accept` gives beside the id.
     held : dict of (str, str, int) to float
         See the module.
+    typed : dict of str to (str, dict)
+        Of a table of one's own: type of each column that candidates must have, and how its texts
+        were read.
     """
 
     facts: dict
@@ -127,6 +133,7 @@ class SavedFilter:
     measures: dict = field(default_factory=dict)
     release: list = field(default_factory=lambda: [ACCEPTED])
     held: dict = field(default_factory=dict)
+    typed: dict = field(default_factory=dict)
 
     def __post_init__(self):
         kind = load("selector", self.facts["selector"])
@@ -169,15 +176,25 @@ class SavedFilter:
 
         Returns
         -------
-        dict of str to array (n,)
-            The id, ``accepted``, and what else is released.
+        pandas.DataFrame
+            The id, ``accepted``, and what else is released, with the index of `frame`.
 
         Raises
         ------
         CounterweightError
             See `apply_filter`.
         """
-        return self.released(frame, apply_filter(frame, self, key))
+        return as_frame(self.released(frame, apply_filter(frame, self, key)), frame)
+
+    def like_the_fit(self, frame):
+        """Candidates as a file has them, typed as the table of the fit."""
+        missing = set(self.typed) - set(getattr(frame, "columns", self.typed))
+        if not self.typed or missing or not hasattr(frame, "columns") or not len(frame):
+            return frame  # told by `candidates.encoded`
+        types, forms = ({name: told[k] for name, told in self.typed.items()} for k in (0, 1))
+        where = "The table of candidates"
+        made = typed_like(where, frame, types, needed=[*types], forms=forms)
+        return frame.assign(**{name: made[name].to_numpy() for name in types})
 
     def new_rows(self, path, columns, reading=None):
         """Candidates of a file, typed as the table of one's own that the filter was fitted on.
@@ -290,9 +307,14 @@ def _measure_rows(saved):
         yield _row("held", name, kind=kind, i=i, value=value)
 
 
+def _type_rows(saved):
+    for name, (kind, form) in saved.typed.items():
+        yield _row("type", name, kind=kind, text=json.dumps(form, ensure_ascii=False))
+
+
 #: What decides on candidates, and all that a filter is but its facts.
 _DECIDING = (_feature_rows, _array_rows, _acceptance_rows)
-_PARTS = (*_DECIDING, _group_rows, _measure_rows)
+_PARTS = (*_DECIDING, _group_rows, _measure_rows, _type_rows)
 
 
 def write_filter(path, saved):
@@ -367,6 +389,9 @@ def _filter_of(path, columns):
         measures={(row["name"], row["of"]): row["value"] for row in parts.get("measure", ())},
         release=[row["name"] for row in parts["release"]],
         held={(row["name"], row["kind"], row["i"]): row["value"] for row in parts.get("held", ())},
+        typed={
+            row["name"]: (row["kind"], json.loads(row["text"])) for row in parts.get("type", ())
+        },
     )
 
 
@@ -376,7 +401,7 @@ def _array(rows):
 
 
 def apply_filter(frame, saved, key=None):
-    """Decide on candidates.
+    """Decide on candidates, as a file has them.
 
     A candidate's leaf is drawn where the tree sends it to several with some probability, then
     it is accepted with the probability of that leaf. Both coins are the person's: keyed hashes
@@ -406,6 +431,11 @@ def apply_filter(frame, saved, key=None):
         When ids are missing or repeated, the key is another one, or a candidate's columns are
         not as those of the table that the filter was fitted on (see `candidates.encoded`).
     """
+    return decided(saved.like_the_fit(frame), saved, key)
+
+
+def decided(frame, saved, key=None):
+    """As `apply_filter`, of candidates that are typed already."""
     person = saved.facts["id"]
     X = encoded(frame, saved.encoder)
     if person not in frame.columns:

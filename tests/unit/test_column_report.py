@@ -26,6 +26,7 @@ from counterweight.labeling.own.column_report import (
 )
 from counterweight.labeling.own.leaks import learnt
 from counterweight.labeling.own.prepare import columns_by_role, secrets_of
+from counterweight.reporting.page.columns import column_doubts
 from counterweight.reporting.page.study import Answer, StudyContext, StudyPage, study_page
 from scipy.special import expit
 
@@ -638,6 +639,24 @@ def test_table_and_lines(tmp_path, world):
     (line,) = [line for line in lines if line.strip().startswith("x ")]
     assert line.endswith("decimal commas")
     assert any("what the applicant told u…" in line for line in lines)
+
+
+def test_the_page_begins_with_what_gives_something_away(tmp_path, world):
+    facts = world.report(copy=world.y, after=world.y * 2, client=IDS["words"](world.rng))
+    kept = world.report(copy=world.y, keep=["copy"])
+    numbers = SimpleNamespace(
+        plan={"dataset": "mine", "source": "own"}, folder=tmp_path / "results" / "mine"
+    )
+    assert column_doubts(numbers) == []
+    path = tmp_path / "results" / "tables" / "mine.columns.csv"
+    path.parent.mkdir(parents=True)
+    for told, begins in ((facts, "Left out"), (kept, "Kept as asked")):
+        pd.DataFrame(report_table(told.values())).to_csv(path, index=False)
+        (said,) = (sentence.text for sentence in column_doubts(numbers))
+        assert said.startswith(begins)
+        assert "copy (a copy of the outcome)" in said
+        assert ("after (" in said) == (told is facts)
+        assert "client" not in said
 
 
 def real(name):

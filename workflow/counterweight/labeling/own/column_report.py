@@ -64,6 +64,8 @@ class ColumnFact(NamedTuple):
         Named under ``columns.keep`` against a reason to leave it out.
     doubt : str
         What a person should look at before believing the answers; "" of nearly all.
+    leak : str
+        How it tells what no feature may tell, where that is the reason against it.
     """
 
     column: str
@@ -78,6 +80,7 @@ class ColumnFact(NamedTuple):
     pooled: int = 0
     insisted: bool = False
     doubt: str = ""
+    leak: str = ""
 
 
 class _Column(NamedTuple):
@@ -180,7 +183,9 @@ def column_report(
             levels = levels_kept(column.counts, len(frame), max_levels, least_rows)
             fact = fact._replace(levels=levels, pooled=len(column.counts) - levels)
         why = "" if role in LEARNT else _unlike_a_feature(column, levels)
-        why = why or next(filter(None, (secret.reason(column.values) for secret in secrets)), "")
+        if not why:
+            why = next(filter(None, (secret.reason(column.values) for secret in secrets)), "")
+            fact = fact._replace(leak=_without_advice(why))
         if not why and column.type == "date" and roles.get("balance"):
             why = (
                 "a date, and those of new people are later ones; name it under columns.keep if a "
@@ -191,7 +196,7 @@ def column_report(
             numbers[name] = column.values
     for secret in secrets:
         for name, why in secret.together(numbers, keep).items():
-            facts[name] = _decided(facts[name], why, keep)
+            facts[name] = _decided(facts[name]._replace(leak=_without_advice(why)), why, keep)
             del numbers[name]
     return [facts[name] for name in columns]
 
@@ -254,7 +259,7 @@ def _decided(fact, why, keep):
     if not why:
         levels = "1 rare level" if fact.pooled == 1 else f"{fact.pooled} rare levels"
         return fact._replace(why=f"{levels} pooled as other" if fact.pooled else "")
-    reason = re.split(f"[:;] {KEEP}", why)[0]
+    reason = _without_advice(why)
     if fact.column not in keep:
         if fact.role:
             advice = why[len(reason) + 2 :]
@@ -265,6 +270,10 @@ def _decided(fact, why, keep):
         return fact._replace(use="left out", why=why)
     none = "; no level has rows enough to be told apart" if _without_level(fact) else ""
     return fact._replace(why=f"kept as asked; a reason against it: {reason}{none}", insisted=True)
+
+
+def _without_advice(why):
+    return re.split(f"[:;] {KEEP}", why)[0]
 
 
 def _without_level(fact):

@@ -51,7 +51,26 @@ def column_doubts(numbers):
         told.append(
             f"{len(doubts) - MOST} more columns should be looked at: see their table below."
         )
-    return [Sentence(text, "warning") for text in told]
+    return [Sentence(text, "warning") for text in _leaks(numbers) + told]
+
+
+def _leaks(numbers):
+    """What was left out, or kept as asked, though it tells what no feature may tell."""
+    leaks = [fact for fact in _report(numbers) or () if fact["leak"]]
+    said = []
+    for use, begin, end in (
+        (
+            "left out",
+            "Left out, and not learned from",
+            ". A column that is rightly known before can be named under columns.keep.",
+        ),
+        ("feature", "Kept as asked, though these numbers may then be too good", "."),
+    ):
+        told = [f"{fact['column']} ({fact['leak']})" for fact in leaks if fact["use"] == use]
+        more = [f"{len(told) - MOST} more"] * (len(told) > MOST)
+        if told:
+            said.append(f"{begin}: {'; '.join(told[:MOST] + more)}{end}")
+    return said
 
 
 def _name(numbers):

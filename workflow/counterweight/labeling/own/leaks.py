@@ -15,8 +15,9 @@ from counterweight.labeling.own.formulas import (
     several_columns,
 )
 
-#: Rows of the rarer class below which only perfect is near-perfect: chance does as well.
-FEW = 50
+#: Rows of the rarer class below which only perfect is near-perfect, and from which it need be no
+#: nearer: between them an honest column is that good by chance, the fewer rows the more often.
+FEW, MANY = 50, 400
 #: Share of variance from which numbers are others in another unit.
 UNIT = 0.9999
 #: Squared rank correlation from which two numbers whose orders agree are one, bent or rounded, and
@@ -337,7 +338,8 @@ class _Told:
         least = self.counts.min() if len(there) else 0
         enough = least >= LEAST if self.classes else len(self.y) >= 2 * LEAST
         self.told = bool(len(there) > 1 and enough)
-        self.near_perfect = 1.0 if self.classes and least < FEW else NEAR_PERFECT
+        rows = 0 if least < FEW else min(least, MANY)
+        self.near_perfect = 1 - (1 - NEAR_PERFECT) * (rows / MANY if self.classes else 1)
 
     def alone(self, values):
         """How well a column alone tells the values of rows that it was not fitted on.

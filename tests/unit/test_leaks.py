@@ -1,0 +1,223 @@
+"""What tells an answer, an offer, a reward, a group or who is labeled is named in every family."""
+
+import string
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from counterweight.errors import CounterweightError
+from counterweight.labeling.own.column_report import column_report, report_table
+from counterweight.labeling.own.prepare import columns_by_role, secrets_of
+from counterweight.reporting.page.columns import column_doubts
+from scipy.special import expit
+from test_column_report import ROWS, World, types_of
+
+
+@pytest.fixture(scope="module")
+def world():
+    return World()
+
+
+def asked(frame, roles, **options):
+    """Facts by column, of a table that a config asks something of."""
+    frame = frame.assign(row=np.arange(len(frame), dtype=np.int32))
+    types = types_of(frame)
+    secrets = secrets_of(frame, types, roles)
+    facts = column_report(frame, types, {}, columns_by_role(roles), secrets=secrets, **options)
+    return {fact.column: fact for fact in facts}
+
+
+def names_left_out(facts):
+    return [name for name, fact in facts.items() if fact.use == "left out"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "formula"),
+    [
+        (lambda a, b: 833 * a * b, "833 × a × b"),
+        (lambda a, b: a * b + 5, "a × b + 5"),
+        (lambda a, b: np.round(20 * a * b), "20 × a × b"),
+        (lambda a, b: np.round(703 * a / b, 1), "703 × a / b"),
+        (lambda a, b: 703 * a / b**2, "703 × a^1 × b^-2"),
+        (lambda a, b: 3 * a - 0.5 * b + 4, "3 × a - 0.5 × b + 4"),
+        (lambda a, b: a * (1 - b), "a - a × b"),
+    ],
+)
+def test_units_hide_no_formula(amount, formula):
+    rng = np.random.default_rng(12)
+    a, b = np.exp(rng.normal(size=ROWS)), rng.gamma(9, 2, ROWS)
+    frame = pd.DataFrame({"a": a, "b": b, "other": rng.normal(size=ROWS), "y": amount(a, b)})
+    facts = asked(frame, {"outcome": {"column": "y", "kind": "number"}})
+    assert len(names_left_out(facts)) == 1
+    assert formula in next(fact.why for fact in facts.values() if fact.use == "left out")
+    # Who insists on one of two gives up the other, or insists on both.
+    (left,) = names_left_out(facts)
+    roles = {"outcome": {"column": "y", "kind": "number"}}
+    assert names_left_out(asked(frame, roles, keep=[left])) == [{"a": "b", "b": "a"}[left]]
+    assert names_left_out(asked(frame, roles, keep=["a", "b"])) == []
+    # A thousandth of noise, and nothing is exact any more.
+    noise = 1 + 0.01 * rng.normal(size=ROWS)
+    assert not names_left_out(asked(frame.assign(y=frame["y"] * noise), roles))
+
+
+def test_a_class_is_told_by_which_of_two_columns_is_larger():
+    rng = np.random.default_rng(13)
+    due, paid = rng.integers(0, 400, (2, ROWS)).astype(float)
+    frame = pd.DataFrame({"due": due, "paid": paid, "late": (paid > due).astype(float)})
+    facts = asked(frame, {"outcome": "late"})
+    (left,) = names_left_out(facts)
+    assert "told by which is larger, due or paid" in facts[left].why
+
+
+def test_a_column_that_says_who_is_labeled_is_left_out_and_one_that_chose_them_stays(world):
+    rng, labeled = np.random.default_rng(14), world.x > 0
+    columns = {
+        "flag": labeled.astype(float),
+        "words": np.where(labeled, "taken", rng.choice(["late", "poor"], ROWS)),
+        "paid out": np.where(labeled, world.income, 0.0),
+        "points": np.round(3 * world.x),
+        "office": np.where(labeled, rng.choice(["a", "b"], ROWS), rng.choice(["c", "d"], ROWS)),
+    }
+    frame = world.frame.assign(**columns, y=np.where(labeled, world.y, np.nan))
+    facts = asked(frame, {"outcome": "y"})
+    assert names_left_out(facts) == ["flag", "words", "paid out"]
+    assert "it says which rows have it" in facts["flag"].why
+
+
+class Market:
+    """Honest columns, offers that were made from them, and answers by a known curve."""
+
+    ROLES = {"offer": "price", "answer": {"column": "answer"}}
+
+    def __init__(self, rows=1000, seed=0):
+        rng = self.rng = np.random.default_rng(seed)
+        x, wealth = rng.normal(size=(2, rows))
+        listed = np.round(np.exp(3 + 0.5 * rng.normal(size=rows)), 2)
+        self.discount = rng.choice([0.0, 0.05, 0.1, 0.2], rows)
+        self.price = np.round(listed * (1 - self.discount), 2)
+        self.answer = (rng.random(rows) < expit(1 + x - 0.1 * (self.price - 20))).astype(float)
+        columns = {"x": x, "wealth": wealth, "listed": listed}
+        columns["town"] = pd.Series(rng.choice(list("abcdef"), rows), dtype="str")
+        self.frame = pd.DataFrame(columns | {"price": self.price, "answer": self.answer})
+
+
+def offer_leaks(market):
+    rng, price, yes = np.random.default_rng(15), market.price, market.answer > 0
+    rows = len(price)
+    gap = rng.exponential(3, rows) + 0.1
+    return {
+        # Of the answer.
+        "status": np.where(yes, "won", "lost"),
+        "stage": np.where(
+            yes, rng.choice(["paid", "sent"], rows), rng.choice(["no", "late"], rows)
+        ),
+        "quantity": yes * (1.0 + rng.poisson(1, rows)),
+        "paid": price * yes,
+        "budget": np.round(price + np.where(yes, gap, -gap), 2),
+        "delivered": np.where(yes, rng.normal(size=rows), np.nan),
+        # Of the offer.
+        "with tax": np.round(1.19 * price, 2),
+        "in whole units": np.round(price),
+        "logarithm": np.log(price),
+        "left of 500": 500 - price,
+        "discount": market.discount,
+    }
+
+
+@pytest.mark.parametrize("name", offer_leaks(Market()))
+def test_what_gives_an_answer_or_an_offer_away_is_left_out(name):
+    market = Market()
+    assert not names_left_out(asked(market.frame, market.ROLES))
+    frame = market.frame.assign(**{name: offer_leaks(market)[name]})
+    facts = asked(frame, market.ROLES)
+    assert names_left_out(facts) == [name]
+    assert "columns.keep" in facts[name].why
+    kept = asked(frame, market.ROLES, keep=[name])
+    assert kept[name].use == "feature"
+
+
+def test_what_an_offer_was_made_from_stays_however_well_it_tells_it():
+    """Prices a percent around a list price, by age in steps, or one for each of many products."""
+    market = Market()
+    rng, rows = market.rng, len(market.price)
+    age = rng.integers(18, 90, rows).astype(float)
+    product = rng.integers(0, 40, rows)
+    for offer, columns in (
+        (market.frame["listed"] * (1 + 0.02 * rng.normal(size=rows)), {}),
+        (5.0 + age // 15, {"age": age}),
+        (product % 5 + 3.0, {"product": np.array(list(string.ascii_letters))[product]}),
+    ):
+        frame = market.frame.assign(price=offer, **columns)
+        assert not names_left_out(asked(frame, market.ROLES))
+
+
+def test_copies_of_groups_decisions_and_actions_are_left_out_or_refused(world):
+    rng = np.random.default_rng(16)
+    region = rng.choice(["n", "s", "w"], ROWS)
+    code = pd.Series(region).map({"n": 11.0, "s": 12.0, "w": 10.0}).to_numpy()
+    state = np.char.add(region.astype(str), rng.choice(list("abc"), ROWS))
+    near = np.where(rng.random(ROWS) < 0.95, code, 11)
+    frame = world.frame.assign(region=region, code=code, state=state, near=near, y=world.y)
+    # A filter is to go by no column that tells a group; promises only pass over the group itself.
+    facts = asked(frame, {"balance": ["region"]})
+    assert names_left_out(facts) == ["code", "state"]
+    assert "columns.keep" in facts["state"].why
+    invited = (world.x > 0).astype(float)
+    roles = {"outcome": "y", "groups": ["region"], "decision": "invited"}
+    facts = asked(frame.assign(invited=invited, called=1 - invited), roles)
+    assert names_left_out(facts) == ["code", "called"]
+    # Columns that a config names to learn from are refused, unless somebody insists.
+    log = world.frame.assign(shown=region, reward=world.y)
+    log["spent"], log["slot"] = np.where(world.y > 0, 2.0, 0.0), code
+    roles = {"reward": {"column": "reward"}, "propensity": "y", "action": "shown"}
+    for column, told in (("spent", "reward"), ("slot", "logged action"), ("x", None)):
+        by = roles | {"reward_model.by": [column, "town"]}
+        if told is None:
+            assert asked(log, by)[column].use == "feature"
+            continue
+        with pytest.raises(CounterweightError, match=f"{column}.*{told}.*reward_model.by, or name"):
+            asked(log, by)
+        assert asked(log, by, keep=[column])[column].insisted
+
+
+def test_no_strong_and_honest_feature_of_generated_tables_is_named():
+    """Scores of AUC .99, numbers of R² .99, list prices two percent off, proxies of AUC .97."""
+    named = 0
+    for seed in range(6):
+        market = Market(400, seed)
+        rng, yes, rows = market.rng, market.answer, 400
+        frame = market.frame.drop(columns="price")
+        frame["score"] = 3.3 * yes + rng.normal(size=rows)
+        frame["near"] = market.price * (1 + 0.02 * rng.normal(size=rows))
+        frame["region"] = np.where(2.7 * (frame["x"] > 0) + rng.normal(size=rows) > 1.35, "n", "s")
+        part = np.where(frame["wealth"] > 0, yes, np.nan)
+        number = 10 * frame["wealth"] + 3 * frame["x"] + rng.normal(size=rows)
+        for given, roles in (
+            (frame.assign(price=market.price), market.ROLES),
+            (frame.assign(answer=part), {"outcome": "answer"}),
+            (frame.assign(number=number), {"outcome": {"column": "number", "kind": "number"}}),
+            (frame, {"balance": ["region", "town"]}),
+            (frame, {"outcome": "answer", "groups": ["region", "town"]}),
+        ):
+            named += len(names_left_out(asked(given, roles)))
+    assert named == 0
+
+
+def test_the_page_begins_with_what_gives_something_away(tmp_path, world):
+    clients = [f"C{number:04d}" for number in range(ROWS)]
+    facts = world.report(copy=world.y, after=world.y * 2, client=clients)
+    kept = world.report(copy=world.y, keep=["copy"])
+    numbers = SimpleNamespace(
+        plan={"dataset": "mine", "source": "own"}, folder=tmp_path / "results" / "mine"
+    )
+    assert column_doubts(numbers) == []
+    path = tmp_path / "results" / "tables" / "mine.columns.csv"
+    path.parent.mkdir(parents=True)
+    for told, begins in ((facts, "Left out"), (kept, "Kept as asked")):
+        pd.DataFrame(report_table(told.values())).to_csv(path, index=False)
+        (said,) = (sentence.text for sentence in column_doubts(numbers))
+        assert said.startswith(begins)
+        assert "copy (a copy of the outcome)" in said
+        assert ("after (" in said) == (told is facts)
+        assert "client" not in said

@@ -8,7 +8,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.own_table import new_rows, read_typed
+from counterweight.datasets.own_table import OwnTable, new_rows, read_typed
 from counterweight.errors import CounterweightError
 
 
@@ -498,3 +498,32 @@ def test_a_code_that_is_nowhere_is_said_and_one_for_an_ignored_column_refused(tm
         read_typed(path, columns={"missing": {"a": 7}, "ignore": ["a"]})
     with pytest.raises(CounterweightError, match="no column 'c', which columns.missing names"):
         read_typed(path, columns={"missing": {"c": 7}})
+
+
+def test_thousands_among_new_rows_are_refused_where_decimals_were_read(tmp_path):
+    fit = read_typed(put(tmp_path, "fit.csv", "a,b\n1,977\n2,12\n"))
+    new = put(tmp_path, "new.csv", "a,b\n1,3.600\n2,977\n")
+    with pytest.raises(CounterweightError, match="'b' holds '3.600', and others without a point"):
+        list(new_rows(new, fit.types, ["b"], forms=fit.forms))
+    for said, meant in (
+        ({"decimal": ","}, 3600),
+        ({"decimal": "."}, 3.6),
+        ({"thousands": "."}, 3600),
+    ):
+        (frame,) = new_rows(new, fit.types, ["b"], forms=fit.forms, reading=said)
+        assert frame["b"].tolist() == [meant, 977]
+    # Three decimals as programs write them: all have them, or last zeros are left out.
+    for values in (["3.600", "977.000"], ["3.6", "977"], ["3.601", "977"], ["0.600", "3"]):
+        path = put(tmp_path, "new.csv", "b\n" + "\n".join(values))
+        (frame,) = new_rows(path, fit.types, ["b"], forms=fit.forms)
+        assert frame["b"].tolist() == [float(value) for value in values]
+
+
+def test_a_table_that_a_study_names_by_hand_is_not_misread_either(tmp_path):
+    path = put(tmp_path, "t.csv", "a,b\n1,3.600\n2,977\n")
+    with pytest.raises(CounterweightError, match="the column 'b' holds '3.600', and others withou"):
+        OwnTable.read(path)
+    assert OwnTable.read(put(tmp_path, "t.csv", "a,b\n1,3.601\n2,977\n"))["b"].tolist() == [
+        3.601,
+        977,
+    ]

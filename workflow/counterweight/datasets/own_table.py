@@ -71,15 +71,16 @@ class OwnTable:
             raise CounterweightError(f"{path} has a header but no row: there is nothing to learn.")
         typed = is_parquet(path)
         for name in frame.columns:
-            values = frame[name] if typed else _read(frame[name])
+            values = frame[name] if typed else _read(frame[name], f"{path}: the column {name!r}")
             frame[name] = _typed(path, name, values)
         frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
         return frame
 
 
-def _read(texts):
+def _read(texts, what):
     """A column of a CSV file as numbers, as true and false, or as text, by all its fields."""
     import pandas as pd
+    import pyarrow as pa
 
     which, words = pd.factorize(texts)
     words = pd.Series(words)
@@ -87,8 +88,14 @@ def _read(texts):
     if words.dropna().isin(["true", "True", "TRUE", "false", "False", "FALSE"]).all():
         words = (words.str.lower() == "true").astype("boolean").mask(words.isna())
     else:
+        there = pa.array(words.dropna().str.strip(), pa.string())
         with suppress(ValueError):
             words = pd.to_numeric(words)
+        if len(there) and words.dtype.kind == "f" and (odd := fields.contradicted(there)):
+            raise CounterweightError(
+                f"{what} holds {odd!r}, and others without a point, so it could be thousands or "
+                "decimals: write numbers without a mark between thousands."
+            )
     return words.take(which).reset_index(drop=True)
 
 
@@ -302,7 +309,7 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
         form = (forms or {}).get(name, {})
         if own and types[name] == "number" and "clock" not in form:
             form = fields.merged(form, own)
-        made[name] = alike(cell, types[name], form)
+        made[name] = alike(cell, types[name], form, bool(own))
     return pd.DataFrame(made)
 
 

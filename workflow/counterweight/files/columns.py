@@ -258,7 +258,7 @@ def interpreted(cell, asked=None, format_=None, given=None, comma=None):
     return "text", plain.texts(), _joined(signs, _nearly(found, given)), missing
 
 
-def alike(cell, kind, form):
+def alike(cell, kind, form, said=False):
     """The values of a column of new rows, as those of the fit were.
 
     Parameters
@@ -268,6 +268,8 @@ def alike(cell, kind, form):
         ``"number"``, ``"boolean"``, ``"date"`` or ``"text"``.
     form : dict
         How its texts were read in the fit, {} where nothing was said.
+    said : bool
+        Whether a person says how numbers are written.
 
     Returns
     -------
@@ -308,6 +310,13 @@ def alike(cell, kind, form):
             values, right = np.where(right, values, iso), right | also
     else:
         values, right, _ = fields.numbers(cell.words, form or fields.PLAIN_FORM)
+        odd = "" if form or said or cell.empty else fields.contradicted(cell.words)
+        if odd:
+            raise Unclear(
+                f"{cell.where}: the column {cell.name!r} holds {odd!r}, and others without a "
+                'point: say reading: {decimal: ","} if points stand between thousands, or reading: '
+                '{decimal: "."} if not.'
+            )
         if not right.any():
             ones, right = fields.booleans(cell.words, {})
             values = ones.astype(float)

@@ -128,11 +128,16 @@ def _pairs(given):
 
 
 def merged(form, given):
-    """A form of numbers with what a person says of another table; the marks stay different."""
-    made = PLAIN_FORM | form | given
+    """A form of numbers with what a person says of another table.
+
+    The marks stay different; where decimals alone are said, the other mark may stand between
+    thousands.
+    """
+    made, other = PLAIN_FORM | form | given, {".": ",", ",": "."}
+    if "decimal" in given and "thousands" not in given and made["thousands"] in ("", ".", ","):
+        made["thousands"] = other[made["decimal"]]
     if made["decimal"] == made["thousands"]:
-        (other,) = {"decimal", "thousands"} - given.keys() or {"thousands"}
-        made[other] = {".": ",", ",": "."}[made["decimal"]]
+        made["decimal"] = other[made["thousands"]]
     return made
 
 
@@ -156,6 +161,18 @@ def doubtful(words, forms):
         if marked.any() and meant >= {"decimal", "thousands"}:
             return mark, not marked.all(), bool((marked & _matches(words, r"0\D*$")).any())
     return "", False, False
+
+
+def contradicted(words):
+    """A word that can hardly be what it is as it stands, "" where there is none.
+
+    Wherever there is a point, three digits follow; some end in a 0, and some words have no point:
+    who writes 3.600 for 3.6 does not write 977 for 977.000.
+    """
+    mark, bare, round_ = doubtful(words, number_forms(words))
+    if not (mark == PLAIN[0] and bare and round_):
+        return ""
+    return next(word for word in words.to_pylist() if mark in word)
 
 
 def clock_form(words):

@@ -334,11 +334,10 @@ def _names(path, absent, reading):
 def _named(dataset, study):
     """Columns of the table that the config names, by the key that does."""
     from counterweight.models.filters.table import DECIDED
-    from counterweight.plan.own import columns_by_role
 
     found = {
         role: [names] if isinstance(names, str) else list(names)
-        for role, names in columns_by_role(dataset["roles"]).items()
+        for role, names in components.columns_by_role(dataset["roles"]).items()
     }
     if "offer" in found:
         found["offer.where"] = list(study["labeling"]["options"].get("where") or ())

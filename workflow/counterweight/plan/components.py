@@ -234,6 +234,28 @@ def options(kind, name):
     return declared(kind, name, "OPTIONS", {})
 
 
+def columns_by_role(roles):
+    """Column or columns of each role, without what else is said of it.
+
+    Parameters
+    ----------
+    roles : mapping
+        As the plan has them: columns, lists of them, a mapping with ``column``, or of ``labeled``
+        with ``where``.
+
+    Returns
+    -------
+    dict of str to str or list of str
+    """
+    columns = {}
+    for role, column in roles.items():
+        if role == "labeled":
+            columns[role] = [*(column or {}).get("where", {})]
+        else:
+            columns[role] = column["column"] if isinstance(column, dict) else column
+    return {role: column for role, column in columns.items() if column}
+
+
 def forget():
     """Read all sources anew: for tests that edit them."""
     for cached in (path_of, is_module, tree, _constants, _literal, _registry):

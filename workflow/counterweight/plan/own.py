@@ -172,33 +172,11 @@ def _question(kind, entry):
     return ways[max((keys for keys in ways if {*keys} <= entry.keys()), key=len)]
 
 
-def columns_by_role(roles):
-    """Column or columns of each role, without what else is said of it.
-
-    Parameters
-    ----------
-    roles : mapping
-        As the plan has them: columns, lists of them, a mapping with ``column``, or of ``labeled``
-        with ``where``.
-
-    Returns
-    -------
-    dict of str to str or list of str
-    """
-    columns = {}
-    for role, column in roles.items():
-        if role == "labeled":
-            columns[role] = [*(column or {}).get("where", {})]
-        else:
-            columns[role] = column["column"] if isinstance(column, dict) else column
-    return {role: column for role, column in columns.items() if column}
-
-
 def _check_one_role(place, roles, columns):
     """Refuse a column that is to be two things at once, or that has a role and is not read."""
     ignored = (columns or {}).get("ignore") or ()
     held = {}
-    for role, names in columns_by_role(roles).items():
+    for role, names in components.columns_by_role(roles).items():
         for name in [names] if isinstance(names, str) else names:
             if name in ignored:
                 raise CounterweightError(

@@ -21,7 +21,7 @@ from counterweight.labeling.own.column_report import (
 from counterweight.labeling.own.leaks import KEEP, Secret, learnt, of_offers
 from counterweight.labeling.own.words import equal
 from counterweight.labeling.rules.present import present
-from counterweight.plan.own import columns_by_role
+from counterweight.plan.components import columns_by_role
 
 
 def prepare(job):

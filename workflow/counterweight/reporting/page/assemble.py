@@ -12,11 +12,11 @@ from pathlib import Path
 
 import yaml
 
+from counterweight.datasets.download.digests import sha256
 from counterweight.errors import CounterweightError
 from counterweight.files.jobs import log
 from counterweight.files.tables import METRICS, read_table, replacing, write_table
 from counterweight.plan.components import reference
-from counterweight.plan.digests import Contents
 from counterweight.reporting.claim_files import load_claims
 from counterweight.reporting.claims import LAYOUT, decide
 from counterweight.reporting.measures import unpacked
@@ -190,7 +190,7 @@ def report(job):
     write_table(results / "claims.parquet", decided, LAYOUT)
     with replacing(results / "claims.csv") as path:
         decided.to_csv(path, index=False)
-    answers = {path: Contents().of(path) for path in job.input.answers}
+    answers = {path: sha256(path) for path in job.input.answers}
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)
     write_pages(pages, contents.site_of(shown), results)

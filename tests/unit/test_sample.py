@@ -1,15 +1,10 @@
 """Samples as data frames: five lines, balance, prices, errors of means, and mistakes."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from counterweight import Sample
 from counterweight.errors import CounterweightError
-
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "targets.md"
 
 
 def people(rng, n, lean=0.0):
@@ -39,21 +34,19 @@ def reference(rng):
     return people(rng, 1500).drop(columns="hours")
 
 
-def test_the_lines_of_the_page_run(answers, reference, capsys):
-    names = {"answers": answers, "reference": reference}
-    blocks = re.findall(r"```python\n(.*?)```", DOCS.read_text(), flags=re.DOTALL)
-    assert len([line for line in blocks[0].splitlines() if line]) == 5
-    exec(blocks[0], names)
-    adjusted = names["adjusted"]
-    assert "800 rows stand for 1,500 rows" in capsys.readouterr().out
+def test_a_sample_is_adjusted_to_a_table_and_to_margins(answers, reference):
+    sample = Sample(answers, id="person", weight="design_weight")
+    adjusted = sample.adjust(reference)
+    mean = adjusted.mean("hours")
+    assert "800 rows stand for 1,500 rows" in str(adjusted.summary())
     assert list(adjusted.weights.index) == list(answers["person"])
     assert np.isclose(adjusted.weights.sum(), 1500)
-    assert abs(names["mean"].value - 32) < 4 * names["mean"].standard_error
-    exec(blocks[1], names)
-    table = names["adjusted"].balance().set_index(["column", "level"])
+    assert abs(mean.value - 32) < 4 * mean.standard_error
+    adjusted = sample.adjust({"sex": {"f": 0.51, "m": 0.49}, "age": {"mean": 41.2}})
+    table = adjusted.balance().set_index(["column", "level"])
     assert np.isclose(table.loc[("sex", "f"), "adjusted"], 0.51, atol=1e-8)
     assert np.isclose(table.loc[("age", ""), "adjusted"], 41.2, atol=1e-6)
-    assert np.isclose(names["adjusted"].weights.sum(), answers["design_weight"].sum())
+    assert np.isclose(adjusted.weights.sum(), answers["design_weight"].sum())
 
 
 def test_differences_are_those_of_their_definition(answers, reference):

@@ -54,7 +54,7 @@ def table(numbers, target, reason_of):
 
     Shares in single leaves stand in the metrics only.
     """
-    return results_table(numbers, ("", *TARGETS), reason_of, MEASURED)
+    return results_table(numbers, TARGETS, reason_of, MEASURED)
 
 
 # Numbers that follow from several.

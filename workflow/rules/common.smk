@@ -22,10 +22,17 @@ os.environ.update(
 from counterweight.errors import CounterweightError
 from counterweight.files.forks import Forks
 from counterweight.files.jobs import largest_memory
-from counterweight.files.tables import swept
+from counterweight.files.tables import replacing, swept
+from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
-from counterweight.reporting.page.contents import COSTS, PARTIAL, families, write_costs
+from counterweight.reporting.page.contents import (
+    COSTS,
+    LEDGER,
+    PARTIAL,
+    families,
+    write_costs,
+)
 from counterweight.reporting.page.jobs import partial_job
 
 from snakemake.benchmark import benchmarked
@@ -44,7 +51,8 @@ try:
 except CounterweightError as error:
     raise WorkflowError(f"The config has a mistake.\n{error}")
 
-PATHS, STUDIES, RESULTS = STAGES.paths, PLAN["studies"], PLAN["results"]
+PATHS, STUDIES = STAGES.paths, PLAN["studies"]
+RESULTS, PLACE = PATHS.results, PATHS.place
 job, spec = STAGES.job, STAGES.spec
 ENVIRONMENT = "../../envs/counterweight.yaml"
 
@@ -129,6 +137,18 @@ def downloaded(dataset):
     return outputs
 
 
+def ledger():
+    """Files of the claims of the papers, where there are any."""
+    captions = {"claims_csv": ("claims", "Claims"), "claims_page": ("report", "Pages")}
+    outputs = job("report").outputs
+    files = {role: outputs[role] for role in LEDGER if role in outputs}
+    for role in captions.keys() & files.keys():
+        caption, category = captions[role]
+        caption = f"../report/{caption}.rst"
+        files[role] = report(files[role], caption=caption, category=category)
+    return files
+
+
 def given_away():
     """Everything that the studies give away, and its use on new rows that the config names."""
     jobs = [job("deliver", study) for study in STUDIES]
@@ -140,7 +160,7 @@ def of_unknown_origin():
     """Whether results came without Snakemake's notes on what each file was made from."""
     notes = Path(".snakemake/metadata")
     noted = notes.is_dir() and any(notes.iterdir())
-    return not noted and any(Path(RESULTS).glob("*/*.parquet"))
+    return not noted and any(Path(path).exists() for path in PATHS.measurements())
 
 
 if workflow.is_main_process and of_unknown_origin():
@@ -164,6 +184,9 @@ def started():
         print(
             f"Removed {gone} unfinished files that killed jobs left.", file=sys.stderr
         )
+    if (tables := tables_to_keep(PLAN)) is not None:
+        with replacing(Path(RESULTS, TABLES)) as path:
+            path.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
     submit_without_limit()
     fork_jobs()
     tell_remaining_time()

@@ -9,7 +9,7 @@ rule evaluate:
     input:
         unpack(inputs_of("evaluate")),
     output:
-        metrics=f"{RESULTS}/{{study}}/metrics/{{method}}.parquet",
+        metrics=f"{PLACE}/{{study}}/metrics/{{method}}.parquet",
     log:
         f"{RESULTS}/logs/evaluate/{{study}}/{{method}}.log",
     benchmark:

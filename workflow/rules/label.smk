@@ -10,10 +10,10 @@ rule label:
     input:
         unpack(inputs_of("label")),
     output:
-        features=f"{RESULTS}/{{study}}/features.parquet",
-        labels=f"{RESULTS}/{{study}}/labels.parquet",
-        truth=f"{RESULTS}/{{study}}/truth.parquet",
-        metrics=f"{RESULTS}/{{study}}/metrics/labels.parquet",
+        features=f"{PLACE}/{{study}}/features.parquet",
+        labels=f"{PLACE}/{{study}}/labels.parquet",
+        truth=f"{PLACE}/{{study}}/truth.parquet",
+        metrics=f"{PLACE}/{{study}}/metrics/labels.parquet",
     log:
         f"{RESULTS}/logs/label/{{study}}.log",
     benchmark:

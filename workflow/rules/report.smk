@@ -48,12 +48,9 @@ rule report:
     input:
         **job("report").inputs,
     output:
+        **ledger(),
         html=report(
             f"{RESULTS}/report.html", caption="../report/report.rst", category="Pages"
-        ),
-        claims=f"{RESULTS}/claims.parquet",
-        claims_csv=report(
-            f"{RESULTS}/claims.csv", caption="../report/claims.rst", category="Claims"
         ),
         pages=report(
             job("report").outputs["pages"],

@@ -10,9 +10,9 @@ rule select:
     input:
         unpack(inputs_of("select")),
     output:
-        table=f"{RESULTS}/{{study}}/selection/{{selector}}.parquet",
-        model=f"{RESULTS}/{{study}}/selection/{{selector}}.model.parquet",
-        metrics=f"{RESULTS}/{{study}}/metrics/selection_{{selector}}.parquet",
+        table=f"{PLACE}/{{study}}/selection/{{selector}}.parquet",
+        model=f"{PLACE}/{{study}}/selection/{{selector}}.model.parquet",
+        metrics=f"{PLACE}/{{study}}/metrics/selection_{{selector}}.parquet",
     log:
         f"{RESULTS}/logs/select/{{study}}/{{selector}}.log",
     benchmark:

@@ -8,7 +8,7 @@ rule sum:
     input:
         unpack(inputs_of("sum")),
     output:
-        sums=f"{RESULTS}/{{study}}/sums/{{part}}.parquet",
+        sums=f"{PLACE}/{{study}}/sums/{{part}}.parquet",
     log:
         f"{RESULTS}/logs/sum/{{study}}/{{part}}.log",
     benchmark:

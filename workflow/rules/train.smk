@@ -9,8 +9,8 @@ rule train:
     input:
         unpack(inputs_of("train")),
     output:
-        model=f"{RESULTS}/{{study}}/models/{{method}}.parquet",
-        predictions=f"{RESULTS}/{{study}}/predictions/{{method}}.parquet",
+        model=f"{PLACE}/{{study}}/models/{{method}}.parquet",
+        predictions=f"{PLACE}/{{study}}/predictions/{{method}}.parquet",
     log:
         f"{RESULTS}/logs/train/{{study}}/{{method}}.log",
     benchmark:

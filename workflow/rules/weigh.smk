@@ -11,8 +11,8 @@ rule weigh:
     input:
         unpack(inputs_of("weigh")),
     output:
-        table=f"{RESULTS}/{{study}}/weights/{{weighting}}.parquet",
-        metrics=f"{RESULTS}/{{study}}/metrics/weights_{{weighting}}.parquet",
+        table=f"{PLACE}/{{study}}/weights/{{weighting}}.parquet",
+        metrics=f"{PLACE}/{{study}}/metrics/weights_{{weighting}}.parquet",
     log:
         f"{RESULTS}/logs/weigh/{{study}}/{{weighting}}.log",
     benchmark:

@@ -5,6 +5,7 @@ tables and nothing else. What is said of the columns decides the kind of study: 
 keys that ask for it (``ROLES``) and makes the study (``own_study``).
 """
 
+import json
 import os
 import re
 from pathlib import Path
@@ -13,6 +14,7 @@ import yaml
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
+from counterweight.plan.digests import Contents
 from counterweight.plan.mistakes import nearest, together, told
 
 SCHEMA = components.schema_path("own.schema.yaml")
@@ -21,6 +23,8 @@ SOURCE = ("reading", "columns")
 ROLES = ("id", "weight", "time", "group", "user", "action", "propensity")
 #: Keys that name files.
 FILES = ("table", "score")
+#: Where a run writes down which tables it is about, below its results.
+TABLES = "provenance/tables.json"
 #: Keys of every table, whatever is asked; what has no meaning for a kind of study is told of these
 #: with its studies.
 EVERY = frozenset(
@@ -87,7 +91,7 @@ def with_own_tables(config, given, beside=()):
             f"{', '.join(full['properties'])}."
         )
     if "table" in config:
-        entries[own.get("name") or _name_of(own["table"])] = own
+        entries[own.get("name") or name_of(own["table"])] = own
     elif own:
         raise CounterweightError(
             f"{listed(own)} stands beside tables: put it under one of the tables, "
@@ -111,12 +115,112 @@ def with_own_tables(config, given, beside=()):
     }
 
 
-def _name_of(table):
+def name_of(table):
     """A name for a study from that of its table, which no data set of the library has."""
     stem = Path(table).name.split(".")[0] if isinstance(table, str) else "query"
     name = re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_")
     name = name if re.match(r"[a-z]", name) else f"table_{name}".rstrip("_")
     return f"my_{name}" if name in components.registry("dataset") else name
+
+
+def place_of(plan, given, run):
+    """Where a run of one's own tables alone stands: a folder of its own, unless one is named.
+
+    Parameters
+    ----------
+    plan : dict
+        From `counterweight.plan.config.resolve`.
+    given : mapping
+        What was given on top of ``config.yaml``.
+    run : str
+        What a run of several studies is called.
+
+    Returns
+    -------
+    dict
+        ``results``, the folder of the run, and ``place``, in which each study has a folder of its
+        name. One study has the folder of the run for itself.
+    """
+    base, names = plan["results"], list(plan["studies"])
+    if "results" in given or not _is_own(plan):
+        return {"results": base, "place": base}
+    if len(names) == 1:
+        return {"results": f"{base}/{names[0]}", "place": base}
+    return {"results": f"{base}/{run}", "place": f"{base}/{run}"}
+
+
+def _is_own(plan):
+    """Whether all that a plan has is about tables of one's own."""
+    return all(dataset["source"] == "own" for dataset in plan["datasets"].values())
+
+
+def check_place(plan, config, given):
+    """Refuse a folder that holds what was made of something else which is still there.
+
+    A table that was moved, renamed or copied, and another question about the same table, go on in
+    their folder. Where a person named it (``name``, or ``results`` of several tables), it is
+    theirs to say.
+
+    Parameters
+    ----------
+    plan : dict
+        With the ``results`` of `place_of`.
+    config, given : mapping
+        Merged, and what was given on top of ``config.yaml``.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    if not _is_own(plan) or ("name" in config if "table" in config else "results" in given):
+        return
+    key = "name" if "table" in config else "results"
+    folder, known = Path(plan["results"]), _tables_in(plan["results"])
+    if known is None:
+        if "results" not in given and folder.is_dir() and any(folder.iterdir()):
+            raise CounterweightError(
+                f"{folder} is there and no run of tables of one's own made it (those of version "
+                f"1.0 stood elsewhere): set {key} to another word, or remove {folder}."
+            )
+        return
+    for name, path in _tables_of(plan).items():
+        before = known.get(name, path)
+        if os.path.exists(before) and not _same(before, path):
+            raise CounterweightError(
+                f"{folder} holds what was made of {before}, which is still there, and the table "
+                f"{name} is {path} now: set {key} to another word to keep both, or remove "
+                f"{folder} to replace it."
+            )
+
+
+def tables_to_keep(plan):
+    """What a run writes down as it begins, for `check_place`: path by own table; None of others."""
+    return _tables_of(plan) if _is_own(plan) else None
+
+
+def _tables_of(plan):
+    """Path by data set, of those that are read from files."""
+    found = {name: dataset.get("path") for name, dataset in plan["datasets"].items()}
+    return {name: path for name, path in found.items() if path}
+
+
+def _tables_in(results):
+    """The same as a run wrote it down; None where none did."""
+    try:
+        found = json.loads((Path(results) / TABLES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return {name: str(path) for name, path in found.items()} if isinstance(found, dict) else None
+
+
+def _same(one, other):
+    """Whether two paths are one table: the same file, or a copy of it."""
+    if not os.path.exists(other) or os.path.samefile(one, other):
+        return True
+    if os.path.isdir(one) or os.path.isdir(other):
+        return False
+    known = Contents()
+    return os.path.getsize(one) == os.path.getsize(other) and known.of(one) == known.of(other)
 
 
 def _found(path, folders):

@@ -74,6 +74,8 @@ class Paths:
     def __init__(self, plan):
         self.plan = plan
         self.results, self.data = plan["results"], plan["data"]
+        #: Where the folders of studies stand: a study that has a run of its own shares its folder.
+        self.place = plan.get("place", plan["results"])
 
     def source(self, dataset):
         """Where a data set comes from: download, generated, simulated or own."""
@@ -112,7 +114,7 @@ class Paths:
     def study(self, name):
         dataset = self.plan["studies"][name]["dataset"]
         return StudyPaths(
-            f"{self.results}/{name}",
+            f"{self.place}/{name}",
             self.prepared(dataset),
             self.known(dataset),
             self.columns(dataset),
@@ -123,7 +125,7 @@ class Paths:
 
     def figures(self, study):
         """Files of every figure of a study, wide, narrow and its numbers; then all titles."""
-        folder, figures = f"{self.results}/{study}/figures", self.plan["studies"][study]["figures"]
+        folder, figures = f"{self.place}/{study}/figures", self.plan["studies"][study]["figures"]
         endings = (".svg", "-narrow.svg", ".csv")
         files = [f"{folder}/{figure}{ending}" for figure in figures for ending in endings]
         return [*files, f"{folder}/figures.parquet"] if files else []

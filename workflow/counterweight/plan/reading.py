@@ -23,7 +23,7 @@ import yaml
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan.config import check_folders, resolve
 from counterweight.plan.mistakes import nearest, secrets_in, together
-from counterweight.plan.own import with_own_tables
+from counterweight.plan.own import check_place, name_of, place_of, with_own_tables
 
 #: The checkout that this file is part of.
 HOME = Path(__file__).resolve().parents[3]
@@ -302,13 +302,25 @@ def planned(config, given, files, home=HOME):
     ------
     CounterweightError
     """
-    check_files(files)
+    read = check_files(files)
     if found := secrets_in(config):
         raise CounterweightError(together(found))
     beside = [Path(file).parent for file in files]
     plan = resolve(with_listed_studies(config, given, home / "workflow" / "studies", beside))
+    plan |= place_of(plan, given, _run_name(files, read))
     check_folders(plan, given)
+    check_place(plan, config, given)
     return plan
+
+
+def _run_name(files, read):
+    """What a run of several studies is called: as the config file that has them."""
+    for file, content in zip(files, read, strict=True):
+        if isinstance(content, dict) and {"tables", "table", "studies"} & {
+            key for key, value in content.items() if value
+        }:
+            return name_of(str(file))
+    return "own"
 
 
 def plan_of_files(files, home=HOME):

@@ -72,6 +72,8 @@ def load_claims(paths):
     """
     import jsonschema
 
+    if not paths:
+        return [], []
     with open(SCHEMA, encoding="utf-8") as file:
         validator = jsonschema.Draft202012Validator(yaml.load(file, _LOADER))
     claims, printed = [], []

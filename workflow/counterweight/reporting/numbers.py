@@ -120,6 +120,8 @@ class StudyNumbers:
 
     def __init__(self, name, plan, metrics, folder="", printed=()):
         self.name, self.plan, self.folder = name, plan, Path(folder)
+        #: The folder of the run, which may be the study's own.
+        self.results = self.folder if plan.get("folder") == "." else self.folder.parent
         self.metrics = metrics[metrics["study"] == name]
         rows = self.metrics[self.metrics["value"].notna()].fillna({"step": -1, "keep_rate": -1.0})
         self._rows = rows.sort_values("repeat", kind="stable")

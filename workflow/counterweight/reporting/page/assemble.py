@@ -69,7 +69,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
     title = contents.family_title(shown, family)
     for name in contents.families(shown)[family]:
         plan = shown["studies"][name]
-        numbers = StudyNumbers(name, plan, metrics, results / name, printed)
+        numbers = StudyNumbers(name, plan, metrics, results / plan["folder"], printed)
         own = failures_of(failures, name, plan["dataset"])
         reasons = {one["id"]: reason_of(failures, name, one["id"], plan) for one in plan["methods"]}
         links = []
@@ -83,7 +83,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
         links.append(blocks.Link("The tables in LaTeX", f"tables/{name}.tex"))
         links.append(blocks.Link("Every setting of this study", contents.config_of(name)))
         links.append(blocks.Link("Versions, settings and digests of data", contents.RUN))
-        drawn = results / name / "figures"
+        drawn = results / plan["folder"] / "figures"
         if draw_in is not None:
             drawn = Path(draw_in) / name
             draw_if_possible(numbers, drawn)
@@ -142,7 +142,9 @@ def index_pages(shown, metrics, papers, findings, failures=()):
     if len(run):
         links.append(blocks.Link("The claims as CSV", "claims.csv"))
     index = site.index_page(shown, findings, run, list(map(failure_block, failures)), links)
-    return [index, site.claims_page(run), site.glossary_page(contents.site_of(shown))], decided
+    # Where all tables are one's own, no claim is read.
+    told = [site.claims_page(run)] if claims else []
+    return [index, *told, site.glossary_page(contents.site_of(shown))], decided
 
 
 def page(job):
@@ -187,9 +189,10 @@ def report(job):
     papers = load_claims(job.input.claims)
     pages, decided = index_pages(shown, metrics, papers, findings)
     write_table(results / "tables" / "metrics.parquet", metrics, METRICS)
-    write_table(results / "claims.parquet", decided, LAYOUT)
-    with replacing(results / "claims.csv") as path:
-        decided.to_csv(path, index=False)
+    if hasattr(job.output, "claims"):
+        write_table(job.output.claims, decided, LAYOUT)
+        with replacing(job.output.claims_csv) as path:
+            decided.to_csv(path, index=False)
     answers = {path: sha256(path) for path in job.input.answers}
     own = {"own_files": job.content | answers}
     write_settings(job.output.provenance, job.given["rests_on"] | own)

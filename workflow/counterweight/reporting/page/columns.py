@@ -81,7 +81,7 @@ def _report(numbers):
     """The column report, a record for each column; None where the study has none."""
     import pandas as pd
 
-    path = numbers.folder.parent / _name(numbers)
+    path = numbers.results / _name(numbers)
     if numbers.plan["source"] != "own" or not path.exists():
         return None
     return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")

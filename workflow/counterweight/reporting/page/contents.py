@@ -38,6 +38,8 @@ WHOLE = "report_whole.html"
 #: What there is after a run in which jobs failed; the report of an earlier run stays.
 PARTIAL = "report_partial.html"
 CLAIMS, GLOSSARY = "report/the-claims.html", "report/the-glossary.html"
+#: Files of the claims of the papers by role, where any study is of public data.
+LEDGER = {"claims": "claims.parquet", "claims_csv": "claims.csv", "claims_page": CLAIMS}
 
 
 #: What a run rests on: settings of all studies, data sets, versions.

@@ -32,7 +32,9 @@ def drawings(folder, name, plan, results=None):
             continue
         data = None
         if results is not None:
-            data = blocks.Link("The numbers drawn, as CSV", f"{name}/figures/{figure}.csv")
+            data = blocks.Link(
+                "The numbers drawn, as CSV", f"{plan['folder']}/figures/{figure}.csv"
+            )
         yield blocks.Figure(
             figure,
             known[figure]["title"],

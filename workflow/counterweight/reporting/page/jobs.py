@@ -8,8 +8,8 @@ from counterweight.plan import components, digests
 from counterweight.plan.jobs import Job
 from counterweight.reporting.measures import packed
 from counterweight.reporting.page.contents import (
-    CLAIMS,
     GLOSSARY,
+    LEDGER,
     RUN,
     WHOLE,
     config_of,
@@ -17,7 +17,7 @@ from counterweight.reporting.page.contents import (
     page_of,
     site_of,
 )
-from counterweight.reporting.page.plan import report_plan, study_plan
+from counterweight.reporting.page.plan import has_ledger, report_plan, study_plan
 
 _ASSEMBLE = "counterweight.reporting.page.assemble"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
@@ -70,7 +70,7 @@ def page_job(plan, paths, family):
         {
             "metrics": paths.measurements(names),
             "figures": [path for name in names for path in paths.figures(name)],
-            **_claims(),
+            **_claims(plan),
         },
         {"shown": packed(own), "family": family, "contents": contents}
         | {"config": {name: _settings(plan["studies"][name]) for name in names}},
@@ -94,11 +94,13 @@ def report_job(plan, paths, others=()):
     """
     shown = report_plan(plan)
     findings = [f"{paths.results}/findings/{family}.parquet" for family in families(shown)]
-    inputs = {"metrics": paths.measurements(), "findings": findings, **_claims()}
+    inputs = {"metrics": paths.measurements(), "findings": findings, **_claims(plan)}
     # What a database answered is known from what was kept of it.
     asked = [name for name, dataset in plan["datasets"].items() if "query" in dataset]
     inputs["answers"] = [paths.prepared(name) for name in asked]
-    outputs = {"pages": [f"{paths.results}/{page}" for page in (CLAIMS, GLOSSARY)]}
+    outputs = {"pages": [f"{paths.results}/{GLOSSARY}"]}
+    if has_ledger(plan):
+        outputs |= {role: f"{paths.results}/{file}" for role, file in LEDGER.items()}
     modules = ()
     if plan["one_file"]:
         inputs["figures"] = [path for name in plan["studies"] for path in paths.figures(name)]
@@ -122,7 +124,7 @@ def report_job(plan, paths, others=()):
 def partial_job(plan, paths):
     """What the report of a failed run is told; see `assemble.main`."""
     shown = report_plan(plan)
-    claims = _claims()["claims"]
+    claims = _claims(plan)["claims"]
     return {
         "shown": packed(shown),
         "chains": paths.chains(),
@@ -135,7 +137,9 @@ def _settings(part):
     return {key: value for key, value in part.items() if key not in _ELSEWHERE}
 
 
-def _claims():
+def _claims(plan):
+    if not has_ledger(plan):
+        return {"claims": [], "schema": []}
     library = components.PACKAGE.parent
     # Relative, so that a folder that was moved has nothing to do.
     claims = sorted(os.path.relpath(path) for path in (library / "claims").glob("*.yaml"))

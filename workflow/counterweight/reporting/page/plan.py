@@ -1,5 +1,6 @@
 """The part of the plan that figures, tables and the report show."""
 
+import posixpath
 import re
 
 from counterweight import __version__
@@ -30,12 +31,19 @@ def report_plan(plan):
         "data_source": plan["data_source"],
         "seed": plan["seed"],
         "families": families_of(plan),
-        "papers": bool(claimed() & {*plan["studies"]}),
+        "papers": has_ledger(plan) and bool(claimed() & {*plan["studies"]}),
         "measures": measures.of_any_rates(plan["rates"]),
         "studies": {
-            name: study_plan(study, plan["metrics"]) for name, study in plan["studies"].items()
+            name: study_plan(study, plan["metrics"]) | {"folder": _folder(plan, name)}
+            for name, study in plan["studies"].items()
         },
     }
+
+
+def _folder(plan, name):
+    """The folder of a study, below that of the run."""
+    place = plan.get("place", plan["results"])
+    return posixpath.relpath(f"{place}/{name}", plan["results"])
 
 
 def claimed():
@@ -43,6 +51,11 @@ def claimed():
     files = (components.PACKAGE.parent / "claims").glob("*.yaml")
     texts = (path.read_text(encoding="utf-8") for path in files)
     return {name for text in texts for name in re.findall(r"\bstudy: (\w+)", text)}
+
+
+def has_ledger(plan):
+    """Whether claims of papers are decided: not where all is about tables of one's own."""
+    return any(dataset["source"] != "own" for dataset in plan["datasets"].values())
 
 
 def families_of(plan):

@@ -180,7 +180,7 @@ def _outside(numbers, target):
 
 def files(numbers):
     """Where the answers are."""
-    folder = numbers.name
+    folder = numbers.plan["folder"]
     yield blocks.Link(
         "Answers for every row",
         f"{folder}/scores.csv",

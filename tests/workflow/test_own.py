@@ -105,9 +105,15 @@ def mine(once, tree, drawn):
         return {"output": first.output, "status": first.status}
 
     folder, first = once("mine", make)
-    copy = Copy(folder)
+    copy = placed(Copy(folder))
     copy.first = Run(**first)
     assert copy.first.status == 0, copy.first.output
+    return copy
+
+
+def placed(copy):
+    """Several tables in one config: their results have the name of its file."""
+    copy.results = copy.folder / "results/mine"
     return copy
 
 
@@ -115,12 +121,14 @@ def mine(once, tree, drawn):
 def again(mine, tmp_path):
     """A copy of the finished run, to change and run again."""
     shutil.copytree(mine.folder, tmp_path / "copy")
-    return Copy(tmp_path / "copy")
+    return placed(Copy(tmp_path / "copy"))
 
 
 def test_only_ones_own_studies_are_run(mine):
     ended = {part for job in mine.first.jobs for part in re.findall("[a-z_]+", job)}
     assert {"lender", "school", "panel", "clicks", "hiring", "parts"} <= ended
+    assert {path.name for path in (mine.folder / "results").iterdir()} == {"mine"}
+    assert not [path for path in mine.results.rglob("*") if "claims" in path.name]
     folders = {path.name for path in mine.results.iterdir() if (path / "labels.parquet").exists()}
     assert folders == {*EXAMPLES, "parts", "in_parts"}
     assert not (mine.folder / "data").exists()
@@ -172,7 +180,7 @@ def test_partitions_that_are_summed_apart_are_one_log(mine):
 
 
 def test_pages_are_about_ones_own_tables(mine):
-    index = mine.text("results/report.html")
+    index = mine.text("results/mine/report.html")
     pages = {path.stem: path.read_text() for path in (mine.results / "report").glob("*.html")}
     assert {*EXAMPLES, "parts"} <= {*pages}
     for name in (*EXAMPLES, "parts"):
@@ -348,26 +356,27 @@ def test_another_question_of_the_same_table_reads_no_columns_of_the_first(again,
     debt = example("lender") | {"outcome": {"column": "debt", "kind": "number"}}
     for key in ("labeled", "score"):
         del debt[key]
-    written(again.folder / "mine", {"tables": {"lender": debt}, "results": "results/debt"})
-    run = again.run("results/debt/lender/metrics/linear.parquet", *MINE)
+    written(again.folder / "mine", debt | {"name": "debt"})
+    run = again.run("results/debt/metrics/linear.parquet", *MINE)
     assert run.status == 0, run.output
-    metrics = pd.read_parquet(again.results / "debt/lender/metrics/linear.parquet")
+    metrics = pd.read_parquet(again.folder / "results/debt/metrics/linear.parquet")
     # Debt is drawn without a word from the other columns; with itself among them it was 1.
     assert (metrics.loc[metrics["metric"] == "r2", "value"] < 0.2).all()
     assert "r2" in {*metrics["metric"]}
+    debt = again.folder / "results/debt"
     used = [
-        pd.read_csv(folder / "tables/lender.columns.csv").set_index("column")["role"]["debt"]
-        for folder in (mine.results, again.results / "debt")
+        pd.read_csv(report).set_index("column")["role"]["debt"]
+        for report in (mine.results / "tables/lender.columns.csv", debt / "tables/debt.columns.csv")
     ]
     assert used[0] != used[1] == "outcome"
-    for file in ("lender.parquet", "lender.columns.parquet"):
-        shutil.copy(mine.results / "prepared" / file, again.results / "debt/prepared")
-    wrong = again.run("--force", "results/debt/lender/labels.parquet", *MINE)
+    for end in ("parquet", "columns.parquet"):
+        shutil.copy(mine.results / f"prepared/lender.{end}", debt / f"prepared/debt.{end}")
+    wrong = again.run("--force", "results/debt/labels.parquet", *MINE)
     assert wrong.status != 0 and "was made for another question" in wrong.output
 
 
 def test_provenance_has_the_digest_of_every_own_file(mine):
-    told = yaml.safe_load(mine.text("results/provenance/run.yaml"))["own_files"]
+    told = yaml.safe_load(mine.text("results/mine/provenance/run.yaml"))["own_files"]
     folder = mine.folder / "mine"
     files = [f"mine/{path.name}" for path in folder.glob("*.csv")]
     files += [str(path.relative_to(mine.folder)) for path in folder.rglob("*.parquet")]
@@ -375,7 +384,7 @@ def test_provenance_has_the_digest_of_every_own_file(mine):
     for file in files:
         assert told[file] == hashlib.sha256((mine.folder / file).read_bytes()).hexdigest()
     # A key is told by what says nothing of it.
-    assert told["filter.key"] in mine.text("results/panel/filter.md")
+    assert told["filter.key"] in mine.text("results/mine/panel/filter.md")
 
 
 def test_bytes_do_not_depend_on_cores_nor_on_where_files_are(copied, mine, tmp_path):
@@ -510,7 +519,7 @@ def failures(copy, run):
     """What a failed run says at its end: a sentence for each log of a job that failed."""
     assert run.status != 0
     told = re.findall(r"^FAILED [^\n]*\(log: (.*)\)\n +ERROR: (.*)$", run.output, re.MULTILINE)
-    assert "results/report_partial.html shows what there is" in run.output
+    assert f"{copy.results.relative_to(copy.folder)}/report_partial.html shows" in run.output
     return dict(told)
 
 
@@ -520,7 +529,7 @@ def one_sentence(run):
 
 
 def test_wrong_tables_are_told_in_a_sentence_and_leave_nothing(copied, drawn):
-    copy, config = copied(), {}
+    copy, config = placed(copied()), {}
     (copy.folder / "mine").mkdir()
     for name, (whose, keys, change, _) in WRONG.items():
         config[name] = example(whose) | keys | {"table": f"mine/{name}.csv"}
@@ -531,7 +540,7 @@ def test_wrong_tables_are_told_in_a_sentence_and_leave_nothing(copied, drawn):
         lines[7] += ",one more,and more" if name == "broken" else ""
         (copy.folder / config[name]["table"]).write_text("\n".join(lines) + "\n")
     written(copy.folder / "mine", {"tables": config})
-    run = copy.run(*(f"results/{name}/labels.parquet" for name in config), *MINE)
+    run = copy.run(*(f"results/mine/{name}/labels.parquet" for name in config), *MINE)
     one_sentence(run)
     told = failures(copy, run)
     assert {Path(log).stem for log in told} == {*WRONG}

@@ -120,8 +120,9 @@ class StudyNumbers:
 
     def __init__(self, name, plan, metrics, folder="", printed=()):
         self.name, self.plan, self.folder = name, plan, Path(folder)
-        #: The folder of the run, which may be the study's own.
-        self.results = self.folder if plan.get("folder") == "." else self.folder.parent
+        #: Where the study's folder stands below that of the run, which it may be itself.
+        self.within = plan.get("folder", name)
+        self.results = self.folder if self.within == "." else self.folder.parent
         self.metrics = metrics[metrics["study"] == name]
         rows = self.metrics[self.metrics["value"].notna()].fillna({"step": -1, "keep_rate": -1.0})
         self._rows = rows.sort_values("repeat", kind="stable")

@@ -69,7 +69,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
     title = contents.family_title(shown, family)
     for name in contents.families(shown)[family]:
         plan = shown["studies"][name]
-        numbers = StudyNumbers(name, plan, metrics, results / plan["folder"], printed)
+        numbers = StudyNumbers(name, plan, metrics, results / plan.get("folder", name), printed)
         own = failures_of(failures, name, plan["dataset"])
         reasons = {one["id"]: reason_of(failures, name, one["id"], plan) for one in plan["methods"]}
         links = []
@@ -83,7 +83,7 @@ def family_pages(shown, family, metrics, papers, results, failures=(), draw_in=N
         links.append(blocks.Link("The tables in LaTeX", f"tables/{name}.tex"))
         links.append(blocks.Link("Every setting of this study", contents.config_of(name)))
         links.append(blocks.Link("Versions, settings and digests of data", contents.RUN))
-        drawn = results / plan["folder"] / "figures"
+        drawn = numbers.folder / "figures"
         if draw_in is not None:
             drawn = Path(draw_in) / name
             draw_if_possible(numbers, drawn)

@@ -33,7 +33,7 @@ def drawings(folder, name, plan, results=None):
         data = None
         if results is not None:
             data = blocks.Link(
-                "The numbers drawn, as CSV", f"{plan['folder']}/figures/{figure}.csv"
+                "The numbers drawn, as CSV", f"{plan.get('folder', name)}/figures/{figure}.csv"
             )
         yield blocks.Figure(
             figure,

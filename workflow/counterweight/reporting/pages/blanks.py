@@ -180,7 +180,7 @@ def _outside(numbers, target):
 
 def files(numbers):
     """Where the answers are."""
-    folder = numbers.plan["folder"]
+    folder = numbers.within
     yield blocks.Link(
         "Answers for every row",
         f"{folder}/scores.csv",

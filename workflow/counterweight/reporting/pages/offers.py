@@ -507,7 +507,7 @@ def given_away(numbers):
     ways = {(line.source, line.place.get("setting", "")): line.label for line in each_way(numbers)}
     by = ways.get(chosen(numbers))
     if by:
-        folder = numbers.plan["folder"]
+        folder = numbers.within
         best = ", which predicts answers best that it has not seen" if validated(numbers) else ""
         yield Link("The best offer for each person", f"{folder}/offers.csv", f"By {by}{best}.")
         if (numbers.folder / "new_offers.csv").exists():

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import json
 import os
 import sqlite3
 import time
@@ -18,7 +19,8 @@ from counterweight.labeling.rules.kept_log import kept_log
 from counterweight.labeling.rules.kept_numbers import kept_numbers
 from counterweight.plan import config, reading
 from counterweight.plan.digests import Contents
-from counterweight.plan.own import with_own_tables
+from counterweight.plan.own import TABLES, tables_to_keep, with_own_tables
+from counterweight.plan.paths import Paths
 from counterweight.plan.reading import updated, with_listed_studies
 from counterweight.plan.stages import Stages
 from delivering import Own
@@ -492,3 +494,111 @@ def test_rows_of_one_person_are_a_group(tmp_path):
     Own(tmp_path, frame, {"id": "id", "group": "id", "outcome": "came"})
     log = frame.assign(p=0.5, q=0.5)
     Own(tmp_path, log, {"id": "id"} | LOG | {"reward": "came", "table": str(tmp_path / "own.csv")})
+
+
+@pytest.fixture
+def surveys(tmp_path, monkeypatch):
+    """Two tables of one name in folders of years, and a function that plans a run of a config."""
+    monkeypatch.chdir(tmp_path)
+    for year in ("2023", "2024"):
+        (tmp_path / year).mkdir()
+        (tmp_path / year / "survey.csv").write_text(f"a,y\n{year},1\n")
+
+    def run(begin=True, **given):
+        """The plan of a run, which has begun."""
+        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(given))
+        plan = reading.plan_of_files(["mine.yaml"])
+        if begin:
+            kept = tmp_path / plan["results"] / TABLES
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_text(json.dumps(tables_to_keep(plan)))
+        return plan
+
+    return run
+
+
+ASKED = {"table": "2023/survey.csv", "outcome": "y"}
+OWN_STUDY = {
+    "dataset": "own_table",
+    "features": {"recipe": "one_hot"},
+    "outcome": {"rule": "no_outcome"},
+    "labeling": {"rule": "sensitive", "group": ["a"]},
+    "targets": ["general"],
+    "evaluation": {"protocol": "filtering"},
+    "selection": [{"selector": "split_tree", "alphas": [0.1]}],
+    "weighting": [{"weighting": "quadratic"}],
+    "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "results", "place"),
+    [
+        (ASKED, "results/survey", "results"),
+        (ASKED | {"name": "first"}, "results/first", "results"),
+        (ASKED | {"results": "results"}, "results", "results"),
+        ({"tables": {"survey": ASKED}}, "results/survey", "results"),
+        ({"tables": {"one": ASKED, "two": ASKED}}, "results/mine", "results/mine"),
+        ({"tables": {"one": ASKED}, "results": "out"}, "out", "out"),
+        (
+            {"datasets": {"own_table": {"path": "2023/survey.csv"}}, "studies": {"s": OWN_STUDY}},
+            "results/s",
+            "results",
+        ),
+        ({"studies_of": ["mineiro_2010", "smith_elkan_2007"]}, "results", "results"),
+    ],
+)
+def test_a_run_of_ones_own_tables_has_a_folder_of_its_own(surveys, given, results, place):
+    plan = surveys(begin=False, **given)
+    assert (plan["results"], plan["place"]) == (results, place)
+    paths = Paths(plan)
+    for name in plan["studies"]:
+        assert paths.study(name).labels == f"{place}/{name}/labels.parquet"
+    outputs = Stages(plan, STUDIES.parents[1] / "scripts").job("report").outputs
+    assert ("claims" in outputs) == ("studies_of" in given)
+    assert any("the-claims" in str(path) for path in outputs.values()) == ("claims" in outputs)
+
+
+def test_a_second_table_of_one_name_is_refused_while_the_first_is_there(surveys):
+    second = ASKED | {"table": "2024/survey.csv"}
+    surveys(**ASKED)
+    for begun in (second, second | {"id": "a"}):
+        with pytest.raises(CounterweightError) as caught:
+            surveys(**begun)
+        assert str(caught.value) == (
+            "results/survey holds what was made of 2023/survey.csv, which is still there, and the "
+            "table survey is 2024/survey.csv now: set name to another word to keep both, or remove "
+            "results/survey to replace it."
+        )
+    assert surveys(**second, name="later")["results"] == "results/later"
+    # What a person names is theirs to say; of results alone, the name is still the table's.
+    surveys(**second, name="survey")
+    surveys(**ASKED, results="out")
+    with pytest.raises(CounterweightError, match="out holds what was made of 2023/survey.csv"):
+        surveys(**second, results="out")
+    surveys(tables={"one": ASKED, "two": second})
+    with pytest.raises(CounterweightError, match="set results to another word"):
+        surveys(tables={"one": second, "two": second})
+    surveys(tables={"one": second, "two": second}, results="results/mine")
+
+
+def test_a_table_that_is_moved_copied_or_asked_something_else_goes_on_in_its_folder(surveys):
+    surveys(**ASKED)
+    surveys(**ASKED, labeled={"where": {"a": 2023}})
+    Path("2024/survey.csv").write_bytes(Path("2023/survey.csv").read_bytes())
+    surveys(**ASKED | {"table": "2024/survey.csv"})
+    Path("2024/survey.csv").rename("survey.csv")
+    surveys(**ASKED | {"table": "survey.csv"})
+    surveys(**ASKED | {"table": str(Path("survey.csv").absolute())})
+    Path("linked").symlink_to("2023")
+    surveys(**ASKED, results="linked results")
+    surveys(**ASKED | {"table": "linked/survey.csv"}, results="linked results")
+
+
+def test_a_folder_that_no_run_of_ones_own_tables_made_is_left_alone(surveys):
+    Path("results/survey").mkdir(parents=True)
+    surveys(**ASKED, begin=False)
+    Path("results/survey/labels.parquet").touch()
+    with pytest.raises(CounterweightError, match="no run of tables of one's own made it"):
+        surveys(**ASKED)
+    surveys(**ASKED, results="results")

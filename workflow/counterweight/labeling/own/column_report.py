@@ -401,7 +401,7 @@ def _number_like_an_id(column):
     else:
         return ""
     # Beyond 2**53 floats are no whole numbers any more; no measurement is that exact.
-    steps = np.gcd.reduce(np.diff(np.clip(values, -(2**62), 2**62)).astype(np.int64))
+    steps = np.gcd.reduce(np.diff(np.clip(values, -(2**61), 2**61)).astype(np.int64))
     filled = distinct / ((values[-1] - values[0]) / max(steps, 1) + 1)
     if filled > 0.999 or (filled > 0.6 and rows >= 20):
         return f"{unique}, counts up: {advice}"

@@ -42,8 +42,7 @@ def pairs(y, columns):
         few = np.concatenate([one[:: max(1, len(one) // 100)] for one in rows])
     short = X[:, few]
     for i in range(len(names) - 1):
-        with np.errstate(all="ignore"):
-            likely = _likely(y[few], short[i], short[i + 1 :], classes)
+        likely = _likely(y[few], short[i], short[i + 1 :], classes)
         for at in np.flatnonzero(likely.any(axis=0)):
             j = i + 1 + at
             formula = _formula(y, names[i], X[i], names[j], X[j], likely[:, at], classes)

@@ -78,6 +78,7 @@ class Secret:
                 _Told(np.where(self.known, self._values == level, np.nan), rows) for level in levels
             ]
 
+    @np.errstate(all="ignore")  # what is beyond numbers tells nothing
     def reason(self, values):
         """Why a column is no feature, or "".
 
@@ -101,7 +102,7 @@ class Secret:
         return f"{why}: {self.advice}" if why else ""
 
     def _told_by(self, values, how):
-        told = [(part.alone(values), part) for part in self._parts]
+        told = [(part.alone(_of_size_one(values)), part) for part in self._parts]
         leaks = [(quality, part) for quality, part in told if quality >= part.near_perfect]
         if not leaks:
             return ""
@@ -123,6 +124,7 @@ class Secret:
             f"the {self.name} away",
         }[known_by_label(present(values), self.known) or same_by_label(values, self.known)]
 
+    @np.errstate(all="ignore")
     def together(self, columns, kept=()):
         """Columns with which others give the secret exactly: sums, differences, products, ratios.
 
@@ -180,6 +182,14 @@ def of_offers(answers, offers):
 def present(values):
     """Where floats are not NaN, or codes not negative."""
     return ~np.isnan(values) if values.dtype.kind == "f" else values >= 0
+
+
+def _of_size_one(values):
+    """Numbers over their largest one, so that no square of them is beyond what numbers can be."""
+    if values.dtype.kind != "f":
+        return values
+    largest = np.nanmax(np.abs(values), initial=0.0)
+    return values / largest if largest > 0 else values
 
 
 def known_by_label(present, labeled):
@@ -257,7 +267,7 @@ def copied(values, secret):
         an offer was made has another value at the same offer, and stays.
     """
     step = max(1, -(-len(secret) // ROWS))
-    values, secret = values[::step], secret[::step]
+    values, secret = _of_size_one(values[::step]), _of_size_one(secret[::step])
     if len(secret) < LEAST:
         return False
     if _levels_alike(values, secret):

@@ -294,6 +294,11 @@ def typed_like(where, frame, types, *, needed, forms=None, reading=None, first=0
     import numpy as np
     import pandas as pd
 
+    if not hasattr(frame, "columns"):
+        raise CounterweightError(
+            f"{where} is of the type {type(frame).__name__}: give a data frame with the columns "
+            f"{listed(needed)}."
+        )
     names = [str(name) for name in _names(frame)]
     absent = [name for name in needed if name not in names]
     if absent:

@@ -1,10 +1,12 @@
 """What a study of one's own log gives away: its roles and policies, to value another log by."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 
 from counterweight.datasets.own_table import new_rows, typed_like
+from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.log_values import begun, log_values, values_of_sums
 from counterweight.evaluation.values.value_tables import tables_of
 from counterweight.labeling.columns import CLUSTERS
@@ -240,6 +242,10 @@ def frames_of(rows, needed, types, forms, reading, keys=None):
             typed_like("the log", part, types, needed=needed, forms=forms, first=start)
             for start in range(0, len(rows), ROWS)
             for part in [rows.iloc[start : start + ROWS]]
+        )
+    elif not isinstance(rows, (str, Path)):
+        raise CounterweightError(
+            f"The log is of the type {type(rows).__name__}: give a data frame, or its file."
         )
     else:
         frames = new_rows(

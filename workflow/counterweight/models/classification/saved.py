@@ -9,7 +9,7 @@ from counterweight.files.people import read_people
 from counterweight.labeling.features.encoder import Encoder, Feature
 from counterweight.labeling.samples import condition_mask
 from counterweight.models.classifier import positive
-from counterweight.models.filters.candidates import TRUTHS, encoded
+from counterweight.models.filters.candidates import TRUTHS, check_frame, encoded
 from counterweight.models.saved import SavedModel, as_frame, classes_array
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.promises import Promise
@@ -352,6 +352,7 @@ def named_people(frame, column, first=0):
 
 def in_parts(frame):
     """A table in batches, each with the number of its first row."""
+    check_frame(frame)
     for first in range(0, max(len(frame), 1), BATCH):
         yield frame.iloc[first : first + BATCH], first
 

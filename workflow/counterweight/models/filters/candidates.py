@@ -107,6 +107,14 @@ def traced_encoder(data, frame, recipe, outcome=None, *, gift="filter"):
     return encoder
 
 
+def check_frame(frame, people="people"):
+    """Refuse what is no data frame, such as one row of it."""
+    if not isinstance(frame, pd.DataFrame):
+        raise CounterweightError(
+            f"The {people} are of the type {type(frame).__name__}: give a data frame of pandas."
+        )
+
+
 def encoded(frame, encoder, *, people="candidates", gift="filter", first=0):
     """Features of candidates.
 
@@ -132,10 +140,7 @@ def encoded(frame, encoder, *, people="candidates", gift="filter", first=0):
         When it is no data frame or has no row, a column is missing or there twice, a column of
         numbers holds text or an infinite value, or one holds neither numbers nor text.
     """
-    if not isinstance(frame, pd.DataFrame):
-        raise CounterweightError(
-            f"The {people} are of the type {type(frame).__name__}: give a data frame of pandas."
-        )
+    check_frame(frame, people)
     if not len(frame):
         raise CounterweightError(f"The table of {people} has no row: there is nobody to decide on.")
     columns = encoder.columns_

@@ -17,7 +17,7 @@ from counterweight.models.choice.delivered.pricing import (
     quantiles,
 )
 from counterweight.models.choice.training import told_categories
-from counterweight.models.filters.candidates import encoded
+from counterweight.models.filters.candidates import check_frame, encoded
 from counterweight.models.saved import as_frame
 from counterweight.plan.components import load
 
@@ -199,6 +199,7 @@ class SavedOffers:
         import pandas as pd
 
         parts = []
+        check_frame(frame)
         for start in range(0, max(len(frame), 1), BATCH):
             part = frame.iloc[start : start + BATCH]
             priced = self.priced(self.encode(part, first=start))
@@ -219,6 +220,7 @@ class SavedOffers:
         CounterweightError
             As `optimal_offers`, and for an offer that is missing or outside the range.
         """
+        check_frame(frame)
         offers = np.broadcast_to(np.asarray(offers, float), (len(frame),))
         wrong = np.flatnonzero(~((offers >= self.scale.low) & (offers <= self.scale.high)))
         if len(wrong):
@@ -335,6 +337,7 @@ class SavedOffers:
 
     def encoded(self, frame):
         """Features (n, d) of a whole table, encoded batch by batch."""
+        check_frame(frame)
         starts = range(0, max(len(frame), 1), BATCH)
         return np.concatenate([self.encode(frame.iloc[at : at + BATCH], first=at) for at in starts])
 

@@ -320,6 +320,17 @@ def test_a_table_of_ones_own_has_to_be_there(tmp_path):
             config.check_folders(plan, given)
 
 
+@pytest.mark.parametrize("bounds", [[1, 0], [0.5, 0.5]])
+def test_bounds_of_a_measure_leave_room(bounds):
+    made = copy.deepcopy(SMALL)
+    made["studies"]["one"]["measures"] = {"accuracy": {"bounds": bounds}}
+    with pytest.raises(CounterweightError, match="studies.one.measures.accuracy.bounds is"):
+        config.resolve(made)
+    for known in ([0, None], [None, None], [0, 1]):
+        made["studies"]["one"]["measures"]["accuracy"]["bounds"] = known
+        assert config.resolve(made)["studies"]["one"]["measures"]["accuracy"]["bounds"] == known
+
+
 @pytest.mark.parametrize(
     "change",
     [{"keep_rate": 0.5}, {"selection": [{"selector": "logistic"}]}],

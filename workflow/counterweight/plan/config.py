@@ -375,6 +375,17 @@ def _check_marks(where, given):
             )
 
 
+def _check_bounds(study, measures):
+    """Refuse bounds of a measure that leave nothing between them."""
+    for measure, told_as in measures.items():
+        least, most = told_as.get("bounds") or (None, None)
+        if None not in (least, most) and not least < most:
+            raise CounterweightError(
+                f"studies.{study}.measures.{measure}.bounds is [{least:g}, {most:g}]: name the "
+                "least possible value, then the largest one, or null for none."
+            )
+
+
 def _resolved_study(name, study, plan):
     for part, kind, key in (
         ("features", "features", "recipe"),
@@ -397,6 +408,7 @@ def _resolved_study(name, study, plan):
         "user": None,
     } | study
     study["stream"] = study["paired_with"] or name
+    _check_bounds(name, study["measures"])
     kinds.check_parts(name, study)
     kind = kinds.module_of(study)
     kind.complete(name, study, plan)

@@ -68,6 +68,17 @@ def test_yes_is_yes_however_it_is_written(value):
     assert (present(frame, TYPES, np.zeros(ROWS), where={"ok": value}) == (frame["ok"] == 1)).all()
 
 
+def test_a_condition_may_have_bounds():
+    frame, known = table(), np.zeros(ROWS)
+    where = {"x": {"at_least": 0.0, "below": 1.0}, "word": ["good"]}
+    expected = (frame["x"] >= 0) & (frame["x"] < 1) & (frame["word"] == "good")
+    assert (present(frame, TYPES, known, where=where) == expected).all() and expected.any()
+    with pytest.raises(CounterweightError, match="labeled.where.x has the unknown word 'atleast'"):
+        present(frame, TYPES, known, where={"x": {"atleast": 0}})
+    with pytest.raises(CounterweightError, match="No row has"):
+        present(frame, TYPES, known, where={"x": {"at_least": 1e9}})
+
+
 def test_an_outcome_of_words_needs_its_positive():
     frame = table()
     values, binary, names = given(frame, TYPES, column="word", positive="bad")

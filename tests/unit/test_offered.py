@@ -382,6 +382,12 @@ def test_an_answer_that_nobody_knows_is_none(answers, positive, code):
         np.testing.assert_array_equal(found, [1, 0, 0, 0])
 
 
+@pytest.mark.parametrize("value", [1, "ja", "yes", True, ["1", "2"]])
+def test_rows_of_offers_are_named_as_people_write_them(value):
+    frame = pd.DataFrame({"row": range(3), "offer": [0.1, 0.2, 0.3], "ok": pd.array([1, 0, None])})
+    assert offered(frame, where={"ok": value})["kept"].tolist() == [True, False, False]
+
+
 def test_an_answer_that_nobody_gave_is_told():
     frame = pd.DataFrame({"row": range(2), "answer": ["bought", "left"]})
     with pytest.raises(

@@ -276,6 +276,8 @@ def test_headers_are_found_in_any_file_and_only_looked_at(tmp_path):
         (BLANKS | {"alpha": 0.1}, "alpha has no meaning in a table that asks what the outcome"),
         (SCORED | {"by_partition": True}, "by_partition has no meaning in a table that asks how"),
         (PANEL | {"promises": ["recall(a) > 0"]}, "promises has no meaning"),
+        (BLANKS | {"outcome": {"column": "y", "negative": 0}}, "say that by outcome.positive"),
+        (OFFERS | {"answer": {"column": "came", "negative": 0}}, "say that by answer.positive"),
     ],
 )
 def test_one_column_for_two_things_and_keys_without_a_meaning_are_refused(given, sentence):

@@ -6,9 +6,10 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
-from counterweight.labeling.columns import matches, refuse_outside, require
+from counterweight.labeling.columns import refuse_outside, require
 from counterweight.labeling.offer_scale import OfferScale
 from counterweight.labeling.own.leaks import of_offers
+from counterweight.labeling.own.words import equal, kinds_of
 from counterweight.labeling.split import check_features, size_records
 
 #: Studies with this labeling rule are about offers, not about classes.
@@ -148,7 +149,9 @@ def offered(
     """
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
-    rows, kept = frame["row"].to_numpy(), matches(frame, where)
+    rows, kept, types = frame["row"].to_numpy(), np.ones(len(frame), bool), kinds_of(frame)
+    for column, value in where.items():
+        kept &= equal(frame[column], value, text=types[column] == "text")
     if not kept.any():
         asked = " and ".join(f"{column} = {value}" for column, value in where.items())
         raise CounterweightError(

@@ -364,7 +364,8 @@ def _resolved_dataset(name, plan):
 def _check_marks(where, given):
     """Refuse one mark both before decimals and between thousands."""
     said = {f"{where}.reading": given.get("reading") or {}}
-    for entry in (given.get("columns") or {}).get("numbers") or ():
+    entries = (given.get("columns") or {}).get("numbers") or ()
+    for entry in [entries] if isinstance(entries, dict) else entries:
         if isinstance(entry, dict):
             said |= {f"{where}.columns.numbers, {name!r}": marks for name, marks in entry.items()}
     for place, marks in said.items():

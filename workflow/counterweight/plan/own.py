@@ -348,6 +348,12 @@ def _made(name, entry, where):
     dataset = {key: entry[key] for key in SOURCE if key in entry}
     dataset |= {"query": table} if isinstance(table, dict) else {"path": table}
     dataset["roles"] = {key: entry[key] for key in ROLES if key in entry}
+    for key, said in entry.items():
+        if isinstance(said, dict) and "negative" in said and "positive" not in said:
+            raise CounterweightError(
+                f"{place}{key}.negative says what is a 0, and nothing says what is a 1: say that "
+                f"by {key}.positive."
+            )
     asked_of = _Asked(entry)
     study = kinds[kind].own_study(asked_of)
     unused = [key for key in entry if key not in asked_of.asked | EVERY]

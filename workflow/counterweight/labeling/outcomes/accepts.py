@@ -125,8 +125,8 @@ def _plain(values, rows, column):
         words = listed(sorted(values[wrong].astype(str).unique()), 5)
         raise CounterweightError(
             f"The answer {column!r} is {words} in {int(wrong.sum())} of {len(values)} rows (first: "
-            f"row {rows[wrong][0]}) where 0 or 1, no or yes is expected: recode these answers, say "
-            "which one accepts (positive), or choose another column."
+            f"row {rows[wrong][0]}) where 0 or 1, no or yes is expected: say which one accepts by "
+            "answer.positive, or which are unknown by answer.missing, or choose another column."
         )
     return answers
 

@@ -120,6 +120,12 @@ def test_two_repeats_tell_no_interval_and_are_judged_as_open(plan):
     known = StudyNumbers("s", plan, metrics_table("s", "", rows).to_pandas()).get("plain", "hits")
     assert known.mean == pytest.approx(0.35) and known.n == 2 and not known.bounded
     assert Bound(0.2, "").judge(known) == Bound(0.5, "").judge(known) == "open"
+    for repeats, said in ((2, "; two repeats tell none."), (3, ".")):
+        numbers = StudyNumbers(
+            "s", plan | {"repeats": repeats}, metrics_table("s", "", rows).to_pandas()
+        )
+        table = build(Sheet("", each_method, (Column("hits"),)), numbers)
+        assert table.note.startswith(f"Brackets: 95 % intervals{said}")
 
 
 def test_differences_are_paired(numbers):

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from counterweight.evaluation.metrics.intervals import LEAST_REPEATS
 from counterweight.reporting.measures import Measure
 from counterweight.reporting.numbers import Estimate
 from counterweight.reporting.page.blocks import Cell, Head, Row, Table
@@ -395,7 +396,8 @@ def _note(sheet, numbers, columns, lines):
     if "sd" in shows:
         parts.append("Mean (standard deviation over repeats).")
     if shows & {"interval", "difference"}:
-        parts.append("Brackets: 95 % intervals.")
+        few = numbers.plan.get("repeats") == LEAST_REPEATS - 1
+        parts.append("Brackets: 95 % intervals" + ("; two repeats tell none." if few else "."))
     plain = any(one.show == "difference" and one.value is None for one in columns)
     if plain and numbers.baseline:
         parts.append(f"Difference: from {numbers.label(numbers.baseline)}, on the same splits.")

@@ -254,6 +254,10 @@ def test_true_revenue_with_leaks_in_the_table_is_that_of_the_clean_one(tmp_path)
     np.testing.assert_allclose(new, best)
     told = pd.read_csv(own.plan["results"] + "/tables/mine.columns.csv").set_index("column")
     assert set(told.index[told["use"] == "left out"]) == {*leaks}
+    named = study | {"features": {"recipe": "as_is", "columns": ["age", "list price"]}}
+    told = r"features.columns names 'list price', .*\(a copy of the offer\)"
+    with pytest.raises(CounterweightError, match=told):
+        earned("named", clean.assign(**leaks), study=named)
     # Who insists is believed, and pays for it.
     _, _, kept = earned("kept", clean.assign(**leaks), columns={"keep": ["status"]})
     assert kept < 0.9 * revenue

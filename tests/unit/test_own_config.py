@@ -239,6 +239,13 @@ def test_a_header_with_all_names_is_fine(given, tmp_path, monkeypatch, capsys):
         assert status == 1 and "others.csv has no column" in told
 
 
+def test_another_log_needs_no_column_of_the_reward_model(tmp_path, monkeypatch, capsys):
+    given = LOG | {"reward_model": {"by": ["device"]}, "score": "another.csv"}
+    monkeypatch.setitem(HEADERS, "another.csv", "clicked,p,q")
+    status, out, _ = checked_by_header(given, tmp_path, monkeypatch, capsys)
+    assert status == 0 and "To be looked at" not in out
+
+
 def test_headers_are_found_in_any_file_and_only_looked_at(tmp_path):
     header = "name;größe;c d"
     pd.DataFrame({"name": [1], "größe": [2], "c d": [3]}).to_parquet(tmp_path / "t.parquet")

@@ -395,7 +395,9 @@ def _of_new_rows(study, dataset, names, reading):
     needed = {"columns.keep": (dataset.get("columns") or {}).get("keep") or ()}
     needed |= {key: held for key, held in roles.items() if key.split(".")[0] == "limits"}
     needs = getattr(components.load("kind", study["kind"]), "NEW_ROWS_NEED", ())
-    needed |= {key: held for key, held in roles.items() if needs == "roles" or key in needs}
+    # Another log is valued without a reward model.
+    own = {key: held for key, held in roles.items() if key != "reward_model.by"}
+    needed |= {key: held for key, held in own.items() if needs == "roles" or key in needs}
     if any(spec["options"].get("repair") == "by_group" for spec in study["methods"].values()):
         needed["groups"] = roles.get("groups", ())
     for key, held in needed.items():

@@ -6,6 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.files import streams
 from counterweight.files.seeds import generator
 from counterweight.files.tables import read_table, write_table
+from counterweight.labeling.own.column_report import without_advice
 from counterweight.labeling.own.prepare import features_of, recorded_columns
 from counterweight.plan.components import labeling_rules
 
@@ -39,7 +40,10 @@ def prepared_rows(job, known=None):
     rng = generator(given["seed"], given["stream"], 0, "noise")
     columns = getattr(job.input, "columns", None)
     outcome_column = {} if columns else {"outcome": given["outcome"]["options"].get("column")}
-    shown = feature_frame(frame, recorded_columns(job) if columns else None)
+    report = recorded_columns(job) if columns else None
+    shown = feature_frame(frame, report)
+    if report is not None:
+        _check_named(given["features"]["options"], report)
     if given.get("user"):
         # Who somebody is tells nothing of others.
         shown = shown.drop(columns=given["user"], errors="ignore")
@@ -71,6 +75,19 @@ def feature_frame(frame, columns):
             "columns.keep, or give a table with more of them."
         )
     return frame[["row", *names]]
+
+
+def _check_named(options, report):
+    """Refuse a recipe that names columns which the report does not take for features."""
+    others = report[report["use"] != "feature"].set_index("column")["why"]
+    for key in ("columns", "only"):
+        for name in options.get(key) or ():
+            if name in others:
+                raise CounterweightError(
+                    f"features.{key} names {name!r}, which is no feature "
+                    f"({without_advice(others[name])}): take it from there, or name it under "
+                    "columns.keep."
+                )
 
 
 def write_rows(job, features, labels, truth, layout=None):

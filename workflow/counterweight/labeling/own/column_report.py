@@ -185,7 +185,7 @@ def column_report(
         why = "" if role in LEARNT else _unlike_a_feature(column, levels)
         if not why:
             why = next(filter(None, (secret.reason(column.values) for secret in secrets)), "")
-            fact = fact._replace(leak=_without_advice(why))
+            fact = fact._replace(leak=without_advice(why))
         if not why and column.type == "date" and roles.get("balance"):
             why = (
                 "a date, and those of new people are later ones; name it under columns.keep if a "
@@ -196,7 +196,7 @@ def column_report(
             numbers[name] = column.values
     for secret in secrets:
         for name, why in secret.together(numbers, keep).items():
-            facts[name] = _decided(facts[name]._replace(leak=_without_advice(why)), why, keep)
+            facts[name] = _decided(facts[name]._replace(leak=without_advice(why)), why, keep)
             del numbers[name]
     return [facts[name] for name in columns]
 
@@ -259,7 +259,7 @@ def _decided(fact, why, keep):
     if not why:
         levels = "1 rare level" if fact.pooled == 1 else f"{fact.pooled} rare levels"
         return fact._replace(why=f"{levels} pooled as other" if fact.pooled else "")
-    reason = _without_advice(why)
+    reason = without_advice(why)
     if fact.column not in keep:
         if fact.role:
             advice = why[len(reason) + 2 :]
@@ -272,7 +272,8 @@ def _decided(fact, why, keep):
     return fact._replace(why=f"kept as asked; a reason against it: {reason}{none}", insisted=True)
 
 
-def _without_advice(why):
+def without_advice(why):
+    """Why a column is no feature, without what to do about it."""
     return re.split(f"[:;] {KEEP}", why)[0]
 
 

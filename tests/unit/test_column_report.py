@@ -417,6 +417,7 @@ def test_doubts_stand_on_the_first_screen_of_a_page(tmp_path):
     numbers = SimpleNamespace(
         plan=plan,
         folder=tmp_path / "mine",
+        results=tmp_path,
         summary=pd.DataFrame(
             {"mean": [], "n": []}, pd.MultiIndex.from_tuples([], names=["source", "metric"])
         ),

@@ -283,6 +283,11 @@ def test_headers_are_found_in_any_file_and_only_looked_at(tmp_path):
         (BLANKS | {"alpha": 0.1}, "alpha has no meaning in a table that asks what the outcome"),
         (SCORED | {"by_partition": True}, "by_partition has no meaning in a table that asks how"),
         (PANEL | {"promises": ["recall(a) > 0"]}, "promises has no meaning"),
+        (SCORED | {"columns": {"missing": {"p": 9}}}, "columns.missing has no meaning for predic"),
+        (
+            LOG | {"by_partition": True, "columns": {"numbers": ["p"]}},
+            "columns.numbers has no meaning for a log that is read by_partition",
+        ),
         (BLANKS | {"outcome": {"column": "y", "negative": 0}}, "say that by outcome.positive"),
         (OFFERS | {"answer": {"column": "came", "negative": 0}}, "say that by answer.positive"),
     ],

@@ -45,6 +45,24 @@ def checked_rate(rate):
     return rate
 
 
+def refuse_columns(entry, what):
+    """Refuse words on single columns where files are read part by part, by the roles alone.
+
+    Parameters
+    ----------
+    entry : mapping
+    what : str
+        What is read so, for the sentence.
+    """
+    said = [key for key, told in (entry.get("columns") or {}).items() if told]
+    strange = [key for key in said if key not in ("ignore", "keep")]
+    if strange:
+        raise CounterweightError(
+            f"columns.{strange[0]} has no meaning for {what}, whose columns are read as their "
+            "roles ask: leave it out, and say of all columns how numbers are written by reading."
+        )
+
+
 def chances(entry):
     """Classifiers that learn from a log whose zeros were kept at a rate, for all its rows."""
     if "weight" in entry:

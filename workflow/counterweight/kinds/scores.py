@@ -9,7 +9,7 @@ from pathlib import Path
 
 from counterweight.errors import CounterweightError
 from counterweight.kinds.log import identities
-from counterweight.kinds.own_studies import checked_rate
+from counterweight.kinds.own_studies import checked_rate, refuse_columns
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, protocol_of
 
@@ -42,6 +42,7 @@ def own_study(entry):
         name), ``keep_rate``, ``rows_before``, ``user``, ``weight``.
     """
     checked_rate(entry.get("keep_rate"))
+    refuse_columns(entry, "predictions that a log holds")
     reward = entry["reward"]
     reward = {"column": reward} if isinstance(reward, str) else reward
     labeling = {"rule": "scored_log"}

@@ -129,6 +129,7 @@ def test_mistakes_are_told_in_a_sentence(given, sentence):
         ("2024.parquet", "table_2024"),
         ("Ä.csv", "table"),
         ("adult.csv", "my_adult"),  # adult is a data set of the library
+        ("report.csv", "my_report"),  # a folder of every run
     ],
 )
 def test_a_study_is_called_after_its_table(table, name):
@@ -616,3 +617,24 @@ def test_a_folder_that_no_run_of_ones_own_tables_made_is_left_alone(surveys):
     with pytest.raises(CounterweightError, match="no run of tables of one's own made it"):
         surveys(**ASKED)
     surveys(**ASKED, results="results")
+
+
+def test_answers_that_nothing_makes_any_more_are_told(surveys):
+    asked = ASKED | {"score": "2024/survey.csv"}
+    folder = Path("results/survey")
+    folder.mkdir(parents=True)
+    jobs = Stages(surveys(begin=False, **asked), STUDIES.parents[1] / "scripts")
+    files = [
+        path
+        for stage in ("deliver", "apply")
+        for path in jobs.job(stage, "survey").outputs.values()
+    ]
+    for path in (*files, "results/survey/features.parquet", "results/survey/report.html"):
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).touch()
+    assert jobs.left_over() == []
+    kept = folder / TABLES
+    kept.parent.mkdir()
+    kept.write_text("{}")
+    other = Stages(surveys(**ASKED), STUDIES.parents[1] / "scripts")
+    assert other.left_over() == [f"{folder}/new_scores.csv", f"{folder}/new_scores.parquet"]

@@ -18,7 +18,7 @@ from counterweight.reporting.page.failures import failure_of, last_line, reason_
 from counterweight.reporting.page.plan import report_plan
 from counterweight.reporting.page.render import render
 from counterweight.reporting.pages import selection
-from counterweight.reporting.wording import interval, number, percent
+from counterweight.reporting.wording import interval, listing, number, percent
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 FAILURE = {
@@ -335,3 +335,8 @@ def test_what_hidden_labels_are_worth_is_never_told_of_known_chances(plan, metri
     changed = {"studies": {"curved": study}}
     text = " ".join(selection.answer(numbers_of(changed, own, "curved")).more)
     assert "hidden labels" not in text
+
+
+def test_lists_in_sentences():
+    # A table whose rows all resemble labeled ones had no page.
+    assert [listing("abc"[:count]) for count in range(4)] == ["", "a", "a and b", "a, b and c"]

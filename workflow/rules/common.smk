@@ -268,6 +268,8 @@ def fork_jobs():
 def what_was_made():
     Path(RESULTS, PARTIAL).unlink(missing_ok=True)
     write_costs(RESULTS)
+    for path in STAGES.left_over():
+        print(f"{path} is of an earlier run: nothing that is asked now makes it anew.")
     made = "filtered.csv" if applying_only() else "report.html"
     return f"Done: open {RESULTS}/{made}. Time and memory by rule: {RESULTS}/{COSTS}"
 

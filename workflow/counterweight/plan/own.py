@@ -16,6 +16,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.digests import Contents
 from counterweight.plan.mistakes import nearest, together, told
+from counterweight.plan.paths import RESERVED
 
 SCHEMA = components.schema_path("own.schema.yaml")
 #: Keys that go to the data set; those that name columns are its roles.
@@ -116,11 +117,11 @@ def with_own_tables(config, given, beside=()):
 
 
 def name_of(table):
-    """A name for a study from that of its table, which no data set of the library has."""
+    """A name for a study from that of its table, which nothing of the library or a run has."""
     stem = Path(table).name.split(".")[0] if isinstance(table, str) else "query"
     name = re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_")
     name = name if re.match(r"[a-z]", name) else f"table_{name}".rstrip("_")
-    return f"my_{name}" if name in components.registry("dataset") else name
+    return f"my_{name}" if name in components.registry("dataset") or name in RESERVED else name
 
 
 def place_of(plan, given, run):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from counterweight.plan import components, kinds
 
 #: Names below the folder of results that are not of studies.
-RESERVED = ("benchmarks", "findings", "logs", "provenance", "report", "run", "tables")
+RESERVED = ("benchmarks", "findings", "logs", "prepared", "provenance", "report", "run", "tables")
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,28 @@ class Stages:
             return hashlib.sha256("".join(lines).encode()).hexdigest()
         return ""
 
+    def left_over(self):
+        """Tables of answers in the folders of studies that no job of the plan makes.
+
+        They are of another question, or of new rows that are not asked about any more.
+        """
+        found = []
+        for name in self.plan["studies"]:
+            at, steps = self.paths.study(name), self.paths.chains([name])
+            made = {path for one in steps for step in one["steps"] for path in step["outputs"]}
+            made |= {at.features, at.labels, at.truth}
+            for stage in ("deliver", "apply"):
+                made.update(job.outputs.values() if (job := self.job(stage, name)) else ())
+            files = sorted(Path(at.folder).glob("*.*"))
+            known = {os.path.abspath(path) for path in made}
+            found += [
+                str(file)
+                for file in files
+                if file.suffix in (".csv", ".parquet", ".md") and file.name[0] != "."
+                if os.path.abspath(file) not in known
+            ]
+        return found
+
     def inputs(self, stage, name="", item="", making=False):
         """Inputs of a job by role; the key that it draws coins by among them.
 

@@ -93,9 +93,9 @@ def splits(holding, failing):
 
 
 def listing(words):
-    """``a, b and c``."""
+    """``a, b and c``; "" of nothing."""
     words = [str(word) for word in words]
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+    return "".join(words) if len(words) < 2 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
 def capital(text):

@@ -98,7 +98,7 @@ def test_a_tilt_moves_every_estimate_by_the_log_of_the_odds(runs):
     shift = logit(moved["estimate"]) - logit(plain["estimate"])
     np.testing.assert_allclose(shift, np.log(TIMES), atol=1e-9)
     assert ((moved["low"] <= moved["estimate"]) & (moved["estimate"] <= moved["high"])).all()
-    assert (moved["decision"] == np.where(moved["estimate"] >= 0.5, "1", "0")).all()
+    assert (moved["decision"] == np.where(moved["estimate"] >= 0.5, 1, 0)).all()
 
 
 def test_the_tilt_that_is_true_finds_the_rate_and_missing_at_random_does_not(runs):

@@ -181,6 +181,17 @@ def test_copies_of_groups_decisions_and_actions_are_left_out_or_refused(world):
         assert asked(log, by, keep=[column])[column].insisted
 
 
+def test_what_tells_nearly_as_well_is_a_feature_to_be_looked_at():
+    market = Market(3000)
+    rng, yes = market.rng, market.answer
+    slips = np.where(rng.random(3000) < 0.01, 1 - yes, yes)
+    frame = market.frame.assign(slips=slips, score=2.2 * yes + rng.normal(size=3000))
+    facts = asked(frame, market.ROLES)
+    assert not names_left_out(facts)
+    assert "tells the answer very well alone (AUC 0.9" in facts["slips"].doubt
+    assert not any(fact.doubt for name, fact in facts.items() if name != "slips")
+
+
 def test_no_strong_and_honest_feature_of_generated_tables_is_named():
     """Scores of AUC .99, numbers of R² .99, list prices two percent off, proxies of AUC .97."""
     named = 0

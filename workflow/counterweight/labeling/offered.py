@@ -474,7 +474,7 @@ def _check_features(features, rows, answers, columns, offers, judged):
     for name in made.columns:
         values = made[name].to_numpy(dtype=float)
         for secret in secrets:
-            if why := secret.reason(values).split(":")[0]:
+            if why := secret.judged(values)[0].split(":")[0]:
                 raise CounterweightError(
                     f"The column {name} among the features cannot be learnt from ({why}): leave it "
                     "out by features.drop (one_hot), or name the others in features.columns "

@@ -184,8 +184,11 @@ def column_report(
             fact = fact._replace(levels=levels, pooled=len(column.counts) - levels)
         why = "" if role in LEARNT else _unlike_a_feature(column, levels)
         if not why:
-            why = next(filter(None, (secret.reason(column.values) for secret in secrets)), "")
-            fact = fact._replace(leak=without_advice(why))
+            judged = [secret.judged(column.values) for secret in secrets]
+            why = next((why for why, _ in judged if why), "")
+            doubt = "" if why else "; ".join(doubt for _, doubt in judged if doubt)
+            doubt = "; ".join(filter(None, [fact.doubt, doubt]))
+            fact = fact._replace(leak=without_advice(why), doubt=doubt)
         if not why and column.type == "date" and roles.get("balance"):
             why = (
                 "a date, and those of new people are later ones; name it under columns.keep if a "

@@ -18,6 +18,8 @@ from counterweight.labeling.own.formulas import (
 #: Rows of the rarer class below which only perfect is near-perfect, and from which it need be no
 #: nearer: between them an honest column is that good by chance, the fewer rows the more often.
 FEW, MANY = 50, 400
+#: AUC, or share of variance, from which a column that is a feature is to be looked at.
+STRONG = 0.98
 #: Share of variance from which numbers are others in another unit.
 UNIT = 0.9999
 #: Squared rank correlation from which two numbers whose orders agree are one, bent or rounded, and
@@ -79,8 +81,8 @@ class Secret:
             ]
 
     @np.errstate(all="ignore")  # what is beyond numbers tells nothing
-    def reason(self, values):
-        """Why a column is no feature, or "".
+    def judged(self, values):
+        """Why a column is no feature, and what is to be looked at where it may be one.
 
         Parameters
         ----------
@@ -89,26 +91,36 @@ class Secret:
 
         Returns
         -------
-        str
+        why, doubt : str
+            One of the two at most; "" for nothing.
         """
-        why = self._of_blanks(values) if self.closely else ""
+        why, doubt = self._of_blanks(values) if self.closely else "", ""
         if not why and copied(values[self.known], self._values[self.known]):
             why = f"a copy of the {self.name}"
         if not why and not self.copies:
-            why = self._told_by(values, "alone")
-        if not why and not self.copies and values.dtype.kind == "f":
-            for name, other in self._beside.items():
-                why = why or self._told_by(values - other, f"with the {name}")
-        return f"{why}: {self.advice}" if why else ""
+            why, doubt = self._told_by(values, "alone")
+            for name, other in self._beside.items() if values.dtype.kind == "f" else ():
+                if not why:
+                    why, more = self._told_by(values - other, f"with the {name}")
+                    doubt = doubt or more
+        return (f"{why}: {self.advice}", "") if why else ("", doubt)
 
     def _told_by(self, values, how):
-        told = [(part.alone(_of_size_one(values)), part) for part in self._parts]
-        leaks = [(quality, part) for quality, part in told if quality >= part.near_perfect]
-        if not leaks:
-            return ""
-        quality, part = max(leaks, key=lambda leak: leak[0])
-        measure = "AUC" if part.classes else "R²"
-        return f"gives the {self.name} away, {how} ({measure} {quality:.4f})"
+        """That a column tells it too well, and that it does so nearly."""
+        leaks, strong = [], []
+        for part in self._parts:
+            quality = part.alone(_of_size_one(values))
+            measure = "AUC" if part.classes else "R²"
+            if quality >= part.near_perfect:
+                leaks.append((quality, f"{how} ({measure} {quality:.4f})"))
+            elif quality >= STRONG and part.enough and self.closely:
+                strong.append((quality, f"{how} ({measure} {quality:.4f})"))
+        if leaks:
+            return f"gives the {self.name} away, {max(leaks)[1]}", ""
+        if strong:
+            known = f"make sure that it is known before the {self.name}"
+            return "", f"tells the {self.name} very well {max(strong)[1]}: {known}"
+        return "", ""
 
     def _of_blanks(self, values):
         if self.known.all():
@@ -331,6 +343,8 @@ class _Told:
         Whether it is a class.
     near_perfect : float
         From which `alone` says that a column gives it away.
+    enough : bool
+        Whether rows are enough for less than that to say something.
     """
 
     def __init__(self, values, rows=ROWS):
@@ -348,6 +362,7 @@ class _Told:
         least = self.counts.min() if len(there) else 0
         enough = least >= LEAST if self.classes else len(self.y) >= 2 * LEAST
         self.told = bool(len(there) > 1 and enough)
+        self.enough = not self.classes or least >= FEW
         rows = 0 if least < FEW else min(least, MANY)
         self.near_perfect = 1 - (1 - NEAR_PERFECT) * (rows / MANY if self.classes else 1)
 

@@ -32,12 +32,22 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["snakemake.cli"])
 
 
-class Run:
-    """What one call of Snakemake printed, and how it ended."""
+#: Hears what jobs open: see `opened/sitecustomize.py`.
+HEARING = Path(__file__).with_name("opened")
 
-    def __init__(self, output, status):
+
+class Run:
+    """What one call of Snakemake printed, how it ended, and what its jobs opened undeclared."""
+
+    def __init__(self, output, status, opened=()):
         self.output = output
         self.status = status
+        self.opened = opened
+
+    @property
+    def kept(self):
+        """What `once` keeps: arguments of `Run`."""
+        return {"output": self.output, "status": self.status, "opened": self.opened}
 
     @property
     def jobs(self):
@@ -81,6 +91,11 @@ class Copy:
         call = self._call(*arguments, cores=cores, environment=environment)
         # Not in the folder, which a test may compare or move.
         printed = self.folder.with_name(f"{self.folder.name}.log")
+        opened = self.folder.with_name(f"{self.folder.name}.opened")
+        opened.unlink(missing_ok=True)
+        searched = [str(HEARING), call["env"].get("PYTHONPATH")]
+        call["env"] |= {"PYTHONPATH": os.pathsep.join(filter(None, searched))}
+        call["env"] |= {"OPENED_NOTES": str(opened)}
         added = filter(None, call["env"].get("PYTHONPATH", "").split(os.pathsep))
         given = {
             "folder": str(self.folder),
@@ -94,7 +109,8 @@ class Copy:
         process.start()
         process.join(1800)  # against a run that hangs; how long it takes is not tested
         assert process.exitcode is not None, process.kill()
-        return Run(printed.read_text(), process.exitcode)
+        noted = opened.read_text().splitlines() if opened.exists() else []
+        return Run(printed.read_text(), process.exitcode, noted)
 
     def begun(self, *arguments, cores=2):
         """The same in the background, in a group of processes of its own; `said` reads it."""
@@ -219,8 +235,7 @@ def finished(once, tree, small):
         shutil.copytree(tree, folder)
         copy = Copy(folder)
         copy.config = small
-        first = copy.run()
-        return {"output": first.output, "status": first.status}
+        return copy.run().kept
 
     folder, first = once("finished", make)
     copy = Copy(folder)

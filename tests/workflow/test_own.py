@@ -101,8 +101,7 @@ def mine(once, tree, drawn):
         }
         config["in_parts"] = config["parts"] | {"by_partition": True}
         with_tables(folder / "mine", {"tables": config}, *drawn[:2])
-        first = Copy(folder).run(*MINE)
-        return {"output": first.output, "status": first.status}
+        return Copy(folder).run(*MINE).kept
 
     folder, first = once("mine", make)
     copy = placed(Copy(folder))

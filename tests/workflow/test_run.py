@@ -1,6 +1,11 @@
 """A whole run: what it leaves, and that its bytes do not depend on the number of cores."""
 
+import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +24,42 @@ def test_a_run_makes_the_report_and_the_claims(finished):
     assert "open results/report.html" in finished.first.output
     claims = pd.read_parquet(finished.results / "claims.parquet")
     assert len(claims) > 0
+
+
+def test_jobs_open_only_what_their_rules_declare(finished):
+    assert not finished.first.opened
+
+
+#: A job of one input and one output, and what it opens otherwise.
+OPENING = """
+import sys, types
+import pyarrow.parquet as pq
+job = types.SimpleNamespace(input=["in.parquet"], output=["out/made"], log=["log"], rule="train")
+sys.modules["__main__"].snakemake = types.SimpleNamespace(
+    **vars(job), params=types.SimpleNamespace(job={"content": {"own.csv": "digest"}})
+)
+for path in ("log", "own.csv", "out/.made.1234.unfinished"):
+    open(path, "w").close()
+for path in ("in.parquet", "other.parquet"):
+    pq.read_schema(path)
+open("key")
+"""
+
+
+def test_opens_by_python_and_by_pyarrow_are_heard(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "key").touch()
+    for name in ("in", "other"):
+        pd.DataFrame({"a": [1]}).to_parquet(tmp_path / f"{name}.parquet")
+    told = {
+        "PYTHONPATH": str(Path(__file__).with_name("opened")),
+        "OPENED_NOTES": str(tmp_path / "notes"),
+    }
+    environment = os.environ | told | {"TMPDIR": str(tmp_path / "temporary")}
+    call = [sys.executable, "-c", OPENING]
+    subprocess.run(call, cwd=tmp_path, env=environment, check=True)
+    notes = [json.loads(line)["path"] for line in (tmp_path / "notes").read_text().splitlines()]
+    assert notes == [str(tmp_path / "other.parquet"), str(tmp_path / "key")]
 
 
 def test_the_report_marks_every_study_without_real_data(finished):

@@ -62,7 +62,7 @@ def prepare_job(dataset, plan, paths):
         }
         outputs |= {
             "columns": paths.columns(dataset),
-            "csv": f"{plan['results']}/tables/{dataset}.columns.csv",
+            "csv": paths.columns_read(dataset),
         }
         uses, files = (("outcome", "given"), ("labeling", "present")), _files(settings)
         return Job(

@@ -103,6 +103,12 @@ class Paths:
             return []
         return f"{self.results}/prepared/{dataset}.columns.parquet"
 
+    def columns_read(self, dataset):
+        """The same for people, as CSV beside the report's tables."""
+        if not self.columns(dataset):
+            return []
+        return f"{self.results}/tables/{dataset}.columns.csv"
+
     def known(self, dataset):
         """What is known of a data set whose truth is known; an empty list for real data."""
         if self.source(dataset) == "generated":

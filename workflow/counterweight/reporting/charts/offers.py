@@ -49,6 +49,12 @@ CAPTION_BY_NAME = {
         "nearest."
     ),
 }
+READS_BY_NAME = {
+    "segments": ("train",),
+    "response": ("train",),
+    "curves": ("train", "deliver"),
+    "profiles": ("train", "deliver"),
+}
 
 
 _BINS, _GROUPS, _FEATURES, _LEAST = 10, 5, 10, 20

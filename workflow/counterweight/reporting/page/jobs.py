@@ -44,8 +44,10 @@ def draw_job(plan, paths, name):
         "truth": at.truth,
         "selection": [at.selection_model(selector) for selector in study["selectors"]],
     }
+    reads = [components.declared("figure", figure, "READS", ()) for figure in study["figures"]]
+    inputs["made"] = _tables_of(paths, [name], {stage for stages in reads for stage in stages})
     shown = study_plan(study, plan["metrics"])
-    for key in ("sheets", "question", "captions"):
+    for key in ("sheets", "question", "captions", "new_rows"):
         del shown[key]  # of the pages alone
     given = {"study": name, "shown": shown}
     uses = tuple(("figure", figure) for figure in study["figures"])
@@ -70,6 +72,8 @@ def page_job(plan, paths, family):
         {
             "metrics": paths.measurements(names),
             "figures": [path for name in names for path in paths.figures(name)],
+            "columns": _column_reports(plan, paths, names),
+            "given": _tables_of(paths, names, {"deliver"}),
             **_claims(plan),
         },
         {"shown": packed(own), "family": family, "contents": contents}
@@ -104,6 +108,8 @@ def report_job(plan, paths, others=()):
     modules = ()
     if plan["one_file"]:
         inputs["figures"] = [path for name in plan["studies"] for path in paths.figures(name)]
+        inputs["columns"] = _column_reports(plan, paths, plan["studies"])
+        inputs["given"] = _tables_of(paths, plan["studies"], {"deliver"})
         outputs["pages"].append(f"{paths.results}/{WHOLE}")
         modules = _sheet_modules(shown)
     outputs["provenance"] = f"{paths.results}/{RUN}"
@@ -131,6 +137,19 @@ def partial_job(plan, paths):
         "claims": claims,
         "results": paths.results,
     }
+
+
+def _column_reports(plan, paths, names):
+    """The column reports of the studies' tables, each once; data sets of papers have none."""
+    datasets = dict.fromkeys(plan["studies"][name]["dataset"] for name in names)
+    return [path for path in map(paths.columns_read, datasets) if path]
+
+
+def _tables_of(paths, names, stages):
+    """Parquet files that stages of the studies make on the way to what is measured, each once."""
+    steps = [step for chain in paths.chains(names) for step in chain["steps"]]
+    made = [path for step in steps if step["stage"] in stages for path in step["outputs"]]
+    return [path for path in dict.fromkeys(made) if path.endswith(".parquet")]
 
 
 def _settings(part):

@@ -101,6 +101,7 @@ def study_plan(study, metrics=()):
             "keep_rate",
         )
     }
+    shown["new_rows"] = bool(study["score"])
     shown["sheets"] = kinds.module_of(study).PAGE | _page_of(study)
     shown |= kinds.module_of(study).shown(study)
     protocol, options = study["evaluation"]["protocol"], study["evaluation"]["options"]

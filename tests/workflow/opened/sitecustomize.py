@@ -1,0 +1,72 @@
+"""Notes every file that a job opens and its rule does not declare: see `conftest.Copy.run`.
+
+Python imports this by its name where the folder is on the search path. Opens by Python raise audit
+events; pyarrow opens in C++, so what it is given by name is noted before.
+"""
+
+import json
+import os
+import sys
+
+#: File that takes a line for each such open.
+NOTES = os.environ.get("OPENED_NOTES")
+
+
+def declared(job):
+    """Absolute paths of what a rule declares: files, and those whose digests it is told."""
+    parts = job.input, job.output, job.log, job.params.job.get("content", ())
+    return {os.path.abspath(path) for part in parts for path in part}
+
+
+def allowed(path, job):
+    """Whether a job may open a path: declared or on its way to be, code, libraries, temporary."""
+    folder, name = os.path.split(path)
+    if name.startswith(".") and name.endswith(".unfinished"):
+        # `.NAME.RANDOM.unfinished` beside NAME.
+        path = os.path.join(folder, name[1:].removesuffix(".unfinished").rpartition(".")[0])
+    here, searched = os.getcwd(), [os.path.abspath(root) for root in sys.path]
+    roots = {os.path.join(here, part) for part in ("workflow/counterweight", "scripts")}
+    # Libraries and temporary files, but not all of this run where it lies in such a folder.
+    outside = {sys.prefix, sys.base_prefix, os.environ.get("TMPDIR", "/tmp"), *searched}
+    outside |= {"/proc", "/sys", "/dev", "/etc", "/usr", "/lib"}
+    roots |= {root for root in outside if not f"{here}/".startswith(f"{root}/")}
+    within = any(f"{path}/".startswith(f"{root}/") for root in roots)
+    return path in declared(job) or within or path in searched
+
+
+def note(path):
+    job = getattr(sys.modules.get("__main__"), "snakemake", None)
+    if job is None or not isinstance(path, (str, bytes, os.PathLike)):
+        return
+    path = os.path.abspath(os.fsdecode(path))
+    if not allowed(path, job):
+        line = json.dumps({"rule": job.rule, "log": list(job.log), "path": path}) + "\n"
+        handle = os.open(NOTES, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(handle, line.encode())
+        os.close(handle)
+
+
+def heard(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir", "sqlite3.connect"):
+        # A path, or the number of a file that is open already.
+        path = arguments[0]
+        if path is not None and path != NOTES:
+            note(path)
+
+
+def watch():
+    from pyarrow.parquet import core
+
+    # Every reader and writer of Parquet goes through it.
+    found = core._resolve_filesystem_and_path
+
+    def noting(path, *arguments, **options):
+        note(path)
+        return found(path, *arguments, **options)
+
+    core._resolve_filesystem_and_path = noting
+    sys.addaudithook(heard)
+
+
+if NOTES:
+    watch()

@@ -186,7 +186,7 @@ def files(numbers):
         f"{folder}/scores.csv",
         "estimate, interval, support, what moved it",
     )
-    if numbers.plan["new_rows"]:
+    if numbers.plan.get("new_rows"):
         yield blocks.Link("Answers for the new rows", f"{folder}/new_scores.csv")
 
 

@@ -510,7 +510,7 @@ def given_away(numbers):
         folder = numbers.within
         best = ", which predicts answers best that it has not seen" if validated(numbers) else ""
         yield Link("The best offer for each person", f"{folder}/offers.csv", f"By {by}{best}.")
-        if numbers.plan["new_rows"]:
+        if numbers.plan.get("new_rows"):
             yield Link("The best offer for the new people", f"{folder}/new_offers.csv")
         yield Link(
             "The model that makes them, fitted to every answer",

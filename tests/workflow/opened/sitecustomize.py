@@ -7,9 +7,12 @@ events; pyarrow opens in C++, so what it is given by name is noted before.
 import json
 import os
 import sys
+import threading
 
 #: File that takes a line for each such open.
 NOTES = os.environ.get("OPENED_NOTES")
+#: What this opens and imports itself is no matter of the job's.
+NOTING = threading.Event()
 
 
 def declared(job):
@@ -36,22 +39,23 @@ def allowed(path, job):
 
 def note(path):
     job = getattr(sys.modules.get("__main__"), "snakemake", None)
-    if job is None or not isinstance(path, (str, bytes, os.PathLike)):
+    if job is None or not isinstance(path, (str, bytes, os.PathLike)) or NOTING.is_set():
         return
-    path = os.path.abspath(os.fsdecode(path))
-    if not allowed(path, job):
-        line = json.dumps({"rule": job.rule, "log": list(job.log), "path": path}) + "\n"
-        handle = os.open(NOTES, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        os.write(handle, line.encode())
-        os.close(handle)
+    NOTING.set()
+    try:
+        path = os.path.abspath(os.fsdecode(path))
+        if not allowed(path, job):
+            line = json.dumps({"rule": job.rule, "log": list(job.log), "path": path}) + "\n"
+            with open(NOTES, "a") as notes:
+                notes.write(line)
+    finally:
+        NOTING.clear()
 
 
 def heard(event, arguments):
     if event in ("open", "os.listdir", "os.scandir", "sqlite3.connect"):
         # A path, or the number of a file that is open already.
-        path = arguments[0]
-        if path is not None and path != NOTES:
-            note(path)
+        note(arguments[0])
 
 
 def watch():

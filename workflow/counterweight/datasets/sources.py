@@ -60,10 +60,7 @@ def prepare_job(dataset, plan, paths):
             for key in ("path", "query", "reading", "columns", "roles")
             if key in settings
         }
-        outputs |= {
-            "columns": paths.columns(dataset),
-            "csv": paths.columns_read(dataset),
-        }
+        outputs |= {"columns": paths.columns(dataset), "csv": paths.columns_read(dataset)}
         uses, files = (("outcome", "given"), ("labeling", "present")), _files(settings)
         return Job(
             "counterweight.labeling.own.prepare:prepare",

@@ -133,6 +133,10 @@ def test_only_ones_own_studies_are_run(mine):
     assert not (mine.folder / "data").exists()
 
 
+def test_jobs_open_only_what_their_rules_declare(mine):
+    assert not mine.first.opened
+
+
 def test_every_row_and_every_new_row_has_an_answer(mine, drawn):
     for name, (file, identity, columns) in GIVEN.items():
         for before, frame in zip(("", "new_"), (drawn[0][name], drawn[1][name]), strict=True):

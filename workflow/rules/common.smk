@@ -5,9 +5,12 @@ study decides what each of its jobs reads and is told (counterweight.kinds); a r
 and one job spec from there.
 """
 
+import contextlib
 import json
 import logging
+import signal
 import subprocess
+import threading
 import time
 
 # Of this checkout, also where another workflow uses it as a module.
@@ -20,7 +23,7 @@ os.environ.update(
 )
 
 from counterweight.errors import CounterweightError
-from counterweight.files.forks import Forks
+from counterweight.files.forks import Forks, tell
 from counterweight.files.jobs import largest_memory
 from counterweight.files.tables import replacing, swept
 from counterweight.plan.own import TABLES, tables_to_keep
@@ -187,6 +190,8 @@ def started():
     if (tables := tables_to_keep(PLAN)) is not None:
         with replacing(Path(RESULTS, TABLES)) as path:
             path.write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
+    # A log that cannot be written, as on a full disk, is told once, by what else fails there.
+    logging.raiseExceptions = False
     submit_without_limit()
     fork_jobs()
     tell_remaining_time()
@@ -231,38 +236,54 @@ def submit_without_limit():
 
 #: Fewer jobs than this do not pay for the process that they would be forks of.
 FORKED_FROM = 5
-#: Most MB of memory that a fork had, as far as it was seen.
+#: Most MB of memory that a job had.
 LARGEST = [0]
 
 
 def fork_jobs():
-    """Run the scripts of this machine as forks of a process that has the libraries loaded.
+    """Run the scripts of this machine ourselves: then how each ends is known, and said.
 
-    Elsewhere (cluster, container, conda, other systems than Linux) each is a Python of its own.
+    On Linux they are forks of a process that has the libraries loaded. Elsewhere (cluster,
+    container, conda) Snakemake runs them.
     """
     jobs = sum(1 for _ in workflow.dag.needrun_jobs())
-    if sys.platform != "linux" or not workflow.local_exec or jobs < FORKED_FROM:
+    if os.name != "posix" or not workflow.local_exec:
         return
-    forks, plain = Forks(), PythonScript.execute_script
+    forks = Forks(sys.platform == "linux" and jobs >= FORKED_FROM)
+    plain = PythonScript.execute_script
 
     def forked(script, file, edit=False):
         if edit or script.conda_env or script.container_img or script.env_modules:
             return plain(script, file, edit)
+        # What an earlier try said is not why this one ends.
+        with contextlib.suppress(OSError):
+            os.unlink(script.log[0])
         folder = script.resources.get("tmpdir")
         pid, ended = forks.begun(file, {"TMPDIR": folder} if folder else {})
         record = script.bench_record
         with benchmarked(pid if record else False, record):
-            status, seconds, memory = ended()
-        if record:
-            if seconds is not None:
-                # What Snakemake sees twice a second, it does not see of short jobs.
-                record.cpu_time = seconds
-                record.max_rss = max(record.max_rss or 0, memory)
-            LARGEST[0] = max(*LARGEST, record.max_rss or 0)
-        if status:
-            raise subprocess.CalledProcessError(status, [sys.executable, file])
+            end = ended()
+        LARGEST[0] = max(*LARGEST, end.memory or 0)
+        if record and end.memory is not None:
+            # What Snakemake sees twice a second, it does not see of short jobs.
+            record.cpu_time = end.seconds
+            record.max_rss = max(record.max_rss or 0, end.memory)
+        if end.status:
+            raise WorkflowError(tell(script.log[0], end))
 
     PythonScript.execute_script = forked
+    stop_once(forks)
+
+
+def stop_once(forks):
+    """Let Ctrl-C stop the run once; who presses it again has the jobs at work killed."""
+
+    def stop(*_):
+        signal.signal(signal.SIGINT, lambda *_: forks.kill())
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, stop)
 
 
 def what_was_made():
@@ -284,6 +305,7 @@ def report_what_is_there():
             [sys.executable, "-m", "counterweight.reporting.page.assemble"],
             input=json.dumps(partial_job(PLAN, PATHS)),
             text=True,
+            start_new_session=True,  # Ctrl-C is for the run
         )
         if made.returncode:
             print(

@@ -1,12 +1,15 @@
 """What every script needs: a log, errors told in one sentence, repeats in parallel."""
 
 import contextlib
+import ctypes
+import errno
 import importlib.machinery
 import logging
 import os
 import signal
 import sys
 import threading
+import time
 import traceback
 import types
 
@@ -19,6 +22,9 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_variable] = "1"
 
 log = logging.getLogger("counterweight")
+
+#: Variable that names the process with which a job ends, where one began it on this machine.
+PARENT = "COUNTERWEIGHT_PARENT"
 
 #: What scikit-learn and SciPy import for a few of their functions. It takes twice as long to load
 #: as all the rest of them, which is most of what a short job does.
@@ -93,9 +99,10 @@ def logged(path, where=()):
     """Log to the file `path` while the block runs; warnings and errors to the terminal, too.
 
     On the terminal, where many jobs write, a warning begins with where it comes from. A
-    `CounterweightError` is logged as one sentence that begins with where it happened, anything
-    else with its traceback; both end the process with status 1. A request to stop (SIGTERM) is
-    logged with the memory used.
+    `CounterweightError` is logged as one sentence that begins with where it happened, want of
+    memory or space and a library that cannot be loaded as one sentence, too, anything else with its
+    traceback; all end the process with status 1. A request to stop (SIGTERM, SIGINT) is logged
+    with the memory used. Where the disk is full the log ends early; the terminal has the sentence.
 
     Parameters
     ----------
@@ -103,20 +110,21 @@ def logged(path, where=()):
     where : mapping, optional
         What the job is about, e.g. ``{"study": "adult", "method": "logistic"}``.
     """
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     place = ", ".join(f"{name} {value}" for name, value in dict(where).items())
-    handlers = [logging.FileHandler(path, mode="w"), logging.StreamHandler(sys.stderr)]
+    handlers = [_log_file(path), logging.StreamHandler(sys.stderr)]
     handlers[0].setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
     handlers[1].setFormatter(_Placed(place))
     handlers[1].setLevel(logging.WARNING)
     for handler in handlers:
+        handler.handleError = lambda record: None
         log.addHandler(handler)
     level = log.level
     log.setLevel(logging.INFO)
     logging.captureWarnings(True)
     logging.getLogger("py.warnings").addHandler(handlers[0])
     in_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, _stopped) if in_main else None
+    asked = (signal.SIGTERM, signal.SIGINT) if in_main else ()
+    before = {number: signal.signal(number, _stopped) for number in asked}
     try:
         yield log
     except CounterweightError as error:
@@ -125,18 +133,47 @@ def logged(path, where=()):
     except MemoryError:
         log.error("Out of memory: raise mem_mb of this rule, or use fewer rows.")
         sys.exit(1)
-    except Exception:
+    except Exception as error:
+        if sentence := _of_surroundings(error):
+            log.error(sentence)
+            sys.exit(1)
         log.error("unexpected error\n%s", traceback.format_exc().rstrip())
         sys.exit(1)
     finally:
-        if in_main:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         log.setLevel(level)
+        logging.getLogger("py.warnings").removeHandler(handlers[0])
         for handler in handlers:
             log.removeHandler(handler)
-            handler.flush()
-        logging.getLogger("py.warnings").removeHandler(handlers[0])
-        handlers[0].close()
+            with contextlib.suppress(OSError):
+                handler.flush()
+        with contextlib.suppress(OSError):
+            handlers[0].close()
+
+
+def _log_file(path):
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        return logging.FileHandler(path, mode="w")
+    except OSError as error:
+        sys.exit(
+            f"ERROR: The log {path} cannot be written ({error.strerror}): free some space, or make "
+            "its folder writable, then run again."
+        )
+
+
+def _of_surroundings(error):
+    """One sentence on an error that lies in the machine or its libraries; None of any other."""
+    if isinstance(error, ImportError):
+        return (
+            f"A library cannot be loaded ({error}): the environment is not complete or was changed "
+            "during the run; make it anew (make clean env), then run again."
+        )
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        where = f" while writing {error.filename}" if error.filename else ""
+        return f"The disk is full{where}: free some space, then run again."
+    return None
 
 
 def _stopped(number, _):
@@ -147,6 +184,38 @@ def _stopped(number, _):
         largest_memory(),
     )
     sys.exit(128 + number)
+
+
+def end_with(parent):
+    """Have the system end this process when its parent ends, in whatever way.
+
+    What goes on for a parent that was killed would write into the run that comes next.
+
+    Parameters
+    ----------
+    parent : int
+        Number of the process that is to be the parent.
+    """
+    if sys.platform == "linux":
+        # The request PR_SET_PDEATHSIG (1) is kept by the process, and not by those that it forks.
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    else:
+        threading.Thread(target=_ended_without, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _ended_without(parent):
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _begin_part(parent):
+    """What a process of `over_repeats` begins with: it has no log of its own to end."""
+    end_with(parent)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def largest_memory(of_children=False):
@@ -196,6 +265,8 @@ def running(job):
     job : snakemake.script.Snakemake
         With ``params.job``, a spec from `counterweight.plan.jobs.Job.spec`.
     """
+    if parent := os.environ.pop(PARENT, None):
+        end_with(int(parent))
     defer()
     given = job.params.job["given"]
     names = {"dataset": "data set", "study": "study"}
@@ -231,13 +302,23 @@ def over_repeats(function, repeats, threads=1):
         return [function(repeat) for repeat in repeats]
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
 
     _work = function
     try:
         with ProcessPoolExecutor(
-            min(threads, len(repeats)), mp_context=multiprocessing.get_context("fork")
+            min(threads, len(repeats)),
+            mp_context=multiprocessing.get_context("fork"),
+            initializer=_begin_part,
+            initargs=(os.getpid(),),
         ) as pool:
             return list(pool.map(_run, repeats))
+    except BrokenProcessPool:
+        raise CounterweightError(
+            f"One of the {min(threads, len(repeats))} processes of this job was killed, most often "
+            f"since memory ran out (at most {largest_memory(of_children=True)} MB in one of them): "
+            "give its rule fewer threads, or use fewer rows."
+        ) from None
     finally:
         _work = None
 

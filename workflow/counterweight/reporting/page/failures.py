@@ -60,8 +60,8 @@ def _reason(path):
     if errors:
         return "\n".join(lines[errors[-1] :])
     killed = (
-        "ERROR: The job ended without a word: it was killed (SIGKILL), most often since memory ran "
-        "out. Use fewer cores at a time, or raise mem_mb of its rule."
+        "ERROR: The job ended without a word, and nobody saw how: it was killed (SIGKILL) by hand, "
+        "by the limit of a queue, or since memory ran out. Look there, then run again."
     )
     return "\n".join([*lines[-20:], killed])
 

@@ -34,7 +34,10 @@ def allowed(path, job):
     outside |= {"/proc", "/sys", "/dev", "/etc", "/usr", "/lib"}
     roots |= {root for root in outside if not f"{here}/".startswith(f"{root}/")}
     within = any(f"{path}/".startswith(f"{root}/") for root in roots)
-    return path in declared(job) or within or path in searched
+    if path in searched or within:
+        return True
+    # Folders of what is declared may be listed: those of tables in parts.
+    return any(one == path or one.startswith(f"{path}/") for one in declared(job))
 
 
 def note(path):

@@ -178,10 +178,12 @@ def _of_surroundings(error):
 
 def _stopped(number, _):
     log.error(
-        "Stopped from outside by %s, with %d MB of memory in use at most: by hand, or by a cluster "
-        "whose limit of time or memory was reached.",
+        "Stopped from outside by %s, with %d MB of memory in use at most: %s.",
         signal.Signals(number).name,
         largest_memory(),
+        "by Ctrl-C; run again to go on"
+        if number == signal.SIGINT
+        else "by hand, or by a cluster whose limit of time or memory was reached",
     )
     sys.exit(128 + number)
 

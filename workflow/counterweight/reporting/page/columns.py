@@ -82,6 +82,8 @@ def _report(numbers):
     import pandas as pd
 
     path = numbers.results / _name(numbers)
+    if not numbers.plan.get("column_report", True):
+        return None
     if numbers.plan["source"] != "own" or not path.exists():
         return None
     return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")

@@ -17,7 +17,7 @@ from counterweight.reporting.page.contents import (
     page_of,
     site_of,
 )
-from counterweight.reporting.page.plan import has_ledger, report_plan, study_plan
+from counterweight.reporting.page.plan import has_column_report, has_ledger, report_plan, study_plan
 
 _ASSEMBLE = "counterweight.reporting.page.assemble"
 #: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
@@ -140,9 +140,10 @@ def partial_job(plan, paths):
 
 
 def _column_reports(plan, paths, names):
-    """The column reports of the studies' tables, each once; data sets of papers have none."""
-    datasets = dict.fromkeys(plan["studies"][name]["dataset"] for name in names)
-    return [path for path in map(paths.columns_read, datasets) if path]
+    """The column reports that the studies' pages show, each once."""
+    studies = [plan["studies"][name] for name in names]
+    shown = [one["dataset"] for one in studies if has_column_report(plan, one)]
+    return [path for path in map(paths.columns_read, dict.fromkeys(shown)) if path]
 
 
 def _tables_of(paths, names, stages):

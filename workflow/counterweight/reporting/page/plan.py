@@ -34,10 +34,17 @@ def report_plan(plan):
         "papers": has_ledger(plan) and bool(claimed() & {*plan["studies"]}),
         "measures": measures.of_any_rates(plan["rates"]),
         "studies": {
-            name: study_plan(study, plan["metrics"]) | {"folder": _folder(plan, name)}
+            name: study_plan(study, plan["metrics"])
+            | {"folder": _folder(plan, name), "column_report": has_column_report(plan, study)}
             for name, study in plan["studies"].items()
         },
     }
+
+
+def has_column_report(plan, study):
+    """Whether a study's page tells what columns were taken for: its own table is read whole."""
+    own = plan["datasets"][study["dataset"]].get("roles")
+    return bool(own) and not kinds.module_of(study).parts(plan, study)
 
 
 def _folder(plan, name):

@@ -178,10 +178,12 @@ def check_place(plan, config, given):
     key = "name" if "table" in config else "results"
     folder, known = Path(plan["results"]), _tables_in(plan["results"])
     if known is None:
-        if "results" not in given and folder.is_dir() and any(folder.iterdir()):
+        # Every run has its logs there, also one that another workflow makes.
+        strange = folder.is_dir() and any(folder.iterdir()) and not (folder / "logs").is_dir()
+        if "results" not in given and strange:
             raise CounterweightError(
-                f"{folder} is there and no run of tables of one's own made it (those of version "
-                f"1.0 stood elsewhere): set {key} to another word, or remove {folder}."
+                f"{folder} is there and no run of tables of one's own made it, unless version 1.0 "
+                f"did: set {key} to another word, or remove {folder}."
             )
         return
     for name, path in _tables_of(plan).items():

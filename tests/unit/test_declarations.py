@@ -208,7 +208,7 @@ def test_names_of_studies_methods_and_measures_decide_nothing():
         return json.dumps(own, default=str).lower()
 
     unlike = ("qq0", "qq1", "qq2", "qq3", "qq4")
-    meaning = ("run", "baseline", "winter", "churn", "ratio")
+    meaning = ("general", "baseline", "winter", "churn", "ratio")
     expected = told(*unlike)
     for name, other in zip(unlike, meaning, strict=True):
         expected = expected.replace(name, other)

@@ -197,7 +197,7 @@ def test_results_without_what_snakemake_knows_of_them(again, finished):
 CONFIG = {
     "the seed": (setting("seed", to=2), "*"),
     "repeats": (
-        setting("repeats", to=3),
+        setting("repeats", to=1),
         f"*; !{DATA.replace('; ', '; !')}; !* log; !* log *; !draw_log",
     ),
     "another folder of results": (setting("results", to="other"), "*; !download_*; !prepare_*"),

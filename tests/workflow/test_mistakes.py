@@ -36,6 +36,22 @@ def own(keys):
     return f"tables: {{mine: {{table: mine.csv, {keys}}}}}\n"
 
 
+def promise(text):
+    """A table whose decisions are to keep one promise."""
+    return own(f"outcome: y, groups: {{few: {{a: 2}}, many: {{a: 3}}}}, promises: [{text!r}]")
+
+
+def laughing(form):
+    """Anchors in anchors: forty lines that stand for 3^40 entries."""
+    lines = ["a0: &a0 {x: 1}"]
+    for at in range(1, 40):
+        before = ", ".join([f"*a{at - 1}"] * 3)
+        made = {"list": f"[{before}]", "merge": f"{{<<: [{before}]}}"}
+        made["map"] = "{" + ", ".join(f"{key}: *a{at - 1}" for key in "xyz") + "}"
+        lines.append(f"a{at}: &a{at} {made[form]}")
+    return "\n".join(lines) + "\n"
+
+
 MANY = str([number + 2 for number in range(130)])
 OFFER = "answer: y, offer: {column: a, direction: up, LOWHIGH}"
 LOG = "reward: r, propensity: p, policies: {new: q}"
@@ -198,6 +214,118 @@ MISTAKES = {
     "keep rate none": (own(f"{LOG}, keep_rate: 0"), "The keep rate is 0"),
     "keep rate of two": (own(f"{LOG}, keep_rate: 2"), "(2 per cent are 0.02)"),
     "keep rate with a comma": (own(f'{LOG}, keep_rate: "0,1"'), "has a point, 0.1"),
+    # What has no end, or is read as something else.
+    "laughs in lists": (laughing("list"), "anchors in anchors make too many entries"),
+    "laughs in mappings": (laughing("map"), "anchors in anchors make too many entries"),
+    "laughs in merges": (laughing("merge"), "anchors in anchors make too many entries"),
+    "nested 150 deep": ("a: " + "[" * 150 + "]" * 150, "nested too deeply: write it flatter"),
+    "6,000 digits": (f"repeats: {'1' * 6000}\n", "a number has 6000 digits"),
+    "a text without end": (f"only: [{'a' * 200_000}]\n", "only[0] has 200000 letters"),
+        "octal": ("repeats: 010\n", "010 is read as 8: write 10, or put it in quotes"),
+    "octal in a list": ("only: [0777]\n", "0777 is read as 511"),
+    "to the base of sixty": ("seed: 1:30\n", "1:30 is read as 90: put it in quotes"),
+    "a quoted octal": ('repeats: "010"\n', "Write 10 without quotes"),
+    "a point in a count": ("repeats: 3.0\n", "repeats must be of type integer, not number (3.0)"),
+    "a seed of forty figures": (f"seed: {'9' * 40}\n", "greater than the maximum"),
+    "a sign that is not seen": (study(new='label: "a\\u202eb"'), "not seen (U+202E)"),
+    "an escape": (study() + '    title: "a\\u001b[31mb"\n', "not seen (U+001B)"),
+    # Names of files and folders.
+    "table like a part": (own("outcome: y").replace("mine:", "run:"), "is a part of the results"),
+    "study like a part": (study("mine:", "tables:"), "is called 'tables', and so is a part"),
+    "family above": (study() + "    family: ../x\n", "family is '../x': begin with"),
+    "family in braces": (study() + '    family: "{x}"\n', "family is '{x}': begin with"),
+    "family of two lines": (study() + '    family: "a\\nb"\n', "family is 'a\\nb': begin with"),
+    "families above": ('families: {"../x": {title: X}}\n', "has the name '../x': begin with"),
+    "results at home": ("results: ~/out\n", "write the whole path"),
+    "results in git": ("results: .git\n", ".git belongs to the checkout"),
+    "results in the code": ("results: workflow/x\n", "workflow belongs to the checkout"),
+    "results at the root": ("results: /\n", "which holds the workflow itself"),
+    "results here": ("results: data/..\n", "which holds the workflow itself"),
+    "results on Windows": ("results: 'C:\\out'\n", "parts of a path have / between them"),
+    "results as data": ("results: both\ndata: ./both/\n", "results and data are both 'both'"),
+    "results of 300 letters": (f"results: {'r' * 300}\n", "cannot be written (File name too long)"),
+    "results beside parts": (
+        "results: parts/out\n" + own("outcome: y").replace("mine.csv", "parts"),
+        "the folder parts holds a table that is read",
+    ),
+    # What is there, and nothing in it.
+    "score of nothing": (own("outcome: y, score: hollow"), "there is nothing in it"),
+    "score of no bytes": (own("outcome: y, score: empty.csv"), "there is nothing in it"),
+    "table of nothing": (own("outcome: y").replace("mine.csv", "hollow"), "there is nothing in it"),
+    "settings of no data set": ("datasets: {adlut: {rows: 500}}\n", "did you mean 'adult'"),
+    "a path and a query": (
+        study("dataset: adult", "dataset: own_table")
+        + "datasets: {own_table: {path: mine.csv, query: {sql: select 1, url: 'sqlite://'}}}\n",
+        "names a path and a query",
+    ),
+    "no such encoding": (own("outcome: y, reading: {encoding: utf-99}"), "no encoding of texts"),
+    "encoding of bytes": (own("outcome: y, reading: {encoding: base64}"), "no encoding of texts"),
+    "date without signs": (own("outcome: y, columns: {dates: {a: yyyy}}"), "the signs of strptime"),
+    "column without a name": (own("outcome: ''"), "outcome is empty"),
+    # Promises and groups.
+    "divides by nothing": (promise("coverage(few) >= 1/0"), "divides by 0"),
+    "divides by a difference": (promise("coverage(few) >= 1 / (2 - 2)"), "divides by 0"),
+    "no number": (promise("coverage(few) >= 1e999"), "a number is too large"),
+    "80 of 1": (promise("coverage(few) >= 80"), "no decisions can keep it"),
+    "below nothing": (promise("coverage(few) <= -0.1"), "no decisions can keep it"),
+    "the same twice": (promise("coverage(few) >= coverage(few)"), "the rates cancel out"),
+    "level of five": (promise("parity(few, many, 5)"), "above 0 and at most 1, not 5"),
+    "churn of nobody": (promise("churn(everyone) <= 0.1"), "name the column of its decisions"),
+    "promise twice": (
+        own("outcome: y, promises: [error(labeled) <= .1, error(labeled) <= .1]"),
+        "promises names something twice",
+    ),
+    "group of a word": (
+        own('outcome: y, groups: {few: a}, promises: ["coverage(few) >= 0.5"]'),
+        "groups.few must be of type mapping",
+    ),
+    "group of nobody": (
+        promise("coverage(few) >= .5").replace("{a: 2}", "{a: {at_least: 5, below: 3}}"),
+        "which nothing is",
+    ),
+    # Logs, offers, targets, filters.
+    "the log's own policy": (own(LOG.replace("{new: q}", "{new: p}")), "the log's own policy"),
+    "a policy twice": (own(LOG.replace("{new: q}", "{a: q, b: q}")), "one and the same"),
+    "policy of two lines": (own(LOG.replace("new", '"a\\nb"')), "letters that are seen"),
+    "rewards upside down": (
+        own(LOG.replace("reward: r", "reward: {column: r, low: 1, high: 0}")),
+        "low must be below high",
+    ),
+    "offers of words": (own(OFFER.replace("LOWHIGH", "low: a, high: 5")), "'a' is none"),
+    "offers beyond": (
+        own(OFFER.replace("LOWHIGH", "low: 1, high: 5, grid: [1, 100]")),
+        "has the offer 100, which is not between",
+    ),
+    "offers in disorder": (
+        own(OFFER.replace("LOWHIGH", "low: 1, high: 5, grid: [3, 1]")),
+        "from the least to the largest",
+    ),
+    "chances of more than all": (
+        own(OFFER.replace("LOWHIGH", "low: 1, high: 5") + ", experiment: {least: 0.3}"),
+        "chances sum to 1",
+    ),
+    "shares of 1.2": (
+        own("outcome: y, target: {margins: {a: {x: 0.6, z: 0.6}}}"),
+        "neither shares that sum to 1 nor totals",
+    ),
+    "margins of the outcome": (
+        own("outcome: y, target: {margins: {y: {mean: 1}}}"), "the outcome or the id"
+    ),
+    "a class of numbers": (
+        own("outcome: {column: y, kind: number, positive: 1}"), "leave one of them out"
+    ),
+    "release of the group": (own("balance: [r], release: [r]"), "keeps to itself"),
+    "another table's study": (
+        own("outcome: y, study: {dataset: adult}"), "this study is of the table"
+    ),
+    "deletes": (
+        own("outcome: y").replace("mine.csv", "{sql: delete from x, url: 'sqlite://'}"),
+        "begin it with select",
+    ),
+    "another database": (
+        own("outcome: y").replace("mine.csv", "{sql: select 1, url: 'mysql://host/base'}"),
+        "not read here",
+    ),
 }  # fmt: skip
 
 
@@ -211,6 +339,10 @@ def home(tmp_path_factory):
     (home / "workflow").mkdir()
     (home / "workflow" / "studies").symlink_to(ROOT / "workflow" / "studies")
     (home / "mine.csv").write_text("y,a,r,p,q\n1,2,0,0.5,0.5\n")
+    (home / "empty.csv").touch()
+    (home / "hollow" / "below").mkdir(parents=True)
+    (home / "parts").mkdir()
+    (home / "parts" / "one.csv").write_text("y,a\n1,2\n")
     return home
 
 

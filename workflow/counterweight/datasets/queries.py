@@ -22,6 +22,24 @@ DRIVERS = {
     "postgres": ("postgresql+psycopg", "psycopg"),
     "postgresql+psycopg": ("postgresql+psycopg", "psycopg"),
 }
+#: Words with which a statement begins that is no query.
+_WRITES = frozenset(
+    [
+        "alter",
+        "attach",
+        "copy",
+        "create",
+        "delete",
+        "drop",
+        "export",
+        "grant",
+        "insert",
+        "merge",
+        "truncate",
+        "update",
+        "vacuum",
+    ]
+)
 #: Rows at a time.
 ROWS = 50_000
 _ENTER = "check the address, the network and who may enter"
@@ -116,6 +134,44 @@ def check_url(url):
         )
 
 
+def check_query(sql, url):
+    """Refuse what can be told of a query without its database; see `read_query`.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    check_url(url)
+    begins = re.match(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", sql, re.DOTALL)[1]
+    if begins.lower() in _WRITES:
+        raise CounterweightError(
+            f"The query of {shown(url)} begins with {begins}, and a table is read: begin it with "
+            "select."
+        )
+    if not ENVIRONMENT.search(url):
+        _check_place(
+            url, *re.fullmatch(r"(?:([\w+]+)://)?[^/]*/?([^?]*).*", url, re.DOTALL).groups()
+        )
+
+
+def _check_place(url, driver, database):
+    if not driver:
+        raise CounterweightError(
+            f"The address {shown(url)} of the table is none of a database: write it as "
+            "sqlite:///file.db, duckdb:///file.duckdb or postgresql://host/base."
+        )
+    if driver not in DRIVERS:
+        raise CounterweightError(
+            f"The address {shown(url)} of the table is of a database that is not read here: use "
+            "sqlite, duckdb or postgresql, or give a file."
+        )
+    inner = database in (None, "", ":memory:")
+    if DRIVERS[driver][0] in ("sqlite", "duckdb") and not inner and not Path(database).is_file():
+        raise CounterweightError(
+            f"The database of the address {shown(url)} is not there: correct the path."
+        )
+
+
 def _filled(url):
     """The address with the names filled from the environment."""
     absent = sorted({name for name in ENVIRONMENT.findall(url) if not os.environ.get(name)})
@@ -148,23 +204,11 @@ def _engine(url):
         given = sqlalchemy.engine.make_url(_filled(url))
     if given is None:
         _filled(url)
-        raise CounterweightError(
-            f"The address {shown(url)} of the table is none of a database: write it as "
-            "sqlite:///file.db, duckdb:///file.duckdb or postgresql://host/base."
-        )
-    if given.drivername not in DRIVERS:
-        raise CounterweightError(
-            f"The address {shown(url)} of the table is of a database that is not read here: use "
-            "sqlite, duckdb or postgresql, or give a file."
-        )
+    _check_place(url, given and given.drivername, given and given.database)
     driver, package = DRIVERS[given.drivername]
     options = {}
     if driver in ("sqlite", "duckdb"):
         inner = given.database in (None, "", ":memory:")
-        if not inner and not Path(given.database).is_file():
-            raise CounterweightError(
-                f"The database of the address {shown(url)} is not there: correct the path."
-            )
         if driver == "duckdb" and not inner:
             options = {"connect_args": {"read_only": True}}
         if driver == "sqlite" and not inner:

@@ -6,7 +6,7 @@ of raw files, of a table of the user's own, or by drawing it where the data set 
 
 import os
 
-from counterweight.datasets.queries import check_url, files_of
+from counterweight.datasets.queries import check_query, files_of
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
 
@@ -54,7 +54,7 @@ def prepare_job(dataset, plan, paths):
         return Job(f"{_HERE}:read_own", {"files": files}, told, uses, outputs, own=tuple(files))
     if settings["source"] == "own":
         if "query" in settings:
-            check_url(settings["query"]["url"])
+            check_query(**settings["query"])
         told = {"reading": {}, "columns": {}} | {
             key: settings[key]
             for key in ("path", "query", "reading", "columns", "roles")

@@ -5,7 +5,7 @@ labeled rows that they did not learn from, weighted to the rows that the answers
 given away is fitted on all labeled rows.
 """
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of, weighing_of
 from counterweight.plan.methods import looked_up
@@ -38,6 +38,10 @@ def own_study(entry):
     """The study of a table of one's own; see `counterweight.plan.own`."""
     outcome = entry["outcome"]
     outcome = dict(outcome) if isinstance(outcome, dict) else {"column": outcome}
+    if outcome.get("kind") == "number" and "positive" in outcome:
+        raise CounterweightError(
+            "outcome.kind is number, and positive is the value of a class: leave one of them out."
+        )
     labeled = entry.get("labeled") or {}
     target = "unlabeled" if entry.get("target") == "unlabeled" else "general"
     weighting = _weighting(entry, target)
@@ -93,12 +97,25 @@ def _weighting(entry, target):
                 "weights cannot be combined with a target of its own, whose weights go by "
                 "target.method: leave one of the two out."
             )
+        _refuse_roles(entry)
         return {"weighting": ELSEWHERE} | _elsewhere(entry["target"])
     if not chosen:
         return {"weighting": {"general": "lemma1", "unlabeled": "lemma2"}[target]}
     chosen = {"weighting": chosen} if isinstance(chosen, str) else dict(chosen)
     asked = "target" in components.options("weighting", chosen["weighting"])
     return ({"target": target} if asked else {}) | chosen
+
+
+def _refuse_roles(entry):
+    """Refuse a target that is told by the outcome or the id, which say nothing of new people."""
+    outcome, told = entry["outcome"], entry["target"]
+    outcome = outcome["column"] if isinstance(outcome, dict) else outcome
+    for name in [*told.get("margins", {}), *told.get("columns", [])]:
+        if name in (outcome, entry.get("id")):
+            raise CounterweightError(
+                f"target goes by the column {name!r}, which is the outcome or the id: name columns "
+                "that are known of everybody."
+            )
 
 
 def _elsewhere(told):
@@ -108,6 +125,21 @@ def _elsewhere(told):
             "target names a table or margins, one of the two: a file of the people that answers "
             "are for, or shares and means by column."
         )
+    if "margins" in told and told.get("method") in ("cbps", "ipw"):
+        raise CounterweightError(
+            f"target.method is {told['method']}, which compares people with people, and margins "
+            "are of nobody: use rake or poststratify, or name a table."
+        )
+    for column, margin in told.get("margins", {}).items():
+        shares = [share for level, share in margin.items() if level != "mean"]
+        total = sum(shares)
+        # Shares sum to 1, and totals are larger than that each.
+        wrong = total <= 0 or (max(shares) <= 1 and abs(total - 1) > 0.02) if shares else False
+        if wrong or min(shares, default=0) < 0:
+            raise CounterweightError(
+                f"target.margins.{column} has {listed(shares)}, which are neither shares that sum "
+                "to 1 nor totals: correct them."
+            )
     margins = {
         column: {str(level): share for level, share in margin.items()}
         for column, margin in told.get("margins", {}).items()

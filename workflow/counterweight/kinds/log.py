@@ -9,7 +9,7 @@ made it, and their values are given away.
 import re
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.kinds.own_studies import checked_rate, refuse_columns
+from counterweight.kinds.own_studies import checked_rate, checked_reward, refuse_columns
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 
@@ -64,8 +64,7 @@ def own_study(entry):
     checked_rate(entry.get("keep_rate"))
     if entry.get("by_partition"):
         refuse_columns(entry, "a log that is read by_partition")
-    reward = entry["reward"]
-    reward = {"column": reward} if isinstance(reward, str) else reward
+    reward = checked_reward(entry["reward"])
     labeling = {"rule": "own_log", "propensity": entry["propensity"]}
     labeling |= {key: entry[key] for key in OPTIONAL if key in entry}
     policies, models, modelled = entry.get("policies") or {}, [], _reward_model(entry)

@@ -3,12 +3,14 @@
 Protocol: see `counterweight.kinds`.
 """
 
+import itertools
+
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_of
 
 WORDS = "studies of offers and answers"
-KEYS = frozenset({"paired_with", "deliver", "score", "limits", "experiment"})
+KEYS = frozenset({"paired_with", "deliver", "score", "limits", "experiment", "bootstrap"})
 PAGE = {
     "table": "counterweight.reporting.pages.offers:table",
     "page": "counterweight.reporting.pages.offers:PAGE",
@@ -31,8 +33,11 @@ def own_study(entry):
         for told in (entry["offer"], entry["answer"])
     )
     told = {"offer": offer.pop("column"), "direction": "down", "low": None, "high": None}
-    low, high = offer.get("low"), offer.get("high")
-    if None not in (low, high) and not low < high:
+    low, high = ends = offer.get("low"), offer.get("high")
+    odd = [end for end in ends if not isinstance(end, int | float | None)]
+    if odd:
+        raise CounterweightError(f"offer.low and offer.high are numbers, and {odd[0]!r} is none.")
+    if None not in ends and not low < high:
         raise CounterweightError(
             f"offer.low is {low} and offer.high {high}: low must be below high."
         )
@@ -56,7 +61,43 @@ def own_study(entry):
     }
 
 
+def _check_points(name, study):
+    """Refuse offers and points of lines that are not in order, and chances that are too large."""
+    rule, limits = study["labeling"]["options"], study.get("limits") or {}
+    lines = {f"limits.{key}": limits.get(key) for key in ("spent", "revenue")}
+    lines = {key: [one[0] for one in line] for key, line in lines.items() if isinstance(line, list)}
+    grid = rule.get("grid")
+    lines |= {"labeling.grid": grid} if isinstance(grid, list) else {}
+    for key, points in lines.items():
+        if any(not one < other for one, other in itertools.pairwise(points)):
+            raise CounterweightError(
+                f"studies.{name}.{key} has the offers {listed(points)}: name each once, from the "
+                "least to the largest."
+            )
+    ends = rule.get("low"), rule.get("high")
+    grid = lines.get("labeling.grid", []) if None not in ends else []
+    beyond = [one for one in grid if not ends[0] <= one <= ends[1]]
+    if beyond:
+        raise CounterweightError(
+            f"studies.{name}.labeling.grid has the offer {beyond[0]}, which is not between low and "
+            f"high ({ends[0]} and {ends[1]})."
+        )
+    revenue = rule.get("revenue")
+    if isinstance(revenue, dict) and revenue.get("intercept") == 0 == revenue.get("slope"):
+        raise CounterweightError(
+            f"studies.{name}.labeling.revenue is 0 for every offer, so that none is best: correct "
+            "intercept or slope."
+        )
+    asked = study.get("experiment") or {}
+    if asked.get("least", 0) * asked.get("levels", 7) > 1:
+        raise CounterweightError(
+            f"studies.{name}.experiment asks for a chance of {asked['least']} for each of "
+            f"{asked.get('levels', 7)} offers, and chances sum to 1: lower least."
+        )
+
+
 def complete(name, study, plan):
+    _check_points(name, study)
     # Errors are of chances where these are known, else answers judge.
     study |= {"targets": ["general"], "columns": ["rmse", "log_loss"]}
     # Each repeat of a simulated data set is a world of its own, so nothing is shared.

@@ -5,8 +5,9 @@ import difflib
 import re
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.numerics.rates.language import parse_constraint, rates
+from counterweight.numerics.rates.language import RATES, Rate, nodes, parse_constraint, rates
 from counterweight.plan import components
+from counterweight.plan.kinds import module_of
 
 #: Words of a condition that is written out; see `counterweight.labeling.samples`.
 WRITTEN_OUT = ("column", "all")
@@ -61,6 +62,23 @@ def refuse_columns(entry, what):
             f"columns.{strange[0]} has no meaning for {what}, whose columns are read as their "
             "roles ask: leave it out, and say of all columns how numbers are written by reading."
         )
+
+
+def checked_reward(reward):
+    """A reward as a mapping, its least below its largest.
+
+    Raises
+    ------
+    CounterweightError
+    """
+    reward = {"column": reward} if isinstance(reward, str) else reward
+    low, high = reward.get("low"), reward.get("high")
+    numbers = [isinstance(end, int | float) for end in (low, high)]
+    if all(numbers) and not low < high:
+        raise CounterweightError(
+            f"reward.low is {low} and reward.high {high}: low must be below high."
+        )
+    return reward
 
 
 def chances(entry):
@@ -141,6 +159,8 @@ def promised(entry):
     labeling = {"rule": "answered", "column": outcome["column"]}
     labeling |= {"where": condition_of(where)} if where else {}
     measures = {"error": "error(labeled)"} | _measured(entry["promises"])
+    if not decision:
+        _refuse_deployed(entry["promises"])
     if decision:
         labeling |= {"decision": decision["column"], "decided": decision.get("positive", 1)}
         named = {"refused": "negative", "undecided": "missing"}
@@ -204,6 +224,21 @@ def _deployed(entry):
     return entry.get("deployed", entry.get("decision"))
 
 
+def _refuse_deployed(promises):
+    """Refuse promises that compare with a rule in use where nobody names its decisions."""
+    for text in promises:
+        made = []
+        with contextlib.suppress(CounterweightError):
+            made = parse_constraint(text)
+        sides = [side for promise in made for side in (promise.left, promise.right)]
+        for rate in (rate for side in sides for rate in nodes(side, Rate)):
+            if rate.deployed or RATES[rate.name].deployed:
+                raise CounterweightError(
+                    f"The promise {text!r} compares with a rule in use: name the column of its "
+                    "decisions by deployed."
+                )
+
+
 def _measured(promises):
     """Measures that tell of each promise whether it is kept: its rates, and their ratio.
 
@@ -242,6 +277,12 @@ def balanced(entry):
         models = [models[0] | {"name": name, "selector": name} for name in sizes]
         method, *others = sizes
     given = {"method": method, "release": entry.get("release", [])}
+    untold = [one for one in given["release"] if one in ("accepted", entry.get("id"), *groups)]
+    if untold:
+        raise CounterweightError(
+            f"release names {untold[0]!r}: the id and accepted are released without, and columns "
+            "of the groups are what a filter keeps to itself."
+        )
     given |= {name: entry[name] for name in ("epsilon", "least_cell") if name in entry}
     if certified:
         given["certified"] = {"alpha": alpha, "level": entry.get("confidence", 0.95)}
@@ -304,8 +345,9 @@ def _columns(condition):
 def check_headers(plan):
     """Refuse what the headers of tables of one's own, and of files of new rows, speak against.
 
-    Of a log that dropped zeros the outcomes are looked at, too: none may be missing. Files only,
-    since a query would have to be asked; of a folder the first part is looked at.
+    Of a log that dropped zeros the outcomes are looked at, too: none may be missing. Of a query its
+    text and address are looked at, since it would have to be asked, of a folder the first part, of
+    a partitioned log which files it has.
 
     Parameters
     ----------
@@ -322,10 +364,14 @@ def check_headers(plan):
     CounterweightError
     """
     from counterweight.datasets.own_table import check_columns
+    from counterweight.datasets.queries import check_query
 
     remarks = []
     for study in plan["studies"].values():
         dataset = plan["datasets"][study["dataset"]]
+        if "query" in dataset:
+            check_query(**dataset["query"])
+        module_of(study).parts(plan, study)
         path, reading = dataset.get("path"), dataset.get("reading") or {}
         if not path or not dataset.get("roles"):
             continue

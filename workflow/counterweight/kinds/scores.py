@@ -9,7 +9,7 @@ from pathlib import Path
 
 from counterweight.errors import CounterweightError
 from counterweight.kinds.log import identities
-from counterweight.kinds.own_studies import checked_rate, refuse_columns
+from counterweight.kinds.own_studies import checked_rate, checked_reward, refuse_columns
 from counterweight.plan import components
 from counterweight.plan.jobs import Job, protocol_of
 
@@ -43,8 +43,7 @@ def own_study(entry):
     """
     checked_rate(entry.get("keep_rate"))
     refuse_columns(entry, "predictions that a log holds")
-    reward = entry["reward"]
-    reward = {"column": reward} if isinstance(reward, str) else reward
+    reward = checked_reward(entry["reward"])
     labeling = {"rule": "scored_log"}
     labeling |= {
         key: entry[key] for key in ("keep_rate", "rows_before", "user", "weight") if key in entry

@@ -5,7 +5,10 @@ and what is allowed. `resolve` fills defaults and spells out each selector, weig
 and method of each study; stages read the plan only.
 """
 
+import codecs
+import contextlib
 import copy
+import os
 import tempfile
 from pathlib import Path
 
@@ -22,10 +25,20 @@ from counterweight.plan.methods import (
     resolved_method,
     resolved_weightings,
 )
-from counterweight.plan.mistakes import choices, nearest, odd_values, together, told
+from counterweight.plan.mistakes import (
+    brief,
+    choices,
+    condition_mistakes,
+    nearest,
+    odd_values,
+    together,
+    told,
+)
 from counterweight.plan.paths import RESERVED
 
 SCHEMA = components.schema_path("config.schema.yaml")
+#: The checkout that this file is part of.
+HOME = Path(__file__).resolve().parents[3]
 #: A safe loader, in C where there is one.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -139,7 +152,57 @@ def _key_of(name, own, plain, given):
     return own if "table" in given else plain
 
 
-def check_folders(plan, given=None):
+#: Folders of a checkout that hold no results; those that begin with a point hold none anywhere.
+CODE = ("docs", "envs", "examples", "profiles", "scripts", "tests", "workflow")
+
+
+def _check_folder(key, told, home, tables):
+    """Refuse a folder that is no place for what is computed: of the code, of the tables, a home."""
+
+    def refused(reason, todo="name another folder"):
+        return CounterweightError(f"{key} is {told!r}, {reason}: {todo}.")
+
+    if not told.isprintable() or not told.strip():
+        raise CounterweightError(f"{key} is {told!r}: name a folder, without line breaks and tabs.")
+    if braces := {"{", "}"} & {*told}:
+        raise refused(
+            f"and Snakemake takes what stands in {min(braces)} for a name to fill in",
+            "leave braces out",
+        )
+    if told.startswith("~"):
+        raise refused("and ~ would be the name of a folder", "write the whole path")
+    if "\\" in told and os.sep == "/":
+        raise refused("and parts of a path have / between them here", "write it so")
+    folder = Path(os.path.abspath(told))
+    for base, closed in ((home, CODE), (Path.cwd(), ())):
+        base = Path(os.path.abspath(base))
+        if folder in (base, *base.parents):
+            raise refused("which holds the workflow itself")
+        first = folder.relative_to(base).parts[0] if folder.is_relative_to(base) else ""
+        if first in closed or first.startswith("."):
+            raise refused(f"which is for others: {first} belongs to the checkout")
+    for table in tables:
+        if folder.is_relative_to(os.path.abspath(table)):
+            raise refused(f"and the folder {table} holds a table that is read")
+    try:
+        parent = next(path for path in (folder, *folder.parents) if path.exists())
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".counterweight-"):
+            pass
+    except OSError as error:
+        raise CounterweightError(
+            f"{key} is {brief(told)}, and it cannot be written ({error.strerror}): make it "
+            "writable, or name another folder."
+        ) from error
+
+
+def _holds_something(path):
+    """Whether a file, or any file of a folder, is there and not empty."""
+    path = Path(path)
+    parts = path.rglob("*") if path.is_dir() else [path]
+    return any(part.is_file() and part.stat().st_size for part in parts)
+
+
+def check_folders(plan, given=None, home=HOME):
     """Refuse folders that cannot be written and files that are not there, before anything runs.
 
     Parameters
@@ -147,6 +210,8 @@ def check_folders(plan, given=None):
     plan : dict
     given : mapping, optional
         What was given on top of ``config.yaml``: a file is told by the key that names it there.
+    home : Path
+        The checkout.
 
     Raises
     ------
@@ -168,32 +233,27 @@ def check_folders(plan, given=None):
                 f"{key} is {path!r}, which is no file (looked for at {Path(path).absolute()}): "
                 f"{advice}."
             )
+        if path and not _holds_something(path):
+            raise CounterweightError(
+                f"{key} is {path!r}, and there is nothing in it: correct the path."
+            )
+    key = plan.get("filter_key")
+    if key and Path(key).is_dir():
+        raise CounterweightError(f"filter_key is {key!r}, which is a folder: name a file in it.")
     mirror = plan.get("data_mirror")
     if mirror and not Path(mirror).is_dir():
         raise CounterweightError(
             f"data_mirror is {mirror!r}, which is no folder (looked for at "
             f"{Path(mirror).absolute()}): correct the path, or leave it empty."
         )
+    tables = [one["path"] for one in plan.get("datasets", {}).values() if one.get("path")]
     for key in ("results", "data"):
-        if not plan[key].isprintable() or not plan[key].strip():
-            raise CounterweightError(
-                f"{key} is {plan[key]!r}: name a folder, without line breaks and tabs."
-            )
-        if braces := {"{", "}"} & set(plan[key]):
-            raise CounterweightError(
-                f"{key} is {plan[key]!r}, and Snakemake takes what stands in {min(braces)} for a "
-                "name to fill in: leave braces out."
-            )
-        folder = Path(plan[key]).absolute()
-        parent = next(path for path in (folder, *folder.parents) if path.exists())
-        try:
-            with tempfile.TemporaryDirectory(dir=parent, prefix=".counterweight-"):
-                pass
-        except OSError as error:
-            raise CounterweightError(
-                f"{key} is {plan[key]!r}, and {parent} cannot be written ({error.strerror}): make "
-                "it writable, or name another folder."
-            ) from error
+        _check_folder(key, plan[key], home, [path for path in tables if Path(path).is_dir()])
+    if os.path.realpath(plan["results"]) == os.path.realpath(plan["data"]):
+        raise CounterweightError(
+            f"results and data are both {plan['results']!r}: name two folders, since studies and "
+            "data sets may be called alike."
+        )
 
 
 def resolve(config):
@@ -303,6 +363,12 @@ def _check_names(plan):
             f"A study is called {taken[0]!r}, and so is a part of the results: give it another "
             "name."
         )
+    chosen = plan["filter_study"]
+    if chosen and chosen not in plan["studies"]:
+        raise CounterweightError(
+            f"filter_study is {chosen!r}, which is no study"
+            f"{nearest(chosen, plan['studies']) or '.'}"
+        )
     known, used = components.registry("dataset"), [s["dataset"] for s in plan["studies"].values()]
     for name, given in plan["datasets"].items():
         if name not in known and name not in used and not {"path", "query"} & given.keys():
@@ -348,6 +414,11 @@ def _resolved_dataset(name, plan):
                 f"datasets.{name}.path to a CSV or Parquet file."
             )
         _check_marks(f"datasets.{name}", given)
+        if path and given.get("query"):
+            raise CounterweightError(
+                f"datasets.{name} names a path and a query: leave one of the two out."
+            )
+        _check_reading(name, given)
         return {"source": "own", "rows": 0, "files": {}} | given
     if path:
         raise CounterweightError(
@@ -387,6 +458,27 @@ def _check_bounds(study, measures):
             )
 
 
+def _check_reading(name, given):
+    """Refuse encodings that are none of texts, and formats that say nothing of a date."""
+    encoding = (given.get("reading") or {}).get("encoding")
+    with contextlib.suppress(LookupError):
+        if encoding is None or codecs.lookup(encoding)._is_text_encoding:
+            encoding = None
+    if encoding is not None:
+        raise CounterweightError(
+            f"datasets.{name}.reading.encoding is {encoding!r}, which is no encoding of texts: "
+            "choose one such as utf-8, utf-16, cp1252 or latin-1, or leave it out."
+        )
+    dates = given.get("columns", {}).get("dates") or []
+    dates = [dates] if isinstance(dates, dict) else [one for one in dates if isinstance(one, dict)]
+    for column, form in (pair for one in dates for pair in one.items()):
+        if not isinstance(form, str) or "%" not in form:
+            raise CounterweightError(
+                f"datasets.{name}.columns.dates.{column} is {form!r}: write the format with the "
+                'signs of strptime, such as "%Y-%m-%d".'
+            )
+
+
 def _resolved_study(name, study, plan):
     for part, kind, key in (
         ("features", "features", "recipe"),
@@ -410,6 +502,11 @@ def _resolved_study(name, study, plan):
     } | study
     study["stream"] = study["paired_with"] or name
     _check_bounds(name, study["measures"])
+    conditions = {f"samples.{one}": told for one, told in study["samples"].items()}
+    conditions |= {"test_rows": study["test_rows"]} if study["test_rows"] else {}
+    for key, told_of in conditions.items():
+        if found := condition_mistakes(f"studies.{name}.{key}", told_of):
+            raise CounterweightError(together(found))
     kinds.check_parts(name, study)
     kind = kinds.module_of(study)
     kind.complete(name, study, plan)

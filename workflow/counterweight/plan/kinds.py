@@ -22,6 +22,7 @@ OWN_KEYS = {
     "keep_rate": 1.0,
     "user": None,
     "paired_with": None,
+    "bootstrap": 0,
 }
 #: What a kind may leave out; each as it is for one that has nothing of the sort.
 LEFT_OUT = {

@@ -1,6 +1,7 @@
 """Mistakes in the config, told as a person would: key, nearest word, what is allowed."""
 
 import difflib
+import functools
 import math
 import re
 
@@ -91,8 +92,6 @@ def odd_values(value, path=()):
     found = []
     if isinstance(value, float) and not math.isfinite(value):
         found.append(f"{where_in(path)} is {value}: give a number, or null where there is none.")
-    if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        found.append(f"{where_in(path)} has {len(value)} letters: at most {LONGEST_TEXT}.")
     if isinstance(value, list):
         for index, part in enumerate(value):
             found += odd_values(part, (*path, index))
@@ -103,7 +102,7 @@ def odd_values(value, path=()):
                     f"{where_in(path)} has the name {key!r}, which YAML does not read as text: put "
                     "it in quotes, or give another name."
                 )
-            names = [key, part] if key == "name" else [key]
+            names = [key, part] if key in ("name", "family") else [key]
             found += [
                 f"{where_in(path)} has a name of {len(name)} letters ({name[:20]}...): at most "
                 f"{LONGEST_NAME}, since files are called by it."
@@ -126,6 +125,82 @@ def together(mistakes):
     return "\n".join(mistakes[:MOST_TOLD] + ([f"And {more} more of the kind."] if more > 0 else []))
 
 
+#: What nobody sees in a text, and what turns the order in which it is read.
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+#: Parts of a config whose keys stand in print and name files.
+_PRINTED = ("policies", "predictions", "groups", "samples", "families", "measures")
+
+
+def unseen_in(value, path=()):
+    """Sentences for texts that nobody can read as they are: unseen signs, no end of letters.
+
+    Parameters and result as `odd_values`.
+    """
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            return [f"{where_in(path)} has {len(value)} letters: at most {LONGEST_TEXT}."]
+        if sign := _UNSEEN.search(value):
+            return [
+                f"{where_in(path)} holds a sign that is not seen (U+{ord(sign[0]):04X}): write it "
+                "anew without."
+            ]
+    if isinstance(value, list):
+        return [one for at, part in enumerate(value) for one in unseen_in(part, (*path, at))]
+    if not isinstance(value, dict):
+        return []
+    found = []
+    for key, part in value.items():
+        named = path[-1:] and path[-1] in _PRINTED
+        if isinstance(key, str) and (
+            unseen_in(key) or (named and (not key.isprintable() or not key.strip()))
+        ):
+            found.append(f"{where_in(path)} has the name {key!r}: use letters that are seen.")
+        else:
+            found += unseen_in(part, (*path, key))
+    return found
+
+
+def condition_mistakes(where, condition):
+    """Sentences for a condition of rows that asks nothing, several things, or what nobody meets.
+
+    Parameters
+    ----------
+    where : str
+    condition : mapping
+        As the key ``samples`` of a study has it.
+    """
+    if "all" in condition:
+        parts = condition["all"]
+        return [one for part in parts for one in condition_mistakes(where, part)]
+    tests = [key for key in ("value", "values", "at_least", "below") if key in condition]
+    if "column" not in condition and not tests:
+        return []  # at most so many of all rows
+    if "column" not in condition or not tests:
+        lacks = "value, values, at_least or below" if "column" in condition else "column"
+        return [f"{where} lacks the key {lacks}: say which rows are meant."]
+    ends = [condition.get(key) for key in ("at_least", "below")]
+    if None not in ends and not ends[0] < ends[1]:
+        return [f"{where} asks for at least {ends[0]} and below {ends[1]}, which nothing is."]
+    values = condition.get("values", [condition.get("value")])
+    named = tests[0] in ("value", "values")
+    if named and any(isinstance(one, list | dict) or one is None for one in values):
+        return [f"{where} has {brief(values)} where values of the column are expected."]
+    if len({*map(str, values)}) < len(values):
+        return [f"{where} names a value twice: {listed(values)}."]
+    return []
+
+
+@functools.cache
+def _strict():
+    """A validator to which 3.0 is no whole number: what is counted is written without a point."""
+    from jsonschema import Draft202012Validator, validators
+
+    kinds = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    return validators.extend(Draft202012Validator, type_checker=kinds)
+
+
 def told(validator, value, path):
     """Sentences for the mistakes of one part of the config.
 
@@ -142,6 +217,7 @@ def told(validator, value, path):
     list of str
     """
     found = []
+    validator = _strict()(validator.schema)
     for error in sorted(
         validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path))
     ):

@@ -15,7 +15,7 @@ import yaml
 from counterweight.errors import CounterweightError, listed
 from counterweight.plan import components
 from counterweight.plan.digests import Contents
-from counterweight.plan.mistakes import nearest, together, told
+from counterweight.plan.mistakes import brief, nearest, together, told
 from counterweight.plan.paths import RESERVED
 
 SCHEMA = components.schema_path("own.schema.yaml")
@@ -372,4 +372,10 @@ def _made(name, entry, where):
     for key in ("title", "question", "score", "limits", "experiment"):
         if key in entry:
             study[key] = entry[key]
-    return dataset, study | entry.get("study", {})
+    changes = entry.get("study", {})
+    if "dataset" in changes:
+        raise CounterweightError(
+            f"{place}study.dataset is {brief(changes['dataset'])}, and this study is of the table: "
+            "leave it out."
+        )
+    return dataset, study | changes

@@ -21,13 +21,9 @@ from pathlib import Path
 import yaml
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.plan.config import check_folders, resolve
-from counterweight.plan.mistakes import nearest, secrets_in, together
+from counterweight.plan.config import HOME, check_folders, resolve
+from counterweight.plan.mistakes import nearest, secrets_in, together, unseen_in
 from counterweight.plan.own import check_place, name_of, place_of, with_own_tables
-
-#: The checkout that this file is part of.
-HOME = Path(__file__).resolve().parents[3]
-
 
 #: Entries that a file may have once its anchors are written out, levels, and digits of a number.
 MOST_ENTRIES, MOST_DEPTH, MOST_DIGITS = 1_000_000, 100, 400
@@ -166,7 +162,7 @@ def with_listed_studies(config, given, folder, beside=()):
         own = [name for name in named if name not in listed and inline[name] == named[name]]
         if own:
             parts = [studies[name] for name in named if isinstance(studies[name], Mapping)]
-            wanted = {*named, *(part.get("paired_with") for part in parts)}
+            wanted = [*named, *(part.get("paired_with") for part in parts)]
             config["only"] = [name for name in studies if name in wanted]
     return config
 
@@ -303,12 +299,12 @@ def planned(config, given, files, home=HOME):
     CounterweightError
     """
     read = check_files(files)
-    if found := secrets_in(config):
+    if found := secrets_in(config) or unseen_in(config):
         raise CounterweightError(together(found))
     beside = [Path(file).parent for file in files]
     plan = resolve(with_listed_studies(config, given, home / "workflow" / "studies", beside))
     plan |= place_of(plan, given, _run_name(files, read))
-    check_folders(plan, given)
+    check_folders(plan, given, home)
     check_place(plan, config, given)
     return plan
 
@@ -344,7 +340,7 @@ def main(files):
     from counterweight.kinds.own_studies import check_headers
 
     try:
-        plan = plan_of_files(files)
+        plan = plan_of_files(files, HOME)
         remarks = check_headers(plan)
     except CounterweightError as error:
         print(error, file=sys.stderr)

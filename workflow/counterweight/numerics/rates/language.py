@@ -461,10 +461,44 @@ def parse_constraint(text):
     sign = {"≤": "<=", "≥": ">="}.get(sign, sign)
     if not (any(rates(left)) or any(rates(right))):
         reader.fail("a constraint needs a rate of the model, and there is none", 0)
+    if _cancelled(left, right):
+        reader.fail("the rates cancel out, so there is nothing to ask for", 0)
     (least, most), (low, high) = reader.span(left), reader.span(right)
     if least > high if sign == "<=" else most < low:
         reader.fail("no decisions can keep it: shares are between 0 and 1, .8 for 80 %", 0)
     return [Constraint(left, sign, right, text.strip())]
+
+
+def _cancelled(left, right):
+    """Whether no rate is left of a difference whose factors are numbers."""
+    try:
+        terms = _linear(Operation("-", left, right))
+    except (ArithmeticError, TypeError):
+        return False  # parameters, or products and ratios of rates
+    return not any(value for rate, value in terms.items() if rate)
+
+
+def _linear(tree):
+    """Factors of the rates of a sum, and its constant by None."""
+    if not isinstance(tree, Operation):
+        return {None: tree.value} if isinstance(tree, Number) else {_rate_of(tree): 1.0}
+    left, right = _linear(tree.left), _linear(tree.right)
+    if tree.sign in "+-":
+        sign = 1.0 if tree.sign == "+" else -1.0
+        every = dict.fromkeys([*left, *right])
+        return {rate: left.get(rate, 0.0) + sign * right.get(rate, 0.0) for rate in every}
+    if tree.sign == "*" and {*left} == {None}:
+        left, right = right, left
+    if {*right} != {None}:
+        raise TypeError("no sum of rates times numbers")
+    factor = right[None] if tree.sign == "*" else 1.0 / right[None]
+    return {rate: value * factor for rate, value in left.items()}
+
+
+def _rate_of(tree):
+    if not isinstance(tree, Rate):
+        raise TypeError("no number is known of it")
+    return tree
 
 
 def _expanded(reader):
@@ -587,6 +621,11 @@ def check_text(text, *, constraint=False, trained=False, sets=None, parameters=N
     CounterweightError
     """
     if constraint:
+        for level, kind in (level for c in parse_constraint(text) for level in c.levels):
+            holds, asked = LEVELS[kind]
+            low, high = _Reader(text).span(level)
+            if low == high and not holds(low):
+                raise CounterweightError(f"In {text!r}: the level must be {asked}, not {low:g}.")
         trees = [side for c in parse_constraint(text) for side in (c.left, c.right)]
     else:
         trees = [parse_expression(text)]

@@ -25,8 +25,10 @@ UNIT = 0.9999
 #: Squared rank correlation from which two numbers whose orders agree are one, bent or rounded, and
 #: share of neighbours that may disagree.
 SAME_ORDER, DISAGREE = 0.98, 0.005
-#: Most rows that are looked at, over all classes; least of them for one class.
+#: Most rows that are looked at, over all classes; least of them for one class; rows that are looked
+#: at first, where there are twice as many, and what they say of numbers worth a further look.
 ROWS, LEAST_ROWS = 50_000, 5_000
+FIRST_ROWS, FURTHER = 4_000, 0.9
 #: Rows of a level, in a copy, below which it is passed over.
 LEAST_OF_LEVEL = 3
 #: Different numbers up to which a column may be a code, whose order says nothing.
@@ -363,8 +365,19 @@ class _Told:
         enough = least >= LEAST if self.classes else len(self.y) >= 2 * LEAST
         self.told = bool(len(there) > 1 and enough)
         self.enough = not self.classes or least >= FEW
+        self.first = self._thinned(values) if len(self.y) > 2 * FIRST_ROWS else None
         rows = 0 if least < FEW else min(least, MANY)
         self.near_perfect = 1 - (1 - NEAR_PERFECT) * (rows / MANY if self.classes else 1)
+
+    def _thinned(self, values):
+        """The same of a few rows, as many of either class as there can be."""
+        thin = np.full(len(values), np.nan)
+        parts = [self.y == one for one in (0.0, 1.0)] if self.classes else [self.y == self.y]
+        for part in parts:
+            at = self.at[part]
+            at = at[:: max(1, len(at) * len(parts) // FIRST_ROWS)]
+            thin[at] = values[at]
+        return _Told(thin)
 
     def alone(self, values):
         """How well a column alone tells the values of rows that it was not fitted on.
@@ -387,6 +400,10 @@ class _Told:
         """
         if not self.told:
             return 0.0
+        if self.first and values.dtype.kind == "f":
+            quality = self.first.alone(values)
+            if quality < FURTHER:
+                return quality
         x = values[self.at]
         ways = [self._by_level] if x.dtype.kind == "i" else [self._by_bin, self._by_curve]
         ways += [] if x.dtype.kind == "i" else [self._by_line]

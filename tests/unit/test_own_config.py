@@ -175,6 +175,12 @@ BY_HEADER = [
     (BLANKS | {"target": {"table": "new.csv", "weight": "w"}}, "which target.weight names"),
     (BLANKS | {"score": "few.csv", "columns": {"keep": ["sex"]}}, "new rows need it, too"),
     (BLANKS | {"keep_rate": "rat"}, "which keep_rate names"),
+    (BLANKS | {"reading": {"encoding": "utf9"}}, "no encoding is called 'utf9'"),
+    (
+        BLANKS | {"columns": {"ignore": HEADERS["people.csv"].replace(",y,", ",").split(",")}},
+        "people.csv has no column that could be learned from",
+    ),
+    (BLANKS | {"columns": {"missing": {"age": None}}}, "columns.missing.age must be of type"),
     (BLANKS | {"keep_rate": 0.5, "user": "usr"}, "which user names"),
     (OFFERS | {"offer": {"column": "price"}}, "which offer names"),
     (OFFERS | {"answer": {"column": "bought", "positive": 1}}, "which answer names"),

@@ -111,7 +111,7 @@ class Column:
 
         numbers = []
         for code in codes:
-            with suppress(ValueError):
+            with suppress(TypeError, ValueError):
                 numbers.append(float(code))
         if self.words is not None:
             low = pc.utf8_lower(self.words)

@@ -280,8 +280,8 @@ def header(path, reading=None):
     list of str
     """
     encoding, separator = _told(path, reading or {})
-    for tried in (encoding, *GUESSES):
-        with suppress(UnicodeDecodeError, LookupError):
+    for tried in (encoding, *GUESSES) if _known(encoding) else ():
+        with suppress(UnicodeDecodeError):
             text = Text(path, tried, separator or ",", [])
             with text.lines() as lines:
                 text.separator = separator or _separator(next(lines, ""))
@@ -290,6 +290,13 @@ def header(path, reading=None):
                     return [name.strip() for name in names]
             break
     return looked(path, reading, quiet=True).names  # which says what is wrong
+
+
+def _known(encoding):
+    """Whether there is such an encoding."""
+    with suppress(LookupError):
+        return bool(codecs.lookup(encoding))
+    return False
 
 
 def _told(path, reading):

@@ -380,6 +380,8 @@ def check_headers(plan):
         for key, wanted in _named(dataset, study).items():
             _refuse_absent(path, names, key, wanted)
         _check_target(study, path, names, reading)
+        if {"outcome", "offer", "balance"} & dataset["roles"].keys():
+            _features(study, dataset, names)
         if "outcome" in dataset["roles"] and "keep_rate" in study["labeling"]["options"]:
             _refuse_blanks(path, dataset["roles"]["outcome"]["column"], reading)
         if study.get("score"):
@@ -429,6 +431,20 @@ def _refuse_absent(path, names, key, wanted, todo="correct the name"):
             )
 
 
+def _features(study, dataset, names):
+    """Columns that may be learned from, by their names; refused where there is none."""
+    columns, roles = dataset.get("columns") or {}, _named(dataset, study)
+    out = {*columns.get("ignore", ())} | {name for held in roles.values() for name in held}
+    found = [name for name in names if name not in out or name in columns.get("keep", ())]
+    found += roles["scores"]
+    if not found:
+        raise CounterweightError(
+            f"{dataset['path']} has no column that could be learned from: {listed(names, 30)} have "
+            "roles or are ignored. Ignore fewer, or give a table with more columns."
+        )
+    return found
+
+
 def _refuse_blanks(path, column, reading):
     """Refuse a log that dropped zeros and has rows without an outcome; all of it is read."""
     from counterweight.datasets.own_table import first_blank
@@ -468,11 +484,9 @@ def _of_new_rows(study, dataset, names, reading):
         _refuse_absent(path, new, key, held, "new rows need it, too")
     if needs == "roles":
         return []
-    no_features = {*(dataset.get("columns") or {}).get("ignore", ())}
-    no_features |= {name for held in roles.values() for name in held}
-    features = [name for name in names if name not in no_features]
+    features = _features(study, dataset, names)
     absent = [name for name in features if name not in new]
-    if features and len(absent) == len(features):
+    if len(absent) == len(features):
         _refuse_absent(path, new, "the table", absent, "name the columns as in the table")
     return [
         f"{path} has no column {listed(absent)}, and the table has: what is learned from is needed "

@@ -175,7 +175,10 @@ BY_HEADER = [
     (BLANKS | {"target": {"table": "new.csv", "weight": "w"}}, "which target.weight names"),
     (BLANKS | {"score": "few.csv", "columns": {"keep": ["sex"]}}, "new rows need it, too"),
     (BLANKS | {"keep_rate": "rat"}, "which keep_rate names"),
-    (BLANKS | {"reading": {"encoding": "utf9"}}, "no encoding is called 'utf9'"),
+    (
+        BLANKS | {"reading": {"encoding": "utf9"}},
+        "reading.encoding is 'utf9', which is no encoding",
+    ),
     (
         BLANKS | {"columns": {"ignore": HEADERS["people.csv"].replace(",y,", ",").split(",")}},
         "people.csv has no column that could be learned from",

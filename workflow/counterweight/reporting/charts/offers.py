@@ -50,10 +50,10 @@ CAPTION_BY_NAME = {
     ),
 }
 READS_BY_NAME = {
-    "segments": ("train",),
-    "response": ("train",),
-    "curves": ("train", "deliver"),
-    "profiles": ("train", "deliver"),
+    "segments": ["train"],
+    "response": ["train"],
+    "curves": ["train", "deliver"],
+    "profiles": ["train", "deliver"],
 }
 
 

@@ -80,7 +80,7 @@ def draw_accuracy(study):
 
 #: Draws points in a plane with a known boundary: simulated data sets only.
 KNOWN_BOUNDARY_BY_NAME = {"boundary": True}
-READS_BY_NAME = {"boundary": ("train",)}
+READS_BY_NAME = {"boundary": ["train"]}
 _POINTS, _ALL = 600, "All labels seen"
 _LEARNED, _TRUE = kit.Look(style.RED, ""), kit.Look(style.INK, "")
 _REFERENCE = kit.Look(style.INK, "", kit.DASHED)

@@ -377,9 +377,12 @@ def test_liblinears_svm_is_met_by_default_where_classes_are_easy_to_separate(C):
 
 def test_a_constraint_that_cannot_be_met_alone_is_named_alone():
     X, y, _, _ = world(100)
-    asked = ["coverage(everyone) >= 1.2", "coverage(everyone) >= 0.1"]
-    with pytest.raises(CounterweightError, match=r">= 1.2 asks for what cannot be .* least 0.2\."):
-        ConstrainedClassifier(constraints=asked).fit(X, y)
+    asked = ["coverage(everyone) >= kappa", "coverage(everyone) >= 0.1"]
+    with pytest.raises(CounterweightError, match=r"kappa asks for what cannot be .* least 0.2\."):
+        ConstrainedClassifier(constraints=asked, kappa=1.2).fit(X, y)
+    # What a text alone tells is told before any row is looked at.
+    with pytest.raises(CounterweightError, match=r">= 1.2', position 1: no decisions can keep it"):
+        ConstrainedClassifier(constraints=["coverage(everyone) >= 1.2"]).fit(X, y)
 
 
 def test_features_of_other_scales_are_named_as_a_way_out():

@@ -431,10 +431,14 @@ def test_download_without_end_is_stopped(server, folder, monkeypatch):
 
 
 def test_unwritable_folder_is_told(server, folder, monkeypatch):
-    def refused(*arguments, **options):
-        raise PermissionError(13, "Permission denied", str(folder))
+    opened = tables.os.open
 
-    monkeypatch.setattr(tables.tempfile, "mkstemp", refused)
+    def refused(path, flags, *mode, **options):
+        if flags & tables.os.O_EXCL:
+            raise PermissionError(13, "Permission denied", str(folder))
+        return opened(path, flags, *mode, **options)
+
+    monkeypatch.setattr(tables.os, "open", refused)
     server.answers["/a"] = [serve(DATA)]
     text = refusal(server, folder, "/a")
     assert "Permission denied" in text

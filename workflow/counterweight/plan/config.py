@@ -35,6 +35,7 @@ from counterweight.plan.mistakes import (
     told,
 )
 from counterweight.plan.paths import RESERVED
+from counterweight.plan.renamed import with_new_names
 
 SCHEMA = components.schema_path("config.schema.yaml")
 #: The checkout that this file is part of.
@@ -272,6 +273,7 @@ def resolve(config):
         For anything that the schema or the references between the parts do not allow.
     """
     full = schema()
+    config = with_new_names(config)
     check(config, full)
     plan = _with_defaults(config, full)
     if "accuracy" not in plan["metrics"]:

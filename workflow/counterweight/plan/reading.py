@@ -24,6 +24,7 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.plan.config import HOME, check_folders, resolve
 from counterweight.plan.mistakes import nearest, secrets_in, together, unseen_in
 from counterweight.plan.own import check_place, name_of, place_of, with_own_tables
+from counterweight.plan.renamed import with_new_names
 
 #: Entries that a file may have once its anchors are written out, levels, and digits of a number.
 MOST_ENTRIES, MOST_DEPTH, MOST_DIGITS = 1_000_000, 100, 400
@@ -301,6 +302,7 @@ def planned(config, given, files, home=HOME):
     read = check_files(files)
     if found := secrets_in(config) or unseen_in(config):
         raise CounterweightError(together(found))
+    config, given = with_new_names(config), with_new_names(given, quiet=True)
     beside = [Path(file).parent for file in files]
     plan = resolve(with_listed_studies(config, given, home / "workflow" / "studies", beside))
     plan |= place_of(plan, given, _run_name(files, read))

@@ -17,8 +17,8 @@ import pandas as pd
 import r_peer
 from counterweight.datasets.generated.segments import EighteenSegments
 from counterweight.labeling.features.encoder import Encoder
-from counterweight.models.choice.delivered.saved import SavedOffers
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
+from counterweight.models.choice.saved_offers import SavedOffers
 from counterweight.models.choice.search import Search
 from counterweight.models.choice.steps import ChoiceRows, climb
 from table import Case, Timed, require, timed

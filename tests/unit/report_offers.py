@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import report_example as example
 from counterweight.evaluation.metrics.measures import MEASURES as SCORES
-from counterweight.evaluation.offers.measures import MEASURES
+from counterweight.evaluation.offer_metrics import MEASURES
 from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.models.choice.offers import acceptance
 from counterweight.plan.components import load

@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.delivered.pricing import GatedSegments, pricer
-from counterweight.models.choice.gated.gates import as_choices, design, fitted, memberships
-from counterweight.models.choice.gated.gates import parameter_count as counted
+from counterweight.models.choice.covariates import (
+    as_choices,
+    fit_gates,
+    gate_design,
+    gate_parameters,
+    memberships,
+)
 from counterweight.models.choice.offers import acceptance
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
+from counterweight.models.choice.pricing import GatedSegments, pricer
 from counterweight.models.choice.segment_model import segment_shares
 from counterweight.models.choice.steps import ChoiceRows, fit_curves
 from counterweight.numerics.emissions import Emission
@@ -55,7 +60,7 @@ def test_gates_and_curves_of_generated_people_are_recovered(known):
 def test_description_length_counts_gates_and_curves(known):
     X, t, y, _, model = known
     # Two segments: a gate of four coefficients, two curves.
-    assert counted(2, model._rows(X, t, y, np.ones(len(X)))) == 4 + 4
+    assert gate_parameters(2, model._rows(X, t, y, np.ones(len(X)))) == 4 + 4
     lengths = -model.log_likelihoods_ + np.log(len(X)) / 2 * np.array([2, 8, 14])
     np.testing.assert_allclose(model.mdl_, lengths)
     p = model.predict_acceptance(X, t, "soft")
@@ -73,7 +78,7 @@ def test_gates_without_features_are_a_plain_mixture():
     y = (rng.random(800) < 0.2 + 0.7 * (t > 0.5)).astype(float)
     data = ChoiceRows(np.empty((800, 0)), t, y)
     start = np.array([[0.2], [-0.2]]), np.array([[1.0, 8.0], [-1.0, 3.0]])
-    found = fitted(data, *start)
+    found = fit_gates(data, *start)
     weights = softmax(found.gates[:, 0])
     eta, k = 0.5 - found.curves[:, 0] / found.curves[:, 1], found.curves[:, 1]
 
@@ -92,7 +97,7 @@ def test_gates_are_written_as_segments_with_the_same_shares():
     data = ChoiceRows(rng.normal(size=(50, 2)), codes=codes, emission=emission)
     gates = rng.normal(size=(3, 6))
     shares = segment_shares(data, as_choices(gates, rng.normal(size=(3, 2)) + 5, 2))
-    np.testing.assert_allclose(shares, softmax(design(data) @ gates.T, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(shares, softmax(gate_design(data) @ gates.T, axis=1), rtol=1e-9)
 
 
 def test_a_stored_model_prices_the_same_and_draws_spread(known):
@@ -114,7 +119,7 @@ def test_a_stored_model_prices_the_same_and_draws_spread(known):
 
 
 def _told(model):
-    from counterweight.models.choice.gated.gates import Gated
+    from counterweight.models.choice.covariates import Gated
 
     curves = np.stack([model.k_ * (0.5 - model.eta_), model.k_], axis=-1)
     return Gated(model.gates_, curves, 0.0, 0.0, 0, True)
@@ -136,7 +141,7 @@ def test_what_does_not_go_together_is_refused():
 def test_gated_offers_are_given_away(known):
     import pandas as pd
     from counterweight.labeling.features.encoder import Encoder
-    from counterweight.models.choice.delivered.saved import SavedOffers
+    from counterweight.models.choice.saved_offers import SavedOffers
 
     X, t, y, _, _ = known
     frame = pd.DataFrame(X[:1500], columns=["a", "b", "c"])

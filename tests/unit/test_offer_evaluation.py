@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.offers.evaluate import OPTIONS, drawn, evaluate_offers
+from counterweight.evaluation.offer_evaluation import OPTIONS, drawn, evaluate_offers
 from counterweight.models.choice.offers import acceptance, expected_revenue, optimal_offer
 from counterweight.numerics.gaussian_mixture import Mixture
 from records import where
@@ -312,8 +312,8 @@ def test_a_mixture_of_other_components_is_refused():
 
 
 def test_the_single_best_offer_is_that_of_a_grid_by_hand():
-    from counterweight.evaluation.offers.value import single_offer
-    from counterweight.labeling.offer_scale import OfferScale
+    from counterweight.evaluation.offer_value import single_offer
+    from counterweight.labeling.offered import OfferScale
 
     scale = OfferScale(low=0.0, high=40.0, direction="down")
     own = {"eta": np.array([0.3, 0.3, 0.8, 0.5]), "k": np.array([8.0, 8.0, 12.0, 5.0])}
@@ -329,7 +329,7 @@ def test_the_single_best_offer_is_that_of_a_grid_by_hand():
 
 
 def test_what_steeper_curves_change_is_measured_at_the_bound_of_slopes():
-    from counterweight.evaluation.offers.evaluate import STEEPEST, steeper
+    from counterweight.evaluation.offer_evaluation import STEEPEST, steeper
     from counterweight.models.choice.steps import MOST_SLOPE
 
     assert STEEPEST == MOST_SLOPE

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.delivered.limits import Limit, allot
+from counterweight.models.choice.offer_limits import Limit, allot
 from scipy.optimize import linprog
 from scipy.sparse import coo_matrix, csr_matrix, kron, vstack
 from scipy.special import expit

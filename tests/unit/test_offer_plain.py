@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from counterweight.models.choice.delivered.pricing import Curves, pricer
 from counterweight.models.choice.plain.naive_bayes import OfferNaiveBayes
 from counterweight.models.choice.plain.tree import OfferTree
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
+from counterweight.models.choice.pricing import Curves, pricer
 from counterweight.models.choice.search import Search
 from counterweight.models.choice.steps import ChoiceRows
 

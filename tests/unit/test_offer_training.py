@@ -215,7 +215,7 @@ def test_labels_of_other_rows_are_refused():
 
 
 def test_claims_of_best_offers_cover_what_these_bring_or_have_no_interval(caplog):
-    from counterweight.labeling.offer_scale import OfferScale
+    from counterweight.labeling.offered import OfferScale
     from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
     from counterweight.models.choice.training import segment_predictions, totals_intervals
     from scipy.special import expit

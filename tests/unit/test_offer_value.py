@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.offers.value import (
+from counterweight.evaluation.offer_value import (
     OfferDensity,
     offer_density,
     offer_value,

@@ -8,8 +8,13 @@ import pytest
 from counterweight.datasets.generated.segments import ThreeSegments
 from counterweight.errors import CounterweightError
 from counterweight.labeling import offered as module
-from counterweight.labeling.offer_scale import OfferScale
-from counterweight.labeling.offered import OPTIONS, describe_offers, label_offers, offered
+from counterweight.labeling.offered import (
+    OPTIONS,
+    OfferScale,
+    describe_offers,
+    label_offers,
+    offered,
+)
 from counterweight.labeling.outcomes.accepts import accepts
 from scipy.special import expit
 from stage_jobs import run_script

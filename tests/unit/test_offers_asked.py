@@ -6,8 +6,8 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.estimates import ips, snips
 from counterweight.labeling.features.encoder import Encoder
-from counterweight.models.choice.delivered.asked import choices, experiment, levels_of
-from counterweight.models.choice.delivered.saved import SavedOffers
+from counterweight.models.choice.offer_limits import choices, experiment, levels_of
+from counterweight.models.choice.saved_offers import SavedOffers
 from counterweight.reporting.pages.limits import within_limits
 from delivering import Own
 from scipy.special import expit

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.evaluation.offers.regressions import (
+from counterweight.evaluation.offer_regressions import (
     PRINTED_REGRESSIONS,
     VARIABLES,
     imbalance,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import report_offers as offers
-from counterweight.evaluation.offers.regressions import PRINTED_REGRESSIONS
+from counterweight.evaluation.offer_regressions import PRINTED_REGRESSIONS
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.measures import MEASURES as LABELING
 from counterweight.plan.config import resolve

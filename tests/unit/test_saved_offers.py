@@ -11,8 +11,8 @@ from counterweight.errors import CounterweightError
 from counterweight.files.gifts import write_gift
 from counterweight.files.tables import model_arrays, model_table, write_table
 from counterweight.labeling.features.encoder import Encoder
-from counterweight.models.choice.delivered.pricing import best_on_lines, possible, quantiles
-from counterweight.models.choice.delivered.saved import SavedOffers
+from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
+from counterweight.models.choice.saved_offers import SavedOffers
 from counterweight.models.choice.training import searched_offers
 from counterweight.plan import components
 from scipy.special import expit

@@ -378,7 +378,7 @@ CODE = {
         edited(
             "evaluation/ranking/resamples",
             "evaluation/values/policy_value",
-            "evaluation/offers/value",
+            "evaluation/offer_value",
             "evaluation/filters/evaluate",
             "evaluation/rates/sign_test",
         ),

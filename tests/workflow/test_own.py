@@ -337,7 +337,7 @@ EDITS = {
     ),
     # The pages name the method that was given away, and what it measured.
     "saved offers": (
-        edited("models/choice/delivered/saved"),
+        edited("models/choice/saved_offers"),
         "d*_school; apply_school; page_studies; report",
     ),
 }

@@ -22,7 +22,7 @@ PUBLIC = {
     "load": "models.saved",
     "SavedScores": "models.scores.saved",
     "SavedClassifier": "models.classification.saved",
-    "SavedOffers": "models.choice.delivered.saved",
+    "SavedOffers": "models.choice.saved_offers",
     "SavedValues": "evaluation.values.saved",
     # Who is labeled, and the weights that make up for it.
     "selection_probabilities": "selection.crossfit",
@@ -72,7 +72,7 @@ PUBLIC = {
     "OfferTree": "models.choice.plain.tree",
     "LogitBoost": "models.choice.logitboost",
     "LogisticTree": "models.choice.logistic_tree",
-    "offer_value": "evaluation.offers.value",
+    "offer_value": "evaluation.offer_value",
     # Balanced filters.
     "SplitTreeProxy": "selection.proxies.split_tree",
     "RegressionProxy": "selection.proxies.attributes",

@@ -15,7 +15,7 @@ PROTOCOLS = {
     "policy_value": "counterweight.evaluation.values.policy_value:policy_value",
     "own_values": "counterweight.evaluation.values.own_values:own_values",
     "score_metrics": "counterweight.evaluation.ranking.scored_log:score_metrics",
-    "offers": "counterweight.evaluation.offers.evaluate:evaluate_offers",
+    "offers": "counterweight.evaluation.offer_evaluation:evaluate_offers",
     "rates": "counterweight.evaluation.rates.evaluate:evaluate_rates",
     "unseen": "counterweight.evaluation.unseen.evaluate:unseen",
     "filtering": "counterweight.evaluation.filters.evaluate:evaluate_filter",

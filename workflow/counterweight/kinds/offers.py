@@ -368,8 +368,8 @@ def deliver(job):
     )
     from counterweight.labeling.offered import answered_rows, offer_range
     from counterweight.labeling.stage import prepared_rows
-    from counterweight.models.choice.delivered.asked import as_asked, columns_asked
-    from counterweight.models.choice.delivered.saved import SavedOffers
+    from counterweight.models.choice.offer_limits import as_asked, columns_asked
+    from counterweight.models.choice.saved_offers import SavedOffers
     from counterweight.models.choice.training import scale_of, told_categories
     from counterweight.models.filters.candidates import learned_encoder
 
@@ -512,8 +512,8 @@ def _chosen(job, X, t, answers, asked, losses=None):
     refusals, how = {}, "held-out"
     if losses is None:
         rng = generator(job.given["seed"], job.given["stream"], 0, "comparison")
-        most = None if job.given["everybody"] else COMPARED
-        losses, refusals = compared(X, t, answers, candidates, rng, asked, most)
+        most = {} if job.given["everybody"] else {"most": COMPARED}
+        losses, refusals = compared(X, t, answers, candidates, rng, asked, **most)
         how = "cross-validated"
     if len(refusals) == len(candidates):
         raise CounterweightError(f"No method can be given away. {refusals[0]}")
@@ -581,8 +581,8 @@ def apply(job):
     from counterweight.files.gifts import made_of_gift, writing_answers
     from counterweight.files.people import row_batches
     from counterweight.files.seeds import generator
-    from counterweight.models.choice.delivered.asked import as_asked, columns_asked
-    from counterweight.models.choice.delivered.saved import BATCH, SavedOffers
+    from counterweight.models.choice.offer_limits import as_asked, columns_asked
+    from counterweight.models.choice.saved_offers import BATCH, SavedOffers
 
     saved = made_of_gift(job.input.model, SavedOffers.from_gift)
     new, reading = str(job.input.score), job.given["reading"]

@@ -7,10 +7,79 @@ from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
 from counterweight.labeling.columns import refuse_outside, require
-from counterweight.labeling.offer_scale import OfferScale
 from counterweight.labeling.own.leaks import of_offers
 from counterweight.labeling.own.words import equal, kinds_of
 from counterweight.labeling.split import check_features, size_records
+
+
+class OfferScale:
+    """Offers between the user's units and [0, 1], where acceptance rises.
+
+    Parameters
+    ----------
+    low, high : float
+        The range of offers, in the user's units.
+    direction : str
+        ``"up"``: t = (d - low) / (high - low). ``"down"``: t = (high - d) / (high - low).
+    revenue : mapping, optional
+        ``intercept`` and ``slope`` of the revenue of an accepted offer, in the user's
+        units. Without it the revenue is 1 - t (up) or d (down).
+
+    Raises
+    ------
+    CounterweightError
+        When low is not below high, or a number is not finite.
+    """
+
+    def __init__(self, low=0.0, high=1.0, direction="up", revenue=None):
+        if direction not in ("up", "down"):
+            raise CounterweightError(
+                f"The direction of offers is {direction!r}: choose up or down."
+            )
+        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+            raise CounterweightError(
+                f"The offers are declared to lie from {low:g} to {high:g}: low must be below high, "
+                "both finite; correct labeling.low and labeling.high."
+            )
+        self.low, self.high, self.direction = float(low), float(high), direction
+        self.width = self.high - self.low
+        if revenue is not None:
+            line = [revenue.get("intercept"), revenue.get("slope")]
+        else:
+            line = [self.high / self.width, -1 / self.width] if direction == "up" else [0.0, 1.0]
+        if not all(isinstance(value, (int, float)) and np.isfinite(value) for value in line):
+            raise CounterweightError(
+                f"The revenue is {revenue}: it needs the finite numbers intercept and slope."
+            )
+        self.intercept, self.slope = map(float, line)
+
+    def scaled(self, offers):
+        """Offers t in [0, 1] from offers in the user's units."""
+        offers = np.asarray(offers, dtype=float)
+        above = offers - self.low if self.direction == "up" else self.high - offers
+        return above / self.width
+
+    def offers(self, t):
+        """Offers in the user's units from t in [0, 1]."""
+        t = np.asarray(t, dtype=float)
+        return self.low + t * self.width if self.direction == "up" else self.high - t * self.width
+
+    def revenue(self, offers):
+        """Revenue of accepted offers in the user's units."""
+        return self.intercept + self.slope * np.asarray(offers, dtype=float)
+
+    def scaled_revenue(self):
+        """``(a, b)`` with revenue a + b t of an accepted offer."""
+        at_zero, at_one = self.revenue(self.offers([0.0, 1.0])).tolist()
+        return at_zero, at_one - at_zero
+
+    def scaled_choice(self, eta, k):
+        """Threshold and slope on [0, 1] of acceptance logistic(+-k (d - eta)) in the user's units.
+
+        The sign is + for ``"up"`` and - for ``"down"``, so that k is not negative.
+        """
+        return self.scaled(eta), np.asarray(k, dtype=float) * self.width
+
 
 #: Studies with this labeling rule are about offers, not about classes.
 KIND = "offers"
@@ -113,26 +182,7 @@ def offered(
     part="part",
     eta="eta",
 ):
-    """Offers of a table, the rows that count, and their parts.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Prepared rows, with ``row``.
-    offer : str
-        Column.
-    low, high, direction, revenue
-        See `OfferScale`; null ends are those of the offers that count.
-    grid : sequence of float, optional
-        The only offers that can be made; it concerns best offers, not the labels.
-    where : mapping of str to value
-        The rows to use have all of these values.
-    blanks : {"refuse", "unanswered"}
-        Whether a row without an offer is an error, or does not count.
-    world, part : str
-        Columns, used where the table has them; empty for none.
-    eta : str
-        Column of the truth.
+    """Offers of a table, the rows that count, and their parts, by `OPTIONS`.
 
     Returns
     -------
@@ -201,15 +251,7 @@ def offered(
 
 
 def offer_range(offer, made):
-    """Least and largest offer: as declared, else of those that were made and of the grid.
-
-    Parameters
-    ----------
-    offer : mapping
-        Options of the labeling rule, of which ``low``, ``high`` and ``grid`` count.
-    made : array
-        Offers in the user's units.
-    """
+    """Least and largest offer: as declared, else of those that were made and of the grid."""
     low, high = offer.get("low", 0.0), offer.get("high", 1.0)
     grid = offer.get("grid") or ()
     if low is None:
@@ -311,9 +353,8 @@ def label_offers(
         `offered` with its options.
     outcome : callable
         ``outcome(frame, population) -> 0/1``.
-    seed : int
-    study : str
-        Name that the random streams go by.
+    seed, study
+        What the random streams go by.
     repeats : int
         At most the number of worlds, if the table has worlds.
     test_share : float
@@ -377,25 +418,9 @@ def label_offers(
 
 
 def answered_rows(frame, features, layout, outcome):
-    """Places in a table of the rows that count, and their answers.
+    """Places (m,) in a table of the rows that the rule keeps, with features and an answer; answers.
 
-    Parameters
-    ----------
-    frame, features, outcome
-        See `label_offers`.
-    layout : dict
-        From `offered`.
-
-    Returns
-    -------
-    at : array of int (m,)
-        Rows that the rule keeps, with features and an answer.
-    answers : array of int8 (m,)
-
-    Raises
-    ------
-    CounterweightError
-        When none is left, and whatever the outcome refuses.
+    `layout` is from `offered`; the rest see `label_offers`. Refused where none is left.
     """
     at = np.flatnonzero(layout["kept"] & frame["row"].isin(features["row"]).to_numpy())
     if not len(at):
@@ -507,20 +532,11 @@ def _known(known, rows, scale, eta, t):
 def describe_offers(labels, truth, dropped):
     """Sizes, shares of acceptance and spread of the offers of each repeat, as metric records.
 
-    Parameters
-    ----------
-    labels, truth : pandas.DataFrame
-        From `label_offers`.
-    dropped : int
-        Rows of the table that no repeat can hold: the recipe or ``where`` left them out.
-
-    Returns
-    -------
-    list of dict
-        ``rows_train``, ``rows_test``, ``rows_all``, ``rows_dropped``; by role (``part``)
-        ``accept_share`` (with its standard error), ``accept_true`` (the mean of p, where
-        known), ``offer_mean``, ``offer_spread`` (the standard deviation on the scale of t),
-        ``offer_least``, ``offer_largest``, ``offers_distinct``.
+    `dropped` are rows of the table that no repeat can hold. Records are ``rows_train``,
+    ``rows_test``, ``rows_all``, ``rows_dropped``; by role (``part``) ``accept_share`` (with its
+    standard error), ``accept_true`` (the mean of p, where known), ``offer_mean``, ``offer_spread``
+    (the standard deviation on the scale of t), ``offer_least``, ``offer_largest``,
+    ``offers_distinct``.
     """
     records = []
     for repeat, part in labels.groupby("repeat"):

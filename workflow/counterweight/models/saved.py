@@ -12,7 +12,7 @@ from counterweight.plan.components import reference
 LOADERS = {
     "scores": "counterweight.models.scores.saved:SavedScores",
     "classifier": "counterweight.models.classification.saved:SavedClassifier",
-    "offers": "counterweight.models.choice.delivered.saved:SavedOffers",
+    "offers": "counterweight.models.choice.saved_offers:SavedOffers",
     "log": "counterweight.evaluation.values.saved:SavedValues",
 }
 #: Name of the file of a filter, which has a form of its own, and what reads it.

@@ -42,7 +42,7 @@ MEASURES = {
     "protocol ranking_resamples": "counterweight.evaluation.ranking.measures",
     "protocol policy_value": "counterweight.evaluation.values.measures",
     "protocol own_values": "counterweight.evaluation.values.measures",
-    "protocol offers": "counterweight.evaluation.offers.measures",
+    "protocol offers": "counterweight.evaluation.offer_metrics",
     "protocol rates": "counterweight.evaluation.rates.measures",
     "protocol filtering": "counterweight.evaluation.filters.measures",
     "protocol unseen": "counterweight.evaluation.unseen.measures",

@@ -41,28 +41,10 @@ def accepts(
     missing=None,
     blanks="refuse",
 ):
-    """Answers as 0 (refused) and 1 (accepted).
+    """Answers as 0 (refused) and 1 (accepted), int8; float with NaN where an answer is missing.
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Prepared rows, with ``row``.
-    population : numpy.ndarray of bool
-        Not used: the answer is the same in every population.
-    column : str
-        Numbers 0 and 1, booleans, or the words no and yes, false and true, 0 and 1, in
-        capitals or not; or whatever `positive` tells apart.
-    positive : str, float or bool, optional
-        The answer that accepts, in capitals or not.
-    negative, missing : value or list of values, optional
-        Those that refuse, and those that are none; see `told_apart`.
-    blanks : {"refuse", "unanswered"}
-        What a missing answer is.
-
-    Returns
-    -------
-    numpy.ndarray of int8, or of float where an answer is missing
-        NaN where it is.
+    By `OPTIONS`; the answer is the same in every population. Without ``positive`` answers are
+    numbers 0 and 1, booleans, or the words no and yes, false and true, 0 and 1, in capitals or not.
 
     Raises
     ------

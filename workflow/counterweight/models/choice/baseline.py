@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.checks import (
+from counterweight.models.choice.offers import (
     checked_new_rows_with_gaps,
     checked_offers,
     checked_rows_with_gaps,

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import wrightomega
 
-from counterweight.errors import CounterweightError
+from counterweight.errors import CounterweightError, listed
+from counterweight.numerics.checks import named, number_table
 
 #: Points of the first grid of the soft search: steps far below the width of the steepest curve.
 GRID = 257
@@ -37,45 +38,22 @@ def logistic(odds):
 
 
 def acceptance(t, eta, k):
-    """Probability that an offer is accepted.
+    """Probability logistic(k (t - eta)) that an offer is accepted (equation 3); arrays broadcast.
 
-    Parameters
-    ----------
-    t : array
-        Offers; broadcast against the others.
-    eta : array
-        Offer that half of the segment accepts.
-    k : array
-        Slope, 0 or more.
-
-    Returns
-    -------
-    ndarray
-        logistic(k (t - eta)), equation 3.
+    `eta` is the offer that half of the segment accepts, k, 0 or more, the slope.
     """
     t, eta, k = (np.asarray(values, dtype=float) for values in (t, eta, k))
     return logistic(k * (t - eta))
 
 
 def expected_revenue(t, eta, k, revenue=(1.0, -1.0)):
-    """Acceptance times the revenue a + b t of an accepted offer, equation 2.
-
-    Parameters
-    ----------
-    t, eta, k : array
-        See `acceptance`.
-    revenue : tuple (a, b)
-
-    Returns
-    -------
-    ndarray
-    """
+    """Acceptance times the revenue a + b t of an accepted offer, equation 2."""
     a, b = checked_revenue(revenue)
     return acceptance(t, eta, k) * (a + b * np.asarray(t, dtype=float))
 
 
 def optimal_offer(eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None):
-    """Offer that maximises expected revenue for one curve, in closed form.
+    """Offer that maximises expected revenue for one curve, in closed form (section 3.6).
 
     With b < 0 and r = -a/b, the offer at which nothing is earned, the maximum of f(t)(r - t)
     is r - (1 + omega)/k, omega being Wright's omega of k (r - eta) - 1. It is Lambert's W
@@ -103,10 +81,6 @@ def optimal_offer(eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None):
     ------
     CounterweightError
         For bounds, curves or a grid that make no sense.
-
-    References
-    ----------
-    Noor et al. (2014), section 3.6.
     """
     a, b = checked_revenue(revenue)
     low, high = checked_bounds(low, high)
@@ -136,27 +110,12 @@ def optimal_offer(eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None):
 def soft_optimal_offer(
     weights, eta, k, low=0.0, high=1.0, revenue=(1.0, -1.0), grid=None, points=GRID, moves=None
 ):
-    """Offer that maximises the expected revenue of a mixture of curves, row by row.
+    """Offer (n,) that maximises the expected revenue of a mixture of curves, row by row.
 
-    sum_j w_ij f_j(t) (a + b t) can have several maxima. It is computed on a fine grid, and
-    the best `MODES` local maxima of each row are refined by Newton's method, kept between
-    the neighbouring grid points.
-
-    Parameters
-    ----------
-    weights : array (n, J)
-        p(j | x_i).
-    eta, k : array (J,)
-    low, high, revenue, grid
-        See `optimal_offer`.
-    points : int
-        Of the first grid.
-    moves : array (n,), optional
-        Added to eta of a person, in every segment.
-
-    Returns
-    -------
-    offers : ndarray (n,)
+    sum_j w_ij f_j(t) (a + b t) can have several maxima. It is computed on a fine grid of `points`,
+    and the best `MODES` local maxima of each row are refined by Newton's method, kept between the
+    neighbouring grid points. `weights` are p(j | x_i), `moves` (n,) are added to eta of a person,
+    in every segment; for the rest see `optimal_offer`.
     """
     a, b = checked_revenue(revenue)
     low, high = checked_bounds(low, high)
@@ -263,13 +222,7 @@ def _climbed(weights, eta, k, a, b, offers, top):
 
 
 def checked_revenue(revenue):
-    """Intercept and slope of a linear revenue.
-
-    Raises
-    ------
-    CounterweightError
-        Unless there are two finite numbers.
-    """
+    """Intercept and slope of a linear revenue: two finite numbers, or a CounterweightError."""
     try:
         a, b = (float(value) for value in revenue)
     except (TypeError, ValueError):
@@ -283,13 +236,7 @@ def checked_revenue(revenue):
 
 
 def checked_bounds(low, high):
-    """Least and largest offer as floats.
-
-    Raises
-    ------
-    CounterweightError
-        Unless both are finite and in order.
-    """
+    """Least and largest offer as floats: finite and in order, or a CounterweightError."""
     low, high = float(low), float(high)
     if not (np.isfinite(low) and np.isfinite(high) and low <= high):
         raise CounterweightError(
@@ -299,13 +246,7 @@ def checked_bounds(low, high):
 
 
 def feasible(grid, low, high):
-    """The offers of a grid within the bounds, sorted.
-
-    Raises
-    ------
-    CounterweightError
-        When none is left or one is not a number.
-    """
+    """The offers of a grid within the bounds, sorted; a CounterweightError where there is none."""
     grid = np.unique(np.asarray(grid, dtype=float))
     possible = grid[(grid >= low) & (grid <= high)]
     if not np.isfinite(grid).all() or not len(possible):
@@ -314,3 +255,56 @@ def feasible(grid, low, high):
             f"{high:g}, or one is not a number."
         )
     return possible
+
+
+def checked_offers(t, rows):
+    """Offers as floats within [0, 1]; rounding errors beyond an end go to it.
+
+    Raises
+    ------
+    CounterweightError
+        When an offer is no number or outside, or their number is wrong.
+    """
+    try:
+        t = np.asarray(t, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise CounterweightError(f"The offers must be numbers: {error}.") from error
+    if t.shape != (rows,):
+        raise CounterweightError(f"There are {rows} rows but offers of shape {t.shape}.")
+    bad = ~((t >= -1e-9) & (t <= 1 + 1e-9))
+    if bad.any():
+        first = int(np.flatnonzero(bad)[0])
+        raise CounterweightError(
+            f"{int(bad.sum())} of {rows} offers are missing or outside [0, 1] (first: row {first}, "
+            f"{t[first]:g}): scale them by their declared range, or drop these rows."
+        )
+    return np.clip(t, 0.0, 1.0)
+
+
+def checked_rows_with_gaps(X, feature_names=None, empty=False, featureless=False):
+    """Rows as a float matrix in which NaN stands for a missing value.
+
+    Raises
+    ------
+    CounterweightError
+        When `X` is not a matrix of numbers, is empty (unless `empty`), has no feature (unless
+        `featureless`), or holds infinite values.
+    """
+    X = number_table(X, empty, featureless)
+    bad = np.flatnonzero(np.isinf(X).any(axis=0))
+    if len(bad):
+        raise CounterweightError(
+            f"Infinite values in feature {listed(named(bad, feature_names))}: replace them by "
+            "numbers, or leave them empty."
+        )
+    return X
+
+
+def checked_new_rows_with_gaps(X, features):
+    """Rows to predict, perhaps none; refused where they have not as many features as the fit."""
+    X = checked_rows_with_gaps(X, empty=True)
+    if X.shape[1] != features:
+        raise CounterweightError(
+            f"The model was fitted to {features} features, but the rows have {X.shape[1]}."
+        )
+    return X

@@ -1,17 +1,18 @@
-"""Search for good predictive choice models of every number of segments J.
+"""Search for good predictive choice models of every number of segments J, and the choice of J.
 
 EM finds a local maximum, and with many segments the start decides which. For each J many
 starts run a few steps, the better ones some more, and the best few to the end: random ones
 (k-means++ on x), and the best model of J - 1 with one segment split. A way back from the
 largest J then starts from the best model of J + 1 with two segments merged or one left out,
-and a last way forth splits again what has become better.
+and a last way forth splits again what has become better. Of all J it is the one of least
+description length.
 """
 
-import logging
 from typing import NamedTuple
 
 import numpy as np
 
+from counterweight.models.choice.covariates import columns_of
 from counterweight.models.choice.steps import (
     LEAST_SLOPE,
     MOST_POSITION,
@@ -21,8 +22,6 @@ from counterweight.models.choice.steps import (
     fit_curves,
 )
 from counterweight.numerics.mixture_steps import floored
-
-log = logging.getLogger("counterweight")
 
 #: Rows that starts are drawn from, and rows that short runs see.
 START_ROWS, SEARCH_ROWS = 5_000, 20_000
@@ -38,6 +37,8 @@ MOVES = 30
 LEFT, TILT = 0.1, np.array([0.5, 0.0])
 #: Nats by which a model must be better for its neighbours in J to be sought again.
 GAIN = 0.5
+#: Nats by which a category must fall short of its cost to be left out.
+SHORTFALL = 1e-6
 
 
 class Best(NamedTuple):
@@ -55,23 +56,13 @@ class Best(NamedTuple):
 
 
 class Search:
-    """Best models by J.
+    """Best models by J, of `ChoiceRows`.
 
-    Parameters
-    ----------
-    data : ChoiceRows
-    rng : numpy.random.Generator
-    restarts : int
-        Random starts for each J.
-    tolerance, iterations, floor, minimum_rows, prior
-        See `steps.climb`.
-    selection : {"observed", "complete"}
-        What decides between finished models of the same J: the observed log-likelihood or,
-        as in the paper's Algorithm 1, the expected one of the completed data.
-    moves : bool
-        Whether splits and merges are tried.
-    curves : {"random", "regression"}
-        Of random starts; see `predictive_choice.OPTIONS`.
+    `restarts` are the random starts for each J; `selection` ("observed", "complete") decides
+    between finished models of the same J: the observed log-likelihood or, as in the paper's
+    Algorithm 1, the expected one of the completed data; `moves` says whether splits and merges are
+    tried, `curves` ("random", "regression") what random starts answer (see
+    `predictive_choice.OPTIONS`). The rest is of `steps.climb`.
     """
 
     def __init__(
@@ -106,7 +97,8 @@ class Search:
         self.point_weights = data.row_weights[chosen]
         self.answers = data.t[chosen] - 0.5, data.y[chosen]
         # Categories, each with the variance of one number.
-        self.marks = _indicators(data.codes[chosen], self.emission)
+        levels, none = self.emission.levels, np.empty((n, 0))
+        self.marks = columns_of(none[chosen], data.codes[chosen], levels)
         if data.levels:
             self.points = np.hstack([self.points, _evened(self.marks, self.emission)])
         self.pooled = fit_curves(data.t, data.y, data.row_weights)[0]
@@ -248,7 +240,7 @@ class Search:
         """Of each level of each category, how much more it accepts than its offers tell."""
         a, k = self.pooled
         odds = np.exp(-(a + k * (data.t - 0.5)))
-        marks = _indicators(data.codes, self.emission)
+        marks = columns_of(np.empty((len(data.codes), 0)), data.codes, self.emission.levels)
         counts = data.row_weights @ marks
         rest = data.row_weights * (data.y - 1.0 / (1.0 + odds))
         return (rest @ marks) / np.maximum(counts, 1.0)
@@ -411,15 +403,6 @@ class Search:
         )
 
 
-def _indicators(codes, emission):
-    """One column for each level of each category, (n, L)."""
-    marks = np.zeros((len(codes), int(emission.offsets[-1])))
-    for at, offset in enumerate(emission.offsets[:-1]):
-        there = np.flatnonzero(codes[:, at] >= 0)
-        marks[there, offset + codes[there, at]] = 1.0
-    return marks
-
-
 def _evened(marks, emission):
     """Centred indicators, those of a category with a variance of one together."""
     result = marks - marks.mean(axis=0)
@@ -427,3 +410,117 @@ def _evened(marks, emission):
         spread = np.square(result[:, first:last]).mean(axis=0).sum()
         result[:, first:last] /= np.sqrt(max(spread, 1e-12))
     return result
+
+
+class Sizes:
+    """Best models by number of segments J, and the J that is chosen.
+
+    A category that is independent of the segments has the same shares in all of them. It is then
+    a constant factor of the density, and is left out. So the description length of a model is told
+    with every category at the cheaper of two prices: shares of its own in each segment, or the
+    same shares in all.
+
+    Parameters
+    ----------
+    data : ChoiceRows
+    best : dict of int to Best
+        From `Search.up_to`.
+    rule : dict
+        What EM steps on the rows go by.
+    parameters : callable
+        ``parameters(J)``: free parameters.
+    features : Features
+    capped : int
+        0, or the largest J that there are rows for.
+
+    Attributes
+    ----------
+    sizes, logs, mdl : ndarray
+        J, log-likelihood, description length with all categories that are used.
+    gains : ndarray (J, categories)
+        What shares of its own in each segment make the description shorter by.
+    chosen : int
+    """
+
+    def __init__(self, data, best, rule, parameters, features, capped):
+        self.data, self.best, self.rule = data, best, rule
+        self.features, self.capped = features, capped
+        self.sizes = np.array(sorted(best))
+        self.logs = np.array([best[j].log_likelihood for j in self.sizes])
+        counts = np.array([parameters(j) for j in self.sizes])
+        self.mdl = -self.logs + 0.5 * counts * np.log(data.total)
+        parts = [self._gains(best[j].parameters) for j in self.sizes]
+        self.gains = np.array(parts).reshape(len(parts), -1)
+        self.chosen = int(self.sizes[-1])
+        self.thresholds = None
+
+    def spare(self, parameters):
+        """Models of every size have so many parameters less."""
+        saved = 0.5 * parameters * np.log(self.data.total)
+        self.mdl -= saved
+        self.length -= saved
+
+    def settle(self, run, log_likelihood):
+        """Take a better model of the chosen size: a `steps.Climb` and its log-likelihood."""
+        at, best = self.chosen - 1, self.best[self.chosen]
+        gain = log_likelihood - self.logs[at]
+        self.logs[at] += gain
+        self.mdl[at] -= gain
+        self.length -= gain
+        self.best[self.chosen] = best._replace(
+            parameters=run.parameters,
+            objective=float(run.last[0]),
+            log_likelihood=log_likelihood,
+            history=np.append(best.history, run.last[0]),
+            iterations=best.iterations + int(run.iterations[0]),
+            converged=bool(run.converged[0]),
+            held=best.held + int(run.held[0]),
+        )
+
+    def choose(self):
+        """Choose the J of least description length."""
+        saved = np.minimum(self.gains, 0.0).sum(axis=1)
+        self.chosen = int(self.sizes[(self.mdl + saved).argmin()])
+
+    def useless(self):
+        """Places of the categories that the chosen model has no use for; one feature is kept."""
+        own = self.gains[self.chosen - 1]
+        places = np.flatnonzero(own < -SHORTFALL)
+        if len(places) == len(own) and not len(self.features.numbers):
+            places = np.delete(places, own[places].argmax()) if len(places) else places
+        return places
+
+    def marginal(self, places):
+        """Log-likelihood of categories by shares of all rows, less half log N a parameter."""
+        counts = self.data.expectation(self.best[1].parameters).moments[0, 0]
+        total, half = 0.0, 0.5 * np.log(self.data.total)
+        for part in self._parts(counts[len(counts) - self.data.levels :], places):
+            total += _entropy_sum(part) - half * (len(part) - 1)
+        return float(total)
+
+    def _gains(self, parameters):
+        levels, size = self.data.levels, len(parameters.weights)
+        if not levels:
+            return np.empty(0)
+        counts = self.data.expectation(parameters).moments[:, 0, -levels:]
+        cost = 0.5 * (size - 1) * np.log(self.data.total)
+        places = range(len(self.features.categories))
+        return np.array(
+            [
+                sum(_entropy_sum(one) for one in part)
+                - _entropy_sum(part.sum(axis=0))
+                - cost * (part.shape[1] - 1)
+                for part in self._parts(counts, places)
+            ]
+        )
+
+    def _parts(self, counts, places):
+        offsets = self.data.emission.offsets
+        return [counts[..., offsets[at] : offsets[at + 1]] for at in places]
+
+
+def _entropy_sum(counts):
+    """Log-likelihood of counts (L,) by their own shares."""
+    total = counts.sum()
+    there = counts[counts > 0]
+    return float((there * np.log(there / total)).sum()) if total > 0 else 0.0

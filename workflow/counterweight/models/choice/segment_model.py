@@ -5,24 +5,25 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError
-from counterweight.models.choice.checks import (
-    checked_new_rows_with_gaps,
-    checked_offers,
-    checked_rows_with_gaps,
+from counterweight.models.choice.choice_features import Features
+from counterweight.models.choice.covariates import (
+    Thresholds,
+    as_choices,
+    few_steps_apart,
+    gate_draws,
 )
-from counterweight.models.choice.gated.gates import as_choices
-from counterweight.models.choice.gated.gates import draws as gated_draws
 from counterweight.models.choice.offers import (
     Offers,
     acceptance,
+    checked_new_rows_with_gaps,
+    checked_offers,
     checked_revenue,
+    checked_rows_with_gaps,
     mixed_acceptance,
     optimal_offer,
     soft_optimal_offer,
 )
-from counterweight.models.choice.scaling import Features
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
-from counterweight.models.choice.thresholds import Thresholds, few_steps_apart
 from counterweight.numerics.checks import NamedColumns, checked_labels, checked_weights
 from counterweight.numerics.emissions import COVARIANCES, Emission
 
@@ -60,7 +61,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
 
     A subclass fits what is in `STORED` (each with ``_`` at its end), and has the option
     ``assignment``. Where thresholds move with the features (see
-    `counterweight.models.choice.thresholds`), ``eta_`` are those of somebody whom they do not move.
+    `counterweight.models.choice.covariates`), ``eta_`` are those of somebody whom they do not move.
     """
 
     #: Parameters of moving thresholds that are fitted; and what moves them.
@@ -85,7 +86,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
         return mixed_acceptance(self._assigned(shares, assignment), t, self.eta_, self.k_)
 
     def optimal_offers(self, X, assignment=None, revenue=(1.0, -1.0), low=0.0, high=1.0, grid=None):
-        """Offer of largest expected revenue for each row, on the scale of t.
+        """`Offers`: that of largest expected revenue for each row, on the scale of t.
 
         Parameters
         ----------
@@ -98,10 +99,6 @@ class SegmentModel(NamedColumns, BaseEstimator):
             Bounds of the offer.
         grid : array, optional
             The only offers that can be made.
-
-        Returns
-        -------
-        Offers
         """
         a, b = checked_revenue(revenue)
         shares = self._assigned(self.predict_segments(X), assignment)
@@ -274,21 +271,12 @@ class SegmentModel(NamedColumns, BaseEstimator):
     ):
         """By how much claims of best offers exceed what they would bring, by the bootstrap.
 
-        The best offers of a fit are best by its own errors, so what it claims for them is too
-        much on the average. Each draw refits the model to resampled rows (as `bootstrap_totals`
-        does), finds its best offers anew, and takes what it claims for them, less what the model
-        of all rows expects of these same offers. This excess stands for that of the claim over
-        the truth: the claim less quantiles of it is an interval for what the offers bring.
-
-        Parameters
-        ----------
-        X, t, y
-            Training rows, as in `fit`.
-        new_X : array (m, features)
-        rng, draws, steps, revenue, assignment, refits
-            See `bootstrap_totals`.
-        grid : array, optional
-            The only offers that can be made.
+        The best offers of a fit are best by its own errors, so what it claims for them is too much
+        on the average. Each draw refits the model to resampled rows (as `bootstrap_totals` does,
+        whose arguments these are), finds its best offers anew, among those of `grid` if given, and
+        takes what it claims for them, less what the model of all rows expects of these same offers.
+        This excess stands for that of the claim over the truth: the claim less quantiles of it is
+        an interval for what the offers bring.
 
         Returns
         -------
@@ -333,13 +321,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
         return tuple(found)
 
     def refits(self, X, t, y, *, rng, draws, steps=5, sample_weight=None):
-        """Bootstrap draws of the model, for `bootstrap_totals` and `bootstrap_claims`.
-
-        Returns
-        -------
-        list of (int, Choices, ndarray or None)
-            Batches: number of the first draw, models, coefficients of moving thresholds.
-        """
+        """Batches of bootstrap draws: number of the first, `Choices`, moving thresholds."""
         X, n = checked_rows_with_gaps(X), len(X)
         t, y = checked_offers(t, n), checked_labels(y, n, "answer")
         data = self._rows(X, t, y, checked_weights(sample_weight, n))
@@ -371,7 +353,7 @@ class SegmentModel(NamedColumns, BaseEstimator):
             return
         if self.gates_ is not None:
             curves = self._parameters().curves[:, 0]
-            yield from gated_draws(data, self.gates_, curves, self._rule(data)["prior"], rng, draws)
+            yield from gate_draws(data, self.gates_, curves, self._rule(data)["prior"], rng, draws)
             return
         n, rule = len(data.rows), self._rule(data)
         step = max(min(DRAWN // n, draws), 1)

@@ -34,15 +34,8 @@ HALVINGS = 12
 class Choices(NamedTuple):
     """A batch of R models of K segments over d features.
 
-    Attributes
-    ----------
-    weights : ndarray (K, R)
-    means : ndarray (K, R, d)
-    covariances : ndarray (K, R, d, d)
-    curves : ndarray (K, R, 2)
-        Position a (log odds at the offer 1/2) and slope k.
-    shares : ndarray (K, R, L)
-        Of the levels of all categories; L is 0 where there are none.
+    Curves (K, R, 2) are positions a (log odds at the offer 1/2) and slopes k; shares (K, R, L) are
+    of the levels of all categories, L being 0 where there are none.
     """
 
     weights: np.ndarray
@@ -190,13 +183,9 @@ class ChoiceRows:
         return other
 
     def expectation(self, parameters, entropy=False, moments=True):
-        """One E-step (equation 11) of all models over all rows.
+        """`Statistics` of one E-step (equation 11) of all models over all rows.
 
         Without `moments` only the log-likelihood is told, in little more than half the time.
-
-        Returns
-        -------
-        Statistics
         """
         k, r = parameters.weights.shape
         models = k * r
@@ -278,25 +267,12 @@ def _summed(joint, values):
 
 
 def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
-    """Newton step of positions and slopes, exact within their bounds.
+    """Newton step (..., 2) of positions and slopes, exact within their bounds.
 
     Maximises the quadratic model g's - s'Hs/2 over the rectangle that the bounds and the
     largest step leave: its maximum is the free one if that lies inside, else the best of those
-    on the four edges.
-
-    Parameters
-    ----------
-    curves : ndarray (..., 2)
-    gradient : ndarray (..., 2)
-    curvature : ndarray (..., 3)
-        Sums of gamma p (1 - p) times (1, t - 1/2, (t - 1/2)^2).
-    prior : Prior, optional
-    stride : tuple
-
-    Returns
-    -------
-    ndarray (..., 2)
-        The step.
+    on the four edges. `curvature` (..., 3) are sums of gamma p (1 - p) times
+    (1, t - 1/2, (t - 1/2)^2).
     """
     h = np.stack([curvature[..., 0], curvature[..., 2]], axis=-1)
     cross = curvature[..., 1]
@@ -338,10 +314,10 @@ def curve_step(curves, gradient, curvature, prior=None, stride=STRIDE):
 
 
 def fit_curves(t, y, weights, start=None, prior=None, tolerance=1e-12, iterations=100):
-    """Weighted logistic regressions with slopes between bounds: the M-step in full.
+    """Weighted logistic regressions with slopes between bounds, the M-step in full: (J, 2).
 
     Newton's method with halved steps; each step respects the bounds exactly, so does the
-    optimum.
+    optimum. Columns are position a = k (1/2 - eta) and slope k.
 
     Parameters
     ----------
@@ -355,11 +331,6 @@ def fit_curves(t, y, weights, start=None, prior=None, tolerance=1e-12, iteration
     tolerance : float
         Largest step, relative to the size of the parameters, at which it stops.
     iterations : int
-
-    Returns
-    -------
-    ndarray (J, 2)
-        Position a = k (1/2 - eta) and slope k.
     """
     u = np.asarray(t, dtype=float) - 0.5
     sign = 2.0 * np.asarray(y) - 1.0
@@ -407,7 +378,7 @@ class Climb(NamedTuple):
 
 
 def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior=None):
-    """Run EM on a batch of models until the objective of each rises by less than `tolerance`.
+    """`Climb`: EM of a batch of models until the objective of each rises by less than `tolerance`.
 
     The part of an M-step that describes the features is exact. Its choice part is one Newton step,
     which comes almost free with the E-step. If the objective (log-likelihood plus log prior) falls
@@ -426,10 +397,6 @@ def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior
     minimum_rows : float
         A segment with a smaller sum of responsibilities keeps its Gaussian and weight.
     prior : Prior, optional
-
-    Returns
-    -------
-    Climb
     """
     restarts = parameters.weights.shape[1]
     live = np.arange(restarts)
@@ -486,21 +453,7 @@ def climb(data, parameters, *, tolerance, iterations, floor, minimum_rows, prior
 
 
 def few_steps(data, parameters, steps, *, floor, minimum_rows, prior=None):
-    """A fixed number of EM steps of every model of a batch, each with its own row weights.
-
-    Parameters
-    ----------
-    data : ChoiceRows
-        ``row_weights`` (R, n) or (n,).
-    parameters : Choices
-    steps : int
-    floor, minimum_rows, prior
-        See `climb`.
-
-    Returns
-    -------
-    Choices
-    """
+    """`Choices` after a fixed number of EM steps; row weights may be (R, n), of each model."""
     for _ in range(steps):
         statistics = data.expectation(parameters)
         step = curve_step(parameters.curves, statistics.gradient, statistics.curvature, prior)

@@ -8,8 +8,7 @@ import pyarrow as pa
 from counterweight.errors import CounterweightError
 from counterweight.files.seeds import generator
 from counterweight.files.tables import constant, stacked
-from counterweight.labeling.offer_scale import OfferScale
-from counterweight.labeling.offered import offer_range
+from counterweight.labeling.offered import OfferScale, offer_range
 from counterweight.models.choice.logitboost import fold_numbers
 from counterweight.models.choice.offers import (
     acceptance,
@@ -50,21 +49,9 @@ COMPARED, FOLDS = 20_000, 3
 
 
 def scale_of(offer, made=()):
-    """Scale of the offers, and the only offers that can be made.
+    """`OfferScale` of the labeling rule's options, and the scaled grid of possible offers.
 
-    Parameters
-    ----------
-    offer : mapping
-        Options of the labeling rule (``low``, ``high``, ``direction``, ``revenue``; others are
-        passed over), perhaps with ``grid``: the offers that can be made, in the user's units.
-    made : array
-        Offers of all rows, in the user's units, for ends that are null.
-
-    Returns
-    -------
-    scale : OfferScale
-    grid : ndarray or None
-        Scaled.
+    `made` are offers of all rows, in the user's units, for ends that are null.
     """
     low, high = offer_range(offer, made)
     names = ("direction", "revenue")
@@ -74,16 +61,9 @@ def scale_of(offer, made=()):
 
 
 def told_categories(kind, names, categories):
-    """Arguments of ``fit`` that say which features are categories, for models that ask.
+    """Arguments of ``fit`` that say which columns are categories, where a class asks for them.
 
-    Parameters
-    ----------
-    kind : class
-        A model; it asks if it has ``CATEGORIES``.
-    names : sequence of str
-        Of the columns.
-    categories : dict or None
-        As a recipe declares them: ``blocks`` and ``flags``.
+    `categories` are as a recipe declares them, ``blocks`` and ``flags``, or None.
     """
     if not (categories and getattr(kind, "CATEGORIES", False)):
         return {}
@@ -93,12 +73,8 @@ def told_categories(kind, names, categories):
 def offer_rows(data, repeat):
     """``X, t, train, answer, component, row, role`` of the rows of a repeat.
 
-    Parameters
-    ----------
-    data : StudyData
-        Labels are ``repeat, row, role, offer, t, answer``, without answers of test rows. A truth
-        with ``component`` is only for an oracle.
-    repeat : int
+    Labels are ``repeat, row, role, offer, t, answer``, without answers of test rows. A truth with
+    ``component`` is only for an oracle.
     """
     labels, at = data.labels[repeat], data.rows_of(repeat)
     component = None
@@ -131,9 +107,8 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
     repeat : int
     offer : dict
         Options of the labeling rule; see `scale_of`.
-    seed : int
-    study : str
-        Name that the random streams go by.
+    seed, study
+        What the random streams go by.
     bootstrap : int
         Draws for the intervals of expected enrolment and revenue, where the model can give
         them; 0 for none.
@@ -192,7 +167,7 @@ def train_offers_repeat(data, method, repeat, *, offer, seed, study, bootstrap=0
 
 
 def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None):
-    """Bootstrap intervals of expected enrolment and revenue.
+    """Bootstrap intervals (2,) of expected enrolment and revenue, by total and setting.
 
     Totals are over the test rows, or over the training rows where there are no others.
     ``predicted`` is at the historical offers, by percentiles; ``claimed`` at the model's best
@@ -201,13 +176,7 @@ def totals_intervals(model, rows, scale, said, rng, draws, level=0.95, grid=None
     than the fit does, up to three times in simulated admissions. There is no interval of
     a claim where offers hardly varied (deviation below `STILL`) in segments of more than `FEW` of
     the people: how acceptance would change with the offer is then a guess in every draw.
-
-    Returns
-    -------
-    dict of (str, str) to ndarray (2,)
-        ``enrolment_predicted``, ``revenue_predicted``, ``enrolment_claimed`` and
-        ``revenue_claimed`` of each setting, and the ``single_offer`` to everybody that earns most,
-        by percentiles: low and high end.
+    ``single_offer`` is the one to everybody that earns most, by percentiles.
     """
     train = rows["train"]
     used = ~train if (~train).any() else train
@@ -254,13 +223,7 @@ def _what_it_brings(claim, excess, ends):
 
 
 def segment_predictions(model, X, t, scale, grid=None):
-    """Predictions of a model of segments, by assignment.
-
-    Returns
-    -------
-    dict of str to dict of str to array
-        hard and soft.
-    """
+    """Predictions of a model of segments, by assignment: hard and soft."""
     weights = np.asarray(model.predict_segments(X))
     eta, k = np.asarray(model.eta_), np.asarray(model.k_)
     segment = weights.argmax(axis=1)
@@ -313,25 +276,11 @@ def _money(p, t, best, best_p, scale):
 
 
 def searched_offers(accept, rows, revenue=(1.0, -1.0), grid=None, low=0.0, high=1.0):
-    """Offers that maximise expected revenue under any curve, by grid and refinement.
+    """Offers (n,) that maximise expected revenue under any curve, by grid and refinement.
 
-    The best of `POINTS` offers is refined `ROUNDS` times between its neighbours, to
-    (high - low) / 64 / 4^3; narrower steps of a curve may be missed. Where offers tie, the
-    lowest is taken.
-
-    Parameters
-    ----------
-    accept : callable
-        ``accept(t (n,)) -> p (n,)``.
-    rows : int
-    revenue : tuple (a, b)
-    grid : array, optional
-        The only offers that can be made.
-    low, high : float
-
-    Returns
-    -------
-    ndarray (n,)
+    The best of `POINTS` offers is refined `ROUNDS` times between its neighbours, to (high - low) /
+    64 / 4^3; narrower steps of a curve may be missed. Where offers tie, the lowest is taken. The
+    curve is ``accept(t (n,)) -> p (n,)``; `grid` holds the only offers that can be made.
     """
     a, b = checked_revenue(revenue)
     best = np.full(rows, float(low))
@@ -367,10 +316,10 @@ def _check_finite(columns, model, repeat):
             )
 
 
-def compared(X, t, y, candidates, rng, told=None, most=None):
-    """Cross-validated log loss of some methods on people with an answer.
+def compared(X, t, y, candidates, rng, told=None, most=COMPARED):
+    """Cross-validated log loss of some methods on people with an answer, and refusals by place.
 
-    Of many people `COMPARED` are taken at random, in `FOLDS` folds with equal shares of yes.
+    Of many people some are taken at random, in `FOLDS` folds with equal shares of yes.
 
     Parameters
     ----------
@@ -384,17 +333,15 @@ def compared(X, t, y, candidates, rng, told=None, most=None):
     rng : numpy.random.Generator
     told : callable, optional
         ``told(kind)``: further arguments of ``fit`` of a kind of model.
-    most : int, optional
-        People, at most, if not `COMPARED`.
+    most : int
+        People, at most.
 
     Returns
     -------
     losses : list of float
         In the order of the candidates; infinite for a method that refuses these people.
     refusals : dict of int to str
-        Why, by place.
     """
-    most = COMPARED if most is None else most
     if len(X) > most:
         some = np.sort(rng.choice(len(X), most, replace=False))
         X, t, y = X[some], t[some], y[some]

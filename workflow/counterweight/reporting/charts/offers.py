@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from counterweight.labeling.offer_scale import OfferScale
-from counterweight.labeling.offered import offer_range
+from counterweight.labeling.offered import OfferScale, offer_range
+from counterweight.models.choice.choice_features import Features
 from counterweight.models.choice.offers import acceptance, optimal_offer
-from counterweight.models.choice.scaling import Features
 from counterweight.reporting.charts import kit, style
 from counterweight.reporting.wording import shortened
 

@@ -7,15 +7,8 @@ import numpy as np
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.labeling.features.encoder import Encoder, Feature
-from counterweight.labeling.offer_scale import OfferScale
-from counterweight.models.choice.delivered.pricing import (
-    FAR,
-    Kinds,
-    beyond,
-    offers_made,
-    pricer,
-    quantiles,
-)
+from counterweight.labeling.offered import OfferScale
+from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
 from counterweight.models.choice.training import told_categories
 from counterweight.models.filters.candidates import check_frame, encoded
 from counterweight.models.saved import as_frame
@@ -37,7 +30,7 @@ class SavedOffers:
 
     Assumes what the model does, and that new people answer as those of the fit did. No offer
     leaves the range in which offers were made to people of the same kind (see
-    `counterweight.models.choice.delivered.pricing`); within it, it is the one of largest
+    `counterweight.models.choice.pricing`); within it, it is the one of largest
     expected revenue.
 
     Parameters
@@ -253,7 +246,7 @@ class SavedOffers:
 
         Offers are those of the grid, else `points` of them evenly over what was made to anybody;
         nobody gets one outside what was made to people like them.
-        Multipliers make limits prices: see `counterweight.models.choice.delivered.limits`.
+        Multipliers make limits prices: see `counterweight.models.choice.offer_limits`.
 
         Parameters
         ----------
@@ -282,7 +275,7 @@ class SavedOffers:
         -------
         pandas.DataFrame
             The id, ``offer`` (null for none), ``p`` and ``revenue``, expected.
-        counterweight.models.choice.delivered.limits.Allotment
+        counterweight.models.choice.offer_limits.Allotment
             Totals, multipliers and what the greedy rule would earn.
 
         Raises
@@ -290,7 +283,7 @@ class SavedOffers:
         CounterweightError
             As `optimal_offers`; without any limit; where limits cannot be kept.
         """
-        from counterweight.models.choice.delivered.asked import allotted
+        from counterweight.models.choice.offer_limits import allotted
 
         named = [revenue] if isinstance(revenue, str) else []
         if quality is not None:
@@ -314,12 +307,7 @@ class SavedOffers:
     def experiment(self, frame, rng, *, how="around", levels=7, spread=0.1, least=0.02):
         """The next offers, drawn near the best ones with chances that are told.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-        rng : numpy.random.Generator
-        how, levels, spread, least
-            See `counterweight.models.choice.delivered.asked.experiment`.
+        See `counterweight.models.choice.offer_limits.experiment`.
 
         Returns
         -------
@@ -327,7 +315,7 @@ class SavedOffers:
             The id, ``tried_offer``, ``tried_p`` (its chance), ``best_level``, and expected
             revenues: ``tried_revenue`` of the experiment, ``level_revenue`` of the best level.
         """
-        from counterweight.models.choice.delivered.asked import experiment
+        from counterweight.models.choice.offer_limits import experiment
 
         asked = {"how": how, "levels": levels, "spread": spread, "least": least}
         made = experiment(self, self.encoded(frame), rng, **asked)
@@ -348,18 +336,7 @@ class SavedOffers:
         return self._kinds.told(X)
 
     def encode(self, frame, first=0, where="The table of people", reading=None):
-        """Features (n, d) of a table.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-        first : int
-            Number of its first row, for messages.
-        where : str
-            The file, or words for it.
-        reading : dict, optional
-            See `counterweight.datasets.own_table.typed_like`.
-        """
+        """Features (n, d) of a table; `first` is the number of its first row, `where` its file."""
         types, forms = (self.facts.get(part) for part in ("types", "forms"))
         if types:
             frame = typed_like(
@@ -506,15 +483,10 @@ class SavedOffers:
         return np.vstack([np.full(X.shape[1], len(X)), X.sum(axis=0), outside.sum(axis=0)])
 
     def drift(self, sums):
-        """Sentences on how new people differ from those of the fit; none where they do not.
+        """Sentences on how new people differ from those of the fit, by sums from `sums`.
 
         A feature is told whose mean moved by more than half a standard deviation of the fit (and
         three standard errors), or that is outside its range for more than 1 % of the people.
-
-        Parameters
-        ----------
-        sums : array (3, d)
-            From `sums`.
         """
         arrays, said = self.arrays, []
         rows, total, outside = sums

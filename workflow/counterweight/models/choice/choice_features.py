@@ -28,12 +28,10 @@ class Features:
         The two values of a column that is a category of its own; NaN of all others.
     flag : ndarray of int (width,)
         Column that says where a number is missing; -1 for none.
-    numbers : ndarray of int
-        Columns of the numbers in use.
+    numbers, categories : ndarray of int
+        Columns of the numbers, and places in the layout of the categories, in use.
     centre, scale : ndarray
-        Of these.
-    categories : ndarray of int
-        Places in the layout of the categories in use.
+        Of the numbers.
     constant, duplicated : list of int
         Columns that are not used: with one value, or as good as one other.
     """
@@ -51,19 +49,10 @@ class Features:
 
     @classmethod
     def fitted(cls, X, row_weights, floor, told=None, find=True, feature_names=None):
-        """Find out how the columns are used.
+        """Find out how the columns of X (n, width), NaN where missing, are used.
 
-        Parameters
-        ----------
-        X : ndarray (n, width)
-            NaN where missing.
-        row_weights : ndarray (n,)
-        floor : float
-            See `used_features`.
-        told : Layout, optional
-        find : bool
-            Whether numbers with two values are categories.
-        feature_names : sequence of str, optional
+        `floor` is of `used_features`, `told` a `Layout`; `find` says whether numbers with two
+        values are categories.
 
         Raises
         ------
@@ -205,22 +194,12 @@ def _distinct(codes, levels):
 
 
 def used_features(X, row_weights, floor, feature_names=None, alone=True):
-    """Which features are used, and their centre and scale.
+    """Which features (n, d), NaN where missing, are used, and their centre and scale.
 
-    Constant features and linear functions of one other are left out. The scale is the
-    standard deviation. That of a feature with few values is stretched, so that the floor is
-    its `least_variance`; without this, segments shrink to single values.
-
-    Parameters
-    ----------
-    X : ndarray (n, features)
-        NaN where missing.
-    row_weights : ndarray (n,)
-    floor : float
-        Least variance of a scaled feature in a segment.
-    feature_names : sequence of str, optional
-    alone : bool
-        Whether one feature at least must vary.
+    Constant features and linear functions of one other are left out. The scale is the standard
+    deviation. That of a feature with few values is stretched, so that the floor (the least variance
+    of a scaled feature in a segment) is its `least_variance`; without this, segments shrink to
+    single values.
 
     Returns
     -------
@@ -232,7 +211,7 @@ def used_features(X, row_weights, floor, feature_names=None, alone=True):
     Raises
     ------
     CounterweightError
-        When no feature varies (unless others do) or squares of values overflow.
+        When no feature varies (unless others do, not `alone`) or squares of values overflow.
     """
     seen = ~np.isnan(X)
     mass = np.maximum(row_weights @ seen, 1e-300)
@@ -274,24 +253,16 @@ def used_features(X, row_weights, floor, feature_names=None, alone=True):
 def least_variance(shares):
     """Variance, in units of the whole one, below which segments would shrink to single values.
 
-    Of a feature with two values, p of the rarer, it is the least variance at which no mixture is
-    likelier than one Gaussian, so that a category alone makes no segments. One Gaussian of
-    variance v is the best mixture with this variance exactly if E exp(s x) is at most
-    exp(s^2 v / 2) for all s, and the least such v of a Bernoulli variable is
-    (1 - 2p) / (2 log((1 - p)/p)) (Kearns & Saul 1998); that is the variance itself if p = 1/2.
+    `shares` are the rows, by weight, of each value. Of a feature with two values, p of the rarer,
+    it is the least variance at which no mixture is likelier than one Gaussian, so that a category
+    alone makes no segments. One Gaussian of variance v is the best mixture with this variance
+    exactly if E exp(s x) is at most exp(s^2 v / 2) for all s, and the least such v of a Bernoulli
+    variable is (1 - 2p) / (2 log((1 - p)/p)) (Kearns & Saul 1998); that is the variance itself if p
+    = 1/2.
 
     With more values of entropy H it is exp(1 - 2H), or 1/(2H) if H is below 1/2: there, one
     narrow Gaussian for each value is no likelier than one for all. It is near 0 for many
     different values.
-
-    Parameters
-    ----------
-    shares : array
-        Rows, by weight, of each value.
-
-    Returns
-    -------
-    float
     """
     shares = shares[shares > 0] / shares.sum()
     if len(shares) == 2:

@@ -1,22 +1,34 @@
-"""Thresholds that move with the features: eta_j + s(x) in place of eta_j.
+"""What features do beside telling segments: they move thresholds, or gate who is of which segment.
 
-Segments alone need one for each combination of categories whose thresholds differ: twelve for a
-category of three and one of four levels that add up. Here the threshold of everybody in a segment
-is moved by s(x) = z'b + sum_c theta_{c, x_c}, the same in all segments: z are the scaled numbers,
-theta the effects of levels, also of combinations of two categories where they pay. So
+*Moving thresholds*, eta_j + s(x) in place of eta_j. Segments alone need one for each combination
+of categories whose thresholds differ: twelve for a category of three and one of four levels that
+add up. Here the threshold of everybody in a segment is moved by
+s(x) = z'b + sum_c theta_{c, x_c}, the same in all segments: z are the scaled numbers, theta the
+effects of levels, also of combinations of two categories where they pay. So
 p_j(1 | x, t) = f_j(t - s(x)): a person who is moved by s answers the offer t as others answer
-t - s. One segment of this kind is a logistic regression of the answer on features and offer.
+t - s. One segment of this kind is a logistic regression of the answer on features and offer. A
+missing value moves nothing: numbers are centred, and so are effects of levels.
 
-A missing value moves nothing: numbers are centred, and so are effects of levels.
+*Gates*: p(j | x) is a multinomial logit of the features (mixture of experts, Jacobs, Jordan, Nowlan
+& Hinton 1991): p(y | x, t) = sum_j p_j(x) p_j(y | t), p_j(x) = exp(b_j + x'w_j) /
+sum_l exp(b_l + x'w_l). Nothing is said of how features are distributed, so segments are what tells
+answers apart and not what features cluster by. That p_j(x) is such a logit is assumed; where
+segments are Gaussian of one covariance it is one exactly. The log-likelihood is that of the answers
+given features and offers, and so is the description length: neither can be compared with those of a
+model of the features, too. A missing number counts as the mean of its feature, a missing category
+as none of its levels.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from counterweight.models.choice.scaling import Features
+from counterweight.models.choice.choice_features import Features
 from counterweight.models.choice.steps import (
     LEAST_SLOPE,
     MOST_POSITION,
     MOST_SLOPE,
+    Choices,
     climb,
     curve_step,
 )
@@ -32,6 +44,12 @@ STEPS = 200
 RIDGE = 1e-6
 #: Largest move of a threshold by one number's unit or one level in a draw's step.
 STRIDE = 0.2
+#: Precision of the normal prior of a gate's coefficients, around 0: no gate is infinitely steep.
+GATE_RIDGE = 1e-2
+#: Most iterations of a fit, and of a bootstrap draw, which begins at the fit.
+GATE_STEPS, GATE_DRAWN_STEPS = 300, 15
+#: Variance of the numbers by which gates are written as segments, see `as_choices`.
+NARROW = 1e-2
 
 
 class Thresholds:
@@ -97,13 +115,7 @@ def columns_of(numbers, codes, levels, pairs=()):
 
 
 class Mover:
-    """Finds thresholds that move with the features.
-
-    Parameters
-    ----------
-    X : ndarray (n, width)
-    t, y, row_weights : ndarray (n,)
-    features : Features
+    """Finds thresholds that move with the features (n, width), a `Features`.
 
     Attributes
     ----------
@@ -142,17 +154,11 @@ class Mover:
         self.design = rows @ self.wide
 
     def begin(self):
-        """Thresholds by one segment alone, and the columns of the features that pay for theirs.
+        """Columns of the design, and moves (p,), by one segment alone; no column where none pays.
 
         Features whose moves are worth less (by Wald's statistic) than their parameters cost in
         description length are left out, one at a time; then pairs of categories are taken in that
         are worth more than they cost, in place of both.
-
-        Returns
-        -------
-        columns : list of int
-            Of the design; empty where no feature pays, or the offer does not matter.
-        moves : ndarray (p,)
         """
         half_log, alone = np.log(self.row_weights.sum()), len(self.blocks) - len(self.pairs)
         kept = [at for at in range(alone) if self.blocks[at]]
@@ -185,22 +191,12 @@ class Mover:
         return _Line(rows, self.y, self.row_weights, [len(self.blocks[at]) for at in kept])
 
     def settled(self, data, parameters, columns, moves, *, tolerance, iterations, **rule):
-        """Segments, curves and thresholds that are best together, from good ones.
+        """Segments, curves and thresholds that are best together, from good ones (a batch of one).
 
         In turn EM runs with the thresholds held, and curves and thresholds rise together with the
         segments' features held; the log-likelihood never falls. Then features are left out, one at
-        a time, that no longer pay for their parameters beside the segments.
-
-        Parameters
-        ----------
-        data : ChoiceRows
-            With the offers that were made.
-        parameters : Choices
-            A batch of one.
-        columns, moves
-            Of the design.
-        tolerance, iterations, rule
-            See `steps.climb`.
+        a time, that no longer pay for their parameters beside the segments. Other arguments are of
+        `steps.climb`, and `data` has the offers that were made.
 
         Returns
         -------
@@ -306,7 +302,6 @@ class _Line:
 
 def risen(data, parameters, rows, moves, prior=None):
     """Curves (K, 1, 2) and moves (p,) of largest log-likelihood, segments of features held."""
-    # Most jobs that load this module fit nothing.
     from scipy.optimize import minimize
 
     joint, curves = data.log_joint(parameters), parameters.curves[:, 0]
@@ -347,23 +342,9 @@ def risen(data, parameters, rows, moves, prior=None):
 
 
 def few_steps_apart(data, rows, parameters, moves, steps, *, floor, minimum_rows, prior=None):
-    """A fixed number of EM steps of one model with its thresholds, in which these take part.
+    """`steps.few_steps` of one model in which its thresholds take part: `Choices`, moves (p,).
 
-    Parameters
-    ----------
-    data : ChoiceRows
-    rows : ndarray (n, p)
-        What the moves are linear in.
-    parameters : Choices
-        A batch of one.
-    moves : ndarray (p,)
-    steps, floor, minimum_rows, prior
-        See `steps.few_steps`.
-
-    Returns
-    -------
-    parameters : Choices
-    moves : ndarray (p,)
+    `rows` (n, p) are what the moves are linear in.
     """
     for _ in range(steps):
         moved = data.moved(rows @ moves)
@@ -397,3 +378,179 @@ def _shares(data, parameters):
     share = np.exp(logs - logs.max(axis=1, keepdims=True))
     share *= (data.row_weights / share.sum(axis=1))[:, None]
     return share, 1 / (1 + np.exp(np.clip(odds, -500, 500))), sign
+
+
+class Gated(NamedTuple):
+    """Gates and curves of J segments.
+
+    Attributes
+    ----------
+    gates : ndarray (J, 1 + a + L)
+        Of 1, the scaled numbers and indicators of levels; they add up to 0 over the segments.
+    curves : ndarray (J, 2)
+        Position (log odds at the offer 1/2) and slope.
+    objective, log_likelihood : float
+        With the priors, and without.
+    iterations : int
+    converged : bool
+    """
+
+    gates: np.ndarray
+    curves: np.ndarray
+    objective: float
+    log_likelihood: float
+    iterations: int
+    converged: bool
+
+
+def gate_design(data):
+    """What gates are linear in, (n, 1 + a + L), of `ChoiceRows`."""
+    rows = columns_of(data.rows, data.codes, data.emission.levels)
+    return np.column_stack([np.ones(len(rows)), rows])
+
+
+def gate_parameters(components, data):
+    """Free parameters of gates and curves of J segments."""
+    own = 1 + data.rows.shape[1] + sum(levels - 1 for levels in data.emission.levels)
+    return (components - 1) * own + 2 * components
+
+
+def discriminant(rows, shares):
+    """Gates (J, q) of segments with members by `shares` (J, n), by linear discriminant analysis."""
+    mass = np.maximum(shares.sum(axis=1), 1e-9)
+    means = shares @ rows / mass[:, None]
+    total = (rows * shares.sum(axis=0)[:, None]).T @ rows - (means * mass[:, None]).T @ means
+    within = total[1:, 1:] / mass.sum() + 1e-2 * np.eye(rows.shape[1] - 1)
+    slopes = np.linalg.solve(within, means[:, 1:].T).T
+    heights = np.log(mass / mass.sum()) - 0.5 * (slopes * means[:, 1:]).sum(axis=1)
+    gates = np.column_stack([heights, slopes])
+    return gates - gates.mean(axis=0)
+
+
+def fit_gates(data, gates, curves, prior=None, row_weights=None, rows=None, steps=GATE_STEPS):
+    """`Gated` of largest log-likelihood (with priors), from good gates (J, q) and curves (J, 2).
+
+    `data` (`ChoiceRows`) has offers and answers; `row_weights` stand in place of its own, `rows`
+    are its `gate_design` where it is there already, `steps` the most iterations of L-BFGS.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import logsumexp
+
+    rows = gate_design(data) if rows is None else rows
+    weights = data.row_weights if row_weights is None else row_weights
+    u, sign, (size, width) = data.t - 0.5, 2.0 * data.y - 1.0, gates.shape
+    cut, scale = size * width, max(float(weights.sum()), 1e-300)
+
+    def parts(point):
+        own, a, k = point[:cut].reshape(size, width), point[cut : cut + size], point[cut + size :]
+        logs = own @ rows.T
+        logs -= logsumexp(logs, axis=0)
+        odds = sign * (a[:, None] + k[:, None] * u)
+        joint = logs - np.logaddexp(0.0, -odds)
+        total = logsumexp(joint, axis=0)
+        return own, a, k, logs, odds, joint, total
+
+    def loss(point):
+        own, a, k, logs, odds, joint, total = parts(point)
+        shares = np.exp(joint - total) * weights
+        value = weights @ total - 0.5 * GATE_RIDGE * np.square(own[:, 1:]).sum()
+        pull = (shares - np.exp(logs) * weights) @ rows
+        pull[:, 1:] -= GATE_RIDGE * own[:, 1:]
+        rest = shares * sign / (1.0 + np.exp(np.clip(odds, -500, 500)))
+        slope = np.stack([rest.sum(axis=1), rest @ u])
+        if prior is not None:
+            told = np.stack([a, k], axis=-1)
+            value += prior.log_density(told[:, None])[0]
+            slope -= (prior.precision * (told - prior.mean)).T
+        return -value / scale, -np.concatenate([pull.ravel(), slope.ravel()]) / scale
+
+    start = np.concatenate([gates.ravel(), curves.T.ravel()])
+    bounds = [(None, None)] * cut + [(-MOST_POSITION, MOST_POSITION)] * size
+    bounds += [(LEAST_SLOPE, MOST_SLOPE)] * size
+    asked = {"maxiter": steps, "ftol": 1e-10}
+    found = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options=asked)
+    own, a, k, *_, total = parts(found.x)
+    own = own - own.mean(axis=0)
+    objective = -float(found.fun) * scale
+    return Gated(
+        own, np.stack([a, k], axis=-1), objective, float(weights @ total), found.nit, found.success
+    )
+
+
+def as_choices(gates, curves, numbers):
+    """Gates as a batch of one of `Choices` whose p(j | x) they are.
+
+    Gaussians of one covariance v I with means v w_j and weights exp(b_j + v |w_j|^2 / 2) have the
+    log-odds b_j + x'w_j, and so have levels of shares exp(w_jl).
+    """
+    slopes, levels = gates[:, 1 : 1 + numbers], gates[:, 1 + numbers :]
+    logs = gates[:, 0] + 0.5 * NARROW * np.square(slopes).sum(axis=1)
+    weights = np.maximum(np.exp(logs - logs.max()), 1e-300)
+    covariance = NARROW * np.eye(numbers)
+    return Choices(
+        weights[:, None],
+        NARROW * slopes[:, None],
+        np.tile(covariance, (len(gates), 1, 1, 1)),
+        curves[:, None],
+        np.exp(levels - levels.max(initial=0.0))[:, None],
+    )
+
+
+def gates_by_size(data, starts, prior):
+    """`Gated` by number of segments, each begun at segments of the features.
+
+    `starts` are, by number, log of weight times density of the features (n, J), and curves (J, 2).
+    """
+    rows, found = gate_design(data), {}
+    for size, (joint, curves) in sorted(starts.items()):
+        odds = (2.0 * data.y - 1.0)[:, None] * (
+            curves[:, 0] + (data.t[:, None] - 0.5) * curves[:, 1]
+        )
+        # Members by the features alone, and by the answers, too.
+        tries = []
+        for logs in (joint, joint - np.logaddexp(0.0, -odds)):
+            shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+            shares *= (data.row_weights / shares.sum(axis=1))[:, None]
+            tries.append(fit_gates(data, discriminant(rows, shares.T), curves, prior, rows=rows))
+        if size - 1 in found:
+            tries.append(_split_gates(data, found[size - 1], prior, rows))
+        found[size] = max(tries, key=lambda one: one.objective)
+    return found
+
+
+def memberships(data, found):
+    """p(j | x), and that given the answer, too: (J, n) each."""
+    logs = found.gates @ gate_design(data).T
+    prior = np.exp(logs - logs.max(axis=0))
+    prior /= prior.sum(axis=0)
+    sign, u = 2.0 * data.y - 1.0, data.t - 0.5
+    odds = sign * (found.curves[:, :1] + found.curves[:, 1:] * u)
+    joint = prior * np.exp(-np.logaddexp(0.0, -odds))
+    return prior, joint / joint.sum(axis=0)
+
+
+def _split_gates(data, found, prior, rows):
+    """From gates of one segment less: the one of most members answers by two curves."""
+    logs = found.gates @ rows.T
+    shares = np.exp(logs - logs.max(axis=0))
+    largest = int((shares / shares.sum(axis=0) @ data.row_weights).argmax())
+    gates = np.vstack([found.gates, found.gates[largest]])
+    gates[[largest, -1], 0] -= np.log(2.0)
+    curves = np.vstack([found.curves, found.curves[largest]])
+    curves[largest, 0] = min(curves[largest, 0] + 1.0, MOST_POSITION)
+    curves[-1, 0] = max(curves[-1, 0] - 1.0, -MOST_POSITION)
+    # Equal gates stay equal: they part along the direction that tells the answers best.
+    odds = data.y - data.y.mean()
+    lean = rows[:, 1:].T @ (data.row_weights * odds) / max(float(data.total), 1e-300)
+    gates[largest, 1:] += 0.5 * lean
+    gates[-1, 1:] -= 0.5 * lean
+    return fit_gates(data, gates, curves, prior, rows=rows)
+
+
+def gate_draws(data, told, curves, prior, rng, count):
+    """Bootstrap draws as batches of one: number, `Choices`, None; see `SegmentModel.refits`."""
+    rows, n = gate_design(data), len(data.rows)
+    for number in range(count):
+        times = np.bincount(rng.integers(n, size=n), minlength=n) * data.row_weights
+        one = fit_gates(data, told, curves, prior, times, rows, GATE_DRAWN_STEPS)
+        yield number, as_choices(one.gates, one.curves, data.rows.shape[1]), None

@@ -90,20 +90,9 @@ class Regression:
 
 
 def regress(columns, outcome, level=0.95):
-    """Multiple regression of an outcome on named columns, with intercept.
+    """`Regression` of an outcome (n,) on named columns; `level` is that of its intervals.
 
     Tests and intervals assume independent errors of one variance that are about normal.
-
-    Parameters
-    ----------
-    columns : dict of str to array (n,)
-    outcome : array (n,)
-    level : float
-        Coverage of the intervals.
-
-    Returns
-    -------
-    Regression
 
     Raises
     ------
@@ -157,13 +146,7 @@ def regress(columns, outcome, level=0.95):
 
 
 def printed_columns():
-    """Columns of the printed Table 4 by name; overlap as 1 to 4.
-
-    Returns
-    -------
-    dict of str to ndarray
-        ``imbalance, overlap, eta, k`` and ``PCM, LR, LMT``.
-    """
+    """``imbalance, overlap`` (as 1 to 4), ``eta, k, PCM, LR, LMT`` of the printed Table 4."""
     overlap, *rest = zip(*PRINTED_TABLE_4, strict=True)
     columns = {"overlap": np.array([OVERLAP[name] for name in overlap], dtype=float)}
     names = ("imbalance", "eta", "k", "PCM", "LR", "LMT")
@@ -171,16 +154,7 @@ def printed_columns():
 
 
 def printed_regression(model, level=0.95):
-    """Tables 5 (PCM), 6 (LR) and 7 (LMT), recomputed from the printed Table 4.
-
-    Parameters
-    ----------
-    model : {"PCM", "LR", "LMT"}
-
-    Returns
-    -------
-    Regression
-    """
+    """Tables 5 (PCM), 6 (LR) and 7 (LMT), recomputed from the printed Table 4."""
     columns = printed_columns()
     return regress({name: columns[name] for name in VARIABLES[model]}, columns[model], level)
 
@@ -196,20 +170,11 @@ def imbalance(share):
 
 
 def regression_records(regression, kind=""):
-    """Metric records of a regression.
+    """Metric records of a regression; `kind` says which it is, the part of each.
 
-    Parameters
-    ----------
-    regression : Regression
-    kind : str
-        Which regression it is: the part of each record.
-
-    Returns
-    -------
-    list of dict
-        By variable ``regression_beta, regression_coefficient`` (with its standard error),
-        ``regression_p, regression_low, regression_high``; of the whole regression
-        ``regression_r2, regression_adjusted_r2``.
+    By variable ``regression_beta, regression_coefficient`` (with its standard error),
+    ``regression_p, regression_low, regression_high``; of the whole regression
+    ``regression_r2, regression_adjusted_r2``.
     """
     records = []
     for at, name in enumerate(regression.names):

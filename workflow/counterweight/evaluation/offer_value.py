@@ -76,23 +76,18 @@ class OfferDensity:
 
 
 def offer_density(X, t, kind="estimated", bins=10, seed=0):
-    """Distribution of logged offers given the features.
+    """`OfferDensity` of logged offers t (n,), scaled, given the features (n, d), NaN where missing.
 
     Parameters
     ----------
-    X : array (n, d)
-        NaN for missing values.
-    t : array (n,)
-        Scaled offers.
     kind : {"estimated", "uniform"}
         uniform: known to be uniform on [0, 1] for everyone (on the levels, where there are few).
-        estimated: bins of equal counts (or the levels), and the probabilities of a person's
-        bin by a random forest, each row by the trees that did not see it. Of forests with
-        leaves of at least 60 rows, of 20 or 200 (of both where neither comes first) and the shares
-        among all rows, the one with the least log loss on such rows is taken, so noise does not
-        pass for a policy. A forest
-        smooths over people: an offer that is a sharp function of x comes out wider than it
-        is.
+        estimated: bins of equal counts (or the levels), and the probabilities of a person's bin by
+        a random forest, each row by the trees that did not see it. Of forests with leaves of at
+        least 60 rows, of 20 or 200 (of both where neither comes first) and the shares among all
+        rows, the one with the least log loss on such rows is taken, so noise does not pass for a
+        policy. A forest smooths over people: an offer that is a sharp function of x comes out wider
+        than it is.
     bins : int
     seed : int
         Of the forest.
@@ -371,15 +366,9 @@ def _near(t, policy, density, h, flat):
 
 
 def single_offer(eta, k, scale, points=1001):
-    """The one offer to everybody that earns most by fitted curves, e.g. an entry fee.
+    """The one offer to everybody that earns most by fitted curves (n,), e.g. an entry fee.
 
-    Parameters
-    ----------
-    eta, k : array (n,)
-        Curve of each person, on the scale of [0, 1].
-    scale : OfferScale
-    points : int
-        Offers tried, evenly spaced over the range.
+    `points` offers are tried, evenly spaced over the range of `scale`.
 
     Returns
     -------

@@ -45,11 +45,7 @@ MARGIN = 1e-9
 def pricer(model, setting):
     """How the offers of a fitted model are found: see the classes of this module.
 
-    Parameters
-    ----------
-    model : fitted model of a study of offers
-    setting : str
-        ``hard`` or ``soft`` of a model of segments; else empty.
+    `setting` is ``hard`` or ``soft`` of a model of segments; else empty.
     """
     if hasattr(model, "predict_segments"):
         kind = Segments if model.gates_ is None else GatedSegments
@@ -72,15 +68,7 @@ def possible(grid, low, high):
 class Segments:
     """Segments of people, each with one curve; people are priced by the likeliest or by all.
 
-    Parameters
-    ----------
-    model : PredictiveChoiceModel
-    setting : {"hard", "soft"}
-
-    Attributes
-    ----------
-    kinds : int
-        The segments are the kinds of people that offers were made to.
+    The segments are the `kinds` of people that offers were made to.
     """
 
     has_draws = True
@@ -216,19 +204,13 @@ class Segments:
 
 
 class GatedSegments(Segments):
-    """Segments by gates, which say nothing of how features are distributed.
-
-    People come in kinds by `Kinds`, and by these it is told who is like those of the fit.
-    """
+    """Segments by gates, which say nothing of features: `Kinds` tell who is like whom."""
 
     closeness = None
 
 
 class Lines:
-    """Log-odds of acceptance that are a line in the offer for each person.
-
-    People come in kinds by `Kinds`, not by the model.
-    """
+    """Log-odds of acceptance, for each person a line in the offer; people come in `Kinds`."""
 
     has_draws = True
 
@@ -323,23 +305,10 @@ class Curves:
 
 
 def best_on_lines(start, slope, kind, bounds, revenue, grid=None):
-    """Best offers where the log-odds are start + slope t.
+    """Best offers (..., n) where the log-odds are start + slope t, of people of some kinds.
 
-    Parameters
-    ----------
-    start, slope : array (..., n)
-        Broadcast against each other.
-    kind : array of int (n,)
-    bounds : array (kinds, 2)
-        Least and largest offer of each kind of people.
-    revenue : tuple (a, b)
-        Revenue a + b t of an accepted offer.
-    grid : array, optional
-
-    Returns
-    -------
-    array (..., n)
-        By `optimal_offer`, on the reflected offer 1 - t where the slope is negative.
+    `bounds` (kinds, 2) are the least and largest offer of each kind. By `optimal_offer`, on the
+    reflected offer 1 - t where the slope is negative.
     """
     a, b = revenue
     start, slope = np.broadcast_arrays(start, slope)
@@ -419,13 +388,7 @@ def _peaks(values, offers, between):
 
 
 class Kinds:
-    """Kinds of people by the nearest of some centres of standardised features.
-
-    Parameters
-    ----------
-    centres : array (kinds, d)
-    mean, scale : array (d,)
-    """
+    """Kinds of people by the nearest of some centres (kinds, d) of standardised features."""
 
     def __init__(self, centres, mean, scale):
         self.centres, self.mean, self.scale = centres, mean, scale

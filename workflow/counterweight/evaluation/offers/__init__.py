@@ -1,1 +1,0 @@
-"""Offers: fit, revenue, regressions."""

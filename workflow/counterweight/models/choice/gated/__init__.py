@@ -1,1 +1,0 @@
-"""Segments whose members are told by a multinomial logit of the features."""

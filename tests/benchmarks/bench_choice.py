@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import r_peer
 from counterweight.datasets.generated.segments import EighteenSegments
-from counterweight.labeling.features.encoder import Encoder
+from counterweight.labeling.features.one_hot import fitted_encoder
 from counterweight.models.choice.predictive_choice import PredictiveChoiceModel
 from counterweight.models.choice.saved_offers import SavedOffers
 from counterweight.models.choice.search import Search
@@ -93,7 +93,7 @@ def a_million(moved=False):
         return frame, t, rng.random(n) < 1 / (1 + np.exp(-odds))
 
     frame, t, y = people(3000)
-    encoder = Encoder(()).fit(frame)
+    encoder = fitted_encoder(frame)
     offer = {"low": 0, "high": 1, "direction": "up", "revenue": None, "column": "aid"}
     saved = SavedOffers.fitted(
         encoder.transform(frame),

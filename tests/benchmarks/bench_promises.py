@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from bench_filter import rows_of
 from counterweight.errors import CounterweightError
-from counterweight.labeling.features.encoder import Encoder, Feature
+from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.models.filters.keys import key_of_seed
 from counterweight.models.filters.making import certified_setting, describe_held_out, only_setting
 from counterweight.models.filters.table import SavedFilter, apply_filter
@@ -216,7 +216,7 @@ def person_filter(rows=4000):
     groups = ["0", "1", "2"]
     saved = SavedFilter(
         facts,
-        Encoder.of(features),
+        TabularEncoder.of(features),
         proxy.to_arrays(),
         groups,
         ["group"] * 3,

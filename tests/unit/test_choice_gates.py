@@ -140,12 +140,12 @@ def test_what_does_not_go_together_is_refused():
 
 def test_gated_offers_are_given_away(known):
     import pandas as pd
-    from counterweight.labeling.features.encoder import Encoder
+    from counterweight.labeling.features.one_hot import fitted_encoder
     from counterweight.models.choice.saved_offers import SavedOffers
 
     X, t, y, _, _ = known
     frame = pd.DataFrame(X[:1500], columns=["a", "b", "c"])
-    encoder = Encoder(()).fit(frame)
+    encoder = fitted_encoder(frame)
     offer = {"low": 0, "high": 1, "direction": "up", "revenue": None, "column": "aid"}
     options = {"components": 2, "restarts": 2, "membership": "gates"}
     saved = SavedOffers.fitted(

@@ -6,7 +6,7 @@ import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table
-from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.scores.classifiers import score_model, stored_score
 from counterweight.models.scores.linear import LinearScore
 from test_saved_scores import delivered, people
@@ -33,7 +33,7 @@ def table():
             "pay": rng.exponential(size=ROWS),
         }
     )
-    encoder = MixedEncoder().fit(frame, list(frame), {"age": "number", "city": "text"} | PAY)
+    encoder = TabularEncoder().fit(frame, list(frame), {"age": "number", "city": "text"} | PAY)
     y = (rng.random(ROWS) < 1 / (1 + np.exp(-frame["pay"] + (frame["city"] == "Bonn")))) * 1.0
     return encoder.encode(frame), y, rng.exponential(size=ROWS)
 

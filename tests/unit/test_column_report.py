@@ -15,7 +15,7 @@ from counterweight.datasets.ca_housing import CaHousing
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, write_table
 from counterweight.init import beginning
-from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.own.column_report import (
     check_roles,
     column_report,
@@ -327,8 +327,8 @@ def test_levels_are_counted_as_the_encoder_keeps_them(world):
     towns = rng.zipf(1.6, ROWS).clip(max=200).astype(str)
     facts = world.report(city=towns)
     frame = world.frame.assign(city=towns)
-    encoder = MixedEncoder().fit(frame, ["city"], {"city": "text"})
-    (fact,) = encoder.columns_
+    encoder = TabularEncoder().fit(frame, ["city"], {"city": "text"})
+    (fact,) = encoder.statistics_
     assert (facts["city"].levels, facts["city"].pooled) == (len(fact.levels), len(fact.pooled))
     assert facts["city"].pooled > 1
     assert facts["city"].why == f"{len(fact.pooled)} rare levels pooled as other"

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.scores.boosting import BoostedScore
 from counterweight.models.scores.contributions import column_names, digits_for, most_moved
 from counterweight.models.scores.linear import LinearScore
@@ -27,7 +27,7 @@ def table(rows, seed):
 
 @pytest.fixture(scope="module")
 def encoder():
-    return MixedEncoder().fit(table(800, 0), list(TYPES), TYPES)
+    return TabularEncoder().fit(table(800, 0), list(TYPES), TYPES)
 
 
 def fitted(encoder, model, binary):

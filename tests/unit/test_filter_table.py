@@ -10,8 +10,8 @@ import pytest
 from counterweight import load
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import metrics_table, write_table
+from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.features.as_is import as_is
-from counterweight.labeling.features.encoder import Encoder
 from counterweight.labeling.features.one_hot import one_hot
 from counterweight.models.filters import table as ft
 from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
@@ -484,7 +484,7 @@ def test_features_that_the_prepared_table_does_not_give_are_refused():
 
 
 def test_a_table_that_is_no_filter_is_refused(tmp_path, made):
-    half = SimpleNamespace(**vars(ft.read_filter(made.path)) | {"encoder": Encoder.of([])})
+    half = SimpleNamespace(**vars(ft.read_filter(made.path)) | {"encoder": TabularEncoder.of([])})
     ft.write_filter(tmp_path / "half.parquet", half)
     with pytest.raises(CounterweightError, match="is no filter"):
         ft.read_filter(tmp_path / "half.parquet")

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.saved import load
 from counterweight.models.subsampling.calibrated_numbers import CalibratedNumbers
 from delivering import Own
@@ -78,7 +78,7 @@ def test_what_is_given_away_tells_new_rows_of_the_whole_log(played):
 
 def encoded(frame):
     types = {"stage": "number", "minutes": "number"}
-    return MixedEncoder().fit(frame, list(types), types).encode(frame)
+    return TabularEncoder().fit(frame, list(types), types).encode(frame)
 
 
 def test_the_calibration_is_by_weighted_means():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.estimates import ips, snips
-from counterweight.labeling.features.encoder import Encoder
+from counterweight.labeling.features.one_hot import fitted_encoder
 from counterweight.models.choice.offer_limits import choices, experiment, levels_of
 from counterweight.models.choice.saved_offers import SavedOffers
 from counterweight.reporting.pages.limits import within_limits
@@ -31,7 +31,7 @@ def truth(frame, price):
 
 
 def saved_of(frame, model="offer_logistic", setting="", **more):
-    encoder = Encoder(("price", "bought", "grade")).fit(frame)
+    encoder = fitted_encoder(frame, drop=("price", "bought", "grade"))
     options = {"components": 2, "restarts": 2} if model == "predictive_choice" else {}
     return SavedOffers.fitted(
         encoder.transform(frame),

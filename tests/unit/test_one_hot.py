@@ -11,8 +11,8 @@ from counterweight.datasets.adult import Adult
 from counterweight.datasets.bank_marketing import BankMarketing
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table, write_table
-from counterweight.labeling.features.encoder import Encoder
-from counterweight.labeling.features.one_hot import one_hot
+from counterweight.labeling.encoding import TabularEncoder
+from counterweight.labeling.features.one_hot import fitted_encoder, one_hot
 from counterweight.labeling.split import check_features
 from counterweight.plan.components import options
 
@@ -183,8 +183,8 @@ def test_a_column_named_as_a_category_keeps_both_features(names):
 def test_an_encoder_that_was_written_down_gives_new_rows_the_same_features():
     words = ["NA", "b", "c", "c", None, "b", "c"]
     frame = table(word=words, n=[1.0, None, 3.0, 4.0, 5.0, 6.0, 7.0], flat=1)
-    fitted = Encoder(drop=["row"], max_categories=2).fit(frame)
-    again = Encoder.of(feature._replace() for feature in fitted.features_)
+    fitted = fitted_encoder(frame, max_categories=2)
+    again = TabularEncoder.of(feature._replace() for feature in fitted.features_)
     names = [feature.name for feature in again.features_]
     assert names == ["word=b", "word=c", "word=other", "word=missing", "n", "n_missing"]
     assert again.columns_ == {"word": "text", "n": "number"}

@@ -11,7 +11,7 @@ import test_log_parts
 import test_saved_offers
 import test_saved_scores
 from counterweight.errors import CounterweightError
-from counterweight.labeling.features.encoder import Encoder
+from counterweight.labeling.features.one_hot import fitted_encoder
 from own_logs import a_log
 
 ROWS = 240
@@ -114,7 +114,7 @@ def delta(folder):
 
 def saved_classifier(folder):
     people = X.assign(person=np.arange(ROWS), y=Y)
-    encoder = Encoder(("person", "y")).fit(people)
+    encoder = fitted_encoder(people, drop=("person", "y"))
     model = cw.LogisticModel().fit(encoder.transform(people), Y)
     facts = {"model": "logistic", "options": {}, "target": "general", "threshold": 0.5}
     facts |= {"id": "person", "groups": {}, "typed": {}, "labeled": ROWS, "promises": []}

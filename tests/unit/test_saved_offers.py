@@ -10,7 +10,7 @@ from counterweight.datasets.own_table import OwnTable
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import write_gift
 from counterweight.files.tables import model_arrays, model_table, write_table
-from counterweight.labeling.features.encoder import Encoder
+from counterweight.labeling.features.one_hot import fitted_encoder
 from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
 from counterweight.models.choice.saved_offers import SavedOffers
 from counterweight.models.choice.training import searched_offers
@@ -44,7 +44,7 @@ def survey(rows=600, seed=0):
 
 
 def features_of(frame):
-    encoder = Encoder(("customer", "price", "bought")).fit(frame)
+    encoder = fitted_encoder(frame, drop=("customer", "price", "bought"))
     return encoder, encoder.transform(frame)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight.errors import CounterweightError
-from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.labeling.encoding import TabularEncoder
 from counterweight.plan import components
 
 N = 240
@@ -55,7 +55,9 @@ def predictions(name, X, y, weight):
     model = component(**OPTIONS.get(name, {}))
     if kind == "blanks":
         frame = pd.DataFrame({"row": np.arange(N), "a": X[:, 0], "b": X[:, 1]})
-        encoded = MixedEncoder(max_levels=50).fit(frame, ["a", "b"], {"a": "number", "b": "number"})
+        encoded = TabularEncoder(max_levels=50).fit(
+            frame, ["a", "b"], {"a": "number", "b": "number"}
+        )
         encoded = encoded.encode(frame)
         return model.fit(encoded, y.astype(float), weight, binary=True, rng=rng).predict(encoded)
     if hasattr(component, "SAMPLED"):

@@ -198,7 +198,7 @@ def weighted_to_target(data, table, reading, spec):
         As `to_target`; the frame of `adjusted` has the outcome as `OUTCOME`.
     population : pandas.DataFrame or None
     """
-    features, options = list(data.encoder.types_), spec["options"]
+    features, options = list(data.encoder.columns_), spec["options"]
     frame = read_table(table)[data.labeled].reset_index(drop=True)
     population = population_of(data.types, data.forms, features, reading, **options)
     made = to_target(

@@ -43,7 +43,7 @@ def mean_elsewhere(data, tried, prediction, saved, table, given, mean_of):
         "for": words_for(options["table"], options["margins"]),
         "target": adjusted.summary().split("\n"),
     }
-    if population is None or not {*data.encoder.types_} <= {*population.columns}:
+    if population is None or not {*data.encoder.columns_} <= {*population.columns}:
         known = adjusted.mean(OUTCOME)
         rows = len(data.y[data.labeled]) if population is None else len(population)
         return known.value, known.standard_error, rows, facts

@@ -2,11 +2,12 @@
 
 import logging
 
+import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
 from counterweight.labeling.columns import NOISE, add_noise, declare_categories, require
-from counterweight.labeling.features.encoder import Encoder
+from counterweight.labeling.encoding import TabularEncoder
 
 log = logging.getLogger("counterweight")
 
@@ -33,17 +34,52 @@ OPTIONS = {
 }
 
 
-def left_out(frame, outcome=None, drop=(), only=()):
-    """Columns of a table that become no feature."""
-    others = [name for name in frame.columns if only and name not in only]
-    return ("row", outcome, *drop, *others)
+def fitted_encoder(frame, outcome=None, drop=(), only=(), max_categories=50):
+    """The encoder of all columns of a table but those that become no feature.
+
+    Raises
+    ------
+    CounterweightError
+        When a column is neither number nor text, or a number is infinite.
+    """
+    types = {}
+    for column in frame.columns:
+        values = frame[column]
+        if column in ("row", outcome, *drop) or (only and column not in only):
+            continue
+        if pd.api.types.is_numeric_dtype(values) and values.dtype.kind != "c":
+            types[column] = "number"
+            infinite = np.flatnonzero(np.isinf(values.to_numpy(dtype=float, na_value=np.nan)))
+            if len(infinite):
+                raise CounterweightError(
+                    f"Column {column!r} is infinite in {len(infinite)} rows (first: row "
+                    f"{infinite[0]}): correct the data, or name it in features.drop."
+                )
+        elif _is_text(values):
+            types[column] = "text"
+        else:
+            raise CounterweightError(
+                f"Column {column!r} is of type {values.dtype}, and the recipe one_hot takes "
+                "numbers and text only: name it in features.drop."
+            )
+    encoder = TabularEncoder(max_categories, least_rows=1, max_width=None, by_name=True)
+    return encoder.fit(frame, list(types), types, taken=frame.columns)
+
+
+def _is_text(values):
+    kind = values.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        kind = kind.categories.dtype
+    if not (pd.api.types.is_string_dtype(kind) or pd.api.types.is_object_dtype(kind)):
+        return False
+    return values.dropna().map(lambda value: isinstance(value, str), na_action="ignore").all()
 
 
 def one_hot(frame, rng, *, outcome=None, drop=(), only=(), max_categories=50, noise=0.0):
     """Numbers as they are, text as one 0/1 feature for each category; no row is left out.
 
-    See `Encoder` for what becomes of missing values, rare categories and columns of one value.
-    Medians and categories are those of all rows, those to be tested included: they use no
+    See `TabularEncoder` for what becomes of missing values, rare categories and columns of one
+    value. Medians and categories are those of all rows, those to be tested included: they use no
     label. What was filled, pooled and left out is logged. The features of a text column sum to
     1, so their matrix is not of full rank.
 
@@ -64,9 +100,9 @@ def one_hot(frame, rng, *, outcome=None, drop=(), only=(), max_categories=50, no
     Returns
     -------
     pandas.DataFrame
-        ``row`` and the features as float64, in the order of `Encoder.features_`. The features
-        of a text column are declared one category, as are truth values and marks of missing
-        numbers, unless noise is added to them.
+        ``row`` and the features as float64, in the order of the encoder's. The features of a text
+        column are declared one category, as are truth values and marks of missing numbers, unless
+        noise is added to them.
 
     Raises
     ------
@@ -81,7 +117,7 @@ def one_hot(frame, rng, *, outcome=None, drop=(), only=(), max_categories=50, no
         )
     if not len(frame):
         raise CounterweightError("The data set has no row to make features of.")
-    encoder = Encoder(left_out(frame, outcome, drop, only), max_categories).fit(frame)
+    encoder = fitted_encoder(frame, outcome, drop, only, max_categories)
     for note in encoder.notes_:
         log.info(note)
     names = [feature.name for feature in encoder.features_]

@@ -5,7 +5,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_columns, read_table
 from counterweight.labeling.columns import require
-from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.own.prepare import forms_of, types_of
 
 LABELS = (
@@ -200,9 +200,9 @@ class BlankData:
 
     Attributes
     ----------
-    encoder : MixedEncoder
+    encoder : TabularEncoder
         Fitted on all rows; it uses no outcome.
-    rows : counterweight.labeling.features.mixed.Encoded
+    rows : counterweight.labeling.encoding.Encoded
         All n rows.
     row, y, weight, fold, group : array (n,)
     labeled : array of bool (n,)
@@ -211,7 +211,7 @@ class BlankData:
 
     def __init__(self, frame, types, labels, max_levels, forms=None):
         names = [name for name in frame.columns if name != "row"]
-        self.encoder = MixedEncoder(max_levels=max_levels).fit(frame, names, types)
+        self.encoder = TabularEncoder(max_levels=max_levels).fit(frame, names, types)
         self.rows = self.encoder.encode(frame)
         self.types, self.forms = dict(types), forms or {}
         self.row, self.y, self.weight = labels["row"], labels["y"], labels["weight"]

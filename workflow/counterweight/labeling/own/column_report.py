@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.features.learnt import level_counts, levels_kept
+from counterweight.labeling.column_statistics import level_counts, levels_kept
 from counterweight.labeling.own.leaks import KEEP
 from counterweight.labeling.own.words import like_codes
 
@@ -136,7 +136,7 @@ def column_report(
     ignore, keep : sequence of str
         Columns never to be features; columns to be features whatever they look like.
     max_levels, least_rows : int
-        See `MixedEncoder`.
+        See `TabularEncoder`.
 
     Returns
     -------

@@ -8,7 +8,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.files.people import place_of
 from counterweight.files.tables import read_table, replacing, write_table
-from counterweight.labeling.features.learnt import level_counts
+from counterweight.labeling.column_statistics import level_counts
 from counterweight.labeling.outcomes.accepts import accepts
 from counterweight.labeling.outcomes.given import given as outcome_of
 from counterweight.labeling.own.column_report import (

@@ -6,7 +6,7 @@ import numpy as np
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.features.encoder import Encoder, Feature
+from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
 from counterweight.models.choice.training import told_categories
@@ -44,7 +44,7 @@ class SavedOffers:
 
     Attributes
     ----------
-    encoder : Encoder
+    encoder : TabularEncoder
     scale : OfferScale
     model
         The fitted model.
@@ -53,7 +53,7 @@ class SavedOffers:
     def __init__(self, facts, arrays):
         self.facts, self.arrays = facts, {k: np.asarray(v, float) for k, v in arrays.items()}
         fills = self.arrays["feature.fill"]
-        self.encoder = Encoder.of(
+        self.encoder = TabularEncoder.of(
             Feature(*told, fill=float(fill))
             for told, fill in zip(facts["features"], fills, strict=True)
         )
@@ -88,7 +88,7 @@ class SavedOffers:
         offers : array (n,)
             In the user's units.
         answers : array (n,) of 0/1
-        encoder : Encoder
+        encoder : TabularEncoder
         method : dict
             ``model`` and ``options``.
         setting : str

@@ -6,7 +6,7 @@ import pandas as pd
 from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.people import read_people
-from counterweight.labeling.features.encoder import Encoder, Feature
+from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.labeling.samples import condition_mask
 from counterweight.models.classifier import positive
 from counterweight.models.filters.candidates import TRUTHS, check_frame, encoded
@@ -46,7 +46,7 @@ class SavedClassifier(SavedModel):
 
     Attributes
     ----------
-    encoder : Encoder
+    encoder : TabularEncoder
     model
         The fitted classifier.
     """
@@ -54,7 +54,7 @@ class SavedClassifier(SavedModel):
     def __init__(self, facts, arrays):
         self.facts, self.arrays = facts, {k: np.asarray(v, float) for k, v in arrays.items()}
         fills = self.arrays["feature.fill"]
-        self.encoder = Encoder.of(
+        self.encoder = TabularEncoder.of(
             Feature(*told, fill=float(fill))
             for told, fill in zip(facts["features"], fills, strict=True)
         )
@@ -75,7 +75,7 @@ class SavedClassifier(SavedModel):
             With ``to_arrays``.
         X : array (n, d)
             Features of the rows of the fit, labeled or not, by `encoder`.
-        encoder : Encoder
+        encoder : TabularEncoder
         facts : dict
             See the class, without ``features``.
         """

@@ -12,8 +12,9 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.fields import NO_TEXT
 from counterweight.files.people import MISSING, check_header, read_people
-from counterweight.labeling.features.encoder import Encoder, Feature
-from counterweight.labeling.features.one_hot import left_out
+from counterweight.labeling.column_statistics import number_column
+from counterweight.labeling.encoding import Feature, TabularEncoder
+from counterweight.labeling.features.one_hot import fitted_encoder
 
 log = logging.getLogger("counterweight")
 
@@ -49,7 +50,7 @@ def learned_encoder(frame, names, recipe, outcome=None, *, gift="filter"):
 
     Returns
     -------
-    Encoder
+    TabularEncoder
         Of the features `names`.
 
     Raises
@@ -69,12 +70,11 @@ def learned_encoder(frame, names, recipe, outcome=None, *, gift="filter"):
             "other noise: set features.noise to 0."
         )
     if recipe["name"] == "one_hot":
-        named = (options.get(key, ()) for key in ("drop", "only"))
-        drop = left_out(frame, outcome, *named)
-        features = Encoder(drop, options.get("max_categories", 50)).fit(frame).features_
+        given = {key: options[key] for key in ("drop", "only", "max_categories") if key in options}
+        features = fitted_encoder(frame, outcome, **given).features_
     else:
         features = [
-            Feature.number(name, frame[name].to_numpy(dtype=float, na_value=np.nan))
+            Feature(name, name, "number", fill=number_column(name, "number", frame[name]).median)
             for name in names
             if name in frame and pd.api.types.is_numeric_dtype(frame[name])
         ]
@@ -85,7 +85,7 @@ def learned_encoder(frame, names, recipe, outcome=None, *, gift="filter"):
             f"Features {listed(absent)} cannot be traced to a column of the prepared table: "
             "delete the features of the study and run again."
         )
-    return Encoder.of([features[name] for name in names])
+    return TabularEncoder.of([features[name] for name in names])
 
 
 def traced_encoder(data, frame, recipe, outcome=None, *, gift="filter"):
@@ -124,7 +124,7 @@ def encoded(frame, encoder, *, people="candidates", gift="filter", first=0):
     ----------
     frame : pandas.DataFrame
         Columns that no feature needs are passed over.
-    encoder : Encoder
+    encoder : TabularEncoder
     people, gift : str
         Who the rows are, and what was fitted, for messages.
     first : int

@@ -9,8 +9,8 @@ The table (Parquet) has one row for each fact, in the layout `FILTER`:
   certified, alpha and level.
 - ``column``: ``name`` of a column that candidates must have, ``kind`` number or text.
 - ``feature``: feature number ``i``, its ``name``, the column it is made ``of``, its ``kind``
-  (number, blank, category, other: see `encoder.Feature`), the category as ``text``, the
-  fill as ``value``.
+  (number, blank, category, other: see `counterweight.labeling.encoding.Feature`), the category as
+  ``text``, the fill as ``value``.
 - ``array``: an array of the fitted proxy by ``name`` and indices ``i, j, k``; coefficients are
   in units of the raw features.
 - ``group``: group number ``i``, its ``name``, the sensitive column it is ``of``; ``kind`` base
@@ -38,7 +38,7 @@ from counterweight.datasets.own_table import new_rows, typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import read_sealed, whole, write_sealed
 from counterweight.files.tables import addressed
-from counterweight.labeling.features.encoder import Encoder, Feature
+from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded
 from counterweight.models.filters.keys import Key, key_of_seed, read_key
@@ -100,7 +100,7 @@ class SavedFilter:
     ----------
     facts : dict of str to str or float
         See the module; ``selector``, ``setting`` and ``eta`` are needed.
-    encoder : counterweight.labeling.features.encoder.Encoder
+    encoder : counterweight.labeling.encoding.TabularEncoder
         How the features of a candidate are made.
     arrays : dict of str to array
         The fitted proxy.
@@ -121,7 +121,7 @@ class SavedFilter:
     """
 
     facts: dict
-    encoder: Encoder
+    encoder: TabularEncoder
     arrays: dict
     groups: list
     classes: list
@@ -374,7 +374,7 @@ def _filter_of(path, columns):
     groups = [row for row in parts["group"] if row["kind"] == "base"]
     return SavedFilter(
         facts=facts,
-        encoder=Encoder.of(
+        encoder=TabularEncoder.of(
             Feature(row["name"], row["of"], row["kind"], row["text"], row["value"])
             for row in parts["feature"]
         ),

@@ -25,7 +25,7 @@ def linear_parts(rows, X, coef, centre):
 
     Parameters
     ----------
-    rows : counterweight.labeling.features.mixed.Encoded
+    rows : counterweight.labeling.encoding.Encoded
     X : array (n, d)
         ``rows.dense()``.
     coef, centre : array (d,)

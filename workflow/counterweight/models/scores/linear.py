@@ -46,7 +46,7 @@ class LinearScore:
 
         Parameters
         ----------
-        rows : counterweight.labeling.features.mixed.Encoded
+        rows : counterweight.labeling.encoding.Encoded
             n rows.
         y : array (n,)
             0 and 1 where `binary`, else numbers.

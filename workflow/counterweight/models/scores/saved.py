@@ -6,9 +6,9 @@ import numpy as np
 
 from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError
+from counterweight.labeling.column_statistics import describe_new, drift_sentences
 from counterweight.labeling.columns import free_name
-from counterweight.labeling.features.drift import describe_new, drift_sentences
-from counterweight.labeling.features.mixed import MixedEncoder
+from counterweight.labeling.encoding import TabularEncoder
 from counterweight.models.saved import SavedModel, as_frame, classes_array
 from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import column_names, most_moved
@@ -29,7 +29,7 @@ class SavedScores(SavedModel):
         facts : dict
             ``study``, ``outcome`` (column), ``names`` (what 0 and 1 stand for; empty of a number),
     from counterweight.models.scores.tilt import CHANCES, ScoreTilt
-        encoder : MixedEncoder
+        encoder : TabularEncoder
         model : object
             With ``predict(rows)``.
         band : CalibrationBand
@@ -41,7 +41,7 @@ class SavedScores(SavedModel):
     """
 
     facts: dict
-    encoder: MixedEncoder
+    encoder: TabularEncoder
     model: object
     band: CalibrationBand
     support: Support
@@ -199,7 +199,7 @@ class SavedScores(SavedModel):
         Parameters
         ----------
         counts : dict
-            Of the new rows, from `counterweight.labeling.features.drift.count_rows`.
+            Of the new rows, from `counterweight.labeling.column_statistics.count_rows`.
         """
         return drift_sentences(describe_new(self.encoder, counts))
 
@@ -240,7 +240,7 @@ class SavedScores(SavedModel):
             }
         return cls(
             facts,
-            MixedEncoder.from_table(parts["encoder"]),
+            TabularEncoder.from_table(parts["encoder"]),
             stored_score(
                 facts["model"],
                 facts.get("options", {}),

@@ -5,7 +5,7 @@ import logging
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import made_of_gift, writing_answers
 from counterweight.files.people import row_batches
-from counterweight.labeling.features.drift import added, count_rows
+from counterweight.labeling.column_statistics import added, count_rows
 from counterweight.models.scores.saved import BATCH, SavedScores
 
 log = logging.getLogger("counterweight")

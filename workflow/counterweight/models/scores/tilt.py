@@ -46,7 +46,7 @@ class ScoreTilt:
 
         Parameters
         ----------
-        rows : counterweight.labeling.features.mixed.Encoded
+        rows : counterweight.labeling.encoding.Encoded
         p, low, high : array (n,)
             As among labeled rows.
         """

@@ -1,0 +1,380 @@
+"""What is known of each column of a table, and how new rows differ from those it was learnt from.
+
+Numbers, dates (days since 1970-01-01) and booleans (1/0) are told by median, mean, spread, range
+and the rows of ten bins; texts as levels of a category, the rarer of which share the level other.
+All are the same for rows in any order.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+
+
+class NumberColumn(NamedTuple):
+    """What was learnt of a column of numbers, dates (days since 1970-01-01) or booleans (1/0).
+
+    Attributes
+    ----------
+    column, type : str
+    missing : int
+        Rows without a value.
+    median, mean, sd, low, high : float
+        Of the values present; 0 where there is none.
+    edges : tuple of float
+        Ascending: the values themselves where there are at most ten, else deciles.
+    counts : tuple of int
+        Rows at most the first edge, then between each edge and the next, then above the last.
+    """
+
+    column: str
+    type: str
+    missing: int
+    median: float
+    mean: float
+    sd: float
+    low: float
+    high: float
+    edges: tuple
+    counts: tuple
+
+
+class CategoryColumn(NamedTuple):
+    """What was learnt of a column of texts.
+
+    Attributes
+    ----------
+    column, type : str
+    missing : int
+        Rows without a text.
+    levels, counts : tuple
+        Texts of their own and their rows, the most frequent first, by name among equals.
+    pooled : tuple of str
+        Texts that share the level other, sorted.
+    other : int
+        Rows of those.
+    """
+
+    column: str
+    type: str
+    missing: int
+    levels: tuple
+    counts: tuple
+    pooled: tuple
+    other: int
+
+
+def level_counts(values):
+    """Texts of a column and their rows, the most frequent first and by name among equals.
+
+    Returns
+    -------
+    words : array of str
+    counts : array of int
+    codes : array of int (n,)
+        Place of each row's text among those, -1 where it is missing.
+    """
+    import pandas as pd
+
+    codes, words = pd.factorize(values.astype("str"))
+    words = np.asarray(words, dtype=object)
+    counts = np.bincount(codes[codes >= 0], minlength=len(words))
+    order = np.argsort(words)
+    order = order[np.argsort(-counts[order], kind="stable")]
+    places = np.full(len(words) + 1, -1)
+    places[order] = np.arange(len(words))
+    return words[order], counts[order], places[codes]
+
+
+def levels_kept(counts, rows, max_levels=50, least_rows=None):
+    """How many of the most frequent levels are levels of their own.
+
+    Parameters
+    ----------
+    counts : array of int
+        Rows of each level, descending.
+    rows : int
+        Of the table.
+    max_levels : int
+    least_rows : int, optional
+        A level of fewer rows is pooled; by default one percent of the rows, 10 at most.
+    """
+    least = min(10, -(-rows // 100)) if least_rows is None else least_rows
+    return int(min(max_levels, np.count_nonzero(np.asarray(counts) >= least)))
+
+
+def number_column(column, kind, values):
+    """What is learnt of a column of numbers."""
+    numbers = np.sort(floats(values, column, kind))
+    there = numbers[~np.isnan(numbers)]
+    missing = len(numbers) - len(there)
+    if not len(there):
+        return NumberColumn(column, kind, missing, *(0.0,) * 5, (), (0,))
+    places = np.flatnonzero(there[1:] != there[:-1])
+    if len(places) < 10:
+        edges = there[np.append(places, len(there) - 1)]
+    else:
+        edges = np.unique(np.quantile(there, np.arange(0.1, 0.95, 0.1)))
+    below = np.searchsorted(there, edges, side="right")
+    counts = np.diff(np.concatenate([[0], below, [len(there)]]))
+    middle = float(np.median(there)), float(there.mean()), float(there.std())
+    ends = float(there[0]), float(there[-1])
+    bins = tuple(edges.tolist()), tuple(counts.tolist())
+    return NumberColumn(column, kind, missing, *middle, *ends, *bins)
+
+
+def category_column(column, values, max_levels, least_rows):
+    """What is learnt of a column of texts."""
+    words, counts, codes = level_counts(texts(values, column))
+    kept = levels_kept(counts, len(values), max_levels, least_rows)
+    return CategoryColumn(
+        column,
+        "text",
+        int((codes < 0).sum()),
+        tuple(map(str, words[:kept])),
+        tuple(counts[:kept].tolist()),
+        tuple(sorted(map(str, words[kept:]))),
+        int(counts[kept:].sum()),
+    )
+
+
+#: Entries that are counts of rows, and those of which a column has several.
+_WHOLE = ("missing", "other", "counts")
+_MANY = ("levels", "counts", "pooled", "edges")
+
+
+def column_of(column, kind, told):
+    """A NumberColumn or CategoryColumn from the values of its entries."""
+    cls, fields = CategoryColumn if kind == "text" else NumberColumn, {}
+    for name in cls._fields[2:]:
+        values = [int(value) if name in _WHOLE else value for value in told[name]]
+        fields[name] = tuple(values) if name in _MANY else values[0]
+    return cls(column, kind, **fields)
+
+
+#: What a column of a type holds, in a sentence.
+_WANTED = {"number": "numbers", "boolean": "1, 0 or nothing", "date": "dates"}
+
+
+def floats(values, column, kind):
+    """A column as floats, NaN where missing; dates as days since 1970-01-01."""
+    import pandas as pd
+
+    if pd.api.types.is_object_dtype(values.dtype):
+        values = values.infer_objects()
+        if pd.api.types.infer_dtype(values, skipna=True) in ("date", "datetime", "decimal"):
+            dates = pd.api.types.infer_dtype(values, skipna=True) != "decimal"
+            values = pd.to_datetime(values) if dates else values.astype(float)
+    if pd.api.types.is_datetime64_any_dtype(values.dtype) and kind == "date":
+        if values.dt.tz is not None:
+            values = values.dt.tz_convert(None)
+        numbers = ((values - pd.Timestamp(0)) / pd.Timedelta(days=1)).to_numpy(float)
+    elif pd.api.types.is_numeric_dtype(values.dtype) and values.dtype.kind != "c":
+        numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    elif values.isna().all():
+        numbers = np.full(len(values), np.nan)
+    else:
+        first = values.dropna().iloc[0]
+        raise CounterweightError(
+            f"Column {column!r} is to hold {_WANTED[kind]}, but holds {str(first)!r:.40}: correct "
+            "it, or give the table by its file, which is typed as the fit's was."
+        )
+    if np.isinf(numbers).any():
+        wrong = np.flatnonzero(np.isinf(numbers))
+        raise CounterweightError(
+            f"Column {column!r} is infinite in {len(wrong)} rows (first: row {wrong[0]}): correct "
+            "them, or leave those fields empty."
+        )
+    return numbers
+
+
+def texts(values, column):
+    """A column as texts, missing where it is missing; whole numbers as they are written."""
+    import pandas as pd
+
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(values.dtype.categories.dtype)
+    if pd.api.types.is_float_dtype(values.dtype):
+        whole = values.dropna()
+        if (whole % 1 != 0).any():
+            raise CounterweightError(
+                f"Column {column!r} is to hold texts, but holds numbers such as "
+                f"{whole[whole % 1 != 0].iloc[0]:g}: correct it, or give it as text."
+            )
+        values = values.astype("Int64")
+    return values.astype("str")
+
+
+class ColumnCounts(NamedTuple):
+    """Of one column of new rows; sums, so that batches add up.
+
+    Attributes
+    ----------
+    bins : array of int
+        Rows of each bin of the fit (numbers) or of each level and other (texts); what is
+        missing last.
+    unseen, outside : int
+        Rows whose text was not in the fit; whose number is beyond the range of the fit.
+    total : float
+        Sum of the numbers less the fit's mean.
+    """
+
+    bins: np.ndarray
+    unseen: int
+    outside: int
+    total: float
+
+
+class ColumnDrift(NamedTuple):
+    """One column of new rows against the fit.
+
+    Attributes
+    ----------
+    column, type : str
+    rows : int
+        New rows.
+    missing, missing_before : float
+        Shares of rows without a value, now and in the fit.
+    unseen, outside : float
+        Shares of new rows whose text was not in the fit; whose number is outside its range.
+    shift : float
+        Of the mean, in standard deviations of the fit; NaN of texts and where there are none.
+    psi : float
+        Population stability index, sum over bins of (p - q) log(p / q), half a row added to
+        each bin.
+    psi_by_chance : float
+        What the index exceeds in one table of a thousand where nothing has changed.
+    """
+
+    column: str
+    type: str
+    rows: int
+    missing: float
+    missing_before: float
+    unseen: float
+    outside: float
+    shift: float
+    psi: float
+    psi_by_chance: float
+
+
+def count_rows(encoded):
+    """Counts of each column of encoded rows, a dict of `ColumnCounts`; see `added`."""
+    encoder, counts = encoded.encoder, {}
+    for at, fact in enumerate(encoder.numbers_):
+        values = encoded.numbers[:, at]
+        there = values[~np.isnan(values)]
+        which = np.searchsorted(fact.edges, there, side="left")
+        bins = np.bincount(which, minlength=len(fact.counts))
+        bins = np.append(bins, len(values) - len(there))
+        none = fact.missing == encoder.rows_
+        outside = 0 if none else np.count_nonzero((there < fact.low) | (there > fact.high))
+        total = float((there - fact.mean).sum())
+        counts[fact.column] = ColumnCounts(bins, 0, int(outside), total)
+    for at, fact in enumerate(encoder.categories_):
+        bins = np.bincount(encoded.codes[:, at], minlength=len(fact.levels) + 2)
+        counts[fact.column] = ColumnCounts(bins, int(encoded.unseen[:, at].sum()), 0, 0.0)
+    return counts
+
+
+def added(one, other):
+    """Counts of two batches together; either may be None."""
+    if one is None or other is None:
+        return one or other
+    return {
+        column: ColumnCounts(*(a + b for a, b in zip(of, other[column], strict=True)))
+        for column, of in one.items()
+    }
+
+
+def describe_new(encoder, new):
+    """New rows against those of the fit.
+
+    Parameters
+    ----------
+    encoder : counterweight.labeling.encoding.TabularEncoder
+    new : pandas.DataFrame, Encoded, or what `count_rows` and `added` gave
+
+    Returns
+    -------
+    list of ColumnDrift
+        In the order of the encoder's columns.
+    """
+    if not isinstance(new, dict):
+        new = count_rows(new if hasattr(new, "codes") else encoder.encode(new))
+    return [_drift(fact, encoder.rows_, new[fact.column]) for fact in encoder.statistics_]
+
+
+def _drift(fact, rows_before, counts):
+    from scipy.special import chdtri
+
+    rows = int(counts.bins.sum())
+    before = [*fact.counts, fact.other] if hasattr(fact, "levels") else list(fact.counts)
+    before = np.array([*before, fact.missing])
+    some = (before > 0) | (counts.bins > 0)
+    # Half a row a bin: bins that one side lacks count, and equal tables give exactly 0.
+    p = (counts.bins[some] + 0.5) / (rows + 0.5 * some.sum())
+    q = (before[some] + 0.5) / (rows_before + 0.5 * some.sum())
+    # Without change n N / (n + N) times the index is chi-square, one less than bins.
+    chance = chdtri(max(some.sum() - 1, 1), 1e-3) * (1 / max(rows, 1) + 1 / rows_before)
+    there = rows - int(counts.bins[-1])
+    sd = getattr(fact, "sd", 0.0)
+    return ColumnDrift(
+        fact.column,
+        fact.type,
+        rows,
+        missing=float(counts.bins[-1] / max(rows, 1)),
+        missing_before=fact.missing / rows_before,
+        unseen=counts.unseen / max(rows, 1),
+        outside=counts.outside / max(rows, 1),
+        shift=counts.total / there / sd if there and sd > 0 else np.nan,
+        psi=float(((p - q) * np.log(p / q)).sum()) if rows else 0.0,
+        psi_by_chance=float(chance),
+    )
+
+
+def drift_sentences(facts, *, psi=0.25, missing=0.05, unseen=0.01, outside=0.01, shift=0.5):
+    """What is worth a warning, the greatest changes first; nothing where all is as it was.
+
+    Parameters
+    ----------
+    facts : list of ColumnDrift
+    psi : float
+        An index above this, and above what chance gives, is told.
+    missing : float
+        A change of the share missing by more than this, and by three standard errors.
+    unseen, outside : float
+        Greater shares are told, of two rows at least.
+    shift : float
+        A shift of the mean by more than this, and by three standard errors.
+
+    Returns
+    -------
+    list of str
+        One sentence a column.
+    """
+    told = []
+    for fact in facts:
+        if not fact.rows:
+            continue
+        parts = []
+        share = (fact.missing + fact.missing_before) / 2
+        error = np.sqrt(share * (1 - share) / fact.rows)
+        change = abs(fact.missing - fact.missing_before)
+        if change > max(missing, 3 * error):
+            parts.append(
+                f"missing in {fact.missing:.1%} of the new rows, {fact.missing_before:.1%} before"
+            )
+        if fact.unseen > max(unseen, 1.5 / fact.rows):
+            parts.append(f"{fact.unseen:.1%} of the new rows have a text never seen before")
+        if fact.outside > max(outside, 1.5 / fact.rows):
+            parts.append(f"{fact.outside:.1%} of the new rows are outside the range seen before")
+        if abs(fact.shift) > max(shift, 3 / np.sqrt(fact.rows)):
+            parts.append(f"mean {fact.shift:+.2g} standard deviations from before")
+        if fact.psi > max(psi, fact.psi_by_chance):
+            parts.append(f"stability index {fact.psi:.2f}")
+        if parts:
+            size = max(change, fact.unseen, fact.outside, fact.psi)
+            told.append((-size, f"Column {fact.column!r} has changed: {'; '.join(parts)}."))
+    return [sentence for _, sentence in sorted(told, key=lambda pair: pair[0])]

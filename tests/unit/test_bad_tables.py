@@ -8,7 +8,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.own_table import OwnTable, new_rows, read_typed
+from counterweight.datasets.own_table import new_rows, read_typed
 from counterweight.errors import CounterweightError
 
 
@@ -517,13 +517,3 @@ def test_thousands_among_new_rows_are_refused_where_decimals_were_read(tmp_path)
         path = put(tmp_path, "new.csv", "b\n" + "\n".join(values))
         (frame,) = new_rows(path, fit.types, ["b"], forms=fit.forms)
         assert frame["b"].tolist() == [float(value) for value in values]
-
-
-def test_a_table_that_a_study_names_by_hand_is_not_misread_either(tmp_path):
-    path = put(tmp_path, "t.csv", "a,b\n1,3.600\n2,977\n")
-    with pytest.raises(CounterweightError, match="the column 'b' holds '3.600', and others withou"):
-        OwnTable.read(path)
-    assert OwnTable.read(put(tmp_path, "t.csv", "a,b\n1,3.601\n2,977\n"))["b"].tolist() == [
-        3.601,
-        977,
-    ]

@@ -451,7 +451,7 @@ def test_blank_lines_are_told_and_odd_cells_refused(tmp_path, caplog):
 
 def test_columns_of_yes_and_no_are_read_as_the_prepared_table_reads_them(tmp_path):
     import pandas as pd
-    from counterweight.datasets.own_table import OwnTable
+    from counterweight.datasets.own_table import read_typed
 
     rng = np.random.default_rng(3)
     holes = pd.array(rng.random(40) < 0.5, dtype="boolean")
@@ -459,7 +459,7 @@ def test_columns_of_yes_and_no_are_read_as_the_prepared_table_reads_them(tmp_pat
     given = pd.DataFrame({"yes": rng.random(40) < 0.5, "maybe": holes, "x": np.arange(40.0)})
     given.to_csv(tmp_path / "own.csv", index=False)
     given.to_parquet(tmp_path / "own.parquet")
-    prepared = OwnTable.read(tmp_path / "own.csv")
+    prepared = read_typed(tmp_path / "own.csv").frame
     recipe = {"name": "one_hot", "options": {}}
     names = ["yes", "maybe", "maybe_missing", "x"]
     known = learned_encoder(prepared, names, recipe)

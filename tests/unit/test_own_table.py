@@ -1,10 +1,17 @@
-"""A table of the user's own: types, and one sentence where it cannot be used."""
+"""A table of the user's own: types, alike on every path, and a sentence where it is unusable."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.datasets.own_table import OwnTable
+from counterweight.datasets import sources
+from counterweight.datasets.own_table import new_rows, read_typed, typed_like
 from counterweight.errors import CounterweightError
+from counterweight.files.tables import read_table
+from counterweight.labeling.own.prepare import forms_of, types_of
+from counterweight.plan.config import resolve
+from counterweight.plan.own import with_own_tables
+from counterweight.plan.paths import Paths
+from stage_jobs import run_script
 
 TEXT = "age,city,offer,bought\n31,Rome,10.5,yes\n,Bonn,12,no\n45,,9,no\n"
 
@@ -15,9 +22,13 @@ def write(folder, text=TEXT, name="mine.csv"):
     return path
 
 
+def read(path):
+    return read_typed(path).frame
+
+
 def refusal(path):
     with pytest.raises(CounterweightError) as caught:
-        OwnTable.read(path)
+        read(path)
     assert "\n" not in str(caught.value)
     assert path.name in str(caught.value)
     return str(caught.value)
@@ -26,20 +37,92 @@ def refusal(path):
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_csv_is_typed(tmp_path, mark, end):
-    frame = OwnTable.read(write(tmp_path, TEXT.replace(",", mark).replace("\n", end)))
+    frame = read(write(tmp_path, TEXT.replace(",", mark).replace("\n", end)))
     assert list(frame) == ["row", "age", "city", "offer", "bought"]
     assert frame["row"].dtype == np.int32
     assert frame["row"].tolist() == [0, 1, 2]
-    assert frame["age"].dtype == float
+    assert str(frame["age"].dtype) == "Int64"
     assert frame["age"].isna().tolist() == [False, True, False]
     assert frame["city"].isna().tolist() == [False, False, True]
     assert frame["offer"].tolist() == [10.5, 12, 9]
-    assert frame["bought"].tolist() == ["yes", "no", "no"]
+    assert frame["bought"].tolist() == [1, 0, 0]
+
+
+def column(word, n=40):
+    """The lines of a table of two columns: a number, and a word of each row."""
+    return "".join(f"{at};{word(at)}\n" for at in range(n))
+
+
+#: Ten kinds of fields: type, the word of a row, and what the second one is read as.
+TEN = {
+    "decimal commas": ("number", lambda at: f"{at % 7},5", 1.5),
+    "thousands and decimals": ("number", lambda at: f"1.{200 + at},50", 1201.5),
+    "days first": ("date", lambda at: f"{14 + at % 9:02d}.03.2021", 18701.0),
+    "days by year": ("date", lambda at: f"2021-03-{14 + at % 9:02d}", 18701.0),
+    "yes and no": ("boolean", lambda at: "yes" if at % 3 else "no", 1),
+    "signs of unknown": ("text", lambda at: "?" if at % 5 == 0 else "ab"[at % 2], "b"),
+    "blank numbers": ("number", lambda at: "" if at % 4 == 0 else at * 10, 10),
+    "leading zeros": ("text", lambda at: f"{at:05d}", "00001"),
+    "long numbers": ("text", lambda at: f"12345678901234{at:04d}", "123456789012340001"),
+    "prices": ("number", lambda at: f"{at}.25 €", 1.25),
+}
+
+
+@pytest.mark.parametrize("name", TEN)
+def test_ten_tables_are_typed_alike_by_every_path_that_reads_a_table(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    kind, word, second = TEN[name]
+    header, lines = "paid;what\n", column(word)
+    write(tmp_path, header + lines)
+    expected = read_typed("mine.csv")
+    assert expected.types["what"] == kind and expected.frame["what"][1] == second
+    # As ten lines of config, and as a data set that a study names by hand.
+    folders = {"results": "r", "data": "d"}
+    table = {"table": "mine.csv", "name": "own", "outcome": {"column": "paid", "kind": "number"}}
+    study = {
+        "dataset": "hand",
+        "features": {"recipe": "one_hot"},
+        "outcome": {"rule": "no_outcome"},
+        "labeling": {"rule": "sensitive", "group": ["what"]},
+        "targets": ["general"],
+        "evaluation": {"protocol": "filtering"},
+        "selection": [{"selector": "split_tree"}],
+        "weighting": [{"weighting": "quadratic"}],
+        "models": [{"model": "balanced_filter", "weights": "quadratic", "classifier": "none"}],
+    }
+    by_hand = {"datasets": {"hand": {"path": "mine.csv"}}, "studies": {"s": study}}
+    for config, dataset in ((with_own_tables(table, table), "own"), (by_hand, "hand")):
+        plan = resolve(folders | config)
+        plan["place"] = plan["results"]
+        job = sources.prepare_job(dataset, plan, Paths(plan))
+        stage, log = job.run.removeprefix("counterweight."), f"{dataset}.log"
+        run_script("prepare", stage, job.given, job.inputs, job.outputs, log, job.uses)
+        same(read_table(job.outputs["table"]), expected.frame)
+        facts = read_table(job.outputs["columns"])
+        assert types_of(facts) == expected.types and forms_of(facts) == expected.forms
+    # As new rows: of a file, of a folder of parts, of a frame of texts.
+    half = len(lines) // 2 + lines[len(lines) // 2 :].index("\n") + 1
+    (tmp_path / "parts").mkdir()
+    for at, part in enumerate((lines[:half], lines[half:])):
+        write(tmp_path / "parts", header + part, f"{at}.csv")
+    told = {"types": expected.types, "needed": ["paid", "what"]}
+    for path in ("mine.csv", "parts"):
+        found = pd.concat(new_rows(path, forms=expected.forms, rows=7, **told))
+        same(found, expected.frame)
+    texts = pd.read_csv("mine.csv", sep=";", dtype=str, keep_default_na=False)
+    same(typed_like("a frame", texts, forms=expected.forms, **told), expected.frame)
+
+
+def same(found, expected):
+    """Equal values; whole numbers of new rows are floats."""
+    numbers = {name: float for name in expected if str(expected[name].dtype) == "Int64"}
+    left, right = (one.reset_index(drop=True).astype(numbers) for one in (found, expected))
+    pd.testing.assert_frame_equal(left, right)
 
 
 def test_byte_order_mark_quotes_and_true_false(tmp_path):
     text = 'a,b,c\n1,"x, y",true\n2,"say ""no""",false\n'
-    frame = OwnTable.read(write(tmp_path, b"\xef\xbb\xbf" + text.encode()))
+    frame = read(write(tmp_path, b"\xef\xbb\xbf" + text.encode()))
     assert list(frame) == ["row", "a", "b", "c"]
     assert frame["b"].tolist() == ["x, y", 'say "no"']
     assert frame["c"].tolist() == [1, 0]
@@ -48,10 +131,10 @@ def test_byte_order_mark_quotes_and_true_false(tmp_path):
 
 def test_blanks_before_values_line_breaks_in_quotes_and_words_for_missing_values(tmp_path):
     text = 'a, b , c\n 1, " x, y" ,2.5\n   \n3,"z\n\nz", NA\n\n5 ,"", 6 \n'
-    frame = OwnTable.read(write(tmp_path, text))
+    frame = read(write(tmp_path, text))
     assert list(frame) == ["row", "a", "b", "c"]
     assert frame["a"].tolist() == [1, 3, 5] and str(frame["a"].dtype) == "Int64"
-    assert frame["b"].tolist()[:2] == [" x, y ", "z\n\nz"] and pd.isna(frame["b"][2])
+    assert frame["b"].tolist()[:2] == ["x, y", "z\n\nz"] and pd.isna(frame["b"][2])
     assert frame["c"].tolist()[::2] == [2.5, 6] and np.isnan(frame["c"][1])
 
 
@@ -59,14 +142,14 @@ def test_numbers_are_read_as_they_were_written(tmp_path):
     rng = np.random.default_rng(0)
     given = pd.DataFrame({"x": rng.normal(size=999), "y": rng.lognormal(0, 30, 999)})
     given.to_csv(tmp_path / "mine.csv", index=False)
-    pd.testing.assert_frame_equal(OwnTable.read(tmp_path / "mine.csv")[["x", "y"]], given)
+    pd.testing.assert_frame_equal(read(tmp_path / "mine.csv")[["x", "y"]], given)
 
 
 def test_parquet_is_the_same_table(tmp_path):
-    frame = OwnTable.read(write(tmp_path))
+    frame = read(write(tmp_path))
     path = tmp_path / "mine.parquet"
     frame.drop(columns="row").to_parquet(path)
-    assert OwnTable.read(path).equals(frame)
+    assert read(path).equals(frame)
     path.write_bytes(b"PAR1 but broken")
     assert "is not a readable Parquet file" in refusal(path)
 
@@ -82,11 +165,8 @@ def test_parquet_is_the_same_table(tmp_path):
         ("a,a\n1,2\n", "has the column a more than once"),
         ("a,\n1,2\n", "has no name for the column number 2"),
         ("a,row\n1,2\n", "has a column row, the name of the row number here: rename it"),
-        ("a,b\n1,\n2,\n", "the column 'b' is empty in every row"),
-        ("a,b\n1,inf\n2,3.5\n", "the column 'b' is infinite in 1 rows (first: row 0)"),
-        ("a,b\n1,12345678901234567\n2,3\n", "the column 'b' has numbers of more than 15 digits"),
+        ("a,b\n1,inf\n2,3.5\n", "the column 'b' is infinite in 1 rows (this is the first)"),
         ("a,b\n1,\0\n", "line 2 holds a byte 0"),
-        (b"a,b\n1,\xe9\n", "is not UTF-8 text (byte 0xe9)"),
         ('a,b\n1,"x\n2,y\n', "cannot be read as CSV: a quote that opens a field does not close"),
         ('a,b\n1,"x\n\ny"\n\n2,3,4\n', "line 6 has 3 fields where the header has 2"),
     ],
@@ -100,6 +180,4 @@ def test_absent_files_folders_and_other_types_are_told(tmp_path):
     assert "is not there, or is no file" in refusal(tmp_path)
     path = tmp_path / "lists.parquet"
     pd.DataFrame({"a": [[1], [2]]}).to_parquet(path)
-    assert "the column 'a' is neither numbers nor text" in refusal(path)
-    pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"])}).to_parquet(path)
     assert "the column 'a' is neither numbers nor text" in refusal(path)

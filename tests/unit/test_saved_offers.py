@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
-from counterweight.datasets.own_table import OwnTable
+from counterweight.datasets.own_table import read_typed
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import write_gift
 from counterweight.files.tables import model_arrays, model_table, write_table
@@ -278,7 +278,7 @@ def own(tmp_path_factory):
     frame.drop(columns="bought").to_csv(folder / "survey.csv", index=False)
     new = survey(250, seed=12).drop(columns=["price", "bought"])
     new.to_csv(folder / "new.csv", index=False)
-    write_table(folder / "table.parquet", OwnTable.read(folder / "survey.csv"))
+    write_table(folder / "table.parquet", read_typed(folder / "survey.csv").frame)
     return folder
 
 

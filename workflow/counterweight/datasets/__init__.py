@@ -8,7 +8,7 @@ DATASETS = {
     "a9a": "counterweight.datasets.a9a:A9a",
     "natural_park": "counterweight.datasets.natural_park:NaturalPark",
     "kakadu": "counterweight.datasets.kakadu:Kakadu",
-    "own_table": "counterweight.datasets.own_table:OwnTable",
+    "own_table": "counterweight.datasets.own_table:read_typed",
     "curved": "counterweight.datasets.generated.simulated:Curved",
     "straight": "counterweight.datasets.generated.simulated:Straight",
     "screening": "counterweight.datasets.generated.screening:Screening",

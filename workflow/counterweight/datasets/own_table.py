@@ -1,21 +1,13 @@
 """A table of the user's own: CSV or Parquet, any columns, typed by all that is in them."""
 
 import difflib
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files import fields
 from counterweight.files.arrow_types import arrow_values
 from counterweight.files.columns import EXPECTED, Column, Unclear, alike, given_values, interpreted
-from counterweight.files.people import (
-    MISSING,
-    check_header,
-    is_parquet,
-    read_columns,
-    read_people,
-    row_batches,
-)
+from counterweight.files.people import check_header, is_parquet, read_columns, row_batches
 
 TITLE = "Own table"
 LICENCE = "the user's own"
@@ -29,112 +21,6 @@ ABSENT = "correct the path of the table in the config"
 INDEX = "__index_level_0__"
 #: The same of new rows.
 NO_ROWS = "give the table of new rows"
-
-
-class OwnTable:
-    """A table that the user has, with one row for each person."""
-
-    @staticmethod
-    def read(path):
-        """Typed table in file order.
-
-        Parameters
-        ----------
-        path : str or Path
-            A file that ends in ``.parquet``, or text in UTF-8 with a header, whose fields are
-            separated by commas, semicolons, tabs or bars (the most frequent in the header)
-            and may stand in double quotes.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``row`` (int32 from 0) and the columns under their own names: numbers as Int64 or
-            float64, true/false as Int64, all else as text. Empty fields, and words such as
-            NA, are null. In a CSV file a column is of numbers only if every field is one.
-
-        Raises
-        ------
-        CounterweightError
-            One sentence with the file, and the line or the column: no such file, no text, no
-            row, a line with another number of fields, a column without a name, with a name
-            twice, with the name ``row``, without any value, infinite, or of a type that is
-            neither number nor text.
-        """
-        import numpy as np
-
-        frame = read_people(path, absent=ABSENT, reading={"encoding": "utf-8"})
-        if "row" in frame:
-            raise CounterweightError(
-                f"{path} has a column row, the name of the row number here: rename it."
-            )
-        if not len(frame):
-            raise CounterweightError(f"{path} has a header but no row: there is nothing to learn.")
-        typed = is_parquet(path)
-        for name in frame.columns:
-            values = frame[name] if typed else _read(frame[name], f"{path}: the column {name!r}")
-            frame[name] = _typed(path, name, values)
-        frame.insert(0, "row", np.arange(len(frame), dtype=np.int32))
-        return frame
-
-
-def _read(texts, what):
-    """A column of a CSV file as numbers, as true and false, or as text, by all its fields."""
-    import pandas as pd
-    import pyarrow as pa
-
-    which, words = pd.factorize(texts)
-    words = pd.Series(words)
-    words = words.mask(words.isin(MISSING))
-    if words.dropna().isin(["true", "True", "TRUE", "false", "False", "FALSE"]).all():
-        words = (words.str.lower() == "true").astype("boolean").mask(words.isna())
-    else:
-        there = pa.array(words.dropna().str.strip(), pa.string())
-        with suppress(ValueError):
-            words = pd.to_numeric(words)
-        if len(there) and words.dtype.kind == "f" and (odd := fields.contradicted(there)):
-            raise CounterweightError(
-                f"{what} holds {odd!r}, and others without a point, so it could be thousands or "
-                "decimals: write numbers without a mark between thousands."
-            )
-    return words.take(which).reset_index(drop=True)
-
-
-def _typed(path, name, values):
-    import numpy as np
-    import pandas as pd
-
-    if values.isna().all():
-        raise CounterweightError(f"{path}: the column {name!r} is empty in every row: remove it.")
-    kind = pd.api.types
-    if kind.is_bool_dtype(values):
-        return values.astype("Int64")
-    if kind.is_integer_dtype(values):
-        if (values.abs() >= 2**53).any():
-            raise CounterweightError(
-                f"{path}: the column {name!r} has numbers of more than 15 digits, which look like "
-                "names of things: write them as text, or remove the column."
-            )
-        return values.astype("Int64")
-    if kind.is_float_dtype(values):
-        values = values.astype(float)
-        infinite = np.flatnonzero(np.isinf(values))
-        if len(infinite):
-            raise CounterweightError(
-                f"{path}: the column {name!r} is infinite in {len(infinite)} rows (first: row "
-                f"{infinite[0]}): correct those rows."
-            )
-        return values
-    text = values.dropna()
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        text = text.astype(object)
-    if text.map(lambda value: isinstance(value, bool)).all():
-        return values.astype("boolean").astype("Int64")
-    if not text.map(lambda value: isinstance(value, str)).all():
-        raise CounterweightError(
-            f"{path}: the column {name!r} is neither numbers nor text ({values.dtype}): write it "
-            "as numbers or text, or remove it."
-        )
-    return values.astype("str")
 
 
 @dataclass

@@ -48,14 +48,10 @@ def prepare_job(dataset, plan, paths):
     """The job that makes the typed table of a data set; parameters as `download_job`."""
     settings, uses = plan["datasets"][dataset], (("dataset", dataset),)
     outputs = {"table": paths.prepared(dataset)}
-    if settings["source"] == "own" and not paths.columns(dataset):
-        files, uses = [settings["path"]], (("dataset", components.OWN),)
-        told = {"dataset": dataset}
-        return Job(f"{_HERE}:read_own", {"files": files}, told, uses, outputs, own=tuple(files))
     if settings["source"] == "own":
         if "query" in settings:
             check_query(**settings["query"])
-        told = {"reading": {}, "columns": {}} | {
+        told = {"reading": {}, "columns": {}, "roles": {}} | {
             key: settings[key]
             for key in ("path", "query", "reading", "columns", "roles")
             if key in settings
@@ -124,16 +120,6 @@ def prepare(job):
     verify(folder, job.given["digests"])
     frame = components.load("dataset", name).read(folder)
     job.log.info("%s: %d rows, %d columns", name, len(frame), frame.shape[1])
-    write_table(job.output.table, frame)
-
-
-def read_own(job):
-    """A table of the user's own, read from where it is."""
-    from counterweight.files.tables import write_table
-
-    (path,) = job.input.files
-    frame = components.load("dataset", job.given["dataset"]).read(path)
-    job.log.info("%s: %d rows, %d columns", path, len(frame), frame.shape[1])
     write_table(job.output.table, frame)
 
 

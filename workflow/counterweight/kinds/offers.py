@@ -166,7 +166,7 @@ def label(job):
         repeats=given["repeats"],
         test_share=given["test_share"],
         answer=given["outcome"]["options"].get("column"),
-        judged=bool(getattr(job.input, "columns", None)),
+        judged=bool(given.get("roles")),
     )
     dropped = len(frame) - int((rule(frame)["kept"] & frame["row"].isin(features["row"])).sum())
     job.log.info("%d rows with offers and answers, %d left out", len(frame) - dropped, dropped)

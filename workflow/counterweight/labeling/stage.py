@@ -22,8 +22,8 @@ def prepared_rows(job, known=None):
     known : str, optional
         File of what is known of a generated data set; none where it is empty.
 
-    Where ``input.columns`` is the column report of a table of one's own, the recipe gets the
-    columns that the report takes for features; else all columns but the outcome.
+    Where ``input.columns`` is the column report of a table of one's own with ``roles``, the recipe
+    gets the columns that the report takes for features; else all columns but the outcome.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def prepared_rows(job, known=None):
     known = read_table(known) if known else None
     recipe, outcome, rule = labeling_rules(given)
     rng = generator(given["seed"], given["stream"], 0, "noise")
-    columns = getattr(job.input, "columns", None)
+    columns = getattr(job.input, "columns", None) if given.get("roles") else None
     outcome_column = {} if columns else {"outcome": given["outcome"]["options"].get("column")}
     report = recorded_columns(job) if columns else None
     shown = feature_frame(frame, report)

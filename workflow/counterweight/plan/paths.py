@@ -98,8 +98,8 @@ class Paths:
         return f"{folder}/{dataset}.parquet"
 
     def columns(self, dataset):
-        """The column report of a table of one's own with roles; an empty list for others."""
-        if not self.plan["datasets"][dataset].get("roles"):
+        """The column report of a table of one's own; an empty list for others."""
+        if self.source(dataset) != "own":
             return []
         return f"{self.results}/prepared/{dataset}.columns.parquet"
 

@@ -3,12 +3,10 @@
 import numpy as np
 import pandas as pd
 import report_example as example
-from counterweight.evaluation.metrics.measures import MEASURES as SCORES
-from counterweight.evaluation.offer_metrics import MEASURES
 from counterweight.files.tables import metrics_table, model_table, write_table
 from counterweight.models.choice.offers import acceptance
 from counterweight.plan.components import load
-from counterweight.plan.measures import shared
+from counterweight.plan.measures import shared, table
 
 FAMILY = "predictive_choice"
 METHODS = (
@@ -99,7 +97,7 @@ def study(name, title, source="simulated", **changes):
         "targets": ["general"],
         "baseline": "offer_logistic",
         "main": "predictive_choice",
-        "measures": {**SCORES, **MEASURES},
+        "measures": {**table()["metric"], **table()["protocol offers"]},
         "methods": [method(one, repeats) for one in named],
         "selectors": [],
         "weightings": [],

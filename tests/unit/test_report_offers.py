@@ -8,8 +8,8 @@ import pytest
 import report_offers as offers
 from counterweight.evaluation.offer_regressions import PRINTED_REGRESSIONS
 from counterweight.files.tables import metrics_table, write_table
-from counterweight.labeling.measures import MEASURES as LABELING
 from counterweight.plan.config import resolve
+from counterweight.plan.measures import table
 from counterweight.reporting.claim_files import load_claims
 from counterweight.reporting.claims import check_names, decide
 from counterweight.reporting.numbers import StudyNumbers
@@ -278,7 +278,7 @@ def test_numbers_of_segments_are_counted(small):
 def test_counts_are_not_hidden():
     metrics = pd.concat([survey(), measured(predictive_choice=at("slopes_at_bound", [1.0, 2.0]))])
     plan = plan_of("natural_park")
-    plan["studies"]["s"]["measures"] |= LABELING
+    plan["studies"]["s"]["measures"] |= table()["labeling"]
     page, _ = study_page(pages.PAGE, numbers_of(metrics, plan), StudyContext("p"))
     text = str(page)
     assert "Slopes at their bound: Choice model (3)." in text

@@ -23,6 +23,7 @@ from counterweight.evaluation.options import LEVEL
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks, by_setting
+from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.choice.offers import acceptance, optimal_offer, soft_optimal_offer
 from counterweight.models.choice.training import scale_of
 from counterweight.numerics.gaussian_mixture import Mixture
@@ -161,46 +162,16 @@ log = logging.getLogger("counterweight")
 
 KIND = "offers"
 OPTIONS = {
-    "density": {
-        "enum": ["estimated", "uniform"],
-        "default": "estimated",
-        "description": "How the logged offers came about: to be estimated given the features, or "
-        "known to be uniform on the declared range.",
-    },
-    "estimator": {
-        "enum": ["kernel", "binned"],
-        "default": "kernel",
-        "description": "Which logged offers count as near the policy's: within a window of it, or "
-        "in the same bin.",
-    },
-    "bandwidth": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": 1,
-        "default": 0.0,
-        "description": "Half the window on the scale of [0, 1]; 0 for 1.06 sd n^(-1/5).",
-    },
-    "bins": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 10,
-        "description": "Bins of the offers for their density and the binned estimator.",
-    },
+    "density": Choice("estimated", ["estimated", "uniform"],
+        "How the logged offers came about: to be estimated given the features, or known to be uniform on the declared "
+        "range."),
+    "estimator": Choice("kernel", ["kernel", "binned"], "Which logged offers count as near the policy's: within a window of it, or in the same bin."),
+    "bandwidth": Number(0.0, "Half the window on the scale of [0, 1]; 0 for 1.06 sd n^(-1/5).", minimum=0, maximum=1),
+    "bins": Integer(10, "Bins of the offers for their density and the binned estimator.", minimum=2),
     **LEVEL,
-    "draws": {
-        "type": "integer",
-        "minimum": 100,
-        "default": 20000,
-        "description": "Points drawn from the true mixture for the Kullback-Leibler divergence.",
-    },
-    "least_spread": {
-        "type": "number",
-        "minimum": 0,
-        "default": 0.05,
-        "description": "Standard deviation of the scaled offers below which they hardly vary "
-        "within a segment.",
-    },
-}
+    "draws": Integer(20000, "Points drawn from the true mixture for the Kullback-Leibler divergence.", minimum=100),
+    "least_spread": Number(0.05, "Standard deviation of the scaled offers below which they hardly vary within a segment.", minimum=0),
+}  # fmt: skip
 LABEL = "acceptance, enrolment and revenue"
 #: The largest slope of a fitted curve.
 STEEPEST = 30.0

@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Number
 
 #: Users are put into so many clusters by a hash of their name. Clusters of several users are as
 #: independent as users are, so errors of sums stay right, and memory has a bound.
@@ -10,13 +11,8 @@ CLUSTERS = 1 << 16
 
 #: Option of recipes that take any table.
 NOISE = {
-    "noise": {
-        "type": "number",
-        "minimum": 0,
-        "default": 0.0,
-        "description": "Half-width of the uniform noise on every feature; 0 for none.",
-    }
-}
+    "noise": Number(0.0, "Half-width of the uniform noise on every feature; 0 for none.", minimum=0),
+}  # fmt: skip
 
 
 def require(frame, columns, what):

@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Option, Text
 from counterweight.labeling.columns import (
     CLUSTERS,
     check_finite,
@@ -19,40 +20,15 @@ from counterweight.numerics.zero_rejection import keep_weights
 #: Studies with this labeling rule are about a log, not about classes.
 KIND = "log"
 OPTIONS = {
-    "action": {
-        "type": "string",
-        "default": "action",
-        "description": "Column of the action that was taken (a whole number).",
-    },
-    "propensity": {
-        "type": "string",
-        "default": "propensity",
-        "description": "Column of the probability with which the logging policy took it.",
-    },
-    "log": {
-        "type": "object",
-        "default": {},
-        "description": "Column and value of the rows that the logging policy made; {} for all.",
-    },
-    "on_policy": {
-        "type": ["object", "null"],
-        "default": None,
-        "description": "Column and value of rows that the policy to be evaluated made itself; "
-        "null for none. Their mean reward is the truth.",
-    },
-    "keep_rate": {
-        "type": "string",
-        "default": "",
-        "description": "Column of the rate at which zero-reward rows were kept; empty where all "
-        "were.",
-    },
-    "user": {
-        "type": "string",
-        "default": "",
-        "description": "Column of the user (or session, or day) whose rows are not independent; "
-        "empty where every row stands for itself.",
-    },
-}
+    "action": Text("action", "Column of the action that was taken (a whole number)."),
+    "propensity": Text("propensity", "Column of the probability with which the logging policy took it."),
+    "log": Option({}, "Column and value of the rows that the logging policy made; {} for all.", type="object"),
+    "on_policy": Option(None,
+        "Column and value of rows that the policy to be evaluated made itself; null for none. Their mean reward is the "
+        "truth.", type="object", null=True),
+    "keep_rate": Text("", "Column of the rate at which zero-reward rows were kept; empty where all were."),
+    "user": Text("", "Column of the user (or session, or day) whose rows are not independent; empty where every row stands for itself."),
+}  # fmt: skip
 LABEL = "rewards are seen of logged actions only"
 LABELS = (
     ("row", "int32"),

@@ -6,6 +6,7 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
+from counterweight.fragments import Array, Choice, Number, Option, Text
 from counterweight.labeling.columns import refuse_outside, require
 from counterweight.labeling.own.leaks import of_offers
 from counterweight.labeling.own.words import equal, kinds_of
@@ -84,75 +85,23 @@ class OfferScale:
 #: Studies with this labeling rule are about offers, not about classes.
 KIND = "offers"
 OPTIONS = {
-    "offer": {
-        "type": "string",
-        "default": "offer",
-        "description": "Column of the offer that was made, in its own units.",
-    },
-    "low": {
-        "type": ["number", "null"],
-        "default": 0.0,
-        "description": "Least offer that can be made, in its own units; null for the least that "
-        "was made.",
-    },
-    "high": {
-        "type": ["number", "null"],
-        "default": 1.0,
-        "description": "Largest offer that can be made, in its own units; null for the largest "
-        "that was made.",
-    },
-    "direction": {
-        "enum": ["up", "down"],
-        "default": "up",
-        "description": "up where acceptance rises with the offer (a discount, aid), down where it "
-        "falls (a price, a fee).",
-    },
-    "revenue": {
-        "type": ["object", "null"],
-        "default": None,
-        "additionalProperties": False,
-        "required": ["intercept", "slope"],
-        "properties": {"intercept": {"type": "number"}, "slope": {"type": "number"}},
-        "description": "Revenue of an accepted offer d: intercept + slope d. null for the part of "
-        "the range that is not given away (up), or for d itself (down).",
-    },
-    "grid": {
-        "type": ["array", "null"],
-        "items": {"type": "number"},
-        "minItems": 1,
-        "default": None,
-        "description": "The only offers that can be made, in their own units; null for every offer "
-        "of the range.",
-    },
-    "where": {
-        "type": "object",
-        "default": {},
-        "description": "Column and value of the rows to use; {} for all.",
-    },
-    "blanks": {
-        "enum": ["refuse", "unanswered"],
-        "default": "refuse",
-        "description": "refuse: a missing offer is an error. unanswered: the person is no example, "
-        "but gets an offer.",
-    },
-    "world": {
-        "type": "string",
-        "default": "world",
-        "description": "Column that numbers independent worlds from 0: each is a repeat. Of no "
-        "effect where the table has no such column.",
-    },
-    "part": {
-        "type": "string",
-        "default": "part",
-        "description": "Column that says train or test. Of no effect where the table has no such "
-        "column.",
-    },
-    "eta": {
-        "type": "string",
-        "default": "eta",
-        "description": "Column of the true threshold, where the truth is known.",
-    },
-}
+    "offer": Text("offer", "Column of the offer that was made, in its own units."),
+    "low": Number(0.0, "Least offer that can be made, in its own units; null for the least that was made.", null=True),
+    "high": Number(1.0, "Largest offer that can be made, in its own units; null for the largest that was made.", null=True),
+    "direction": Choice("up", ["up", "down"], "up where acceptance rises with the offer (a discount, aid), down where it falls (a price, a fee)."),
+    "revenue": Option(None,
+        "Revenue of an accepted offer d: intercept + slope d. null for the part of the range that is not given away "
+        "(up), or for d itself (down).",
+        type="object", additionalProperties=False, required=["intercept", "slope"], null=True,
+        properties={"intercept": {"type": "number"}, "slope": {"type": "number"}}),
+    "grid": Array(None,
+        "The only offers that can be made, in their own units; null for every offer of the range.", items={"type": "number"}, minItems=1, null=True),
+    "where": Option({}, "Column and value of the rows to use; {} for all.", type="object"),
+    "blanks": Choice("refuse", ["refuse", "unanswered"], "refuse: a missing offer is an error. unanswered: the person is no example, but gets an offer."),
+    "world": Text("world", "Column that numbers independent worlds from 0: each is a repeat. Of no effect where the table has no such column."),
+    "part": Text("part", "Column that says train or test. Of no effect where the table has no such column."),
+    "eta": Text("eta", "Column of the true threshold, where the truth is known."),
+}  # fmt: skip
 LABEL = "answers are seen of the offers that were made"
 #: Share of the offers at either end that may be mistaken, and how far away, in widths of the range
 #: of the others, such an offer cannot be right unless the range is declared.

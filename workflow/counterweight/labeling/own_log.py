@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Flag, Integer, Option, Text
 from counterweight.labeling.columns import clusters
 from counterweight.numerics.checks import note_wrong
 
@@ -14,45 +15,20 @@ KIND = "log"
 OWN_LOG = True
 #: Options of every log of one's own.
 ROWS = {
-    "keep_rate": {
-        "type": ["number", "string"],
-        "default": 1.0,
-        "description": "Rate at which rows of reward 0 were kept, or the column of each row's "
-        "rate; 1 where all were.",
-    },
-    "rows_before": {
-        "type": "integer",
-        "minimum": 0,
-        "default": 0,
-        "description": "Number of rows before any of reward 0 was dropped, if it is known; 0 "
-        "where it is not. A keep rate that contradicts it is refused.",
-    },
-    "user": {
-        "type": "string",
-        "default": "",
-        "description": "Column of the user (or session, or day) whose rows are not independent; "
-        "empty where every row stands for itself.",
-    },
-    "weight": {
-        "type": "string",
-        "default": "",
-        "description": "Column of how many rows each row stands for, besides its keep rate; empty "
-        "for one.",
-    },
-}
+    "keep_rate": Option(1.0, "Rate at which rows of reward 0 were kept, or the column of each row's rate; 1 where all were.", type=["number", "string"]),
+    "rows_before": Integer(0,
+        "Number of rows before any of reward 0 was dropped, if it is known; 0 where it is not. A keep rate that "
+        "contradicts it is refused.", minimum=0),
+    "user": Text("", "Column of the user (or session, or day) whose rows are not independent; empty where every row stands for itself."),
+    "weight": Text("", "Column of how many rows each row stands for, besides its keep rate; empty for one."),
+}  # fmt: skip
 OPTIONS = {
-    "propensity": {
-        "type": "string",
-        "description": "Column of the probability with which the logged action was chosen.",
-    },
+    "propensity": Text(..., "Column of the probability with which the logged action was chosen."),
     **ROWS,
-    "by_partition": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether each file of a folder is summed by a job of its own, of which one "
-        "that changed is summed anew alone; all columns are then read as their roles ask.",
-    },
-}
+    "by_partition": Flag(False,
+        "Whether each file of a folder is summed by a job of its own, of which one that changed is summed anew alone; "
+        "all columns are then read as their roles ask."),
+}  # fmt: skip
 LABEL = "rewards are seen of logged actions only"
 LABELS = (
     ("row", "int32"),

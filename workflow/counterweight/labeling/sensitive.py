@@ -9,6 +9,7 @@ import pandas as pd
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import check_row_ids
+from counterweight.fragments import Choice, Flag, Option
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.split import check_features, size_records
 from counterweight.numerics.filters import least_rows
@@ -19,26 +20,12 @@ log = logging.getLogger("counterweight")
 #: Studies with this labeling rule are about whom to collect, not about classes.
 KIND = "filter"
 OPTIONS = {
-    "group": {
-        "type": ["array", "string"],
-        "items": {"type": "string"},
-        "minItems": 1,
-        "uniqueItems": True,
-        "description": "Sensitive columns whose groups are to be balanced, one or several.",
-    },
-    "missing": {
-        "enum": ["refuse", "drop", "own_group"],
-        "default": "refuse",
-        "description": "Rows without a group: an error, left out, or a group of their own named "
-        "missing.",
-    },
-    "stratified": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether rows are held out by group, the same share of each, so that small "
-        "groups are in every part.",
-    },
-}
+    "group": Option(...,
+        "Sensitive columns whose groups are to be balanced, one or several.",
+        type=["array", "string"], items={"type": "string"}, minItems=1, uniqueItems=True),
+    "missing": Choice("refuse", ["refuse", "drop", "own_group"], "Rows without a group: an error, left out, or a group of their own named missing."),
+    "stratified": Flag(False, "Whether rows are held out by group, the same share of each, so that small groups are in every part."),
+}  # fmt: skip
 LABEL = "groups are known of training rows only"
 #: Most groups of one column: beyond it the column is a number or a name, not a group.
 MOST_GROUPS = 50

@@ -3,27 +3,20 @@
 import numpy as np
 from scipy.special import expit
 
+from counterweight.fragments import Integer, Number
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import two_class_rows
 from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
 from counterweight.numerics.options import check_options
 from counterweight.selection.crossfit import folds
 
-OPTIONS = RIDGE | {
-    "penalty": {
-        "type": ["number", "null"],
-        "minimum": 0,
-        "default": None,
-        "description": "Penalty on the distance from the background model, in coefficients of "
-        "standardised features, for each row; null: chosen by cross-validation.",
-    },
-    "folds": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 5,
-        "description": "Folds of the cross-validation.",
-    },
-}
+OPTIONS = {
+    **RIDGE,
+    "penalty": Number(None,
+        "Penalty on the distance from the background model, in coefficients of standardised features, for each row; "
+        "null: chosen by cross-validation.", minimum=0, null=True),
+    "folds": Integer(5, "Folds of the cross-validation.", minimum=2),
+}  # fmt: skip
 LABEL = "MAP adaptation"
 #: Penalties to choose from: from hardly any to hardly any freedom.
 PENALTIES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)

@@ -5,6 +5,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Choice
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import (
     checked_labels,
@@ -15,14 +16,12 @@ from counterweight.numerics.checks import (
 from counterweight.numerics.linear import RIDGE, fit_logistic
 from counterweight.numerics.options import check_options
 
-OPTIONS = RIDGE | {
-    "loss": {
-        "enum": ["logistic", "exponential"],
-        "default": "logistic",
-        "description": "Of label and selection alike. The objective is convex for the exponential "
-        "loss only; for the logistic one it is left where two stages lead to.",
-    }
-}
+OPTIONS = {
+    **RIDGE,
+    "loss": Choice("logistic", ["logistic", "exponential"],
+        "Of label and selection alike. The objective is convex for the exponential loss only; for the logistic one it "
+        "is left where two stages lead to."),
+}  # fmt: skip
 LABEL = "Bickel et al., joint, {loss} loss"
 VALUE_LABELS = {"loss": {"logistic": "logistic", "exponential": "exponential"}}
 #: Populations that are fitted to, in the order of the arrays.

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from counterweight.fragments import Integer, Option
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.within import class_within, stored_within
 from counterweight.numerics.checks import checked_new_rows, two_class_rows
@@ -10,25 +11,11 @@ from counterweight.numerics.options import check_options
 #: Default of the option that is a mapping.
 CLASSIFIER = {"model": "logistic"}
 OPTIONS = {
-    "classifier": {
-        "type": "object",
-        "x-component-with-options": ["model", "model"],
-        "default": {"model": "logistic"},
-        "description": "Classifier of the accepted rows: model, and its options.",
-    },
-    "models": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 100,
-        "description": "Samples that are drawn, each with a classifier of its own.",
-    },
-    "draw": {
-        "type": "integer",
-        "minimum": 0,
-        "default": 0,
-        "description": "Number of the set of samples: another number, another set.",
-    },
-}
+    "classifier": Option({"model": "logistic"},
+        "Classifier of the accepted rows: model, and its options.", type="object", **{"x-component-with-options": ["model", "model"]}),
+    "models": Integer(100, "Samples that are drawn, each with a classifier of its own.", minimum=1),
+    "draw": Integer(0, "Number of the set of samples: another number, another set.", minimum=0),
+}  # fmt: skip
 LABEL = "Costing, {classifier}"
 VALUE_LABELS = {
     "classifier": {

@@ -3,19 +3,16 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Flag
 from counterweight.models.boosting import BoostedClassifier
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.boosted_trees import TREES
 from counterweight.numerics.options import check_options
 
-OPTIONS = TREES | {
-    "selection": {
-        "type": "boolean",
-        "default": True,
-        "description": "Whether the trees see s beside x. Labels are missing at random given x "
-        "where that improves nothing.",
-    }
-}
+OPTIONS = {
+    **TREES,
+    "selection": Flag(True, "Whether the trees see s beside x. Labels are missing at random given x where that improves nothing."),
+}  # fmt: skip
 LABEL = "Boosted trees, {selection}"
 VALUE_LABELS = {"selection": {"True": "x and s", "False": "x alone"}}
 

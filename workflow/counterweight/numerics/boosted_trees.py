@@ -11,6 +11,7 @@ trees"). There is no loop over rows.
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Integer, Number
 from counterweight.numerics.checks import number_table
 
 #: Columns of the array ``tree_nodes``. ``set`` is the line of ``tree_sets`` of a split by category,
@@ -18,27 +19,11 @@ from counterweight.numerics.checks import number_table
 NODE = ("tree", "feature", "threshold", "missing_left", "left", "right", "set", "value")
 #: Options of the models that `fit_trees` fits.
 TREES = {
-    "trees": {"type": "integer", "minimum": 1, "default": 100, "description": "Number of trees."},
-    "learning_rate": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "maximum": 1,
-        "default": 0.1,
-        "description": "Shrinkage of each tree.",
-    },
-    "leaves": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 15,
-        "description": "Largest number of leaves.",
-    },
-    "least_rows": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 20,
-        "description": "Least rows in a leaf.",
-    },
-}
+    "trees": Integer(100, "Number of trees.", minimum=1),
+    "learning_rate": Number(0.1, "Shrinkage of each tree.", above=0, maximum=1),
+    "leaves": Integer(15, "Largest number of leaves.", minimum=2),
+    "least_rows": Integer(20, "Least rows in a leaf.", minimum=1),
+}  # fmt: skip
 #: Rows handled at once, and leaves that one word of bits holds.
 BATCH, WORD = 1 << 13, 64
 

@@ -5,19 +5,15 @@ import logging
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Number
 from counterweight.numerics.checks import checked_rows, named, two_class_rows
 
 log = logging.getLogger("counterweight")
 
 #: Option of the models that `fit_logistic` fits.
 RIDGE = {
-    "ridge": {
-        "type": "number",
-        "minimum": 0,
-        "default": 1e-6,
-        "description": "Penalty on standardised coefficients, for each row; 0 for none.",
-    }
-}
+    "ridge": Number(1e-6, "Penalty on standardised coefficients, for each row; 0 for none.", minimum=0),
+}  # fmt: skip
 
 
 def fit_logistic(X, y, sample_weight=None, ridge=1e-6, max_iter=200):

@@ -3,8 +3,9 @@
 A component (a labeling rule, a selection model, a model ...) is a class or a
 function in one module of its stage's subpackage. The subpackage's ``__init__``
 holds the registry: a plain dict from the name that the config uses to
-``"module:attribute"``. Beside the component stands a literal dict ``OPTIONS`` with
-a JSON-schema fragment (type, bounds, default, description) for each option.
+``"module:attribute"``. Beside the component stands a dict ``OPTIONS`` with a JSON-schema
+fragment (type, bounds, default, description) for each option, a line each; see
+`counterweight.fragments`.
 
 Registries and options are read from the source text, so the config can be checked
 without importing numpy or scikit-learn. Options that several components share are a
@@ -18,6 +19,7 @@ import importlib
 from pathlib import Path
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import FRAGMENTS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 #: What a data set is that no module brings: a table of one's own, described in the config.
@@ -89,7 +91,8 @@ def _literal(module, name):
 
 
 def _value(node, module):
-    """A literal, in which constants may be named, unpacked (``**SHARED``) and joined (``|``)."""
+    """A literal, in which constants may be named, unpacked (``**SHARED``) and joined (``|``), and
+    the calls of `fragments` made."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
@@ -97,6 +100,12 @@ def _value(node, module):
         if value is _ABSENT:
             raise NameError(f"{node.id} is no constant of {module}, nor one that it imports")
         return value
+    if isinstance(node, ast.Call) and getattr(node.func, "id", None) in FRAGMENTS:
+        words = {}
+        for word in node.keywords:
+            value = _value(word.value, module)
+            words |= value if word.arg is None else {word.arg: value}
+        return FRAGMENTS[node.func.id](*(_value(part, module) for part in node.args), **words)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return _value(node.left, module) | _value(node.right, module)
     if isinstance(node, ast.Dict):

@@ -49,7 +49,7 @@ DECLARATIONS = ("LABEL", "ROLE", "RULE", "PAGE", "CAPTION", "MEASURES", "VALUE_L
 _DECLARATION = re.compile(
     rb"\n+(?:(?:LABEL|ROLE|RULE|PAGE|CAPTION) = (?:\"[^\"\\\n]*\"|\(\n(?:[ \t][^\n]*\n)*\))"
     rb"|(?:MEASURES|VALUE_LABELS|(?:LABEL|CAPTION)_BY_NAME) = "
-    rb"(?:\{[^;\n]*\}|\{\n(?:[ \t][^\n]*\n|\n)*\}))"
+    rb"(?:\{[^;\n]*\}|\{\n(?:[ \t][^\n]*\n|\n)*\})(?:  # fmt: skip)?)"
     rb"(?=\n|\Z)"
 )
 

@@ -1,13 +1,12 @@
 """What is known of each measure of a study: label, unit, direction, meaning, for the report.
 
-What the metrics of a stage or a protocol are is declared in modules that `counterweight.reporting`
-lists (`MEASURES`, by kind of component, or kind and name); a component may declare more beside
-itself. A rate that the config measures is
-told by its expression, never by the name that it was given. The config has the last word.
+The metrics of the stages and protocols stand in one table, `TABLE`; a component may declare more
+beside itself (`MEASURES`). A rate that the config measures is told by its expression, never by the
+name that it was given. The config has the last word.
 """
 
-import ast
 import contextlib
+import csv
 import functools
 
 from counterweight.errors import CounterweightError
@@ -60,13 +59,32 @@ OF_RATE = {
 }
 
 
+#: All measures of stages and protocols, a line each.
+TABLE = components.PACKAGE / "reporting" / "measures.csv"
+
+
 @functools.lru_cache(None)
-def literal(module, name):
-    """A literal constant of a module, read from its text; None where it has none."""
-    for node in components.tree(components.path_of(module)).body:
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name:
-            return ast.literal_eval(node.value)
-    return None
+def table():
+    """What `TABLE` says, by kind of component, or kind and name, and by metric."""
+    told = {}
+    with open(TABLE, encoding="utf-8", newline="") as lines:
+        for line in csv.DictReader(lines):
+            entry = _entry(line)
+            for whose in line["of"].split(" & "):
+                _add(told.setdefault(whose, {}), {line["measure"]: entry}, TABLE.name)
+    return told
+
+
+def _entry(line):
+    """Fields of a measure that a line of the table gives."""
+    entry = {key: line[key] for key in ("label", "unit", "better", "meaning") if line[key]}
+    entry |= {key: True for key in ("percent", "counted") if line[key]}
+    if line["digits"]:
+        entry["digits"] = int(line["digits"])
+    if line["bounds"]:
+        ends = line["bounds"].split("..")
+        entry["bounds"] = [float(end) if end else None for end in ends]
+    return entry | ({"ends": line["ends"].split()} if line["ends"] else {})
 
 
 @functools.lru_cache(None)
@@ -79,8 +97,8 @@ def shared():
         Where a metric is declared in two ways.
     """
     merged = {}
-    for module in literal("counterweight.reporting", "MEASURES").values():
-        _add(merged, literal(module, "MEASURES"), module)
+    for told in table().values():
+        _add(merged, told, TABLE.name)
     return merged
 
 
@@ -89,7 +107,7 @@ def _add(merged, more, where):
         if merged.setdefault(metric, entry) != entry:
             raise CounterweightError(
                 f"{where} declares the metric {metric!r} again, with something else: keep one of "
-                "the two declarations of MEASURES, or give the metric another name."
+                "the two, or give the metric another name."
             )
 
 
@@ -110,12 +128,10 @@ def of_study(study, metrics):
     dict of str to dict
         Fields of `counterweight.reporting.measures.Measure`.
     """
-    modules = literal("counterweight.reporting", "MEASURES")
     known = {}
     for kind, name in _components(study, metrics):
         for key in (kind, f"{kind} {name}"):
-            if key in modules:
-                _add(known, literal(modules[key], "MEASURES"), modules[key])
+            _add(known, table().get(key, {}), TABLE.name)
         _add(known, components.declared(kind, name, "MEASURES", {}), f"The {kind} {name}")
     known |= of_rates(study)
     for measure, given in study["measures"].items():

@@ -32,18 +32,3 @@ FIGURES = {
     "heatmap": "counterweight.reporting.charts.filters:draw_heatmap",
     "tree": "counterweight.reporting.charts.filters:draw_tree",
 }
-
-MEASURES = {
-    "labeling": "counterweight.labeling.measures",
-    "selector": "counterweight.selection.measures",
-    "weighting": "counterweight.weighting.measures",
-    "model": "counterweight.models.measures",
-    "metric": "counterweight.evaluation.metrics.measures",
-    "protocol ranking_resamples": "counterweight.evaluation.ranking.measures",
-    "protocol policy_value": "counterweight.evaluation.values.measures",
-    "protocol own_values": "counterweight.evaluation.values.measures",
-    "protocol offers": "counterweight.evaluation.offer_metrics",
-    "protocol rates": "counterweight.evaluation.rates.measures",
-    "protocol filtering": "counterweight.evaluation.filters.measures",
-    "protocol unseen": "counterweight.evaluation.unseen.measures",
-}

@@ -2,29 +2,15 @@
 
 from sklearn.base import BaseEstimator
 
+from counterweight.fragments import Integer, Number
 from counterweight.numerics.checks import NamedColumns
 from counterweight.numerics.gaussian_mixture import fit_class_mixtures, fit_mixture, posterior
 
 OPTIONS = {
-    "components": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 6,
-        "description": "Gaussian components of each mixture.",
-    },
-    "restarts": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 5,
-        "description": "Random starts of the mixture of all rows.",
-    },
-    "tolerance": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1e-6,
-        "description": "Relative change of the log-likelihood at which EM stops.",
-    },
-}
+    "components": Integer(6, "Gaussian components of each mixture.", minimum=1),
+    "restarts": Integer(5, "Random starts of the mixture of all rows.", minimum=1),
+    "tolerance": Number(1e-6, "Relative change of the log-likelihood at which EM stops.", above=0),
+}  # fmt: skip
 LABEL = "Gaussian mixture"
 
 

@@ -2,17 +2,14 @@
 
 from sklearn.base import BaseEstimator
 
+from counterweight.fragments import Integer
 from counterweight.numerics.boosted_trees import TREES, fit_trees
 from counterweight.numerics.checks import NamedColumns
 
-OPTIONS = TREES | {
-    "leaves": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 31,
-        "description": "Largest number of leaves.",
-    }
-}
+OPTIONS = {
+    **TREES,
+    "leaves": Integer(31, "Largest number of leaves.", minimum=2),
+}  # fmt: skip
 LABEL = "gradient boosting"
 
 

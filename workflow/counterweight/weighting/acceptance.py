@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Array, Choice, Number
 from counterweight.numerics.geometry import (
     checked_leaves,
     checked_shares,
@@ -39,36 +40,17 @@ from counterweight.numerics.geometry import (
 KIND = "filter"
 
 OPTIONS = {
-    "etas": {
-        "type": "array",
-        "items": {"type": "number", "minimum": 0, "maximum": 1},
-        "uniqueItems": True,
-        "default": [],
-        "description": "Probabilities with which a row's leaf is replaced by one drawn uniformly; "
-        "for proxies of one setting only, [] for none.",
-    },
-    "under_noise": {
-        "enum": ["solved", "kept"],
-        "default": "solved",
-        "description": "Acceptance of the leaves at each eta: solved for the leaves as the noise "
-        "leaves them, or kept from the proxy without noise (appendix A.1.1 as printed).",
-    },
-    "least_accepted": {
-        "type": "number",
-        "minimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.0,
-        "description": "Least share of the people that is accepted, at the price of balance.",
-    },
-    "most_distorted": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": 1,
-        "default": 1.0,
-        "description": "Largest share of a group's accepted that may have to be others for them to "
-        "be spread over the leaves as the group is, at the price of balance; 1 for no limit.",
-    },
-}
+    "etas": Array([],
+        "Probabilities with which a row's leaf is replaced by one drawn uniformly; for proxies of one setting only, [] "
+        "for none.", items={"type": "number", "minimum": 0, "maximum": 1}, uniqueItems=True),
+    "under_noise": Choice("solved", ["solved", "kept"],
+        "Acceptance of the leaves at each eta: solved for the leaves as the noise leaves them, or kept from the proxy "
+        "without noise (appendix A.1.1 as printed)."),
+    "least_accepted": Number(0.0, "Least share of the people that is accepted, at the price of balance.", minimum=0, below=1),
+    "most_distorted": Number(1.0,
+        "Largest share of a group's accepted that may have to be others for them to be spread over the leaves as the "
+        "group is, at the price of balance; 1 for no limit.", minimum=0, maximum=1),
+}  # fmt: skip
 LABEL_BY_NAME = {"equal": "naive", "quadratic": "QP", "relaxed": "relaxed"}
 VALUE_LABELS = {"under_noise": {"kept": "A.1.1 as printed"}}
 

@@ -4,16 +4,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from counterweight.fragments import Choice
 from counterweight.weighting.diagnostics import cap_weights
 
 #: Option of weightings that can make the labeled rows stand for either population.
 TARGET_OPTION = {
-    "target": {
-        "enum": ["general", "unlabeled"],
-        "default": "general",
-        "description": "Whom the weighted rows stand for: all training rows, or the unlabeled.",
-    }
-}
+    "target": Choice("general", ["general", "unlabeled"], "Whom the weighted rows stand for: all training rows, or the unlabeled."),
+}  # fmt: skip
 #: The populations in print, in labels of weightings that have the option.
 TARGET_LABELS = {"target": {"general": "everybody", "unlabeled": "the unlabeled"}}
 

@@ -8,6 +8,7 @@ from counterweight.datasets.own_table import typed_like
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.people import read_columns
 from counterweight.files.tables import read_table
+from counterweight.fragments import Array, Choice, Option, Text
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.own.words import equal
 from counterweight.weighting.diagnostics import describe_sizes
@@ -19,35 +20,14 @@ KIND = "blanks"
 TARGET = "general"
 LABEL = "weights to the target"
 OPTIONS = {
-    "table": {
-        "type": ["string", "null"],
-        "default": None,
-        "description": "File of a reference sample, with columns of the same names.",
-    },
-    "margins": {
-        "type": ["object", "null"],
-        "default": None,
-        "additionalProperties": {"type": "object", "minProperties": 1},
-        "description": "In place of a table: by column the shares or totals of its values, or its "
-        "mean.",
-    },
-    "columns": {
-        "type": ["array", "null"],
-        "items": {"type": "string"},
-        "default": None,
-        "description": "Columns to go by; all features unless named.",
-    },
-    "weight": {
-        "type": ["string", "null"],
-        "default": None,
-        "description": "Column of design weights of the reference sample.",
-    },
-    "method": {
-        "enum": ["cbps", "ipw", "rake", "poststratify", None],
-        "default": None,
-        "description": "How weights are made: cbps for a table and rake for margins unless named.",
-    },
-}
+    "table": Text(None, "File of a reference sample, with columns of the same names.", null=True),
+    "margins": Option(None,
+        "In place of a table: by column the shares or totals of its values, or its mean.",
+        type="object", additionalProperties={"type": "object", "minProperties": 1}, null=True),
+    "columns": Array(None, "Columns to go by; all features unless named.", items={"type": "string"}, null=True),
+    "weight": Text(None, "Column of design weights of the reference sample.", null=True),
+    "method": Choice(None, ["cbps", "ipw", "rake", "poststratify", None], "How weights are made: cbps for a table and rake for margins unless named."),
+}  # fmt: skip
 #: The outcome among the columns of a sample.
 OUTCOME = "outcome that is known"
 #: What to do where there is no reference sample.

@@ -15,6 +15,7 @@ import numpy as np
 from counterweight.files.seeds import generator
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import by_setting
+from counterweight.fragments import Number
 from counterweight.models.filters.training import (
     accept_probability,
     coins,
@@ -31,40 +32,12 @@ log = logging.getLogger("counterweight")
 
 KIND = "filter"
 OPTIONS = {
-    "delta": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.05,
-        "description": "Probability with which the bound of Theorem 3 may fail.",
-    },
-    "gamma": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.1,
-        "description": "Share by which a split shrinks the distance in Theorem 3.",
-    },
-    "stop": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 0.1,
-        "description": "Imbalance below which Theorem 3 counts no further splits.",
-    },
-    "large_leaf": {
-        "type": "number",
-        "minimum": 1,
-        "default": 30,
-        "description": "Expected rows of a part from which a leaf counts as large.",
-    },
-    "level": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.95,
-        "description": "Confidence of the upper bound of disclosivity from test rows.",
-    },
-}
+    "delta": Number(0.05, "Probability with which the bound of Theorem 3 may fail.", above=0, below=1),
+    "gamma": Number(0.1, "Share by which a split shrinks the distance in Theorem 3.", above=0, below=1),
+    "stop": Number(0.1, "Imbalance below which Theorem 3 counts no further splits.", above=0),
+    "large_leaf": Number(30, "Expected rows of a part from which a leaf counts as large.", minimum=1),
+    "level": Number(0.95, "Confidence of the upper bound of disclosivity from test rows.", above=0, below=1),
+}  # fmt: skip
 LABEL = "balance and disclosure on new rows"
 
 

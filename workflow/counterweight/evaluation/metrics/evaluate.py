@@ -15,6 +15,7 @@ from counterweight.evaluation.metrics.paired import (
 )
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting
+from counterweight.fragments import Array, Flag, Text
 
 #: Numbers that a fitted model may carry, and the metric that reports them.
 FITTED = {
@@ -46,31 +47,13 @@ FITTED = {
 #: Ends the name of an array that holds the standard error of the number with the rest as name.
 ERROR = "_standard_error"
 OPTIONS = {
-    "reliability": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether to keep the points of each reliability curve.",
-    },
-    "against": {
-        "type": "string",
-        "default": "",
-        "description": "Method that every other one is compared with on the same test rows, "
-        "paired; empty for none.",
-    },
-    "segment": {
-        "type": "string",
-        "default": "",
-        "description": "Column of the table in whose segments methods are compared as well, with "
-        "intervals that hold all at once.",
-    },
-    "top": {
-        "type": "array",
-        "items": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-        "default": [],
-        "description": "Shares of the rows, those of the highest predictions, in which the mean "
-        "prediction is compared with the share of positives; 1 for all rows.",
-    },
-}
+    "reliability": Flag(False, "Whether to keep the points of each reliability curve."),
+    "against": Text("", "Method that every other one is compared with on the same test rows, paired; empty for none."),
+    "segment": Text("", "Column of the table in whose segments methods are compared as well, with intervals that hold all at once."),
+    "top": Array([],
+        "Shares of the rows, those of the highest predictions, in which the mean prediction is compared with the share "
+        "of positives; 1 for all rows.", items={"type": "number", "exclusiveMinimum": 0, "maximum": 1}),
+}  # fmt: skip
 LABEL = "metrics of predictions on test rows"
 
 #: Test rows that lost zeros are weighed by their keep rates.

@@ -15,6 +15,7 @@ from counterweight.evaluation.options import RATES
 from counterweight.files.seeds import generator
 from counterweight.files.study_data import by_repeat
 from counterweight.files.tables import blocks
+from counterweight.fragments import Array, Integer, Number, Option
 from counterweight.numerics.ranking import (
     agarwal_bound,
     auc_estimate,
@@ -26,39 +27,13 @@ from counterweight.numerics.ranking import (
 KIND = "classification"
 
 OPTIONS = {
-    "keep_rates": {
-        **RATES,
-        "default": [1.0, 0.1, 0.01],
-        "description": "Rates at which the rows of one class are kept.",
-    },
-    "budgets": {
-        "type": "array",
-        "items": {"type": "integer", "minimum": 2},
-        "uniqueItems": True,
-        "default": [100, 400],
-        "description": "Numbers of rows to draw with a set share of positives.",
-    },
-    "shares": {
-        "type": "array",
-        "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-        "uniqueItems": True,
-        "default": [0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 0.875],
-        "description": "Shares of positives among the rows of a budget.",
-    },
-    "resamples": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 1000,
-        "description": "Resamples of each kind.",
-    },
-    "delta": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.05,
-        "description": "Probability with which a deviation may pass the bound.",
-    },
-}
+    "keep_rates": Option([1.0, 0.1, 0.01], "Rates at which the rows of one class are kept.", **RATES),
+    "budgets": Array([100, 400], "Numbers of rows to draw with a set share of positives.", items={"type": "integer", "minimum": 2}, uniqueItems=True),
+    "shares": Array([0.03125, 0.0625, 0.125, 0.25, 0.5, 0.75, 0.875],
+        "Shares of positives among the rows of a budget.", items={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, uniqueItems=True),
+    "resamples": Integer(1000, "Resamples of each kind.", minimum=2),
+    "delta": Number(0.05, "Probability with which a deviation may pass the bound.", above=0, below=1),
+}  # fmt: skip
 PAGE = "counterweight.reporting.pages.subsampling:PAGE"
 LABEL = "AUC of a fixed ranker on subsampled rows"
 

@@ -22,6 +22,7 @@ from counterweight.evaluation.rates.sign_test import paper_cases, sign_test_rows
 from counterweight.files.settings import numbers_of, setting_options
 from counterweight.files.study_data import by_repeat, found_rows
 from counterweight.files.tables import blocks, by_setting
+from counterweight.fragments import Flag, Option, Text
 from counterweight.numerics.rates.promises import TOLD, promise_values
 
 #: The fitted models are handed over beside the predictions.
@@ -46,53 +47,29 @@ _ROUNDING = 1e-9
 
 
 OPTIONS = {
-    "measures": {
-        "type": "object",
-        "additionalProperties": {"type": "string"},
-        "default": {},
-        "description": "Expressions to measure, by name, e.g. error: error(everyone).",
-    },
-    "equal": {
-        "type": ["object", "null"],
-        "additionalProperties": False,
-        "required": ["measure", "of", "values"],
-        "properties": {
-            "measure": {"type": "string"},
-            "of": {"type": "string"},
+    "measures": Option({}, "Expressions to measure, by name, e.g. error: error(everyone).", type="object", additionalProperties={"type": "string"}),
+    "equal": Option(None,
+        "Compare at equal values of one measure: another one, interpolated along the settings of a sweep, at these "
+        "values.",
+        type="object", additionalProperties=False, required=["measure", "of", "values"], null=True,
+        properties={
+            "measure": {"type": "string"}, "of": {"type": "string"},
             "values": {"type": "array", "minItems": 1, "items": {"type": "number"}},
-        },
-        "default": None,
-        "description": "Compare at equal values of one measure: another one, interpolated along "
-        "the settings of a sweep, at these values.",
-    },
-    "asked": {
-        "type": ["object", "null"],
-        "additionalProperties": False,
-        "required": ["measure", "option", "form"],
-        "properties": {
-            "measure": {"type": "string"},
-            "option": {"type": "string"},
+        }),
+    "asked": Option(None,
+        "What an option asks of a measure: at most its value, at least its value, or at most one over it. By default "
+        "what the constraints of the methods that sweep it ask of one of the measures.",
+        type="object", additionalProperties=False, required=["measure", "option", "form"], null=True,
+        properties={
+            "measure": {"type": "string"}, "option": {"type": "string"},
             "form": {"enum": ["at_most", "at_least", "at_most_inverse"]},
-        },
-        "default": None,
-        "description": "What an option asks of a measure: at most its value, at least its value, "
-        "or at most one over it. By default what the constraints of the methods that sweep it "
-        "ask of one of the measures.",
-    },
-    "sequence": {
-        "type": ["string", "null"],
-        "default": None,
-        "description": "Option of a sweep whose settings follow each other, such as models of one "
-        "month after another: rates that speak of the deployed model (churn, win_rate) compare "
-        "each setting with the one before; of the first they are not defined.",
-    },
-    "sign_test": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether to compute how many labels a sign test between the deployed model "
-        "and a new one needs.",
-    },
-}
+        }),
+    "sequence": Text(None,
+        "Option of a sweep whose settings follow each other, such as models of one month after another: rates that "
+        "speak of the deployed model (churn, win_rate) compare each setting with the one before; of the first they are "
+        "not defined.", null=True),
+    "sign_test": Flag(False, "Whether to compute how many labels a sign test between the deployed model and a new one needs."),
+}  # fmt: skip
 LABEL = "rates on named data sets"
 PAGE = "counterweight.reporting.pages.rates:PAGE"
 

@@ -10,39 +10,22 @@ from counterweight.errors import CounterweightError
 from counterweight.evaluation.options import LEVEL
 from counterweight.evaluation.values.log_values import LOGGED, log_values
 from counterweight.files import streams
+from counterweight.fragments import Choice, Integer, Number
 from counterweight.labeling.columns import CLUSTERS
 
 KIND = "log"
 OPTIONS = {
-    "thin": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": 1,
-        "default": 0.01,
-        "description": "Propensity below which the log shows an action too rarely to tell much.",
-    },
-    "anytime": {
-        "type": "integer",
-        "minimum": 0,
-        "default": 0,
-        "description": "For intervals that may be looked at after every row of a growing log: the "
-        "number of rows (of users, where rows belong to them) about which they are to be "
-        "narrowest. 0 for intervals that are looked at once, which are narrower.",
-    },
-    "limit": {
-        "enum": ["none", "clip", "switch", "shrink"],
-        "default": "none",
-        "description": "An estimate beside the others whose weights are limited at t. clip: min(w, "
-        "t); switch: 0 above t; shrink: t w / (w^2 + t). Its interval allows for the bias.",
-    },
-    "limit_at": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 10.0,
-        "description": "t of limit.",
-    },
+    "thin": Number(0.01, "Propensity below which the log shows an action too rarely to tell much.", minimum=0, maximum=1),
+    "anytime": Integer(0,
+        "For intervals that may be looked at after every row of a growing log: the number of rows (of users, where "
+        "rows belong to them) about which they are to be narrowest. 0 for intervals that are looked at once, which are "
+        "narrower.", minimum=0),
+    "limit": Choice("none", ["none", "clip", "switch", "shrink"],
+        "An estimate beside the others whose weights are limited at t. clip: min(w, t); switch: 0 above t; shrink: t w "
+        "/ (w^2 + t). Its interval allows for the bias."),
+    "limit_at": Number(10.0, "t of limit.", above=0),
     **LEVEL,
-}
+}  # fmt: skip
 LABEL = "values of policies from a log of one's own"
 VALUE_LABELS = {
     "measure": {

@@ -16,30 +16,17 @@ from counterweight.evaluation.options import LEVEL, RATES
 from counterweight.evaluation.values.log_resamples import bootstrap, ratio_bias, split
 from counterweight.files import streams
 from counterweight.files.tables import read_columns
+from counterweight.fragments import Choice, Integer, Option
 
 KIND = "log"
 OPTIONS = {
-    "keep_rates": {
-        **RATES,
-        "default": [1.0, 0.5, 0.1, 0.01],
-        "description": "Rates at which the zero-reward rows of the log are kept.",
-    },
-    "resamplings": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 200,
-        "description": "Number of resamplings of the log.",
-    },
-    "resample": {
-        "enum": ["bootstrap", "split"],
-        "default": "bootstrap",
-        "description": (
-            "bootstrap: draw the rows of the log anew with replacement (held in memory). split: "
-            "cut the log into as many consecutive parts of equal size, read once and never held."
-        ),
-    },
+    "keep_rates": Option([1.0, 0.5, 0.1, 0.01], "Rates at which the zero-reward rows of the log are kept.", **RATES),
+    "resamplings": Integer(200, "Number of resamplings of the log.", minimum=2),
+    "resample": Choice("bootstrap", ["bootstrap", "split"],
+        "bootstrap: draw the rows of the log anew with replacement (held in memory). split: cut the log into as many "
+        "consecutive parts of equal size, read once and never held."),
     **LEVEL,
-}
+}  # fmt: skip
 LABEL = "values of policies from logs"
 VALUE_LABELS = {
     "measure": {

@@ -3,26 +3,14 @@
 import numpy as np
 import pandas as pd
 
+from counterweight.fragments import Choice, Flag, Number
 from counterweight.labeling.columns import add_noise, declare_categories, require
 
 OPTIONS = {
-    "noise": {
-        "type": "number",
-        "minimum": 0,
-        "default": 0.25,
-        "description": "Half-width of the uniform noise on discrete features; 0 for none.",
-    },
-    "noise_on": {
-        "enum": ["all", "numbers"],
-        "default": "all",
-        "description": "numbers: the binary features stay 0 and 1, and are declared categories.",
-    },
-    "binaries": {
-        "type": "boolean",
-        "default": True,
-        "description": "Whether the six binary features are used; the paper uses them.",
-    },
-}
+    "noise": Number(0.25, "Half-width of the uniform noise on discrete features; 0 for none.", minimum=0),
+    "noise_on": Choice("all", ["all", "numbers"], "numbers: the binary features stay 0 and 1, and are declared categories."),
+    "binaries": Flag(True, "Whether the six binary features are used; the paper uses them."),
+}  # fmt: skip
 
 BINARY = {
     "workclass": ("private_employer", ("Private",)),

@@ -1,17 +1,13 @@
 """The numeric columns of a table, unchanged."""
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array
 from counterweight.labeling.columns import NOISE, add_noise, declare_categories, require
 
 OPTIONS = {
-    "columns": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Columns to use; empty for every numeric column but the outcome.",
-    },
+    "columns": Array([], "Columns to use; empty for every numeric column but the outcome.", items={"type": "string"}),
     **NOISE,
-}
+}  # fmt: skip
 
 
 def as_is(frame, rng, *, outcome=None, columns=(), noise=0.0):

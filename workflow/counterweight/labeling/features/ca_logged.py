@@ -3,16 +3,12 @@
 import numpy as np
 import pandas as pd
 
+from counterweight.fragments import Number
 from counterweight.labeling.columns import add_noise, require
 
 OPTIONS = {
-    "noise": {
-        "type": "number",
-        "minimum": 0,
-        "default": 0.25,
-        "description": "Half-width of the uniform noise on the median age; 0 for none.",
-    }
-}
+    "noise": Number(0.25, "Half-width of the uniform noise on the median age; 0 for none.", minimum=0),
+}  # fmt: skip
 
 LOGGED = {
     "totalRooms": "log_rooms",

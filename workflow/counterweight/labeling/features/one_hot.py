@@ -6,32 +6,18 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Array, Integer
 from counterweight.labeling.columns import NOISE, add_noise, declare_categories, require
 from counterweight.labeling.encoding import TabularEncoder
 
 log = logging.getLogger("counterweight")
 
 OPTIONS = {
-    "drop": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Columns that become no feature, beside the outcome.",
-    },
-    "only": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Columns that alone become features; all where none is named.",
-    },
-    "max_categories": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 50,
-        "description": "Categories of a text column that get a feature each; rarer ones share one.",
-    },
+    "drop": Array([], "Columns that become no feature, beside the outcome.", items={"type": "string"}),
+    "only": Array([], "Columns that alone become features; all where none is named.", items={"type": "string"}),
+    "max_categories": Integer(50, "Categories of a text column that get a feature each; rarer ones share one.", minimum=1),
     **NOISE,
-}
+}  # fmt: skip
 
 
 def fitted_encoder(frame, outcome=None, drop=(), only=(), max_categories=50):

@@ -1,14 +1,11 @@
 """Columns as they are typed: numbers stay numbers, categories stay categories."""
 
+from counterweight.fragments import Integer
+
 KIND = "blanks"
 OPTIONS = {
-    "max_levels": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 50,
-        "description": "Levels of a category that count by themselves; rarer ones share one.",
-    }
-}
+    "max_levels": Integer(50, "Levels of a category that count by themselves; rarer ones share one.", minimum=1),
+}  # fmt: skip
 
 
 def typed(frame, rng, *, max_levels=50):

@@ -3,9 +3,12 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Text
 from counterweight.labeling.columns import numbers
 
-OPTIONS = {"column": {"type": "string", "description": "Numeric column of the prepared table."}}
+OPTIONS = {
+    "column": Text(..., "Numeric column of the prepared table."),
+}  # fmt: skip
 
 
 def above_median(frame, population, *, column):

@@ -4,30 +4,18 @@ import numpy as np
 import pandas as pd
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Choice, Option, Text
 from counterweight.labeling.columns import require
 from counterweight.labeling.own.words import FALSE, MISSING, NEGATIVE, TRUE, equal, told_apart
 
 OPTIONS = {
-    "column": {
-        "type": "string",
-        "default": "answer",
-        "description": "Column of the answers: 0 or 1, false or true, no or yes.",
-    },
-    "positive": {
-        "type": ["string", "number", "boolean", "null"],
-        "default": None,
-        "description": "The answer that accepts, where answers are other words or numbers; null "
-        "for those above.",
-    },
+    "column": Text("answer", "Column of the answers: 0 or 1, false or true, no or yes."),
+    "positive": Option(None,
+        "The answer that accepts, where answers are other words or numbers; null for those above.", type=["string", "number", "boolean"], null=True),
     "negative": NEGATIVE,
     "missing": MISSING,
-    "blanks": {
-        "enum": ["refuse", "unanswered"],
-        "default": "refuse",
-        "description": "refuse: a missing answer is an error. unanswered: the person is no "
-        "example, but gets an offer.",
-    },
-}
+    "blanks": Choice("refuse", ["refuse", "unanswered"], "refuse: a missing answer is an error. unanswered: the person is no example, but gets an offer."),
+}  # fmt: skip
 WORDS = dict.fromkeys(TRUE, 1) | dict.fromkeys(FALSE, 0)
 
 

@@ -1,15 +1,13 @@
 """Outcome 1 where a column has a value."""
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Option, Text
 from counterweight.labeling.columns import require
 
 OPTIONS = {
-    "column": {"type": "string", "description": "Column of the prepared table."},
-    "value": {
-        "type": ["string", "number", "boolean"],
-        "description": "Value that counts as the positive outcome.",
-    },
-}
+    "column": Text(..., "Column of the prepared table."),
+    "value": Option(..., "Value that counts as the positive outcome.", type=["string", "number", "boolean"]),
+}  # fmt: skip
 
 
 def equals(frame, population, *, column, value):

@@ -3,25 +3,18 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Choice, Option, Text
 from counterweight.labeling.columns import require
 from counterweight.labeling.own.words import MISSING, NEGATIVE, equal, holds, like_codes, told_apart
 
 KIND = "blanks"
 OPTIONS = {
-    "column": {"type": "string", "description": "Column of the table."},
-    "positive": {
-        "type": ["string", "number", "boolean", "null"],
-        "default": None,
-        "description": "Value that counts as 1; null for 1 itself.",
-    },
+    "column": Text(..., "Column of the table."),
+    "positive": Option(None, "Value that counts as 1; null for 1 itself.", type=["string", "number", "boolean"], null=True),
     "negative": NEGATIVE,
     "missing": MISSING,
-    "kind": {
-        "enum": ["class", "number", None],
-        "default": None,
-        "description": "class, one of two values; number; null to find out.",
-    },
-}
+    "kind": Choice(None, ["class", "number", None], "class, one of two values; number; null to find out."),
+}  # fmt: skip
 
 
 def given(frame, types, *, column, positive=None, negative=None, missing=None, kind=None):

@@ -1,18 +1,15 @@
 """Outcome of two classes, blank for rows whose outcome nobody knows."""
 
+from counterweight.fragments import Option, Text
 from counterweight.labeling.outcomes.given import given
 from counterweight.labeling.own.words import MISSING, NEGATIVE, kinds_of
 
 OPTIONS = {
-    "column": {"type": "string", "description": "Column of the table."},
-    "value": {
-        "type": ["string", "number", "boolean", "null"],
-        "default": None,
-        "description": "Value that counts as 1; null for the larger of two numbers.",
-    },
+    "column": Text(..., "Column of the table."),
+    "value": Option(None, "Value that counts as 1; null for the larger of two numbers.", type=["string", "number", "boolean"], null=True),
     "negative": NEGATIVE,
     "missing": MISSING,
-}
+}  # fmt: skip
 
 
 def known_class(frame, population, *, column, value=None, negative=None, missing=None):

@@ -3,30 +3,19 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Number, Option, Text
 from counterweight.labeling.columns import floats, refuse_outside
 from counterweight.labeling.own.words import NEGATIVE, as_number, told_apart
 
 KIND = "log"
 OPTIONS = {
-    "column": {"type": "string", "description": "Column of the log."},
-    "positive": {
-        "type": ["string", "number", "boolean", "null"],
-        "default": None,
-        "description": "Value of the column that is a reward of 1; null where the column holds "
-        "numbers.",
-    },
+    "column": Text(..., "Column of the log."),
+    "positive": Option(None,
+        "Value of the column that is a reward of 1; null where the column holds numbers.", type=["string", "number", "boolean"], null=True),
     "negative": NEGATIVE,
-    "low": {
-        "type": ["number", "null"],
-        "default": None,
-        "description": "Least reward that can occur; null for 0, or the least one if that is less.",
-    },
-    "high": {
-        "type": ["number", "null"],
-        "default": None,
-        "description": "Largest reward that can occur; null for the largest one in the log.",
-    },
-}
+    "low": Number(None, "Least reward that can occur; null for 0, or the least one if that is less.", null=True),
+    "high": Number(None, "Largest reward that can occur; null for the largest one in the log.", null=True),
+}  # fmt: skip
 
 
 def logged_reward(frame, population, *, column, positive=None, negative=None, low=None, high=None):

@@ -3,13 +3,14 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Number, Text
 from counterweight.labeling.columns import floats, refuse_outside
 
 OPTIONS = {
-    "column": {"type": "string", "description": "Column of the prepared table."},
-    "low": {"type": "number", "default": 0.0, "description": "Least reward that can occur."},
-    "high": {"type": "number", "default": 1.0, "description": "Largest reward that can occur."},
-}
+    "column": Text(..., "Column of the prepared table."),
+    "low": Number(0.0, "Least reward that can occur."),
+    "high": Number(1.0, "Largest reward that can occur."),
+}  # fmt: skip
 
 
 def reward(frame, population, *, column, low=0.0, high=1.0):

@@ -4,6 +4,7 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.fields import TRUTHS
+from counterweight.fragments import Option
 from counterweight.labeling.columns import require
 
 TRUE, FALSE = (
@@ -11,13 +12,12 @@ TRUE, FALSE = (
     for words, one in zip(zip(*TRUTHS, strict=True), "10", strict=True)
 )
 
-_VALUES = {"type": ["string", "number", "boolean", "array", "null"], "default": None}
+_VALUES = ["string", "number", "boolean", "array"]
 #: Options of rules that tell a positive value from others; see `told_apart`.
-NEGATIVE = _VALUES | {"description": "Value that counts as 0, or a list; null for the only other."}
-MISSING = _VALUES | {
-    "description": "Value that stands for unknown, or a list: as if the field were empty. [] if "
-    "there is none, and all others count as 0; null where there is one other value only."
-}
+NEGATIVE = Option(None, "Value that counts as 0, or a list; null for the only other.", type=_VALUES, null=True)  # fmt: skip
+MISSING = Option(None,
+    "Value that stands for unknown, or a list: as if the field were empty. [] if there is none, and all others count as 0; null "
+    "where there is one other value only.", type=_VALUES, null=True)  # fmt: skip
 
 
 def kinds_of(frame):

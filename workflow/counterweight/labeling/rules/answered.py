@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Option, Text
 from counterweight.labeling.columns import require
 from counterweight.labeling.own.words import MISSING, NEGATIVE, equal, kinds_of, told_apart
 from counterweight.labeling.samples import condition_mask
@@ -11,26 +12,13 @@ from counterweight.labeling.samples import condition_mask
 FEATURES = True
 COMPLETE = True
 OPTIONS = {
-    "column": {"type": "string", "description": "Column of the outcome, blank where not known."},
-    "where": {
-        "type": ["object", "null"],
-        "default": None,
-        "description": "Condition of rows whose outcome may be seen, as in samples; null: all "
-        "that have one.",
-    },
-    "decision": {
-        "type": ["string", "null"],
-        "default": None,
-        "description": "Column of old decisions, which rates such as churn compare with.",
-    },
-    "decided": {
-        "type": ["string", "number", "boolean"],
-        "default": 1,
-        "description": "Value of that column that counts as a yes.",
-    },
+    "column": Text(..., "Column of the outcome, blank where not known."),
+    "where": Option(None, "Condition of rows whose outcome may be seen, as in samples; null: all that have one.", type="object", null=True),
+    "decision": Text(None, "Column of old decisions, which rates such as churn compare with.", null=True),
+    "decided": Option(1, "Value of that column that counts as a yes.", type=["string", "number", "boolean"]),
     "refused": NEGATIVE,
     "undecided": MISSING,
-}
+}  # fmt: skip
 LABEL = "rows with a known outcome are labeled"
 
 

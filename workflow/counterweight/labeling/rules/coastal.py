@@ -3,32 +3,15 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Choice, Integer, Number
 from counterweight.labeling.columns import numbers
 
 OPTIONS = {
-    "strata": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 50,
-        "description": "Number of latitude strata of equal count; 50 in print.",
-    },
-    "strata_among": {
-        "enum": ["all", "north"],
-        "default": "all",
-        "description": "Rows that form the strata: all, or those north of minimum_latitude.",
-    },
-    "degrees": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 0.4,
-        "description": "How far from the westernmost house of its stratum, in degrees.",
-    },
-    "minimum_latitude": {
-        "type": "number",
-        "default": 36.0,
-        "description": "Houses up to this latitude are never labeled.",
-    },
-}
+    "strata": Integer(50, "Number of latitude strata of equal count; 50 in print.", minimum=1),
+    "strata_among": Choice("all", ["all", "north"], "Rows that form the strata: all, or those north of minimum_latitude."),
+    "degrees": Number(0.4, "How far from the westernmost house of its stratum, in degrees.", above=0),
+    "minimum_latitude": Number(36.0, "Houses up to this latitude are never labeled."),
+}  # fmt: skip
 LABEL = "only houses near the northern coast are labeled"
 
 

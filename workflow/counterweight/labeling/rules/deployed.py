@@ -5,6 +5,7 @@ import logging
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Integer, Number
 from counterweight.numerics.checks import checked_labels, checked_rows
 from counterweight.numerics.linear import fit_logistic
 
@@ -14,43 +15,13 @@ FEATURES = True
 #: Names of the data sets that the rule makes.
 SAMPLES = ["d1", "d2", "d3"]
 OPTIONS = {
-    "deployed_rows": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 1000,
-        "description": "Rows that the deployed model learns from; they are used for nothing else.",
-    },
-    "d1_rows": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 16000,
-        "description": "Rows of d1, labeled, sampled near the deployed model's boundary.",
-    },
-    "d2_rows": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 9000,
-        "description": "Rows of d2, labeled, a random sample.",
-    },
-    "d3_rows": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 14000,
-        "description": "Rows of d3, not labeled, a random sample.",
-    },
-    "sharpness": {
-        "type": "number",
-        "minimum": 0,
-        "default": 1.0,
-        "description": "Power of 4 p (1 - p) that d1 is sampled by; 0 for a random sample.",
-    },
-    "ridge": {
-        "type": "number",
-        "minimum": 0,
-        "default": 0.001,
-        "description": "Penalty of the deployed model on standardised coefficients, for each row.",
-    },
-}
+    "deployed_rows": Integer(1000, "Rows that the deployed model learns from; they are used for nothing else.", minimum=2),
+    "d1_rows": Integer(16000, "Rows of d1, labeled, sampled near the deployed model's boundary.", minimum=1),
+    "d2_rows": Integer(9000, "Rows of d2, labeled, a random sample.", minimum=1),
+    "d3_rows": Integer(14000, "Rows of d3, not labeled, a random sample.", minimum=1),
+    "sharpness": Number(1.0, "Power of 4 p (1 - p) that d1 is sampled by; 0 for a random sample.", minimum=0),
+    "ridge": Number(0.001, "Penalty of the deployed model on standardised coefficients, for each row.", minimum=0),
+}  # fmt: skip
 LABEL = "some rows near the boundary of a deployed model are labeled"
 #: Rows that d1 is chosen from, for each row of it: with 1 there would be nothing to choose.
 CANDIDATES = 1.5

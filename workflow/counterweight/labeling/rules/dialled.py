@@ -7,39 +7,20 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Array, Number, Option
 from counterweight.labeling.columns import numbers
 
 FEATURES = True
 #: The chances that it draws by are known, for real data too.
 CHANCES = True
 OPTIONS = {
-    "share": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.4,
-        "description": "Share of the rows that is labeled, on average.",
-    },
-    "columns": {
-        "type": "object",
-        "additionalProperties": {"type": "number"},
-        "default": {},
-        "description": "Columns of the table that labeling goes by, each with the log odds of a "
-        "label that one standard deviation more adds.",
-    },
-    "logged": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Those of the columns whose logarithm is gone by.",
-    },
-    "positive": {
-        "type": "number",
-        "default": 0.0,
-        "description": "Log odds of a label that a positive outcome adds: 0 where labels are "
-        "missing at random, the further from 0 the less they are.",
-    },
-}
+    "share": Number(0.4, "Share of the rows that is labeled, on average.", above=0, below=1),
+    "columns": Option({},
+        "Columns of the table that labeling goes by, each with the log odds of a label that one standard deviation "
+        "more adds.", type="object", additionalProperties={"type": "number"}),
+    "logged": Array([], "Those of the columns whose logarithm is gone by.", items={"type": "string"}),
+    "positive": Number(0.0, "Log odds of a label that a positive outcome adds: 0 where labels are missing at random, the further from 0 the less they are."),
+}  # fmt: skip
 LABEL = "rows are labeled with a dialled chance"
 #: Log odds beyond which chances are 0 or 1 in the search for the intercept.
 _FAR = 700.0

@@ -2,23 +2,13 @@
 
 import numpy as np
 
+from counterweight.fragments import Number, Text
 from counterweight.labeling.columns import numbers
 
 OPTIONS = {
-    "share": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.5,
-        "description": "Share of the rows that count as old.",
-    },
-    "column": {
-        "type": "string",
-        "default": "",
-        "description": "Column of numbers that rows are ordered by, the oldest first; by default "
-        "the order of the file.",
-    },
-}
+    "share": Number(0.5, "Share of the rows that count as old.", above=0, below=1),
+    "column": Text("", "Column of numbers that rows are ordered by, the oldest first; by default the order of the file."),
+}  # fmt: skip
 LABEL = "the older rows are labeled"
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Integer, Option
 from counterweight.labeling.columns import floats
 from counterweight.labeling.own_log import LogProblems
 
@@ -12,21 +13,12 @@ COMPLETE = True
 #: Test rows stand for others that were dropped.
 KEPT = True
 OPTIONS = {
-    "keep_rate": {
-        "type": ["number", "string"],
-        "exclusiveMinimum": 0,
-        "maximum": 1,
-        "description": "Rate at which rows whose outcome is 0 were kept, or the column of each "
-        "row's rate.",
-    },
-    "rows_before": {
-        "type": "integer",
-        "minimum": 0,
-        "default": 0,
-        "description": "Number of rows before any was dropped, if it is known; 0 where it is not. "
-        "A keep rate that contradicts it is refused.",
-    },
-}
+    "keep_rate": Option(...,
+        "Rate at which rows whose outcome is 0 were kept, or the column of each row's rate.", type=["number", "string"], above=0, maximum=1),
+    "rows_before": Integer(0,
+        "Number of rows before any was dropped, if it is known; 0 where it is not. A keep rate that contradicts it is "
+        "refused.", minimum=0),
+}  # fmt: skip
 LABEL = "a log that kept a part of its zeros"
 #: Why none of its rows may be without an outcome, and what to do.
 BLANK = (

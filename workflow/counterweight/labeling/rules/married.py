@@ -1,14 +1,11 @@
 """Labeled are the married, as in the Adult experiment of Smith & Elkan (2007)."""
 
+from counterweight.fragments import Flag
 from counterweight.labeling.columns import require
 
 OPTIONS = {
-    "spouse_absent": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether people whose spouse is absent count as married.",
-    }
-}
+    "spouse_absent": Flag(False, "Whether people whose spouse is absent count as married."),
+}  # fmt: skip
 LABEL = "only married people are labeled"
 
 

@@ -3,19 +3,15 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Option
 from counterweight.labeling.own.words import holds
 from counterweight.labeling.samples import condition_mask
 
 #: Studies with this labeling rule are about outcomes of which some are blank.
 KIND = "blanks"
 OPTIONS = {
-    "where": {
-        "type": "object",
-        "default": {},
-        "description": "Columns with the value that labeled rows have; {} for every row whose "
-        "outcome is there.",
-    }
-}
+    "where": Option({}, "Columns with the value that labeled rows have; {} for every row whose outcome is there.", type="object"),
+}  # fmt: skip
 LABEL = "the outcome is seen where it is not blank"
 
 

@@ -8,6 +8,7 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Flag
 from counterweight.models.choice.offers import (
     checked_new_rows_with_gaps,
     checked_offers,
@@ -18,21 +19,12 @@ from counterweight.numerics.checks import NamedColumns, checked_labels
 log = logging.getLogger("counterweight")
 
 ORACLE_OPTIONS = {
-    "per_component": {
-        "type": "boolean",
-        "default": False,
-        "description": "One model for each true component (an oracle: it must be told the "
-        "component of the rows that it predicts).",
-    }
-}
+    "per_component": Flag(False, "One model for each true component (an oracle: it must be told the component of the rows that it predicts)."),
+}  # fmt: skip
 BASELINE_OPTIONS = {
-    "interactions": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether the products of each feature with the offer are features too.",
-    },
+    "interactions": Flag(False, "Whether the products of each feature with the offer are features too."),
     **ORACLE_OPTIONS,
-}
+}  # fmt: skip
 
 
 class OfferDesign:

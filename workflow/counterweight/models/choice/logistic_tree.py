@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, expit
 
+from counterweight.fragments import Choice, Integer
 from counterweight.models.choice.baseline import BASELINE_OPTIONS, OfferBaseline
 from counterweight.models.choice.logitboost import (
     boosted,
@@ -16,37 +17,13 @@ from counterweight.models.choice.logitboost import (
 KIND = "offers"
 OPTIONS = {
     **BASELINE_OPTIONS,
-    "smallest_split": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 15,
-        "description": "A node of fewer rows is not split.",
-    },
-    "smallest_leaf": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 2,
-        "description": "Least number of rows on either side of a split.",
-    },
-    "most_iterations": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 200,
-        "description": "Largest number of boosting steps a node that cross-validation tries.",
-    },
-    "folds": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 5,
-        "description": "Folds of both cross-validations: number of steps, and pruning.",
-    },
-    "criterion": {
-        "enum": ["log_loss", "misclassification"],
-        "default": "log_loss",
-        "description": "Loss of the cross-validation of the steps and of the pruning; "
-        "misclassification is that of Landwehr et al.",
-    },
-}
+    "smallest_split": Integer(15, "A node of fewer rows is not split.", minimum=2),
+    "smallest_leaf": Integer(2, "Least number of rows on either side of a split.", minimum=1),
+    "most_iterations": Integer(200, "Largest number of boosting steps a node that cross-validation tries.", minimum=1),
+    "folds": Integer(5, "Folds of both cross-validations: number of steps, and pruning.", minimum=2),
+    "criterion": Choice("log_loss", ["log_loss", "misclassification"],
+        "Loss of the cross-validation of the steps and of the pruning; misclassification is that of Landwehr et al."),
+}  # fmt: skip
 LABEL = "Logistic model tree"
 ROLE = "peer"
 VALUE_LABELS = {"per_component": {True: "by component"}}

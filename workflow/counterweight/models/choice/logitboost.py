@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.fragments import Choice, Integer
 from counterweight.models.choice.baseline import BASELINE_OPTIONS, OfferBaseline
 
 #: Largest working response |z|.
@@ -14,38 +15,14 @@ STALLED = 1e-10
 KIND = "offers"
 OPTIONS = {
     **BASELINE_OPTIONS,
-    "iterations": {
-        "type": "integer",
-        "minimum": 0,
-        "default": 0,
-        "description": "Number of boosting steps; 0 to choose it by cross-validation.",
-    },
-    "most_iterations": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 500,
-        "description": "Largest number of steps that cross-validation tries.",
-    },
-    "patience": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 50,
-        "description": "Steps without a new minimum after which cross-validation stops.",
-    },
-    "folds": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 5,
-        "description": "Folds of the cross-validation.",
-    },
-    "criterion": {
-        "enum": ["log_loss", "misclassification"],
-        "default": "log_loss",
-        "description": "What cross-validation minimises. misclassification is the default of "
-        "Weka's SimpleLogistic; where nobody is likelier than not to accept, it takes no step: "
-        "p = 1/2 for everyone.",
-    },
-}
+    "iterations": Integer(0, "Number of boosting steps; 0 to choose it by cross-validation.", minimum=0),
+    "most_iterations": Integer(500, "Largest number of steps that cross-validation tries.", minimum=1),
+    "patience": Integer(50, "Steps without a new minimum after which cross-validation stops.", minimum=1),
+    "folds": Integer(5, "Folds of the cross-validation.", minimum=2),
+    "criterion": Choice("log_loss", ["log_loss", "misclassification"],
+        "What cross-validation minimises. misclassification is the default of Weka's SimpleLogistic; where nobody is "
+        "likelier than not to accept, it takes no step: p = 1/2 for everyone."),
+}  # fmt: skip
 LABEL = "LogitBoost"
 ROLE = "peer"
 VALUE_LABELS = {"per_component": {True: "by component"}}

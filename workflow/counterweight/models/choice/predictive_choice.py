@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Choice, Flag, Integer, Number
 from counterweight.models.choice.choice_features import Features
 from counterweight.models.choice.covariates import (
     Mover,
@@ -38,120 +39,41 @@ KIND = "offers"
 #: Its people are priced by segments, hard or soft; a study with such a method gives offers away.
 OFFERS = True
 OPTIONS = {
-    "components": {
-        "type": ["integer", "null"],
-        "minimum": 1,
-        "default": None,
-        "description": "Number of segments; null: the number of least description length.",
-    },
-    "most_components": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 10,
-        "description": "Largest number of segments tried when components is null.",
-    },
-    "restarts": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 10,
-        "description": "Random starts for each number of segments.",
-    },
-    "tolerance": {
-        "type": "number",
-        "minimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 1e-6,
-        "description": "EM stops when the log-likelihood of a row rises by less.",
-    },
-    "iterations": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 1000,
-        "description": "Largest number of EM steps of a start.",
-    },
-    "covariance_floor": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 1e-3,
-        "description": "Least variance of a segment, as a share of that of a feature. It is "
-        "larger for features of few values, which segments would shrink to otherwise.",
-    },
-    "covariance": {
-        "enum": ["auto", "full", "diagonal", "tied"],
-        "default": "auto",
-        "description": "Of the numbers in a segment: one matrix each, variances only, or one "
-        "matrix for all. auto: full, but with fewer than 30 rows for each parameter of a segment "
-        "the one of least description length.",
-    },
-    "categories": {
-        "enum": ["auto", "declared", "none"],
-        "default": "auto",
-        "description": "declared: features that the recipe declares categories have a share of "
-        "each level in each segment. auto: features with two values, too. none: all are numbers.",
-    },
-    "membership": {
-        "enum": ["features", "gates"],
-        "default": "features",
-        "description": "Who is of which segment. features: segments say how features are "
-        "distributed, too. gates: a multinomial logit of the features, which says nothing of them, "
-        "so that segments are what tells answers apart.",
-    },
-    "thresholds": {
-        "enum": ["auto", "segments", "additive"],
-        "default": "auto",
-        "description": "segments: one threshold in each segment. additive: also tried with "
-        "thresholds that features move, by as much in all segments; kept where the description is "
-        "shorter. auto: additive where there are categories.",
-    },
-    "prior": {
-        "enum": ["none", "pooled"],
-        "default": "none",
-        "description": "pooled: normal prior of each response curve around that of all rows.",
-    },
-    "prior_slope": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "Mean of the slope k under the prior; null: the slope of all rows. Give one "
-        "where past offers were made by segment, since the slope of all rows is then none.",
-    },
-    "prior_position_deviation": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 2.0,
-        "description": "Standard deviation of the log odds at the middle offer under the prior.",
-    },
-    "prior_slope_deviation": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 5.0,
-        "description": "Standard deviation of the slope k under the prior.",
-    },
-    "selection": {
-        "enum": ["observed", "complete"],
-        "default": "observed",
-        "description": "Log-likelihood that decides between starts: observed, or, as in the "
-        "paper's Algorithm 1, expected of the completed data.",
-    },
-    "moves": {
-        "type": "boolean",
-        "default": True,
-        "description": "Start also from splits and merges of the best models of other sizes.",
-    },
-    "curves": {
-        "enum": ["random", "regression"],
-        "default": "random",
-        "description": "Response curves of random starts: drawn around that of all rows, or, as in "
-        "the paper's section 3.4, by linear regression of the answers on the offers of each "
-        "starting segment.",
-    },
-    "assignment": {
-        "enum": ["hard", "soft"],
-        "default": "soft",
-        "description": "hard: the curve of the likeliest segment; soft: the mean over segments.",
-    },
-}
+    "components": Integer(None, "Number of segments; null: the number of least description length.", minimum=1, null=True),
+    "most_components": Integer(10, "Largest number of segments tried when components is null.", minimum=1),
+    "restarts": Integer(10, "Random starts for each number of segments.", minimum=1),
+    "tolerance": Number(1e-6, "EM stops when the log-likelihood of a row rises by less.", minimum=0, below=1),
+    "iterations": Integer(1000, "Largest number of EM steps of a start.", minimum=1),
+    "covariance_floor": Number(1e-3,
+        "Least variance of a segment, as a share of that of a feature. It is larger for features of few values, which "
+        "segments would shrink to otherwise.", above=0, below=1),
+    "covariance": Choice("auto", ["auto", "full", "diagonal", "tied"],
+        "Of the numbers in a segment: one matrix each, variances only, or one matrix for all. auto: full, but with "
+        "fewer than 30 rows for each parameter of a segment the one of least description length."),
+    "categories": Choice("auto", ["auto", "declared", "none"],
+        "declared: features that the recipe declares categories have a share of each level in each segment. auto: "
+        "features with two values, too. none: all are numbers."),
+    "membership": Choice("features", ["features", "gates"],
+        "Who is of which segment. features: segments say how features are distributed, too. gates: a multinomial logit "
+        "of the features, which says nothing of them, so that segments are what tells answers apart."),
+    "thresholds": Choice("auto", ["auto", "segments", "additive"],
+        "segments: one threshold in each segment. additive: also tried with thresholds that features move, by as much "
+        "in all segments; kept where the description is shorter. auto: additive where there are categories."),
+    "prior": Choice("none", ["none", "pooled"], "pooled: normal prior of each response curve around that of all rows."),
+    "prior_slope": Number(None,
+        "Mean of the slope k under the prior; null: the slope of all rows. Give one where past offers were made by "
+        "segment, since the slope of all rows is then none.", above=0, null=True),
+    "prior_position_deviation": Number(2.0, "Standard deviation of the log odds at the middle offer under the prior.", above=0),
+    "prior_slope_deviation": Number(5.0, "Standard deviation of the slope k under the prior.", above=0),
+    "selection": Choice("observed", ["observed", "complete"],
+        "Log-likelihood that decides between starts: observed, or, as in the paper's Algorithm 1, expected of the "
+        "completed data."),
+    "moves": Flag(True, "Start also from splits and merges of the best models of other sizes."),
+    "curves": Choice("random", ["random", "regression"],
+        "Response curves of random starts: drawn around that of all rows, or, as in the paper's section 3.4, by linear "
+        "regression of the answers on the offers of each starting segment."),
+    "assignment": Choice("soft", ["hard", "soft"], "hard: the curve of the likeliest segment; soft: the mean over segments."),
+}  # fmt: skip
 LABEL = "Choice model"
 
 #: The chosen model is run on until a row's log-likelihood rises by less than this share of

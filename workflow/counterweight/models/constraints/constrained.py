@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Choice, Integer, Number, Text
 from counterweight.models.constraints.estimator import LinearScore
 from counterweight.models.constraints.group_features import GROUP_FEATURE_OPTIONS
 from counterweight.models.constraints.linear_svm import best_penalty
@@ -46,104 +47,45 @@ def imitation_costs(data):
 
 
 OPTIONS = {
-    "objective": {
-        "type": "string",
-        "default": "error(labeled)",
-        "description": "Sum of rates to minimise, e.g. error(d1) + false_positive_rate(d2).",
-    },
-    "constraints": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
-    },
+    "objective": Text("error(labeled)", "Sum of rates to minimise, e.g. error(d1) + false_positive_rate(d2)."),
+    "constraints": Array([], "Constraints, e.g. coverage(male) <= coverage(female) / kappa.", items={"type": "string"}),
     **PARAMETER_OPTIONS,
     **SVM_OPTIONS,
     **MAP_OPTIONS,
     **GROUP_FEATURE_OPTIONS,
-    "penalty": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "lambda of the penalty lambda/2 |w|^2. null: twice the objective's "
-        "total cost by the summed weight of its rows (weights are taken at mean 1), which is 2/n "
-        "for an error rate of n rows (LIBLINEAR's C = 1).",
-    },
-    "loss": {
-        "enum": ["ramp", "hinge"],
-        "default": "ramp",
-        "description": "ramp: rates of the randomised classifier, by majorisation-minimisation; "
-        "hinge: their convex bounds, one step.",
-    },
-    "steps": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 8,
-        "description": "Steps of majorisation-minimisation, each a convex problem; with hinge "
-        "one does.",
-    },
-    "method": {
-        "enum": ["newton", "cutting_plane", "bisection"],
-        "default": "newton",
-        "description": "Solver of the convex step: newton solves it whole with its constraints; "
-        "cutting_plane goes by cuts over the multipliers (Algorithm 2); bisection is that for "
-        "one constraint.",
-    },
-    "chooser": {
-        "enum": ["maximum", "centre"],
-        "default": "centre",
-        "description": "Next multipliers of cutting_plane: where the cuts are highest, or the "
-        "centre of mass of what they leave.",
-    },
-    "inner": {
-        "enum": ["newton", "interior_point", "liblinear"],
-        "default": "newton",
-        "description": "Solver of the weighted SVMs of cutting_plane and bisection, and of a fit "
-        "without constraints: Newton's steps; an interior point; LIBLINEAR (scikit-learn's "
-        "LinearSVC with the hinge), its solution certified by Newton's steps. Any other than "
-        "newton needs one of these.",
-    },
-    "tolerance": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1.0e-5,
-        "description": "Certified gap at which a convex step is solved, as a share of the "
-        "objective's total cost.",
-    },
-    "start": {
-        "enum": ["zero", "svm", "deployed", "best"],
-        "default": "best",
-        "description": "zero: w = 0; svm: the unconstrained fit, scaled and shifted to meet the "
-        "constraints. best: from these, from the unconstrained fit with the threshold, or the "
-        "thresholds by group, of least cost, and from an imitation of the deployed model where the "
-        "constraints speak of it; the best goes on, and no known rule that meets the constraints "
-        "is better. deployed: the same, and the imitation is needed.",
-    },
-    "path_steps": {
-        "type": ["integer", "null"],
-        "minimum": 1,
-        "default": 3,
-        "description": "Steps of each setting of a sweep over numbers of the constraints, begun at "
-        "the solution of the next tighter one; null: each setting by itself. Not for the starts "
-        "zero and svm.",
-    },
-    "elastic": {
-        "type": ["number", "null"],
-        "exclusiveMinimum": 0,
-        "default": None,
-        "description": "First price of a unit of violation, in units of the objective, while no "
-        "feasible classifier is known; null: ten times the total cost of the objective for that "
-        "of a constraint.",
-    },
+    "penalty": Number(None,
+        "lambda of the penalty lambda/2 |w|^2. null: twice the objective's total cost by the summed weight of its rows "
+        "(weights are taken at mean 1), which is 2/n for an error rate of n rows (LIBLINEAR's C = 1).", above=0, null=True),
+    "loss": Choice("ramp", ["ramp", "hinge"],
+        "ramp: rates of the randomised classifier, by majorisation-minimisation; hinge: their convex bounds, one step."),
+    "steps": Integer(8, "Steps of majorisation-minimisation, each a convex problem; with hinge one does.", minimum=1),
+    "method": Choice("newton", ["newton", "cutting_plane", "bisection"],
+        "Solver of the convex step: newton solves it whole with its constraints; cutting_plane goes by cuts over the "
+        "multipliers (Algorithm 2); bisection is that for one constraint."),
+    "chooser": Choice("centre", ["maximum", "centre"],
+        "Next multipliers of cutting_plane: where the cuts are highest, or the centre of mass of what they leave."),
+    "inner": Choice("newton", ["newton", "interior_point", "liblinear"],
+        "Solver of the weighted SVMs of cutting_plane and bisection, and of a fit without constraints: Newton's steps; "
+        "an interior point; LIBLINEAR (scikit-learn's LinearSVC with the hinge), its solution certified by Newton's "
+        "steps. Any other than newton needs one of these."),
+    "tolerance": Number(1.0e-5, "Certified gap at which a convex step is solved, as a share of the objective's total cost.", above=0),
+    "start": Choice("best", ["zero", "svm", "deployed", "best"],
+        "zero: w = 0; svm: the unconstrained fit, scaled and shifted to meet the constraints. best: from these, from "
+        "the unconstrained fit with the threshold, or the thresholds by group, of least cost, and from an imitation of "
+        "the deployed model where the constraints speak of it; the best goes on, and no known rule that meets the "
+        "constraints is better. deployed: the same, and the imitation is needed."),
+    "path_steps": Integer(3,
+        "Steps of each setting of a sweep over numbers of the constraints, begun at the solution of the next tighter "
+        "one; null: each setting by itself. Not for the starts zero and svm.", minimum=1, null=True),
+    "elastic": Number(None,
+        "First price of a unit of violation, in units of the objective, while no feasible classifier is known; null: "
+        "ten times the total cost of the objective for that of a constraint.", above=0, null=True),
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
-    "on_infeasible": {
-        "enum": ["raise", "keep"],
-        "default": "raise",
-        "description": "When no classifier that meets all constraints is found: stop with the "
-        "least violation reached, or keep the classifier that has it.",
-    },
-}
+    "on_infeasible": Choice("raise", ["raise", "keep"],
+        "When no classifier that meets all constraints is found: stop with the least violation reached, or keep the "
+        "classifier that has it."),
+}  # fmt: skip
 log = logging.getLogger("counterweight")
 #: Share of the objective's total cost that a known rule may be better by without a warning.
 WARNED = 1e-3

@@ -4,19 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.fragments import Number
 from counterweight.models.constraints.options import GROUP_OPTIONS, MAP_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.svm_baseline import MappedSvm, group_masks, labeled_rows
 
 OPTIONS = {
-    "c": {
-        "type": "number",
-        "minimum": 0,
-        "description": "Largest difference of the mean scores of the two groups.",
-    },
+    "c": Number(..., "Largest difference of the mean scores of the two groups.", minimum=0),
     **GROUP_OPTIONS,
     **SVM_OPTIONS,
     **MAP_OPTIONS,
-}
+}  # fmt: skip
 LABEL = "Zafar et al."
 ROLE = "peer"
 RULE = "deterministic"

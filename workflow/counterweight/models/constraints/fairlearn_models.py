@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Choice, Flag, Integer, Number
 from counterweight.models.constraints.estimator import RateEstimator, two_columns
 from counterweight.models.constraints.feature_maps import deviations, standardised, thinned
 from counterweight.models.constraints.options import SVM_OPTIONS
@@ -21,73 +22,27 @@ from counterweight.models.constraints.svm_baseline import (
 from counterweight.numerics.rates.datasets import is_sparse
 
 FAIR_OPTIONS = {
-    "rate": {
-        "enum": ["demographic_parity", "equal_opportunity", "equalised_odds"],
-        "default": "demographic_parity",
-        "description": "Rates that are to agree: positive predictions; those among the "
-        "positives; those among the positives and among the negatives.",
-    },
-    "groups": {
-        "type": "array",
-        "items": {"type": "string"},
-        "minItems": 2,
-        "default": ["male", "female"],
-        "description": "Names of the data sets that are compared.",
-    },
-}
+    "rate": Choice("demographic_parity", ["demographic_parity", "equal_opportunity", "equalised_odds"],
+        "Rates that are to agree: positive predictions; those among the positives; those among the positives and among "
+        "the negatives."),
+    "groups": Array(["male", "female"], "Names of the data sets that are compared.", items={"type": "string"}, minItems=2),
+}  # fmt: skip
 OPTIONS_BY_NAME = {
     "exponentiated_gradient": {
         **FAIR_OPTIONS,
-        "ratio": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "maximum": 1,
-            "default": 0.8,
-            "description": "Least ratio of a group's rate to the rate of all rows, and of the "
-            "rate of all rows to a group's.",
-        },
-        "base": {
-            "enum": ["logistic", "svm"],
-            "default": "logistic",
-            "description": "Classifier that is reweighted: logistic regression or linear SVM.",
-        },
-        "base_c": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 1.0,
-            "description": "Inverse penalty C of the classifier that is reweighted.",
-        },
-        "eps": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "exclusiveMaximum": 1,
-            "default": 0.01,
-            "description": "Violation that is allowed; 1/eps bounds the multipliers.",
-        },
-        "max_iter": {
-            "type": "integer",
-            "minimum": 1,
-            "default": 50,
-            "description": "Most steps of exponentiated gradient.",
-        },
-        "standardise": {
-            "type": "boolean",
-            "default": False,
-            "description": "Whether features are brought to mean 0 and standard deviation 1 "
-            "before the penalty counts.",
-        },
+        "ratio": Number(0.8, "Least ratio of a group's rate to the rate of all rows, and of the rate of all rows to a group's.", above=0, maximum=1),
+        "base": Choice("logistic", ["logistic", "svm"], "Classifier that is reweighted: logistic regression or linear SVM."),
+        "base_c": Number(1.0, "Inverse penalty C of the classifier that is reweighted.", above=0),
+        "eps": Number(0.01, "Violation that is allowed; 1/eps bounds the multipliers.", above=0, below=1),
+        "max_iter": Integer(50, "Most steps of exponentiated gradient.", minimum=1),
+        "standardise": Flag(False, "Whether features are brought to mean 0 and standard deviation 1 before the penalty counts."),
     },
     "threshold_optimizer": {
         **FAIR_OPTIONS,
-        "grid_size": {
-            "type": "integer",
-            "minimum": 2,
-            "default": 1000,
-            "description": "Points of the grid of rates that is searched.",
-        },
+        "grid_size": Integer(1000, "Points of the grid of rates that is searched.", minimum=2),
         **SVM_OPTIONS,
     },
-}
+}  # fmt: skip
 LABEL_BY_NAME = {
     "exponentiated_gradient": "Exponentiated gradient",
     "threshold_optimizer": "Threshold optimiser",

@@ -10,19 +10,16 @@ from math import lgamma
 
 import numpy as np
 
+from counterweight.fragments import Choice
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.numerics.rates.datasets import is_sparse
 
 GROUP_FEATURE_OPTIONS = {
-    "group_features": {
-        "enum": ["auto", "none"],
-        "default": "auto",
-        "description": "auto: where a group that a constraint names is a range of one column, as "
-        "of ages, or a few ranges of several, and no linear feature tells it, its indicator is a "
-        "further feature, computed from the columns in new rows, too; none: the features as they "
-        "are given.",
-    }
-}
+    "group_features": Choice("auto", ["auto", "none"],
+        "auto: where a group that a constraint names is a range of one column, as of ages, or a few ranges of several, "
+        "and no linear feature tells it, its indicator is a further feature, computed from the columns in new rows, "
+        "too; none: the features as they are given."),
+}  # fmt: skip
 #: Chance, as a power of 2, that a group is taken for one that columns tell and is none.
 CHANCE = 10.0
 #: Ranges that are looked for together, at most; of more columns than these only single ones.

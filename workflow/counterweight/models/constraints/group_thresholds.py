@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Choice, Flag, Number
 from counterweight.models.constraints.options import GROUP_OPTIONS, MAP_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.promises.thresholds import (
     cuts,
@@ -21,27 +22,14 @@ from counterweight.models.constraints.svm_baseline import (
 from counterweight.numerics.rates.coefficients import rate_parts
 
 OPTIONS = {
-    "kappa": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1.0,
-        "description": "The first group's rate is at most the second's divided by kappa.",
-    },
+    "kappa": Number(1.0, "The first group's rate is at most the second's divided by kappa.", above=0),
     **GROUP_OPTIONS,
-    "rate": {
-        "enum": ["coverage", "recall", "false_positive_rate"],
-        "default": "coverage",
-        "description": "Rate of positive predictions that is compared: coverage for demographic "
-        "parity, recall for equal opportunity.",
-    },
-    "both": {
-        "type": "boolean",
-        "default": False,
-        "description": "Whether the second group's rate is bounded by the first's likewise.",
-    },
+    "rate": Choice("coverage", ["coverage", "recall", "false_positive_rate"],
+        "Rate of positive predictions that is compared: coverage for demographic parity, recall for equal opportunity."),
+    "both": Flag(False, "Whether the second group's rate is bounded by the first's likewise."),
     **SVM_OPTIONS,
     **MAP_OPTIONS,
-}
+}  # fmt: skip
 LABEL = "Group thresholds"
 ROLE = "peer"
 RULE = "deterministic"

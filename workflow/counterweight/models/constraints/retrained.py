@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Integer
 from counterweight.models.constraints.constrained import OPTIONS as CONSTRAINED
 from counterweight.models.constraints.constrained import ConstrainedClassifier
 from counterweight.numerics.options import check_options
@@ -13,20 +14,9 @@ from counterweight.numerics.rates.datasets import DataSets
 
 OPTIONS = {
     **CONSTRAINED,
-    "batches": {
-        "type": "array",
-        "items": {"type": "string"},
-        "minItems": 2,
-        "description": "Data sets in the order in which their rows come, such as months.",
-    },
-    "after": {
-        "type": ["integer", "null"],
-        "minimum": 1,
-        "default": None,
-        "description": "The model after so many batches; a sweep over it trains the sequence "
-        "once. null: after all.",
-    },
-}
+    "batches": Array(..., "Data sets in the order in which their rows come, such as months.", items={"type": "string"}, minItems=2),
+    "after": Integer(None, "The model after so many batches; a sweep over it trains the sequence once. null: after all.", minimum=1, null=True),
+}  # fmt: skip
 LABEL = "Retrained SVM"
 
 

@@ -5,20 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Text
 from counterweight.models.constraints.options import MAP_OPTIONS, PARAMETER_OPTIONS, SVM_OPTIONS
 from counterweight.models.constraints.promises.thresholds import cuts, shift_of, threshold_within
 from counterweight.models.constraints.svm_baseline import MappedSvm, labeled_rows
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 
 OPTIONS = {
-    "constraint": {
-        "type": "string",
-        "description": "What has to hold on the training rows, e.g. recall(d2) >= 0.9.",
-    },
+    "constraint": Text(..., "What has to hold on the training rows, e.g. recall(d2) >= 0.9."),
     **PARAMETER_OPTIONS,
     **SVM_OPTIONS,
     **MAP_OPTIONS,
-}
+}  # fmt: skip
 LABEL = "Shifted SVM"
 ROLE = "peer"
 RULE = "deterministic"

@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 
+from counterweight.fragments import Array, Choice, Number
 from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
 from counterweight.numerics.options import Parameters, check_options
 
@@ -11,27 +12,13 @@ log = logging.getLogger("counterweight")
 
 KIND = "filter"
 OPTIONS = {
-    "classifier": {
-        "enum": ["logistic", "none"],
-        "default": "logistic",
-        "description": "What is trained on the accepted rows, to see what the filter does to a "
-        "model; none to leave it out.",
-    },
-    "settings": {
-        "type": "array",
-        "items": {"type": "number", "minimum": 0, "maximum": 1},
-        "uniqueItems": True,
-        "default": [0, 0.1, 0.2, 0.4, 0.8, 1.0],
-        "description": "Values of alpha or eta at which it is trained; those that the method has "
-        "not are passed over.",
-    },
-    "ridge": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1e-4,
-        "description": "Penalty on standardised coefficients, for each row.",
-    },
-}
+    "classifier": Choice("logistic", ["logistic", "none"],
+        "What is trained on the accepted rows, to see what the filter does to a model; none to leave it out."),
+    "settings": Array([0, 0.1, 0.2, 0.4, 0.8, 1.0],
+        "Values of alpha or eta at which it is trained; those that the method has not are passed over.",
+        items={"type": "number", "minimum": 0, "maximum": 1}, uniqueItems=True),
+    "ridge": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
+}  # fmt: skip
 LABEL = "{weights} {selector}"
 #: All training rows, unfiltered.
 EVERYONE = "everyone"

@@ -8,6 +8,7 @@ Chawla, Bowyer, Hall & Kegelmeyer (2002), SMOTE: synthetic minority over-samplin
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.filters.balanced_filter import BalancedFilter
 from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
 from counterweight.numerics.linear import fit_logistic, logistic_probability
@@ -15,26 +16,14 @@ from counterweight.numerics.options import check_options
 
 KIND = "filter"
 OPTIONS = {
-    "by": {
-        "enum": ["sampling", "reweighting", "smote"],
-        "default": "sampling",
-        "description": "How the training rows are balanced: rows are drawn, all rows are weighted, "
-        "or rows of small groups are made up between neighbours (imbalanced-learn).",
-    },
-    "neighbours": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 5,
-        "description": "Neighbours among which SMOTE makes up rows; a group and outcome of no more "
-        "rows than these has its rows repeated instead.",
-    },
-    "ridge": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1e-4,
-        "description": "Penalty on standardised coefficients, for each row.",
-    },
-}
+    "by": Choice("sampling", ["sampling", "reweighting", "smote"],
+        "How the training rows are balanced: rows are drawn, all rows are weighted, or rows of small groups are made "
+        "up between neighbours (imbalanced-learn)."),
+    "neighbours": Integer(5,
+        "Neighbours among which SMOTE makes up rows; a group and outcome of no more rows than these has its rows "
+        "repeated instead.", minimum=1),
+    "ridge": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
+}  # fmt: skip
 LABEL = "{by}, groups seen"
 ROLE = "bound"
 VALUE_LABELS = {"by": {"sampling": "sampling", "reweighting": "reweighting", "smote": "SMOTE"}}

@@ -4,68 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.fragments import Choice, Integer, Number
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.gaussian_mixture import ClassMixtures, fit_class_mixtures, posterior
 from counterweight.numerics.options import check_options
 
 OPTIONS = {
-    "components": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 6,
-        "description": "Gaussian components of each class.",
-    },
-    "restarts": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 25,
-        "description": "Random starts of EM; the one with the best log-likelihood is kept.",
-    },
-    "tolerance": {
-        "type": "number",
-        "minimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 1.0e-7,
-        "description": "EM stops when the log-likelihood changes by less than this share.",
-    },
-    "max_iter": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 2000,
-        "description": "Most EM iterations of one start.",
-    },
-    "start": {
-        "enum": ["shared", "separate"],
-        "default": "shared",
-        "description": "shared: both classes start from one mixture of all rows; "
-        "separate: each class has random starts of its own.",
-    },
-    "draw": {
-        "type": "integer",
-        "minimum": 0,
-        "default": 0,
-        "description": "Number of the set of random starts: another number, another set.",
-    },
-    "covariance_floor": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 1.0e-6,
-        "description": "Least eigenvalue of a covariance of standardised features.",
-    },
-    "covariance": {
-        "enum": ["full", "diagonal", "tied"],
-        "default": "full",
-        "description": "One matrix for each component; variances only; or one matrix for all "
-        "components of a class.",
-    },
-    "categories": {
-        "enum": ["auto", "none"],
-        "default": "auto",
-        "description": "auto: features that the recipe declares categories are categories; "
-        "none: they are numbers like all others.",
-    },
-}
+    "components": Integer(6, "Gaussian components of each class.", minimum=1),
+    "restarts": Integer(25, "Random starts of EM; the one with the best log-likelihood is kept.", minimum=1),
+    "tolerance": Number(1.0e-7, "EM stops when the log-likelihood changes by less than this share.", minimum=0, below=1),
+    "max_iter": Integer(2000, "Most EM iterations of one start.", minimum=1),
+    "start": Choice("shared", ["shared", "separate"],
+        "shared: both classes start from one mixture of all rows; separate: each class has random starts of its own."),
+    "draw": Integer(0, "Number of the set of random starts: another number, another set.", minimum=0),
+    "covariance_floor": Number(1.0e-6, "Least eigenvalue of a covariance of standardised features.", above=0, below=1),
+    "covariance": Choice("full", ["full", "diagonal", "tied"], "One matrix for each component; variances only; or one matrix for all components of a class."),
+    "categories": Choice("auto", ["auto", "none"],
+        "auto: features that the recipe declares categories are categories; none: they are numbers like all others."),
+}  # fmt: skip
 LABEL = "Class mixtures"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Choice, Integer, Number, Option
 from counterweight.models.mixtures.generative import GenerativeClassifier, MixtureClassifier
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.emissions import MixedRows
@@ -26,53 +27,22 @@ STARTS = {
 }
 
 OPTIONS = {
-    "inertia": {
-        "type": "number",
-        "minimum": 0,
-        "maximum": 1,
-        "default": 0.99,
-        "description": "Share lambda of the old parameters that is kept (reading: keep) or of "
-        "the new ones that is taken (reading: step) in each iteration.",
-    },
-    "iterations": {
-        "type": "integer",
-        "minimum": 0,
-        "default": 5,
-        "description": "EM iterations on the unlabeled rows.",
-    },
-    "shifts": {
-        "anyOf": [
+    "inertia": Number(0.99,
+        "Share lambda of the old parameters that is kept (reading: keep) or of the new ones that is taken (reading: "
+        "step) in each iteration.", minimum=0, maximum=1),
+    "iterations": Integer(5, "EM iterations on the unlabeled rows.", minimum=0),
+    "shifts": Option("all",
+        "Parameters that move: all, one kind, or a list of kinds.",
+        anyOf=[
             {"enum": ["all", "priors", "weights", "means", "covariances"]},
-            {
-                "type": "array",
-                "minItems": 1,
-                "uniqueItems": True,
-                "items": {"enum": ["priors", "weights", "means", "covariances"]},
-            },
-        ],
-        "default": "all",
-        "description": "Parameters that move: all, one kind, or a list of kinds.",
-    },
-    "reading": {
-        "enum": ["keep", "step"],
-        "default": "keep",
-        "description": "keep: new = lambda * old + (1 - lambda) * EM; "
-        "step: new = (1 - lambda) * old + lambda * EM.",
-    },
-    "start": {
-        "enum": ["lemma2", "labeled"],
-        "default": "lemma2",
-        "description": "What the unlabeled classifier begins from: the fit with Lemma 2 weights, "
-        "or the unweighted fit to the labeled rows.",
-    },
-    "prior_rows": {
-        "type": "number",
-        "minimum": 0,
-        "default": 0,
-        "description": "MAP adaptation: the start counts as this many rows beside the unlabeled "
-        "ones; 0 for none.",
-    },
-}
+            {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"enum": ["priors", "weights", "means", "covariances"]}},
+        ]),
+    "reading": Choice("keep", ["keep", "step"], "keep: new = lambda * old + (1 - lambda) * EM; step: new = (1 - lambda) * old + lambda * EM."),
+    "start": Choice("lemma2", ["lemma2", "labeled"],
+        "What the unlabeled classifier begins from: the fit with Lemma 2 weights, or the unweighted fit to the labeled "
+        "rows."),
+    "prior_rows": Number(0, "MAP adaptation: the start counts as this many rows beside the unlabeled ones; 0 for none.", minimum=0),
+}  # fmt: skip
 LABEL = "Shifted mixture"
 
 KINDS = ("priors", "weights", "means", "covariances")

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Integer, Number
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.checks import checked_new_rows, two_class_rows
 from counterweight.numerics.emissions import gaussian_log_density, log_sum_exp
@@ -16,33 +17,12 @@ from counterweight.numerics.mixture_steps import Parameters, QuadraticRows, maxi
 from counterweight.numerics.options import check_options
 
 OPTIONS = {
-    "components": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 3,
-        "description": "Gaussian components of each source.",
-    },
-    "restarts": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 5,
-        "description": "Random starts of the mixture that each source begins from.",
-    },
-    "tolerance": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 1.0e-6,
-        "description": "EM stops when the log-likelihood rises by less than this share of it.",
-    },
-    "max_iter": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 100,
-        "description": "Most EM iterations.",
-    },
+    "components": Integer(3, "Gaussian components of each source.", minimum=1),
+    "restarts": Integer(5, "Random starts of the mixture that each source begins from.", minimum=1),
+    "tolerance": Number(1.0e-6, "EM stops when the log-likelihood rises by less than this share of it.", above=0, below=1),
+    "max_iter": Integer(100, "Most EM iterations.", minimum=1),
     **RIDGE,
-}
+}  # fmt: skip
 LABEL = "Two-source mixture regression"
 COVARIANCE_FLOOR = 1e-6
 

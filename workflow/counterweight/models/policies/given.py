@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Choice, Text
 from counterweight.labeling.own_log import a_word, lone_word
 from counterweight.numerics.checks import note_wrong
 from counterweight.plan import components
@@ -11,34 +12,12 @@ KIND = "log"
 #: What tells q and v where a reward model is asked for.
 REWARDS = "counterweight.models.policies.given_rewards:GivenReward"
 OPTIONS = {
-    "probability": {
-        "type": "string",
-        "default": "",
-        "description": "Column of the probability that the policy gives to the logged action.",
-    },
-    "takes": {
-        "type": "string",
-        "default": "",
-        "description": "Column of the action that a deterministic policy takes, in place of "
-        "probability.",
-    },
-    "shown": {
-        "type": "string",
-        "default": "",
-        "description": "Column of the logged action, which takes is compared with.",
-    },
-    "reward_model": {
-        "enum": ["none", "linear", "boosting"],
-        "default": "none",
-        "description": "Regressor of the reward, cross-fitted, for the doubly robust values.",
-    },
-    "reward_by": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Columns that the reward goes by in the reward model, known before it.",
-    },
-}
+    "probability": Text("", "Column of the probability that the policy gives to the logged action."),
+    "takes": Text("", "Column of the action that a deterministic policy takes, in place of probability."),
+    "shown": Text("", "Column of the logged action, which takes is compared with."),
+    "reward_model": Choice("none", ["none", "linear", "boosting"], "Regressor of the reward, cross-fitted, for the doubly robust values."),
+    "reward_by": Array([], "Columns that the reward goes by in the reward model, known before it.", items={"type": "string"}),
+}  # fmt: skip
 LABEL = "{probability}{takes}"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Integer, Text
 from counterweight.models.policies.reward_models import REWARD_MODEL, RegressedReward
 from counterweight.numerics.checks import note_wrong
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
@@ -114,38 +115,21 @@ log = logging.getLogger("counterweight")
 KIND = "log"
 OPTIONS_BY_NAME = {
     "uniform_policy": {
-        "actions": {
-            "type": "integer",
-            "minimum": 0,
-            "default": 0,
-            "description": "Actions that it chooses from; 0 for as many as the log shows.",
-        },
+        "actions": Integer(0, "Actions that it chooses from; 0 for as many as the log shows.", minimum=0),
         **REWARD_MODEL,
     },
     "imitated_policy": {
-        "by": {
-            "type": "array",
-            "items": {"type": "string"},
-            "default": [],
-            "description": "Features whose values are the cells in which shares of actions are "
-            "counted.",
-        },
+        "by": Array([], "Features whose values are the cells in which shares of actions are counted.", items={"type": "string"}),
         **REWARD_MODEL,
     },
     "column_policy": {
-        "probability": {
-            "type": "string",
-            "description": "Column of the prepared table: probability of the logged action.",
-        },
-        "action": {
-            "type": "string",
-            "default": "",
-            "description": "Column of an action that the policy takes in the row's context, drawn "
-            "by it and independent of the logged one; empty for none, and no doubly robust value.",
-        },
+        "probability": Text(..., "Column of the prepared table: probability of the logged action."),
+        "action": Text("",
+            "Column of an action that the policy takes in the row's context, drawn by it and independent of the logged "
+            "one; empty for none, and no doubly robust value."),
         **REWARD_MODEL,
     },
-}
+}  # fmt: skip
 LABEL_BY_NAME = {
     "uniform_policy": "Uniform policy",
     "imitated_policy": "Imitated policy",

@@ -3,31 +3,19 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Array, Choice, Number
 from counterweight.models.scores.boosting import BoostedScore
 from counterweight.models.scores.linear import LinearScore
 from counterweight.numerics.zero_rejection import keep_weights, row_uniforms
 
 #: Options of the reward model that comes with every policy.
 REWARD_MODEL = {
-    "reward_by": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Features whose values, with the action, are the cells of the reward model; "
-        "of a regressor its features, all of the study where none is named.",
-    },
-    "reward_model": {
-        "enum": ["cells", "linear", "boosting"],
-        "default": "cells",
-        "description": "Means of cells, or a regressor of features and action, both cross-fitted.",
-    },
-    "shrinkage": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 100.0,
-        "description": "Rows of mean reward added to each cell of the reward model.",
-    },
-}
+    "reward_by": Array([],
+        "Features whose values, with the action, are the cells of the reward model; of a regressor its features, all "
+        "of the study where none is named.", items={"type": "string"}),
+    "reward_model": Choice("cells", ["cells", "linear", "boosting"], "Means of cells, or a regressor of features and action, both cross-fitted."),
+    "shrinkage": Number(100.0, "Rows of mean reward added to each cell of the reward model.", above=0),
+}  # fmt: skip
 #: Regressors by the name of the option.
 REGRESSORS = {"linear": LinearScore, "boosting": BoostedScore}
 #: Rows of each half that a regressor learns from, at most: those of the least hash.

@@ -1,9 +1,11 @@
 """Predictions that a log itself holds: a column."""
 
+from counterweight.fragments import Text
+
 KIND = "scores"
 OPTIONS = {
-    "column": {"type": "string", "description": "Column of the log that holds the predictions."}
-}
+    "column": Text(..., "Column of the log that holds the predictions."),
+}  # fmt: skip
 LABEL = "{column}"
 
 

@@ -3,18 +3,14 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Number
 from counterweight.numerics.checks import checked_weights
 from counterweight.numerics.linear import fit_logistic
 
 KIND = "blanks"
 OPTIONS = {
-    "penalty": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1.0,
-        "description": "Penalty on the coefficients of standardised features, in all.",
-    }
-}
+    "penalty": Number(1.0, "Penalty on the coefficients of standardised features, in all.", above=0),
+}  # fmt: skip
 LABEL = "Linear model"
 
 

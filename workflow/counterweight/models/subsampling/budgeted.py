@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Choice, Integer, Option
 from counterweight.models.subsampling.calibration import shifted_odds
 from counterweight.models.subsampling.classifier import KeyedClassifier
 from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, ConstantModel, Tree
@@ -17,47 +18,20 @@ log = logging.getLogger("counterweight")
 
 KIND = "classification"
 OPTIONS = {
-    "learner": {
-        "enum": LEARNER_NAMES,
-        "default": "tree",
-        "description": "What learns from the bought rows.",
-    },
-    "budget": {
-        "type": "integer",
-        "minimum": 4,
-        "default": 1000,
-        "description": "Rows that may be bought.",
-    },
-    "share": {
-        "type": ["number", "string"],
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "pattern": "^(natural|progressive|oversampled|all)$",
-        "default": "natural",
-        "description": "Share of class 1 among the bought rows; natural: that of the training "
-        "rows; progressive: found by budget-sensitive progressive sampling; all: all training "
-        "rows, whatever the budget; oversampled: these, with the rarer class repeated to 1:1.",
-    },
-    "criterion": {
-        "enum": ["auc", "error"],
-        "default": "auc",
-        "description": "What progressive sampling looks at.",
-    },
-    "correction": {
-        "enum": ["counts", "odds"],
-        "default": "counts",
-        "description": "How a tree is corrected from the training share to the base rate. "
-        "counts: rows of class 0 in a leaf are multiplied before smoothing (Weiss & Provost 2003, "
-        "Table 1); odds: the odds of the smoothed estimate. Other learners: always the odds.",
-    },
-    "folds": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 5,
-        "description": "Folds of the bought rows in which progressive sampling evaluates shares.",
-    },
+    "learner": Choice("tree", LEARNER_NAMES, "What learns from the bought rows."),
+    "budget": Integer(1000, "Rows that may be bought.", minimum=4),
+    "share": Option("natural",
+        "Share of class 1 among the bought rows; natural: that of the training rows; progressive: found by "
+        "budget-sensitive progressive sampling; all: all training rows, whatever the budget; oversampled: these, with "
+        "the rarer class repeated to 1:1.", type=["number", "string"], above=0, below=1, pattern="^(natural|progressive|oversampled|all)$"),
+    "criterion": Choice("auc", ["auc", "error"], "What progressive sampling looks at."),
+    "correction": Choice("counts", ["counts", "odds"],
+        "How a tree is corrected from the training share to the base rate. counts: rows of class 0 in a leaf are "
+        "multiplied before smoothing (Weiss & Provost 2003, Table 1); odds: the odds of the smoothed estimate. Other "
+        "learners: always the odds."),
+    "folds": Integer(5, "Folds of the bought rows in which progressive sampling evaluates shares.", minimum=2),
     **LEAF,
-}
+}  # fmt: skip
 PAGE = "counterweight.reporting.pages.subsampling:PAGE"
 LABEL = "Tree, {share}"
 VALUE_LABELS = {

@@ -2,24 +2,16 @@
 
 import numpy as np
 
+from counterweight.fragments import Choice, Integer
 from counterweight.models.scores.boosting import BoostedScore
 from counterweight.models.scores.linear import LinearScore
 from counterweight.models.subsampling.calibration import SplineCalibrator
 
 KIND = "blanks"
 OPTIONS = {
-    "learner": {
-        "enum": ["linear", "boosting"],
-        "default": "boosting",
-        "description": "What learns from the rows as they are, without weights.",
-    },
-    "bins": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 20,
-        "description": "Bins of equal count of the calibration.",
-    },
-}
+    "learner": Choice("boosting", ["linear", "boosting"], "What learns from the rows as they are, without weights."),
+    "bins": Integer(20, "Bins of equal count of the calibration.", minimum=1),
+}  # fmt: skip
 LABEL = "{learner}, calibrated"
 VALUE_LABELS = {"learner": {"linear": "Linear model", "boosting": "Gradient boosting"}}
 LEARNERS = {"linear": LinearScore, "boosting": BoostedScore}

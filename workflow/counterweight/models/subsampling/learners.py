@@ -6,19 +6,15 @@ Each has ``fit(X, y, weight, rng)``, ``score(X)`` in [0, 1], ``converged_`` and
 
 import numpy as np
 
+from counterweight.fragments import Integer
 from counterweight.numerics.boosted_trees import raw_predict, trees_to_arrays
 from counterweight.numerics.linear import fit_logistic, logistic_probability
 
 LEARNER_NAMES = ["sgd", "logistic", "boosting", "tree"]
 #: Option of the models that may learn by a tree.
 LEAF = {
-    "min_leaf": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 2,
-        "description": "Least rows in a leaf; learner tree only.",
-    }
-}
+    "min_leaf": Integer(2, "Least rows in a leaf; learner tree only.", minimum=1),
+}  # fmt: skip
 #: Passes of stochastic gradient descent over the rows.
 PASSES = 10
 #: A feature's spread is taken to be at least this, so that an indicator of few rows is

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.fragments import Choice, Integer, Number, Option
 from counterweight.models.subsampling.calibration import SplineCalibrator, prior_correction
 from counterweight.models.subsampling.classifier import KeyedClassifier
 from counterweight.models.subsampling.learners import LEAF, LEARNER_NAMES, Averaged, ConstantModel
@@ -106,57 +107,22 @@ log = logging.getLogger("counterweight")
 
 KIND = "classification"
 OPTIONS = {
-    "learner": {
-        "enum": LEARNER_NAMES,
-        "default": "logistic",
-        "description": "What learns from the kept rows.",
-    },
-    "keep_rate": {
-        "type": ["number", "string"],
-        "exclusiveMinimum": 0,
-        "maximum": 1,
-        "pattern": "^balanced$",
-        "default": 0.1,
-        "description": "Rate at which rows of class 0 are kept; balanced: as many as of class 1.",
-    },
-    "correction": {
-        "enum": ["none", "weights", "spline", "prior", "log_odds"],
-        "default": "log_odds",
-        "description": "none: no weights, no correction; weights: a kept row of class 0 weighs "
-        "1/keep_rate in training; prior: no weights, then the odds times keep_rate; log_odds: no "
-        "weights, then log-odds calibrated with the offset of keep_rate; spline: no weights, "
-        "then the paper's calibration spline with corrected control points, whose end points are "
-        "0 and 1, so that the highest scores are predicted too high.",
-    },
-    "bins": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 20,
-        "description": "Bins of equal count of the calibration spline.",
-    },
-    "calibration_share": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.5,
-        "description": "Share of the kept rows held out to calibrate; correction spline only.",
-    },
-    "folds": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 5,
-        "description": "Folds in which kept rows are left out of learning, to calibrate "
-        "log-odds on them; correction log_odds only.",
-    },
-    "rounds": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 2,
-        "description": "How many times rows are put into folds. Learners of all folds and rounds "
-        "are averaged; two rounds tell how noisy they are. Correction log_odds only.",
-    },
+    "learner": Choice("logistic", LEARNER_NAMES, "What learns from the kept rows."),
+    "keep_rate": Option(0.1,
+        "Rate at which rows of class 0 are kept; balanced: as many as of class 1.", type=["number", "string"], above=0, maximum=1, pattern="^balanced$"),
+    "correction": Choice("log_odds", ["none", "weights", "spline", "prior", "log_odds"],
+        "none: no weights, no correction; weights: a kept row of class 0 weighs 1/keep_rate in training; prior: no "
+        "weights, then the odds times keep_rate; log_odds: no weights, then log-odds calibrated with the offset of "
+        "keep_rate; spline: no weights, then the paper's calibration spline with corrected control points, whose end "
+        "points are 0 and 1, so that the highest scores are predicted too high."),
+    "bins": Integer(20, "Bins of equal count of the calibration spline.", minimum=1),
+    "calibration_share": Number(0.5, "Share of the kept rows held out to calibrate; correction spline only.", above=0, below=1),
+    "folds": Integer(5, "Folds in which kept rows are left out of learning, to calibrate log-odds on them; correction log_odds only.", minimum=2),
+    "rounds": Integer(2,
+        "How many times rows are put into folds. Learners of all folds and rounds are averaged; two rounds tell how "
+        "noisy they are. Correction log_odds only.", minimum=1),
     **LEAF,
-}
+}  # fmt: skip
 PAGE = "counterweight.reporting.pages.subsampling:PAGE"
 LABEL = "{learner}, {correction}"
 VALUE_LABELS = {

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Choice, Flag, Integer, Number, Option
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.within import class_within, stored_within
 from counterweight.numerics.checks import checked_labels, checked_new_rows, checked_rows
@@ -130,73 +131,32 @@ CLASSIFIER = {"model": "logistic"}
 DELTA = {"by": "label_only"}
 
 OPTIONS = {
-    "classifier": {
-        "type": "object",
-        "x-component-with-options": ["model", "model"],
-        "default": {"model": "logistic"},
-        "description": "Classifier of the labeled rows: model, and its options.",
-    },
-    "selection": {
-        "type": "object",
-        "x-component-with-options": ["model", "model"],
-        "default": {"model": "logistic"},
-        "description": "Classifier of labeled or not, for answers on the general population.",
-    },
-    "delta": {
-        "type": "object",
-        "required": ["by"],
-        "additionalProperties": False,
-        "properties": {
-            "by": {
-                "enum": ["label_only", "em", "moments", "rate", "times", "fixed"],
-                "description": "How delta is come by. Estimated, where the features given the "
-                "label are alike in both populations, by label_only (means of features), em "
-                "(likelihood of the prior) or moments (shares of predictions); rate: so that the "
-                "unlabeled rows have this rate; times: odds of unlabeled rows over those of "
-                "labeled ones at equal features; fixed: value.",
-            },
-            "rate": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "exclusiveMaximum": 1,
-                "description": "Rate of the unlabeled rows; an oracle takes the hidden one.",
-            },
-            "times": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "description": "How many times as large the odds of unlabeled rows are.",
-            },
-            "value": {"type": "number", "description": "Delta itself, in log odds."},
-            "hard": {
-                "type": "boolean",
-                "description": "Of moments: whether predictions are yes or no (BBSE), or p.",
-            },
-            "at_end": {
-                "enum": ["none", "keep"],
-                "description": "Where an estimated rate ends at 0 or 1, which says that features "
-                "given the label are not alike: none makes no tilt, keep goes to that end.",
-            },
-            "slopes": {
-                "type": "object",
-                "additionalProperties": {"type": "number"},
-                "description": "Added to delta for each unit of a feature, by its name; where "
-                "delta is given.",
-            },
-        },
-        "allOf": [
+    "classifier": Option({"model": "logistic"},
+        "Classifier of the labeled rows: model, and its options.", type="object", **{"x-component-with-options": ["model", "model"]}),
+    "selection": Option({"model": "logistic"},
+        "Classifier of labeled or not, for answers on the general population.", type="object", **{"x-component-with-options": ["model", "model"]}),
+    "delta": Option({"by": "label_only"},
+        "How delta is come by, and what is given.",
+        type="object", required=["by"], additionalProperties=False, properties={
+            "by": Choice(..., ["label_only", "em", "moments", "rate", "times", "fixed"],
+                "How delta is come by. Estimated, where the features given the label are alike in both populations, by label_only "
+                "(means of features), em (likelihood of the prior) or moments (shares of predictions); rate: so that the unlabeled rows "
+                "have this rate; times: odds of unlabeled rows over those of labeled ones at equal features; fixed: value."),
+            "rate": Number(..., "Rate of the unlabeled rows; an oracle takes the hidden one.", above=0, below=1),
+            "times": Number(..., "How many times as large the odds of unlabeled rows are.", above=0),
+            "value": Number(..., "Delta itself, in log odds."),
+            "hard": Flag(..., "Of moments: whether predictions are yes or no (BBSE), or p."),
+            "at_end": Choice(..., ["none", "keep"],
+                "Where an estimated rate ends at 0 or 1, which says that features given the label are not alike: none makes no tilt, "
+                "keep goes to that end."),
+            "slopes": Option(..., "Added to delta for each unit of a feature, by its name; where delta is given.",
+                type="object", additionalProperties={"type": "number"}),
+        }, allOf=[
             {"if": {"properties": {"by": {"const": "times"}}}, "then": {"required": ["times"]}},
             {"if": {"properties": {"by": {"const": "fixed"}}}, "then": {"required": ["value"]}},
-        ],
-        "default": {"by": "label_only"},
-        "description": "How delta is come by, and what is given.",
-    },
-    "folds": {
-        "type": "integer",
-        "minimum": 2,
-        "default": 10,
-        "description": "Parts of the rows that calibration and standard errors go by.",
-    },
-}
+        ]),
+    "folds": Integer(10, "Parts of the rows that calibration and standard errors go by.", minimum=2),
+}  # fmt: skip
 LABEL = "Tilted {classifier} by {delta}"
 VALUE_LABELS = {
     "classifier": {

@@ -15,6 +15,7 @@ import logging
 
 import numpy as np
 
+from counterweight.fragments import Choice, Integer, Number
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.geometry import closest
 from counterweight.numerics.groups import block_starts, checked_target, disclosivity, leaf_table
@@ -24,48 +25,18 @@ KIND = "filter"
 
 OPTIONS_BY_NAME = {
     "regression_proxy": {
-        "ridge": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 1e-4,
-            "description": "Penalty on standardised coefficients, for each row.",
-        },
-        "iterations": {
-            "type": "integer",
-            "minimum": 1,
-            "default": 150,
-            "description": "Most steps of the optimiser (L-BFGS).",
-        },
-        "tolerance": {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "default": 1e-6,
-            "description": "Relative gain of the loss in one step at which the optimiser stops.",
-        },
+        "ridge": Number(1e-4, "Penalty on standardised coefficients, for each row.", above=0),
+        "iterations": Integer(150, "Most steps of the optimiser (L-BFGS).", minimum=1),
+        "tolerance": Number(1e-6, "Relative gain of the loss in one step at which the optimiser stops.", above=0),
     },
     "tree_proxy": {
-        "depth": {
-            "type": "integer",
-            "minimum": 1,
-            "maximum": 30,
-            "default": 20,
-            "description": "Most splits between the root and a node.",
-        },
-        "smallest_leaf": {
-            "type": "number",
-            "minimum": 0,
-            "maximum": 0.5,
-            "default": 0.0,
-            "description": "Least share of the training rows in a node of the tree.",
-        },
-        "leaves": {
-            "enum": ["predicted", "nodes"],
-            "default": "predicted",
-            "description": "What counts as one leaf of the proxy: all rows with the same "
-            "predicted groups (as in the paper), or each end node of the tree.",
-        },
+        "depth": Integer(20, "Most splits between the root and a node.", minimum=1, maximum=30),
+        "smallest_leaf": Number(0.0, "Least share of the training rows in a node of the tree.", minimum=0, maximum=0.5),
+        "leaves": Choice("predicted", ["predicted", "nodes"],
+            "What counts as one leaf of the proxy: all rows with the same predicted groups (as in the paper), or each "
+            "end node of the tree."),
     },
-}
+}  # fmt: skip
 LABEL_BY_NAME = {"regression_proxy": "regression", "tree_proxy": "tree"}
 
 log = logging.getLogger("counterweight")

@@ -5,6 +5,7 @@ from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr, owens_t
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Text
 from counterweight.numerics.checks import checked_rows
 from counterweight.weighting.rows import TARGET_LABELS, TARGET_OPTION, from_odds
 
@@ -14,13 +15,10 @@ NEEDS_P = False
 RATIO = "outcome"
 LABEL = "Heckman selection to {target}"
 VALUE_LABELS = TARGET_LABELS
-OPTIONS = TARGET_OPTION | {
-    "exclusion": {
-        "type": "string",
-        "description": "Feature that tells who is labeled and, given the others, has nothing to "
-        "do with the outcome.",
-    }
-}
+OPTIONS = {
+    **TARGET_OPTION,
+    "exclusion": Text(..., "Feature that tells who is labeled and, given the others, has nothing to do with the outcome."),
+}  # fmt: skip
 #: Largest correlation that is looked for, and least probability.
 NEAR_ONE, TINY = 0.99, 1e-10
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Integer, Number
 from counterweight.numerics.checks import checked_rows
 from counterweight.weighting.rows import TARGET_LABELS, TARGET_OPTION
 
@@ -12,41 +13,16 @@ NEEDS_P = False
 RATIO = "moments"
 LABEL = "kernel mean matching to {target}"
 VALUE_LABELS = TARGET_LABELS
-OPTIONS = TARGET_OPTION | {
-    "bound": {
-        "type": "number",
-        "exclusiveMinimum": 1,
-        "default": 1000.0,
-        "description": "Largest weight that the matching may give, before the study's cap.",
-    },
-    "bandwidth": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1.0,
-        "description": "Width of the kernel, in median distances of standardised rows.",
-    },
-    "landmarks": {
-        "type": ["integer", "null"],
-        "minimum": 2,
-        "default": None,
-        "description": "Rows that the kernel is approximated by (Nystroem); as many as there are "
-        "rows for the exact kernel. 300 to 1000 unless given, fewer for more labeled rows.",
-    },
-    "slack": {
-        "type": ["number", "null"],
-        "minimum": 0,
-        "default": None,
-        "description": "How far the mean weight may be from 1; (sqrt(M) - 1) / sqrt(M) for M "
-        "labeled rows unless given.",
-    },
-    "tolerance": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1e-4,
-        "description": "The search stops when 50 steps gain less than this share of the squared "
-        "moment distance of unit weights.",
-    },
-}
+OPTIONS = {
+    **TARGET_OPTION,
+    "bound": Number(1000.0, "Largest weight that the matching may give, before the study's cap.", above=1),
+    "bandwidth": Number(1.0, "Width of the kernel, in median distances of standardised rows.", above=0),
+    "landmarks": Integer(None,
+        "Rows that the kernel is approximated by (Nystroem); as many as there are rows for the exact kernel. 300 to "
+        "1000 unless given, fewer for more labeled rows.", minimum=2, null=True),
+    "slack": Number(None, "How far the mean weight may be from 1; (sqrt(M) - 1) / sqrt(M) for M labeled rows unless given.", minimum=0, null=True),
+    "tolerance": Number(1e-4, "The search stops when 50 steps gain less than this share of the squared moment distance of unit weights.", above=0),
+}  # fmt: skip
 #: Rows that the median distance is taken of, rows treated at a time, and most steps.
 SAMPLED, BLOCK, STEPS = 1000, 1000, 2000
 #: Landmarks unless given: this many numbers in the table of features, within these bounds.

@@ -3,6 +3,7 @@
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Choice
 from counterweight.numerics.checks import checked_rows
 from counterweight.numerics.tilt import label_scores
 from counterweight.weighting.rows import TARGET_LABELS, TARGET_OPTION, from_odds
@@ -18,23 +19,13 @@ LABEL_BY_NAME = {
 VALUE_LABELS = TARGET_LABELS
 OPTIONS_BY_NAME = {
     "rosset_label_only": TARGET_OPTION,
-    "rosset": TARGET_OPTION
-    | {
-        "features": {
-            "type": "array",
-            "items": {"type": "string"},
-            "uniqueItems": True,
-            "default": [],
-            "description": "Features that selection may go by beside the label.",
-        },
-        "moments": {
-            "enum": ["means", "squares"],
-            "default": "means",
-            "description": "What must be alike after weighting: means of all features, or of "
-            "their squares, too.",
-        },
+    "rosset": {
+        **TARGET_OPTION,
+        "features": Array([], "Features that selection may go by beside the label.", items={"type": "string"}, uniqueItems=True),
+        "moments": Choice("means", ["means", "squares"],
+            "What must be alike after weighting: means of all features, or of their squares, too."),
     },
-}
+}  # fmt: skip
 #: Least rows of a class that label-only moments may give the unlabeled, and the largest effect of
 #: a standard deviation that is looked for, in log odds.
 LEAST, LARGEST = 0.5, 10.0

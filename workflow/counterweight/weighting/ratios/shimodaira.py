@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import expit
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Number
 from counterweight.numerics.checks import checked_rows
 from counterweight.numerics.linear import fit_logistic
 from counterweight.weighting.rows import TARGET_LABELS, TARGET_OPTION, from_odds
@@ -11,16 +12,12 @@ from counterweight.weighting.rows import TARGET_LABELS, TARGET_OPTION, from_odds
 SEES = "rows"
 LABEL = "Shimodaira, to {target}"
 VALUE_LABELS = TARGET_LABELS | {"exponent": {}}
-OPTIONS = TARGET_OPTION | {
-    "exponent": {
-        "type": ["number", "null"],
-        "minimum": 0,
-        "maximum": 1,
-        "default": None,
-        "description": "Power of the ratio: 0 for equal weights, 1 for those of a lemma. Chosen "
-        "by the information criterion unless given.",
-    }
-}
+OPTIONS = {
+    **TARGET_OPTION,
+    "exponent": Number(None,
+        "Power of the ratio: 0 for equal weights, 1 for those of a lemma. Chosen by the information criterion unless "
+        "given.", minimum=0, maximum=1, null=True),
+}  # fmt: skip
 #: Exponents that the criterion is asked about.
 GRID = tuple(k / 10 for k in range(11))
 #: Largest ratio, in mean ratios, that the criterion looks at: its sums are of squares.

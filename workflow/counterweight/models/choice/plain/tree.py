@@ -4,18 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.fragments import Integer
 from counterweight.models.choice.baseline import ORACLE_OPTIONS, OfferBaseline
 
 KIND = "offers"
 OPTIONS = {
-    "least_rows": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 20,
-        "description": "Least training rows of a leaf.",
-    },
+    "least_rows": Integer(20, "Least training rows of a leaf.", minimum=1),
     **ORACLE_OPTIONS,
-}
+}  # fmt: skip
 LABEL = "Classification tree"
 ROLE = "peer"
 VALUE_LABELS = {"per_component": {True: "by component"}}

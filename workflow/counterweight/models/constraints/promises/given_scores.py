@@ -4,32 +4,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from counterweight.fragments import Array, Number, Text
 from counterweight.models.constraints.estimator import RateEstimator, two_columns
 from counterweight.models.constraints.options import PARAMETER_OPTIONS
 from counterweight.models.constraints.promises.margins import CONFIDENCE_OPTIONS, MarginFit
 from counterweight.models.constraints.promises.promising import REPAIR_OPTIONS, RepairedDecisions
 
 OPTIONS = {
-    "objective": {
-        "type": "string",
-        "default": "error(labeled)",
-        "description": "Sum of rates that thresholds make small where they must move.",
-    },
-    "constraints": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
-    },
-    "above": {
-        "type": "number",
-        "default": 0.5,
-        "description": "A score above it is a yes, as long as constraints do not ask otherwise.",
-    },
+    "objective": Text("error(labeled)", "Sum of rates that thresholds make small where they must move."),
+    "constraints": Array([], "Constraints, e.g. coverage(male) <= coverage(female) / kappa.", items={"type": "string"}),
+    "above": Number(0.5, "A score above it is a yes, as long as constraints do not ask otherwise."),
     **PARAMETER_OPTIONS,
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
-}
+}  # fmt: skip
 LABEL = "Given scores"
 RULE = "deterministic"
 

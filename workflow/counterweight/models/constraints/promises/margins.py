@@ -25,29 +25,20 @@ import logging
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Number
 from counterweight.numerics.rates.coefficients import compile as compile_rates
 from counterweight.numerics.rates.coefficients import ratio_base
 from counterweight.numerics.rates.language import rates
 from counterweight.numerics.rates.promises import RULES, plain_promises, promise_values, promises_of
 
 CONFIDENCE_OPTIONS = {
-    "confidence": {
-        "type": ["number", "null"],
-        "minimum": 0.5,
-        "exclusiveMaximum": 1,
-        "default": None,
-        "description": "Level at which constraints hold for new rows: bounds are kept with a "
-        "margin from held-out rows (held_out), else from cross-fitting; null: none for chance.",
-    },
-    "held_out": {
-        "type": "number",
-        "minimum": 0,
-        "exclusiveMaximum": 1,
-        "default": 0.0,
-        "description": "Share of the rows of each data set that only judge: the weights are fitted "
-        "to the others, with the margins by which constraints hold on these; 0: none.",
-    },
-}
+    "confidence": Number(None,
+        "Level at which constraints hold for new rows: bounds are kept with a margin from held-out rows (held_out), "
+        "else from cross-fitting; null: none for chance.", minimum=0.5, below=1, null=True),
+    "held_out": Number(0.0,
+        "Share of the rows of each data set that only judge: the weights are fitted to the others, with the margins by "
+        "which constraints hold on these; 0: none.", minimum=0, below=1),
+}  # fmt: skip
 log = logging.getLogger("counterweight")
 #: Parts of cross-fitting, and how often margins are raised at most.
 FOLDS, ROUNDS = 5, 8

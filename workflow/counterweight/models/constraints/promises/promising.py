@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Choice
 from counterweight.models.constraints.promises.thresholds import repaired
 from counterweight.numerics.checks import NamedColumns
 from counterweight.numerics.rates.coefficients import compile as compile_rates
@@ -14,21 +15,13 @@ from counterweight.numerics.rates.language import BUILTIN_SETS, rates
 from counterweight.numerics.rates.promises import plain_promises, promise_values, promises_of
 
 REPAIR_OPTIONS = {
-    "repair": {
-        "enum": ["everyone", "by_group", "none"],
-        "default": "everyone",
-        "description": "How deterministic decisions are brought to keep the constraints on the "
-        "training rows: one shift of the threshold for everybody, one for each group (which then "
-        "must be known of those to decide on), or not at all.",
-    },
-    "groups": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Data sets whose members may have thresholds of their own (by_group); "
-        "where none is named, those that the constraints name.",
-    },
-}
+    "repair": Choice("everyone", ["everyone", "by_group", "none"],
+        "How deterministic decisions are brought to keep the constraints on the training rows: one shift of the "
+        "threshold for everybody, one for each group (which then must be known of those to decide on), or not at all."),
+    "groups": Array([],
+        "Data sets whose members may have thresholds of their own (by_group); where none is named, those that the "
+        "constraints name.", items={"type": "string"}),
+}  # fmt: skip
 log = logging.getLogger("counterweight")
 #: Scores are compared with thresholds after rounding to so many decimals.
 DECIMALS = 12

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
+from counterweight.fragments import Array, Choice, Integer, Number, Option, Text
 from counterweight.models.constraints.estimator import RateEstimator, two_columns
 from counterweight.models.constraints.feature_maps import dense
 from counterweight.models.constraints.options import PARAMETER_OPTIONS
@@ -22,54 +23,22 @@ from counterweight.numerics.rates.promises import ROUNDING
 #: Where no classifier is named.
 CLASSIFIER = {"model": "logistic"}
 OPTIONS = {
-    "objective": {
-        "type": "string",
-        "default": "error(labeled)",
-        "description": "Sum of rates to minimise.",
-    },
-    "constraints": {
-        "type": "array",
-        "items": {"type": "string"},
-        "default": [],
-        "description": "Constraints, e.g. coverage(male) <= coverage(female) / kappa.",
-    },
+    "objective": Text("error(labeled)", "Sum of rates to minimise."),
+    "constraints": Array([], "Constraints, e.g. coverage(male) <= coverage(female) / kappa.", items={"type": "string"}),
     **PARAMETER_OPTIONS,
-    "classifier": {
-        "type": "object",
-        "x-component-with-options": ["model", "model"],
-        "default": {"model": "logistic"},
-        "description": "Classifier that is fitted to weighted rows, again and again: model, and "
-        "its options.",
-    },
-    "fits": {
-        "type": "integer",
-        "minimum": 1,
-        "default": 40,
-        "description": "Most fits of the classifier.",
-    },
-    "tolerance": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 1.0e-3,
-        "description": "Duality gap at which fits end, as a share of the objective's total cost, "
-        "once eight of them in a row bring no more than that.",
-    },
-    "most": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "default": 100.0,
-        "description": "Largest sum of the constraints' multipliers, in total costs of the "
-        "objective.",
-    },
+    "classifier": Option({"model": "logistic"},
+        "Classifier that is fitted to weighted rows, again and again: model, and its options.",
+        type="object", **{"x-component-with-options": ["model", "model"]}),
+    "fits": Integer(40, "Most fits of the classifier.", minimum=1),
+    "tolerance": Number(1.0e-3,
+        "Duality gap at which fits end, as a share of the objective's total cost, once eight of them in a row bring no "
+        "more than that.", above=0),
+    "most": Number(100.0, "Largest sum of the constraints' multipliers, in total costs of the objective.", above=0),
     **CONFIDENCE_OPTIONS,
     **REPAIR_OPTIONS,
-    "on_infeasible": {
-        "enum": ["raise", "keep"],
-        "default": "raise",
-        "description": "When no mixture of the fits meets all constraints: stop, or keep the one "
-        "whose largest violation is least.",
-    },
-}
+    "on_infeasible": Choice("raise", ["raise", "keep"],
+        "When no mixture of the fits meets all constraints: stop, or keep the one whose largest violation is least."),
+}  # fmt: skip
 LABEL = "Reductions, {classifier}"
 VALUE_LABELS = {
     "classifier": {

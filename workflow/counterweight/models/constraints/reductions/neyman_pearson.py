@@ -7,26 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from counterweight.errors import CounterweightError
+from counterweight.fragments import Array, Number
 from counterweight.models.constraints.linear_svm import HingeRows, best_penalty
 from counterweight.models.constraints.options import SVM_OPTIONS
 from counterweight.models.constraints.svm_baseline import SvmBaseline, labeled_rows
 
 OPTIONS = {
-    "target": {
-        "type": "number",
-        "exclusiveMinimum": 0,
-        "exclusiveMaximum": 1,
-        "description": "Most false positives, as a share of the labeled negatives.",
-    },
-    "shares": {
-        "type": "array",
-        "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-        "minItems": 1,
-        "default": [0.02, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7],
-        "description": "Shares of all weight that the positives may have, to choose from.",
-    },
+    "target": Number(..., "Most false positives, as a share of the labeled negatives.", above=0, below=1),
+    "shares": Array([0.02, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7],
+        "Shares of all weight that the positives may have, to choose from.",
+        items={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, minItems=1),
     **SVM_OPTIONS,
-}
+}  # fmt: skip
 LABEL = "Weighted SVM (Davenport et al.)"
 ROLE = "peer"
 RULE = "deterministic"

@@ -12,9 +12,10 @@ from counterweight.plan.components import PACKAGE
 FLOW = ("datasets", "labeling", "selection", "weighting", "models", "evaluation", "reporting")
 FLOORS = {
     "errors": set(),
-    "numerics": {"errors"},
-    "plan": {"errors", "numerics", "kinds"},
-    "files": {"errors", "numerics", "plan"},
+    "fragments": set(),
+    "numerics": {"errors", "fragments"},
+    "plan": {"errors", "fragments", "numerics", "kinds"},
+    "files": {"errors", "fragments", "numerics", "plan"},
 }
 #: What stands in each package of the top may import: itself, the floors, the stages before it.
 ALLOWED = FLOORS | {stage: {*FLOORS, *FLOW[:at]} for at, stage in enumerate(FLOW)}

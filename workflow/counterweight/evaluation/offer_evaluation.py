@@ -217,44 +217,30 @@ def evaluate_offers(
     draws=20000,
     least_spread=0.05,
 ):
-    """Records of one method in one study, for ``tables.metrics_table``.
+    """Records of one method in one study, for ``tables.metrics_table``; see `OPTIONS`.
 
     Parameters
     ----------
     predictions : dict of str to array
         Columns of ``training.PREDICTIONS``, setting as ``(codes, names)``; all rows
         of a repeat, in the order of the labels.
-    labels, truth : dict of str to array
+    labels, truth, features : dict of str to array
         Of all repeats; `truth` with ``answer`` and, where known, ``component, eta, k, p``.
     models : dict of (repeat, target) to dict of str to array
         From ``tables.read_models``.
-    features : dict of str to array
-        ``row`` and the features.
     offer : dict
         Options of the labeling rule.
     mixture : callable, optional
         ``mixture(repeat)`` gives ``weights, means, covariances`` of the features of that
         world, the components numbered as in the truth.
-    seed, stream
-        For the draws.
-    density, estimator, bandwidth, bins, level, draws, least_spread
-        See `OPTIONS`.
 
-    Notes
-    -----
-    The target is ``general``, the setting the assignment.
-    Root mean squared errors are over the training rows, as in the paper, and over the test
-    rows in ``..._test``. Sums (enrolment, revenue) and scores are over the test rows, or over
-    the training rows where a study has no others. The standard error of ``enrolment_actual``
-    is the binomial noise of that count. ``enrolment_error`` and ``revenue_error`` are the
-    distances of the predicted sums from the true expected ones, as shares of these.
-    ``best_offer`` is the median over people, ``.._low`` and ``.._high`` the quartiles. Of each
-    true component (the part): ``component_imbalance`` (training rows),
-    ``component_overlap`` (largest Bhattacharyya coefficient), ``component_eta``,
-    ``component_k``. ``single_offer`` is the one offer to everybody that earns most by the
-    fitted curves, with its acceptance and its revenue for each person. Where a study has no
-    test rows, values from the log are of offers that were fitted to the same answers, and
-    flatter them.
+    Notes ----- Root mean squared errors are over the training rows, as in the paper, and over the
+    test rows in ``..._test``. Sums (enrolment, revenue) and scores are over the test rows, or over
+    the training rows where a study has no others; values from the log are then of offers that were
+    fitted to the same answers, and flatter them. The standard error of ``enrolment_actual`` is the
+    binomial noise of that count. ``enrolment_error`` and ``revenue_error`` are the distances of the
+    predicted sums from the true expected ones, as shares of these. ``best_offer`` is the median
+    over people, ``.._low`` and ``.._high`` the quartiles.
     """
     scaling = scale_of(offer, labels["offer"])
     labels, truth = by_repeat(labels), by_repeat(truth)

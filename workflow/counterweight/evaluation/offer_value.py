@@ -212,7 +212,7 @@ def offer_value(
     bandwidth=0.0,
     level=0.95,
 ):
-    """Expected revenue for each person under a policy t(x), from logged offers and answers.
+    """`OfferValue` of a policy t(x) from logged offers and answers: expected revenue for each person.
 
     IPS: the mean of ``w_i y_i (a + b pi_i)``, where pi_i is the policy's offer, w_i = 0
     for a logged offer that is not near it, and else one over the probability of one that is.
@@ -239,10 +239,7 @@ def offer_value(
     bandwidth : float
         0 for `window_rule`.
     level : float
-
-    Returns
-    -------
-    OfferValue
+        Of the intervals.
 
     Raises
     ------

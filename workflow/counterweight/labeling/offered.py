@@ -133,18 +133,11 @@ def offered(
 ):
     """Offers of a table, the rows that count, and their parts, by `OPTIONS`.
 
-    Returns
-    -------
-    dict
-        ``scale`` (`OfferScale`), ``kept`` (array of bool), ``offer`` (array, in the user's
-        units), ``world`` (array of int or None), ``test`` (array of bool or None), ``eta``.
-
-    Raises
-    ------
-    CounterweightError
-        When a column is missing or is text; an offer that counts is missing or outside
-        [low, high]; a world is no whole number from 0; a part is neither train nor test; no
-        row is left.
+    ``scale`` (`OfferScale`), ``kept`` (array of bool), ``offer`` (array, in the user's units),
+    ``world`` (array of int or None), ``test`` (array of bool or None), ``eta``. Refused are columns
+    that are missing or text; offers that count and are missing or outside [low, high]; worlds that
+    are no whole number from 0; parts that are neither train nor test; and a table without rows to
+    use.
     """
     where, what = dict(where), "labeling rule offered"
     require(frame, [offer, *where], what)
@@ -290,25 +283,20 @@ def label_offers(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Prepared table, with ``row``.
-    features : pandas.DataFrame
-        Rows kept by the recipe, with ``row``.
+    frame, features : pandas.DataFrame
+        Prepared table, and rows kept by the recipe, with ``row``.
     known : pandas.DataFrame or None
         What is known of a generated data set, by ``row``: ``component``, and threshold and
         slope ``eta``, ``k`` in the user's units (see `OfferScale.scaled_choice`), as far as
         there.
-    rule : callable
-        `offered` with its options.
-    outcome : callable
-        ``outcome(frame, population) -> 0/1``.
+    rule, outcome : callable
+        `offered` with its options; ``outcome(frame, population) -> 0/1``.
     seed, study
         What the random streams go by.
     repeats : int
         At most the number of worlds, if the table has worlds.
     test_share : float
-        Share of the rows tested in random splits; 0 for none. Not used where the table has
-        worlds or parts.
+        Share of the rows tested in random splits; 0 for none.
     answer : str, optional
         Column of the answers, which must be no feature.
     judged : bool
@@ -325,9 +313,8 @@ def label_offers(
     Raises
     ------
     CounterweightError
-        When fewer worlds are there than repeats; a split leaves no row to train or to test;
-        the training answers are all equal, or so are the training offers; the offer, the
-        answer, the world or the part is among the features; and whatever the rules refuse.
+        When fewer worlds are there than repeats; a split leaves no row to train or to test; the
+        training answers or offers are all equal; a role's column is among the features.
     """
     check_features(features)
     check_row_ids(features["row"])

@@ -256,15 +256,9 @@ def evaluate_offers(
         }
         if repeat not in seen:
             at = np.searchsorted(features["row"], labels[repeat]["row"])
-            seen[repeat] = Repeat(
-                labels[repeat],
-                truth[repeat],
-                X[at],
-                scaling,
-                None if mixture is None else mixture(repeat),
-                (density, bins),
-                next(iter(seen.values()), None),
-            )
+            drew = None if mixture is None else mixture(repeat)
+            rows, like = (labels[repeat], truth[repeat], X[at]), next(iter(seen.values()), None)
+            seen[repeat] = Repeat(*rows, scaling, drew, (density, bins), like)
             fresh = generator(seed, stream, repeat, "divergence")
             arrays = models.get((repeat, "general"), {})
             shared = _fit_records(arrays) + seen[repeat].floor_records()

@@ -212,7 +212,7 @@ def offer_value(
     bandwidth=0.0,
     level=0.95,
 ):
-    """`OfferValue` of a policy t(x) from logged offers and answers: expected revenue for each person.
+    """`OfferValue` of a policy t(x) from logged offers and answers: revenue for each person.
 
     IPS: the mean of ``w_i y_i (a + b pi_i)``, where pi_i is the policy's offer, w_i = 0
     for a logged offer that is not near it, and else one over the probability of one that is.

@@ -295,8 +295,6 @@ def label_offers(
         What the random streams go by.
     repeats : int
         At most the number of worlds, if the table has worlds.
-    test_share : float
-        Share of the rows tested in random splits; 0 for none.
     answer : str, optional
         Column of the answers, which must be no feature.
     judged : bool
@@ -333,23 +331,17 @@ def label_offers(
         mine, test = _roles(layout, at, repeat, repeats, test_share, seed, study)
         _check_training(answers[mine & ~test], offers[mine & ~test], repeat)
         held = {"repeat": np.full(int(mine.sum()), repeat, "int16"), "row": rows[mine]}
-        seen = pd.array(answers[mine], dtype="Int8")
-        seen[test[mine]] = pd.NA
-        labels.append(
-            pd.DataFrame(
-                held
-                | {
-                    "role": np.where(test[mine], "test", "train").astype(object),
-                    "offer": offers[mine],
-                    "t": scale.scaled(offers[mine]),
-                    "answer": seen,
-                }
-            )
-        )
-        facts = {name: values[mine] for name, values in truth.items()}
-        hidden.append(
-            pd.DataFrame(held | {"answer": pd.array(answers[mine], dtype="Int8")} | facts)
-        )
+        seen = {
+            "role": np.where(test[mine], "test", "train").astype(object),
+            "offer": offers[mine],
+            "t": scale.scaled(offers[mine]),
+            "answer": pd.array(answers[mine], dtype="Int8"),
+        }
+        facts = {"answer": seen["answer"].copy()}
+        facts |= {name: values[mine] for name, values in truth.items()}
+        seen["answer"][test[mine]] = pd.NA
+        labels.append(pd.DataFrame(held | seen))
+        hidden.append(pd.DataFrame(held | facts))
     return pd.concat(labels, ignore_index=True), pd.concat(hidden, ignore_index=True)
 
 

@@ -1,8 +1,7 @@
 """Pages with every kind of block in them, and the site that they belong to."""
 
 import numpy as np
-from counterweight.reporting.charts import style
-from counterweight.reporting.page.blocks import (
+from counterweight.reporting.blocks import (
     Card,
     Cards,
     Cell,
@@ -21,9 +20,10 @@ from counterweight.reporting.page.blocks import (
     Table,
     Terms,
 )
+from counterweight.reporting.charts import forms
 from matplotlib.figure import Figure as Drawing
 
-COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.SKY, style.GREY)
+COLOURS = (forms.BLUE, forms.ORANGE, forms.GREEN, forms.RED, forms.PURPLE, forms.SKY, forms.GREY)
 TERMS = {
     "accuracy": "The share of rows whose class a model says rightly.",
     "AUC": "The chance that a row of the positive class is ranked above one of the negative class.",
@@ -34,7 +34,7 @@ TERMS = {
 
 def lines(width=7.0):
     """A drawing with text and lines in every colour of the palette, and a raster with text."""
-    with style.look():
+    with forms.figure_look():
         figure = Drawing(figsize=(width, 2.8), layout="constrained")
         left, right = figure.subplots(1, 2)
         x = np.linspace(0, 1, 9)
@@ -43,27 +43,27 @@ def lines(width=7.0):
             left.text(1.03, 1 + 0.12 * k, f"method {k + 1}", color=colour, va="center", fontsize=8)
         left.set_xlabel("Share of rows kept")
         left.set_ylabel("Accuracy")
-        left.grid(color=style.PALE)
+        left.grid(color=forms.PALE)
         right.imshow([[0.1, 0.9], [0.6, 0.3]], cmap="Blues", aspect="auto", vmin=0, vmax=1)
         for column, row, text in ((0, 0, "10"), (1, 0, "90"), (0, 1, "60"), (1, 1, "30")):
-            colour = "white" if int(text) > 55 else style.INK
+            colour = "white" if int(text) > 55 else forms.INK
             right.text(column, row, text, ha="center", va="center", color=colour)
-        for k, colour in enumerate(style.ORDERED):
+        for k, colour in enumerate(forms.ORDERED):
             right.plot([-0.4 + 0.3 * k], [1.3], "o", color=colour)
         right.set_xlabel("Decile")
-    return style.svg_text(figure)
+    return forms.svg_text(figure)
 
 
 def spark():
     """A drawing small enough for a card."""
-    with style.look():
+    with forms.figure_look():
         figure = Drawing(figsize=(2.6, 0.7))
         axes = figure.add_axes((0.02, 0.1, 0.96, 0.8))
-        axes.hlines([0, 1], [0.2, 0.4], [0.6, 0.9], color=style.BLUE)
-        axes.plot([0.4, 0.65], [0, 1], "o", color=style.ORANGE)
-        axes.axvline(0.5, color=style.PALE)
+        axes.hlines([0, 1], [0.2, 0.4], [0.6, 0.9], color=forms.BLUE)
+        axes.plot([0.4, 0.65], [0, 1], "o", color=forms.ORANGE)
+        axes.axvline(0.5, color=forms.PALE)
         axes.set_axis_off()
-    return style.svg_text(figure)
+    return forms.svg_text(figure)
 
 
 def wide_table(rows=6, fold=""):
@@ -218,7 +218,7 @@ def pages(studies=("adult", "kakadu"), many=6):
 
 def write(folder, made, site):
     """The pages as files, as a run leaves them, the whole in one file among them."""
-    from counterweight.reporting.page.render import render, render_one
+    from counterweight.reporting.render import render, render_one
 
     for page in made:
         place = folder / page.path

@@ -4,11 +4,7 @@ import os
 
 import pytest
 from counterweight.files.tables import METRICS, metrics_table, write_table
-from counterweight.reporting.page.failures import (
-    failure_of,
-    first_failure,
-    measurements_and_failures,
-)
+from counterweight.reporting.failures import failure_of, first_failure, measurements_and_failures
 
 
 @pytest.fixture

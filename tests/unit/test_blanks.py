@@ -11,7 +11,7 @@ from counterweight.labeling.own.blanks import FOLDS, folds, label_blanks
 from counterweight.labeling.rules.answered import answered
 from counterweight.labeling.rules.present import present
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.pages.blanks import _apart
+from counterweight.reporting.pages.blanks_page import _apart
 
 ROWS = 200
 TYPES = {"x": "number", "y": "number", "ok": "boolean", "word": "text", "when": "date"}

@@ -9,8 +9,14 @@ import report_example as example
 import report_subsampled as subsampled
 import yaml
 from counterweight.errors import CounterweightError
-from counterweight.reporting.claim_files import load_claims
-from counterweight.reporting.claims import LAYOUT, VERDICTS, check_names, decide, verdict_of
+from counterweight.reporting.claims import (
+    LAYOUT,
+    VERDICTS,
+    check_names,
+    decide,
+    load_claims,
+    verdict_of,
+)
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 ZEROES = CLAIMS.with_name("mineiro_2010.yaml")

@@ -25,7 +25,7 @@ from counterweight.labeling.own.column_report import (
     roles_by_column,
 )
 from counterweight.labeling.own.leaks import learnt
-from counterweight.reporting.page.study import Answer, StudyContext, StudyPage, study_page
+from counterweight.reporting.study_page import Answer, StudyContext, StudyPage, study_page
 
 ROWS = 600
 

@@ -9,7 +9,7 @@ import yaml
 from counterweight.errors import CounterweightError
 from counterweight.plan import config
 from counterweight.plan.reading import with_listed_studies
-from counterweight.reporting.page.plan import study_plan
+from counterweight.reporting.report_jobs import study_plan
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -2,7 +2,7 @@
 
 import csv
 
-from counterweight.reporting.page.contents import COSTS, write_costs
+from counterweight.reporting.blocks import COSTS, write_costs
 
 COLUMNS = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 

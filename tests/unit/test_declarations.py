@@ -12,8 +12,8 @@ from counterweight.plan import components, measures
 from counterweight.plan.config import resolve
 from counterweight.plan.labels import told
 from counterweight.plan.reading import with_listed_studies
-from counterweight.reporting.measures import Measure, measure_of, packed, unpacked
-from counterweight.reporting.page.plan import OWN_FAMILY, report_plan
+from counterweight.reporting.report_jobs import OWN_FAMILY, report_plan
+from counterweight.reporting.wording import Measure, measure_of, packed, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ROOT / "workflow" / "studies"

@@ -17,10 +17,16 @@ from counterweight.files.settings import setting_options
 from counterweight.files.tables import read_table
 from counterweight.plan import components
 from counterweight.plan.components import declared, registry
-from counterweight.reporting.charts import kit, style
-from counterweight.reporting.charts.drawing import draw_study, drawn
-from counterweight.reporting.charts.filters import Filters, front_of, leaves_of, outline, tree_shown
-from counterweight.reporting.charts.offers import choice_model, past_offers
+from counterweight.reporting.charts import forms
+from counterweight.reporting.charts.filters_figures import (
+    Filters,
+    front_of,
+    leaves_of,
+    outline,
+    tree_shown,
+)
+from counterweight.reporting.charts.forms import draw_study, drawn
+from counterweight.reporting.charts.offers_figures import choice_model, past_offers
 from counterweight.reporting.numbers import StudyNumbers
 from matplotlib.text import Text
 
@@ -137,18 +143,18 @@ def draw(figure, study):
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_small_clear_and_the_same_each_time(name, study_of):
-    forms = drawn(name, study_of(name))
-    known = {colour.lower() for colour in style.DARK}
+    pair = drawn(name, study_of(name))
+    known = {colour.lower() for colour in forms.DARK}
     for form, again, width in zip(
-        forms, drawn(name, study_of(name)), ("504", "259.2"), strict=True
+        pair, drawn(name, study_of(name)), ("504", "259.2"), strict=True
     ):
-        text = style.svg_text(form.figure)
-        assert text == style.svg_text(again.figure)
+        text = forms.svg_text(form.figure)
+        assert text == forms.svg_text(again.figure)
         assert len(text) < 120_000
         assert f'width="{width}pt"' in text and ">No " not in text
         assert set(re.findall(r"#[0-9a-f]{6}\b", text)) <= known, "a dark page cannot swap it"
         assert "data:image" not in text and "nan" not in text.lower().replace("financ", "")
-    wide, narrow = forms
+    wide, narrow = pair
     assert wide.title == narrow.title and len(wide.title) > 20 and "nan" not in wide.title
     assert 4 <= len(wide.alt.split()) <= 14
     assert wide.points.equals(narrow.points) or name in {"heatmap", "profiles"}
@@ -159,7 +165,7 @@ def test_figures_are_small_clear_and_the_same_each_time(name, study_of):
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_without_metrics_say_so(name, study_of):
     blank = draw(name, study_of(name, empty=True))
-    assert ">No" in style.svg_text(blank.figure) and blank.title.startswith("No")
+    assert ">No" in forms.svg_text(blank.figure) and blank.title.startswith("No")
     assert blank.points.empty
 
 
@@ -211,7 +217,7 @@ def test_names_decide_nothing(name, study_of, tmp_path):
     study = study_of(name)
     study.plan["labels"]["measure"] |= {"error": "error", "churn": "churn", "dr": "dr"}
     one, other = draw(name, study), draw(name, renamed(study, tmp_path))
-    assert style.svg_text(one.figure) == style.svg_text(other.figure)
+    assert forms.svg_text(one.figure) == forms.svg_text(other.figure)
     assert one.title == other.title and one.points.equals(other.points)
 
 
@@ -219,7 +225,7 @@ def texts(figure):
     """Every text that the figure shows, with its box in pixels."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    with style.look():
+    with forms.figure_look():
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
         renderer = canvas.get_renderer()
@@ -261,10 +267,10 @@ def test_words_keep_their_contrast():
         parts = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return np.dot((0.2126, 0.7152, 0.0722), parts) + 0.05
 
-    for colour in (style.INK, style.GREY, style.BLUE, style.RED_TEXT):
-        assert light(style.PAPER) / light(colour) > 4.5
-        assert light(style.DARK[colour]) / light(style.DARK[style.PAPER]) > 4.5
-    assert len(set(style.DARK.values()) | set(style.DARK)) == 2 * len(style.DARK)
+    for colour in (forms.INK, forms.GREY, forms.BLUE, forms.RED_TEXT):
+        assert light(forms.PAPER) / light(colour) > 4.5
+        assert light(forms.DARK[colour]) / light(forms.DARK[forms.PAPER]) > 4.5
+    assert len(set(forms.DARK.values()) | set(forms.DARK)) == 2 * len(forms.DARK)
 
 
 # What is drawn is what was measured.
@@ -286,12 +292,12 @@ def test_accuracy_is_drawn_for_each_method_and_target(study_of):
             assert drawn_values(points, panel=panel, item=item) == [pytest.approx(mean)]
     gap = study.against("logistic", study.main, "accuracy")
     title = draw("accuracy", study).title
-    assert kit.told(gap, study.measure("accuracy"), sign=True) in title and "points [" in title
+    assert forms.told(gap, study.measure("accuracy"), sign=True) in title and "points [" in title
 
 
 def test_accuracy_marks_methods_that_failed(study_of):
     study = study_of("accuracy", change=lambda rows: rows[rows["source"] != "generative"])
-    assert style.svg_text(draw("accuracy", study).figure).count(">failed<") == 2
+    assert forms.svg_text(draw("accuracy", study).figure).count(">failed<") == 2
 
 
 @pytest.mark.parametrize(
@@ -392,11 +398,11 @@ def test_constraints_are_drawn_from_whatever_is_there(figure, study_of):
         lambda rows: rows[rows["source"] != "ramp"],
     ):
         result = draw(figure, study_of(figure, change=change))
-        assert "nan" not in (style.svg_text(result.figure) + result.title).lower()
+        assert "nan" not in (forms.svg_text(result.figure) + result.title).lower()
 
 
 def test_constraints_name_their_lines(study_of):
-    text = style.svg_text(draw("fairness", study_of("fairness")).figure)
+    text = forms.svg_text(draw("fairness", study_of("fairness")).figure)
     for name in ("Zafar", "Ramp, randomised", "Svm"):
         assert f">{name}<" in text
 
@@ -407,7 +413,7 @@ def test_filters_are_drawn_with_failed_methods_and_one_repeat(figure, study_of):
     study = study_of(
         figure, change=lambda rows: rows[~rows["source"].isin(lost) & (rows["repeat"] == 0)]
     )
-    assert ">No " not in style.svg_text(draw(figure, study).figure)
+    assert ">No " not in forms.svg_text(draw(figure, study).figure)
 
 
 def test_filters_of_two_groups_are_drawn():
@@ -420,7 +426,7 @@ def test_filters_of_two_groups_are_drawn():
 
 def test_groups_of_two_columns_are_named_by_both(study_of):
     study = study_of("proportions", name="adult_filter_two")
-    assert "race: White" in style.svg_text(draw("proportions", study).figure)
+    assert "race: White" in forms.svg_text(draw("proportions", study).figure)
 
 
 def test_a_front_has_no_point_that_another_beats():
@@ -475,7 +481,7 @@ def test_the_outline_folds_small_branches_of_large_trees():
 def test_without_the_proxy_the_tree_says_so(study_of, tmp_path):
     study = study_of("tree")
     study.folder = tmp_path
-    assert ">No tree to draw" in style.svg_text(draw("tree", study).figure)
+    assert ">No tree to draw" in forms.svg_text(draw("tree", study).figure)
 
 
 def test_the_tree_is_that_of_the_filter_given_away(study_of):
@@ -525,11 +531,11 @@ def test_files_of_a_study_are_drawn_whole_or_one_by_one(study_of, tmp_path):
 
 def test_a_figure_of_ones_own_is_shown_by_declaration_alone(study_of, tmp_path, monkeypatch):
     (tmp_path / "own_figure.py").write_text(
-        "from counterweight.reporting.charts import kit\n"
+        "from counterweight.reporting.charts import forms\n"
         'CAPTION = "One line."\n'
         "def draw(study):\n"
-        "    canvas = kit.Canvas(['Mine'], x='Step', y='Value')\n"
-        "    canvas.all[0].line('all', [(0, 1), (1, 3, 2, 4)], kit.MAIN)\n"
+        "    canvas = forms.Canvas(['Mine'], x='Step', y='Value')\n"
+        "    canvas.all[0].line('all', [(0, 1), (1, 3, 2, 4)], forms.MAIN)\n"
         "    return canvas.drawing('It rises by 2 from 1 to 3', 'A line that rises')\n"
     )
     monkeypatch.syspath_prepend(tmp_path)

@@ -8,9 +8,8 @@ import pytest
 import report_filter as filters
 import yaml
 from counterweight.errors import CounterweightError
-from counterweight.reporting import quantities
-from counterweight.reporting.claim_files import load_claims
-from counterweight.reporting.claims import check_names, decide
+from counterweight.reporting import claim_quantities
+from counterweight.reporting.claims import check_names, decide, load_claims
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "deng_2023.yaml"
 
@@ -155,9 +154,9 @@ def test_what_holds_by_construction_is_told_and_is_no_evidence(small):
 def test_settings_that_one_side_lacks_are_passed_over():
     left = pd.DataFrame({"a": [1.0, 2.0], "b": [5.0, 6.0]})
     right = pd.DataFrame({"b": [4.0, 7.0], "c": [0.0, 0.0]})
-    assert quantities.differences(left, right, "max", False, False).tolist() == [1.0, -1.0]
-    with pytest.raises(quantities.Missing, match="no setting or part in common"):
-        quantities.differences(left, right[["c"]], "max", False, False)
+    assert claim_quantities.differences(left, right, "max", False, False).tolist() == [1.0, -1.0]
+    with pytest.raises(claim_quantities.Missing, match="no setting or part in common"):
+        claim_quantities.differences(left, right[["c"]], "max", False, False)
 
 
 def test_a_pattern_names_some_parts(small):

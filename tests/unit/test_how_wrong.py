@@ -12,9 +12,9 @@ from counterweight.numerics.tilt import tilted
 from counterweight.plan.config import resolve
 from counterweight.plan.own import with_own_tables
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.page.plan import study_plan
-from counterweight.reporting.pages import blanks as page
-from counterweight.reporting.swept import swept_of
+from counterweight.reporting.pages import blanks_page as page
+from counterweight.reporting.pages.sensitivity_page import swept_of
+from counterweight.reporting.report_jobs import study_plan
 from delivering import Own
 from scipy.special import expit, logit
 

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from counterweight.reporting.page import blocks
-from counterweight.reporting.page.latex import escaped, latex
+from counterweight.reporting import blocks
+from counterweight.reporting.render import latex, latex_escaped
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from counterweight.reporting.page.latex import escaped, latex
     ],
 )
 def test_what_latex_reads_otherwise_is_escaped(text, said):
-    assert escaped(text) == said
+    assert latex_escaped(text) == said
 
 
 def page(*tables):

@@ -9,7 +9,7 @@ import pytest
 from counterweight.errors import CounterweightError
 from counterweight.labeling.own.column_report import column_report, report_table
 from counterweight.labeling.own.prepare import columns_by_role, secrets_of
-from counterweight.reporting.page.columns import column_doubts
+from counterweight.reporting.study_page import column_doubts
 from scipy.special import expit
 from test_column_report import ROWS, World, types_of
 

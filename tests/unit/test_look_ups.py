@@ -24,7 +24,7 @@ STAGES = ("label", "select", "weigh", "train", "evaluate", "deliver", "apply")
 #: Modules with look-ups that no job makes: they plan, or are what looks up.
 PLANNING = (
     *("counterweight.plan.", "counterweight.options", "counterweight.kinds."),
-    *("counterweight.reporting.page.plan", "counterweight.reporting.page.jobs"),
+    "counterweight.reporting.report_jobs",
 )
 
 
@@ -155,20 +155,19 @@ def test_code_that_is_read_as_a_file_is_an_input_or_in_the_digest(small):
     planning = {name for name in users if name.startswith("plan/")}
     assert users - planning == {
         "files/forks.py",  # begins jobs, is none
-        "reporting/page/plan.py",  # plans
-        "reporting/page/jobs.py",  # plans
-        "reporting/page/render.py",
-        "reporting/claim_files.py",
+        "reporting/report_jobs.py",  # plans
+        "reporting/render.py",
+        "reporting/claims.py",
     }
     job = small["report", "", ""]
-    folder = components.PACKAGE / "reporting" / "page" / "templates"
+    folder = components.PACKAGE / "reporting" / "templates"
     assert set(job.files) == {str(path) for path in folder.iterdir()}
     assert Path(job.inputs["schema"]).samefile(components.schema_path("claims.schema.yaml"))
 
 
 def test_a_module_that_is_imported_by_name_must_be_declared():
-    chart = "counterweight.reporting.charts.style"
+    chart = "counterweight.reporting.charts.forms"
     with components.only([], [chart]):
         assert components.reference(f"{chart}:svg_text").__name__ == "svg_text"
         with pytest.raises(RuntimeError, match="does not declare: add it to the modules"):
-            components.reference("counterweight.reporting.page.assemble")
+            components.reference("counterweight.reporting.assemble")

@@ -8,7 +8,7 @@ from counterweight.evaluation.values.estimates import ips, snips
 from counterweight.labeling.features.one_hot import fitted_encoder
 from counterweight.models.choice.offer_limits import choices, experiment, levels_of
 from counterweight.models.choice.saved_offers import SavedOffers
-from counterweight.reporting.pages.limits import within_limits
+from counterweight.reporting.pages.offers_page import within_limits
 from delivering import Own
 from scipy.special import expit
 

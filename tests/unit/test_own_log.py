@@ -15,10 +15,10 @@ from counterweight.kinds.log import own_study
 from counterweight.labeling.columns import CLUSTERS, clusters
 from counterweight.models.policies.given import GivenPolicy
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.page.plan import study_plan
-from counterweight.reporting.page.study import StudyContext, study_page
-from counterweight.reporting.pages.logs import table
-from counterweight.reporting.pages.own_logs import PAGE
+from counterweight.reporting.pages.logs_page import table
+from counterweight.reporting.pages.own_logs_page import PAGE
+from counterweight.reporting.report_jobs import study_plan
+from counterweight.reporting.study_page import StudyContext, study_page
 from own_logs import CHANCE, ENTRY, TRUTH, a_log, planned, run_study
 
 
@@ -519,7 +519,7 @@ def test_the_page_answers_without_a_truth_whatever_the_names(study, tmp_path):
     def page_of(metrics, entry):
         plan, resolved = planned(entry)
         shown = study_plan(resolved, plan["metrics"])
-        assert shown["sheets"]["page"].endswith("own_logs:PAGE")
+        assert shown["sheets"]["page"].endswith("own_logs_page:PAGE")
         numbers = StudyNumbers("mine", shown, metrics, study[0])
         assert (table(numbers, "general", lambda _: "")["status"] == "ok").all()
         return study_page(PAGE, numbers, StudyContext(path="mine"))

@@ -6,9 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 import sample
-from counterweight.reporting.charts import style
-from counterweight.reporting.page import drawing
-from counterweight.reporting.page.blocks import (
+from counterweight.reporting import render as rendering
+from counterweight.reporting.blocks import (
     Cell,
     Claims,
     Head,
@@ -20,7 +19,8 @@ from counterweight.reporting.page.blocks import (
     Site,
     Table,
 )
-from counterweight.reporting.page.render import TEMPLATES, render, render_one, slug, verdict
+from counterweight.reporting.charts import forms
+from counterweight.reporting.render import TEMPLATES, render, render_one, slug, verdict
 
 VOID = {"meta", "link", "input", "br", "img"}
 
@@ -273,8 +273,8 @@ def test_the_shell_is_small(texts):
 
 
 def drawn(text, prefix="p", alt="What is drawn"):
-    colours = drawing.Colours()
-    return drawing.inline_svg(text, prefix, alt, colours), colours
+    colours = rendering.Colours()
+    return rendering.inline_svg(text, prefix, alt, colours), colours
 
 
 def test_a_figure_becomes_small_and_keeps_its_text():
@@ -333,33 +333,33 @@ def test_text_on_a_picture_keeps_its_colours():
     assert "fill:#ffffff" in fills["90"] and "fill:#222222" in fills["10"]
 
 
-PALETTE = (*sample.COLOURS, style.INK, style.PALE, *style.ORDERED, "#a6a6a6", "#5da5ce")
+PALETTE = (*sample.COLOURS, forms.INK, forms.PALE, *forms.ORDERED, "#a6a6a6", "#5da5ce")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("colour", PALETTE)
 def test_text_can_be_read_on_the_page_in_both_themes(colour, theme):
-    text = drawing.text_colour(colour, theme)
-    assert all(drawing.contrast(text, ground) >= 4.5 for ground in drawing.GROUNDS[theme])
+    text = rendering.text_colour(colour, theme)
+    assert all(rendering.contrast(text, ground) >= 4.5 for ground in rendering.GROUNDS[theme])
 
 
-@pytest.mark.parametrize("colour", [c for c in PALETTE if c != style.PALE])
+@pytest.mark.parametrize("colour", [c for c in PALETTE if c != forms.PALE])
 def test_lines_are_seen_on_a_dark_page(colour):
-    line = drawing.line_colour(colour, "dark")
-    lightest = colour == style.ORDERED[0]
-    assert drawing.contrast(line, drawing.GROUNDS["dark"][0]) >= (2 if lightest else 3)
+    line = rendering.line_colour(colour, "dark")
+    lightest = colour == forms.ORDERED[0]
+    assert rendering.contrast(line, rendering.GROUNDS["dark"][0]) >= (2 if lightest else 3)
 
 
 def test_ordered_shades_keep_their_order_in_the_dark():
-    grounds = [drawing.GROUNDS[theme][0] for theme in ("light", "dark")]
+    grounds = [rendering.GROUNDS[theme][0] for theme in ("light", "dark")]
     for theme, ground in zip(("light", "dark"), grounds, strict=True):
-        steps = [drawing.contrast(drawing.line_colour(c, theme), ground) for c in style.ORDERED]
+        steps = [rendering.contrast(rendering.line_colour(c, theme), ground) for c in forms.ORDERED]
         assert steps == sorted(steps)
 
 
 def test_contrast_is_that_of_the_guidelines():
-    assert drawing.contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert drawing.contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
+    assert rendering.contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert rendering.contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.005)
 
 
 def test_slugs_are_plain():

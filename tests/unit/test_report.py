@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 import report_example as example
 from counterweight.plan.config import resolve
-from counterweight.reporting.charts import style
-from counterweight.reporting.charts.drawing import drawn
-from counterweight.reporting.claim_files import load_claims
+from counterweight.reporting import assemble, blocks
+from counterweight.reporting.charts import forms
+from counterweight.reporting.charts.forms import drawn
+from counterweight.reporting.claims import load_claims
+from counterweight.reporting.failures import failure_of, last_line, reason_of
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.page import assemble, blocks, contents, site
-from counterweight.reporting.page.failures import failure_of, last_line, reason_of
-from counterweight.reporting.page.plan import report_plan
-from counterweight.reporting.page.render import render
-from counterweight.reporting.pages import selection
+from counterweight.reporting.pages import selection_page
+from counterweight.reporting.render import render
+from counterweight.reporting.report_jobs import report_plan
 from counterweight.reporting.wording import interval, listing, number, percent
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
@@ -33,7 +33,7 @@ FAILURE = {
 def made(plan, metrics, failures=()):
     """Every page of a report by its path, as blocks."""
     papers, pages, findings = load_claims([CLAIMS]), [], {}
-    for family in contents.families(plan):
+    for family in blocks.families(plan):
         some, known, _ = assemble.family_pages(
             plan, family, metrics, papers, Path("none"), failures
         )
@@ -44,7 +44,7 @@ def made(plan, metrics, failures=()):
 
 
 def as_html(plan, pages):
-    known = contents.site_of(plan)
+    known = blocks.site_of(plan)
     return {path: render(page, known) for path, page in pages.items()}
 
 
@@ -69,7 +69,7 @@ def failing(failures, plan, study="adult_married"):
 
 def test_tables_hold_means_differences_and_figures_in_print(plan, metrics):
     numbers = numbers_of(plan, metrics, "adult_married", load_claims([CLAIMS])[1])
-    table = selection.table(numbers, "general", failing([], plan))
+    table = selection_page.table(numbers, "general", failing([], plan))
     assert example.holds(table)
     table = table[table["metric"] == "accuracy"].set_index("method")
     rows = metrics.query("study == 'adult_married' and target == 'general' and setting == ''")
@@ -88,7 +88,7 @@ def test_tables_hold_means_differences_and_figures_in_print(plan, metrics):
 def test_a_failed_method_keeps_its_row_with_the_reason(plan, metrics):
     some = metrics[(metrics["study"] != "adult_married") | (metrics["source"] != "generative")]
     numbers = numbers_of(plan, some, "adult_married")
-    table = selection.table(numbers, "general", failing([FAILURE], plan))
+    table = selection_page.table(numbers, "general", failing([FAILURE], plan))
     row = table[table["method"] == "generative"].iloc[0]
     assert row["status"] == "failed" and row["reason"].endswith("& more.")
     page = made(plan, some, [FAILURE])["report/adult_married.html"]
@@ -109,17 +109,17 @@ def test_nothing_is_loaded_from_elsewhere(plan, metrics, html):
     plan = example.plan()
     plan["studies"]["adult_married"]["figures"] = ["accuracy"]
     study = numbers_of(plan, metrics, "adult_married")
-    wide, narrow = (style.svg_text(one.figure) for one in drawn("accuracy", study))
+    wide, narrow = (forms.svg_text(one.figure) for one in drawn("accuracy", study))
     figure = blocks.Figure("accuracy", "t", "c", "a", wide, narrow)
     page = blocks.Page("report/x.html", "x", (figure,))
-    for text in (*html.values(), render(page, contents.site_of(plan))):
+    for text in (*html.values(), render(page, blocks.site_of(plan))):
         assert not re.search(
             r"<(link(?! rel=\"icon\" href=\"data:,\")|img|iframe|object|embed)\b", text
         )
         assert not re.search(r"<script[^>]+src", text)
         assert not re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", text)
         assert not re.search(r"url\(\s*[\"']?(?!#)", text) and "@import" not in text
-    assert "<svg" in render(page, contents.site_of(plan))
+    assert "<svg" in render(page, blocks.site_of(plan))
 
 
 def test_links_lead_to_pages_that_are_made(plan, pages, html):
@@ -140,9 +140,9 @@ def test_every_page_on_twins_carries_the_banner():
     plan = example.plan("generated")
     pages = made(plan, example.metrics(plan))
     for path, page in pages.items():
-        if path not in (contents.CLAIMS, contents.GLOSSARY):
-            assert page.banner in contents.BANNERS.values(), path
-    assert pages[contents.INDEX].banner == contents.BANNERS["generated"]
+        if path not in (blocks.CLAIMS, blocks.GLOSSARY):
+            assert page.banner in blocks.BANNERS.values(), path
+    assert pages[blocks.INDEX].banner == blocks.BANNERS["generated"]
 
 
 def test_a_report_on_real_data_marks_only_simulated_studies(pages):
@@ -165,11 +165,11 @@ def test_a_study_begins_with_its_question_and_its_answer(plan, metrics, pages):
 
 
 def test_the_index_has_one_finding_a_family_and_counts_claims_of_papers_that_were_run(pages):
-    index = pages[contents.INDEX]
+    index = pages[blocks.INDEX]
     sections = {section.id: section for section in index.sections}
     assert len(sections["findings"].blocks) == 1
     cards = sections["claims"].blocks[0].cards
-    claims = pages[contents.CLAIMS].blocks[0].claims
+    claims = pages[blocks.CLAIMS].blocks[0].claims
     assert sum(int(card.value) for card in cards) == len(claims) > 10
 
 
@@ -179,10 +179,10 @@ def test_ones_own_study_alone_says_nothing_of_papers(metrics):
     rows = metrics[metrics["study"] == "adult_married"].assign(study="mine")
     alone = plan | {"studies": own, "papers": False}
     pages = made(alone, rows)
-    index = pages[contents.INDEX]
+    index = pages[blocks.INDEX]
     assert [section.id for section in index.sections] == ["own", "files"]
     assert index.sections[0].blocks[0].title == "Mine"
-    text = re.sub("<(script|style).*?</", "", render(index, contents.site_of(alone)), flags=re.S)
+    text = re.sub("<(script|style).*?</", "", render(index, blocks.site_of(alone)), flags=re.S)
     assert "Smith" not in text and "paper" not in text.lower()
 
 
@@ -196,9 +196,9 @@ def test_a_report_without_any_metrics_still_tells_why(plan, metrics):
     }
     pages = made(plan, metrics.iloc[:0], [failure])
     html = as_html(plan, pages)
-    assert "make demo" in html[contents.INDEX]
+    assert "make demo" in html[blocks.INDEX]
     assert "no answer from the server" in html["report/adult_married.html"]
-    claims = pages[contents.CLAIMS].blocks[0].claims
+    claims = pages[blocks.CLAIMS].blocks[0].claims
     untested = [claim for claim in claims if "no answer from the server" in str(claim.details)]
     assert len(untested) > 10
 
@@ -214,7 +214,7 @@ def test_bounds_are_marked_in_every_table(pages):
 
 
 def test_claims_have_every_rule_with_its_numbers(plan, metrics, pages):
-    claim = next(c for c in pages[contents.CLAIMS].blocks[0].claims if c.details and c.effect)
+    claim = next(c for c in pages[blocks.CLAIMS].blocks[0].claims if c.details and c.effect)
     assert claim.interval.startswith("[")
     assert claim.verdict in {
         "holds",
@@ -242,7 +242,7 @@ def test_renaming_every_method_changes_names_only(plan, metrics):
     before = made(plan | {"studies": {"mine": old}}, rows)
     after = made(plan | {"studies": {"mine": renamed(json.dumps(old))}}, changed)
     assert before["report/mine.html"] == after["report/mine.html"]
-    assert before[contents.INDEX].sections[0] == after[contents.INDEX].sections[0]
+    assert before[blocks.INDEX].sections[0] == after[blocks.INDEX].sections[0]
 
 
 def test_the_plan_of_the_shipped_studies_has_all_that_pages_need():
@@ -254,14 +254,14 @@ def test_the_plan_of_the_shipped_studies_has_all_that_pages_need():
     config = safe_load((root / "config.yaml").read_text(encoding="utf-8"))
     plan = report_plan(resolve(with_listed_studies(config, {}, root / "workflow" / "studies")))
     pages = made(plan, example.metrics(example.plan()).iloc[:0])
-    assert {contents.page_of(name) for name in plan["studies"]} <= {*pages}
-    assert all(page.lead for path, page in pages.items() if path != contents.GLOSSARY)
+    assert {blocks.page_of(name) for name in plan["studies"]} <= {*pages}
+    assert all(page.lead for path, page in pages.items() if path != blocks.GLOSSARY)
 
 
 def test_findings_go_through_their_file(tmp_path, pages):
     from counterweight.files.tables import read_table, write_table
 
-    finding = pages[contents.INDEX].sections[0].blocks[0]
+    finding = pages[blocks.INDEX].sections[0].blocks[0]
     row = {"study": "s"} | {name: getattr(finding, name) for name, _ in assemble.FINDINGS[1:]}
     write_table(tmp_path / "f.parquet", pd.DataFrame([row]), assemble.FINDINGS)
     back = read_table(tmp_path / "f.parquet").drop(columns="study").to_dict("records")
@@ -288,8 +288,8 @@ def test_papers_are_those_of_the_studies_that_were_run():
     claims = pd.DataFrame(
         {"paper": ["a", "b"], "rules": [json.dumps([{"study": "s"}]), json.dumps([])]}
     )
-    assert site.papers_run(claims, {"s"}) == {"a"}
-    assert site.papers_run(claims, {"t"}) == set()
+    assert assemble.papers_run(claims, {"s"}) == {"a"}
+    assert assemble.papers_run(claims, {"t"}) == set()
 
 
 def test_numbers_are_written_one_way():
@@ -310,7 +310,7 @@ def told_of_hidden_labels(plan, metrics, gain):
     places = list(zip(own.loc[wanted, "repeat"], own.loc[wanted, "target"], strict=True))
     noise = [0.002 if repeat % 2 else -0.002 for repeat, _ in places]
     own.loc[wanted, "value"] = base[places].to_numpy() + gain + noise
-    return list(selection.missing_at_random(numbers_of(plan, own, "adult_married")))
+    return list(selection_page.missing_at_random(numbers_of(plan, own, "adult_married")))
 
 
 @pytest.mark.parametrize(("gain", "helps"), [(0.05, True), (0.0, False), (-0.05, False)])
@@ -333,7 +333,7 @@ def test_what_hidden_labels_are_worth_is_never_told_of_known_chances(plan, metri
         at = own["target"] == target
         own.loc[same & at, "value"] = own.loc[plain & at, "value"].to_numpy()
     changed = {"studies": {"curved": study}}
-    text = " ".join(selection.answer(numbers_of(changed, own, "curved")).more)
+    text = " ".join(selection_page.answer(numbers_of(changed, own, "curved")).more)
     assert "hidden labels" not in text
 
 

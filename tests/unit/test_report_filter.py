@@ -8,12 +8,12 @@ import report_filter as filters
 from counterweight.evaluation.metrics.intervals import paired_interval
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.plan import config
-from counterweight.reporting import filter_settings, sheets
+from counterweight.reporting import blocks, sheets
 from counterweight.reporting.numbers import TABLE, StudyNumbers
-from counterweight.reporting.page import blocks
-from counterweight.reporting.page.plan import report_plan
-from counterweight.reporting.page.study import StudyContext, study_page
-from counterweight.reporting.pages import filters as page
+from counterweight.reporting.pages import filters_page
+from counterweight.reporting.pages import filters_page as page
+from counterweight.reporting.report_jobs import report_plan
+from counterweight.reporting.study_page import StudyContext, study_page
 from report_example import holds
 
 GIVEN = {"method": "alpha_beta", "setting": "alpha=0.2", "repeat": 0}
@@ -101,7 +101,7 @@ def test_the_answer_names_another_filter_where_another_is_given_away(everything)
             metrics, settings | {"filter": settings["filter"] | facts}, "bank_filter"
         )
         assert page.answer(numbers).sentence.startswith(words)
-        lines = [line.label for line in filter_settings.each_at_middle(numbers)]
+        lines = [line.label for line in filters_page.each_at_middle(numbers)]
         assert words.lower() in lines
         assert any(line.startswith("naive_tree, η = 0") for line in lines), "as it was trained"
     assert "relaxed, α = 0.4" in lines, "methods are compared at the limit of what is given away"
@@ -185,7 +185,7 @@ def test_the_wanted_shares_are_equal_within_a_class_or_as_told(everything):
     plan, metrics = everything
 
     def share(numbers, part):
-        return filter_settings.wanted(numbers, sheets.Line("", "", {"part": part})).mean
+        return filters_page.wanted(numbers, sheets.Line("", "", {"part": part})).mean
 
     two = numbers_of(metrics, plan["studies"]["adult_filter_two"], "adult_filter_two")
     assert share(two, "race=White") == pytest.approx(1 / 5)
@@ -382,7 +382,7 @@ def test_a_filter_of_ones_own_table_has_a_page_about_it(tmp_path):
 
 def test_settings_next_to_a_value_are_found_on_any_grid():
     pairs = [(0.0, "a"), (0.125, "b"), (0.25, "c"), (1.0, "d")]
-    chosen = [filter_settings.nearest(pairs, value) for value in (0.05, 0.1875, 0.9)]
+    chosen = [filters_page.nearest(pairs, value) for value in (0.05, 0.1875, 0.9)]
     assert chosen == ["a", "c", "d"], "of two the larger"
     line = sheets.Line("alpha_beta", "")
-    assert math.isnan(filter_settings.limit_of(numbers_of(filters.small()), line))
+    assert math.isnan(filters_page.limit_of(numbers_of(filters.small()), line))

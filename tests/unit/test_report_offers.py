@@ -10,14 +10,13 @@ from counterweight.evaluation.offer_regressions import PRINTED_REGRESSIONS
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.plan.config import resolve
 from counterweight.plan.measures import table
-from counterweight.reporting.claim_files import load_claims
-from counterweight.reporting.claims import check_names, decide
+from counterweight.reporting.blocks import Table
+from counterweight.reporting.claims import check_names, decide, load_claims
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.page.blocks import Table
-from counterweight.reporting.page.plan import study_plan
-from counterweight.reporting.page.study import StudyContext, study_page
-from counterweight.reporting.pages import offers as pages
+from counterweight.reporting.pages import offers_page as pages
+from counterweight.reporting.report_jobs import study_plan
 from counterweight.reporting.sheets import build
+from counterweight.reporting.study_page import StudyContext, study_page
 from report_example import holds
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "noor_2014.yaml"

@@ -12,14 +12,13 @@ import report_rates as rates
 from counterweight.evaluation.rates.asked import RULES
 from counterweight.files.tables import metrics_table
 from counterweight.plan.components import reference
-from counterweight.reporting.asked import Limit, asked_measures, limits_of, main_of
-from counterweight.reporting.claim_files import load_claims
-from counterweight.reporting.claims import VERDICTS, decide, unknown_names
+from counterweight.reporting.blocks import Section, Sentence, Table
+from counterweight.reporting.claims import VERDICTS, decide, load_claims, unknown_names
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.page.blocks import Section, Sentence, Table
-from counterweight.reporting.page.study import StudyContext, study_page
-from counterweight.reporting.pages.rates import PAGE
+from counterweight.reporting.pages.promises_page import Limit, asked_measures, limits_of, main_of
+from counterweight.reporting.pages.rates_page import PAGE
 from counterweight.reporting.sheets import build
+from counterweight.reporting.study_page import StudyContext, study_page
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "goh_2016.yaml"
 T_THREE = 4.302652729911275

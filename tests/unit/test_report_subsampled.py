@@ -10,14 +10,14 @@ import report_example as example
 import report_subsampled as subsampled
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.plan.components import declared, load, reference
-from counterweight.reporting.measures import Measure
 from counterweight.reporting.numbers import TABLE, Estimate, StudyNumbers
-from counterweight.reporting.page.study import StudyContext, study_page
-from counterweight.reporting.pages import logs, selection, subsampling
+from counterweight.reporting.pages import logs_page, selection_page, subsampling_page
 from counterweight.reporting.sheets import Holds, Line, build
+from counterweight.reporting.study_page import StudyContext, study_page
+from counterweight.reporting.wording import Measure
 
 T_THREE = 4.302652729911275  # 97.5 % quantile of t with 2 degrees of freedom
-SUBSAMPLING = "counterweight.reporting.pages.subsampling:PAGE"
+SUBSAMPLING = "counterweight.reporting.pages.subsampling_page:PAGE"
 
 
 def measured(study, **sources):
@@ -116,7 +116,7 @@ def swept(metric="brier", **changes):
 
 
 def test_a_value_table_holds_what_was_measured(logged, tmp_path):
-    table = logs.table(logged, "general", lambda _: "")
+    table = logs_page.table(logged, "general", lambda _: "")
     assert example.holds(table)
     assert set(table["measure"]) == {"ips", ""}
     found = {(row.metric, row.keep_rate): row for row in table.itertuples()}
@@ -138,24 +138,24 @@ def test_a_value_table_holds_what_was_measured(logged, tmp_path):
 
 
 def test_a_typical_resampling_is_told_with_its_own_error(logged):
-    known = logs.of("typical", rate=0.1)(logged, Line("policy", ""))
+    known = logs_page.of("typical", rate=0.1)(logged, Line("policy", ""))
     assert known.mean == pytest.approx(0.6)
     assert known.high - known.mean == pytest.approx(1.959964 * 0.04)
-    assert logs.of("rows", rate=0.1)(logged, Line("policy", "")).mean == 100
+    assert logs_page.of("rows", rate=0.1)(logged, Line("policy", "")).mean == 100
 
 
 def test_a_failed_policy_keeps_a_row_in_the_table_and_on_the_page(log_plan):
     log_plan["methods"].append(example.method("broken", label="Broken", model="column_policy"))
     numbers = numbers_of(log_plan, policy=log_records())
-    table = logs.table(numbers, "general", {"broken": "no rows"}.get)
+    table = logs_page.table(numbers, "general", {"broken": "no rows"}.get)
     assert table["status"].drop_duplicates().tolist() == ["ok", "failed"]
     assert table["reason"].tolist()[-1] == "no rows"
-    row = build(logs.VALUES, numbers, {"broken": "no rows"}).rows[-1]
+    row = build(logs_page.VALUES, numbers, {"broken": "no rows"}).rows[-1]
     assert (row.label, row.mark, row.reason) == ("Broken", "failed", "no rows")
 
 
 def test_the_answer_says_what_a_policy_is_worth_beside_the_log_and_the_truth(logged):
-    answer = logs.answer(logged)
+    answer = logs_page.answer(logged)
     assert "Policy is worth 0.610 [0.550, 0.700] a row, as IPS estimates it: more than" in (
         answer.sentence
     )
@@ -175,33 +175,33 @@ def test_the_answer_says_what_a_policy_is_worth_beside_the_log_and_the_truth(log
 def test_what_is_known_by_construction_has_no_band(log_plan, truth, said):
     records = [one for one in log_records() if one["metric"] != "truth"]
     numbers = numbers_of(log_plan, policy=records + at("truth", [truth], standard_error=0.0))
-    table = logs.table(numbers, "general", lambda _: "").set_index("metric")
+    table = logs_page.table(numbers, "general", lambda _: "").set_index("metric")
     assert len({*table.loc["truth", ["estimate", "low", "high"]]}) == 1
-    assert said in logs.answer(numbers).sentence
-    cell = rows_of(logs.VALUES, numbers)["Policy"]["Error, % of the truth"]
+    assert said in logs_page.answer(numbers).sentence
+    cell = rows_of(logs_page.VALUES, numbers)["Policy"]["Error, % of the truth"]
     assert cell.grade == ("within" if truth == 0.6 else "beyond")
 
 
 def test_without_a_truth_nothing_is_said_of_errors(log_plan):
     records = [one for one in log_records() if one["metric"] not in ("truth", "error")]
     numbers = numbers_of(log_plan, policy=records)
-    assert "true value is not known" in logs.answer(numbers).sentence
-    assert "Error, % of the truth" not in rows_of(logs.VALUES, numbers)["Policy"]
+    assert "true value is not known" in logs_page.answer(numbers).sentence
+    assert "Error, % of the truth" not in rows_of(logs_page.VALUES, numbers)["Policy"]
 
 
 def test_where_the_whole_log_was_not_estimated_a_typical_resampling_stands(logged):
-    row = rows_of(logs.RATES, logged)["IPS"]
+    row = rows_of(logs_page.RATES, logged)["IPS"]
     assert row["All rows"].text == "0.610" and row["At l = 0.1"].text == "0.600"
 
 
 def test_resamplings_are_judged_by_the_promise(logged):
-    rows = rows_of(logs.RESAMPLED, logged)
+    rows = rows_of(logs_page.RESAMPLED, logged)
     assert rows["IPS, l = 0.1"]["Coverage of the truth"].grade == "beyond"
     assert rows["IPS, l = 1"]["Coverage of the truth"].grade == "within"  # 3 of 3 say little
     assert rows["IPS, l = 0.1"]["Change by rejection"].grade == "beyond"
     assert rows["IPS, l = 1"]["Change by rejection"].grade == "within"
     assert rows["IPS, l = 0.1"]["Missing"].text == "2"
-    (text,) = logs.behaviour(logged)
+    (text,) = logs_page.behaviour(logged)
     assert "intervals hold the true value in 66.7 % to 100.0 % of 3 parts of the log" in text
 
 
@@ -209,10 +209,10 @@ def test_a_bootstrap_is_judged_by_the_log_that_it_resamples(log_plan):
     records = log_records()
     whole = [one | {"metric": "covered_whole"} for one in records if one["metric"] == "covered"]
     numbers = numbers_of(log_plan, policy=records + whole)
-    row = rows_of(logs.RESAMPLED, numbers)["IPS, l = 1"]
+    row = rows_of(logs_page.RESAMPLED, numbers)["IPS, l = 1"]
     assert row["Coverage of the truth"].grade == ""
     assert row["Coverage of the whole log's value"].grade == "within"
-    assert "the value of the log that is resampled" in next(logs.behaviour(numbers))
+    assert "the value of the log that is resampled" in next(logs_page.behaviour(numbers))
 
 
 def test_shares_have_wilsons_interval():
@@ -220,21 +220,25 @@ def test_shares_have_wilsons_interval():
 
     for hits, n in ((95, 100), (12, 12), (0, 7)):
         known = binomtest(hits, n).proportion_ci(method="wilson")
-        share = logs.wilson(hits / n, n)
+        share = logs_page.wilson(hits / n, n)
         assert (share.low, share.high) == pytest.approx((known.low, known.high), abs=1e-9)
 
 
 def test_too_much_coverage_is_no_better_than_too_little():
     rule = Holds(0.95, "")
-    assert rule.judge(logs.wilson(1.0, 200)) == rule.judge(logs.wilson(0.8, 200)) == "beyond"
-    assert rule.judge(logs.wilson(0.93, 200)) == rule.judge(logs.wilson(1.0, 12)) == "within"
+    assert (
+        rule.judge(logs_page.wilson(1.0, 200)) == rule.judge(logs_page.wilson(0.8, 200)) == "beyond"
+    )
+    assert (
+        rule.judge(logs_page.wilson(0.93, 200)) == rule.judge(logs_page.wilson(1.0, 12)) == "within"
+    )
     assert rule.judge(Estimate(0.95)) == ""
 
 
 def test_differences_of_symmetric_intervals_are_the_usual_ones():
-    gap = logs.apart(Estimate(3.0, low=2.7, high=3.3), Estimate(1.0, low=0.6, high=1.4))
+    gap = logs_page.apart(Estimate(3.0, low=2.7, high=3.3), Estimate(1.0, low=0.6, high=1.4))
     assert (gap.mean, gap.low, gap.high) == pytest.approx((2.0, 1.5, 2.5))
-    assert not logs.apart(Estimate(3.0), Estimate(1.0, low=0.6, high=1.4)).bounded
+    assert not logs_page.apart(Estimate(3.0), Estimate(1.0, low=0.6, high=1.4)).bounded
 
 
 # Training on subsampled rows.
@@ -242,30 +246,30 @@ def test_differences_of_symmetric_intervals_are_the_usual_ones():
 
 def fit_of(numbers, source, rate):
     return next(
-        fit for fit in subsampling.trained(numbers) if (fit.source, fit.rate) == (source, rate)
+        fit for fit in subsampling_page.trained(numbers) if (fit.source, fit.rate) == (source, rate)
     )
 
 
 def test_a_fit_is_compared_with_the_same_learner_on_all_rows():
     numbers = swept()
     fit = fit_of(numbers, "sgd-weights", 0.01)
-    assert subsampling.on_all_rows(numbers, "sgd").source == "sgd-none"
-    rise, share = subsampling.cost(numbers, fit, False), subsampling.cost(numbers, fit)
+    assert subsampling_page.on_all_rows(numbers, "sgd").source == "sgd-none"
+    rise, share = subsampling_page.cost(numbers, fit, False), subsampling_page.cost(numbers, fit)
     assert rise.mean == pytest.approx(0.02) and share.mean == pytest.approx(0.2)
     assert rise.high - rise.mean == pytest.approx(T_THREE * 0.01 / 3**0.5)
-    row = rows_of(subsampling.COSTS, numbers)["SGD, weights"]
+    row = rows_of(subsampling_page.COSTS, numbers)["SGD, weights"]
     assert row["Brier score on all rows"].text == "0.100"
     assert row["At l = 0.01"].text == "+20.0 %" and row["At l = 0.01"].grade == "open"
 
 
 def test_less_of_a_score_that_should_be_high_is_a_cost():
     numbers = swept("auc", columns=["auc"])
-    share = subsampling.cost(numbers, fit_of(numbers, "sgd-weights", 0.01))
+    share = subsampling_page.cost(numbers, fit_of(numbers, "sgd-weights", 0.01))
     assert share.mean == pytest.approx(-0.2) and share.low < share.mean < share.high
 
 
 def test_the_least_bad_way_is_named_with_what_it_costs():
-    answer = subsampling.answer(swept())
+    answer = subsampling_page.answer(swept())
     assert answer.sentence.startswith(
         "Trained on 90 instead of 900 rows (l = 0.01), SGD, weights has a Brier score of 0.120 ["
     )
@@ -281,7 +285,7 @@ def test_safe_means_safe_at_all_milder_rates():
             for one in at("brier", [value] * 2, setting=f"keep_rate={rate}")
         ]
         settings = subsampled.swept_study("A sweep", test_share=0.0)
-        return subsampling.answer(numbers_of(settings, sgd__weights=records)).more[-1]
+        return subsampling_page.answer(numbers_of(settings, sgd__weights=records)).more[-1]
 
     assert safe(levels=(0.1, 0.2, 0.1)).startswith("No way")
     assert "SGD, weights to l = 0.1." in safe(levels=(0.1, 0.1, 0.2))
@@ -304,17 +308,19 @@ def test_the_best_way_to_spend_a_budget_is_told_by_each_measure():
         + at("budget_excess", [0.0, -3.0, 2.0]),
         tree__all=at("auc", [0.8, 0.8, 0.8]) + at("rows_bought", [5000.0] * 3),
     )
-    answer = subsampling.answer(numbers)
+    answer = subsampling_page.answer(numbers)
     assert "With 1\N{NARROW NO-BREAK SPACE}000 training rows, by AUC, balanced is best: 0.760" in (
         answer.sentence
     )
     assert "+5.0 points, without an interval, from natural" in answer.sentence
     assert "Beyond the budget, all has 0.800" in answer.sentence
     assert answer.more[0].startswith("By accuracy, natural is best: 91.0 %")
-    assert list(subsampling.spent(numbers)) == [
+    assert list(subsampling_page.spent(numbers)) == [
         "More rows than the budget: balanced (1 of 3 fits)."
     ]
-    assert rows_of(subsampling.BUDGET, numbers)["balanced"]["Difference, points"].text == "+5.0"
+    assert (
+        rows_of(subsampling_page.BUDGET, numbers)["balanced"]["Difference, points"].text == "+5.0"
+    )
 
 
 # Metrics of a part of the rows.
@@ -324,11 +330,11 @@ def test_a_subsampled_study_says_so():
     settings = subsampled.study("Kept", [example.method("logistic")], keep_rate=0.1)
     records = at("effective_rows", [50.0, 50.0]) + at("accuracy", [0.7, 0.8])
     numbers = numbers_of(settings | {"columns": ["accuracy"]}, logistic=records)
-    for answer in (selection.answer(numbers), subsampling.answer(numbers)):
+    for answer in (selection_page.answer(numbers), subsampling_page.answer(numbers)):
         assert "l = 0.1" in answer.more[-1] and "counts 10 times" in answer.more[-1]
         assert "worth 50 rows of equal weight" in answer.more[-1]
     numbers = numbers_of(settings | {"keep_rate": 1.0}, logistic=records)
-    assert list(selection.kept(numbers)) == []
+    assert list(selection_page.kept(numbers)) == []
 
 
 def test_the_auc_of_a_part_of_the_rows_is_told():
@@ -351,14 +357,14 @@ def test_the_auc_of_a_part_of_the_rows_is_told():
         records += at("bound_violated", [broken] * 3, setting)
     settings = subsampled.ranking_study("A ranking", test_share=0.0)
     numbers = numbers_of(settings, logistic=records)
-    rows = rows_of(subsampling.AUCS, numbers)
+    rows = rows_of(subsampling_page.AUCS, numbers)
     assert list(rows) == ["All rows", "Zeros at l = 0.01", "One pair"]
     harsh = rows["Zeros at l = 0.01"]
     assert harsh["Bias, points"].text == "+1.0" and harsh["Bias, points"].grade == "beyond"
     assert harsh["Coverage"].grade == "beyond" and rows["All rows"]["Coverage"].grade == "within"
-    drawn = rows_of(subsampling.DEVIATIONS, numbers)
+    drawn = rows_of(subsampling_page.DEVIATIONS, numbers)
     assert [row["Beyond the bound"].grade for row in drawn.values()] == ["within", "beyond"]
-    answer = subsampling.answer(numbers)
+    answer = subsampling_page.answer(numbers)
     assert "With zeros kept at l = 0.01, the measured AUC" in answer.sentence
     assert "bias of +1.0 [1.0, 1.0] points and a spread of 2.0 points; 80.0 %" in answer.sentence
     assert "best to have 50 % positives: the AUC is then 3.0 points off" in answer.more[0]
@@ -368,12 +374,12 @@ def test_the_auc_of_a_part_of_the_rows_is_told():
 # Whole pages.
 
 PAGES = {
-    "logged_value": "counterweight.reporting.pages.logs:PAGE",
+    "logged_value": "counterweight.reporting.pages.logs_page:PAGE",
     "bank_subsampled": SUBSAMPLING,
     "bank_budget": SUBSAMPLING,
     "bank_ranking": SUBSAMPLING,
     "bank_kept": SUBSAMPLING,
-    "adult_kept": "counterweight.reporting.pages.selection:PAGE",
+    "adult_kept": "counterweight.reporting.pages.selection_page:PAGE",
 }
 
 
@@ -457,7 +463,7 @@ def test_a_measure_of_shares_is_told_as_a_mean_and_a_count_as_a_total(run):
         "sgd__none": at("constant_model", [1.0, 1.0]),
     }
     page, _ = study_page(
-        subsampling.PAGE, numbers_of(settings, **sources), StudyContext(path="p.html")
+        subsampling_page.PAGE, numbers_of(settings, **sources), StudyContext(path="p.html")
     )
     said = " ".join(texts(page))
     assert "Predictions outside 0 and 1: SGD, weights (37.5 %)." in said

@@ -21,7 +21,7 @@ from counterweight.plan import components
 from counterweight.plan.config import resolve
 from counterweight.plan.paths import StudyPaths
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.page.plan import study_plan
+from counterweight.reporting.report_jobs import study_plan
 from own_logs import Paths as Files
 
 NUMBERS = ["value", "standard_error", "low", "high"]

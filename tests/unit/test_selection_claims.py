@@ -4,8 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from counterweight.reporting.claim_files import load_claims
-from counterweight.reporting.claims import decide
+from counterweight.reporting.claims import decide, load_claims
 
 CLAIMS = Path(__file__).resolve().parents[2] / "workflow" / "claims" / "smith_elkan_2007.yaml"
 HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from counterweight.evaluation.metrics.intervals import normal_interval, paired_interval
 from counterweight.files.tables import metrics_table
-from counterweight.reporting.measures import Measure
 from counterweight.reporting.numbers import Estimate, StudyNumbers
-from counterweight.reporting.page.study import everything, small_chart
 from counterweight.reporting.sheets import (
     Bound,
     Column,
@@ -16,6 +14,8 @@ from counterweight.reporting.sheets import (
     each_setting,
     told,
 )
+from counterweight.reporting.study_page import everything, small_chart
+from counterweight.reporting.wording import Measure
 
 DRAWN = np.random.default_rng(7).normal(0.7, 0.02, 10)
 GAIN = np.random.default_rng(8).normal(0.05, 0.005, 10)

@@ -18,8 +18,8 @@ from counterweight.numerics.tilt import tilted
 from counterweight.plan import components, config
 from counterweight.plan.methods import looked_up
 from counterweight.reporting.numbers import StudyNumbers
-from counterweight.reporting.page.plan import report_plan
-from counterweight.reporting.pages.tilts import TILTS, assumptions
+from counterweight.reporting.pages.selection_page import TILTS, assumptions
+from counterweight.reporting.report_jobs import report_plan
 from counterweight.reporting.sheets import build
 from scipy.special import expit, logit
 from sklearn.naive_bayes import GaussianNB

@@ -122,8 +122,7 @@ NOTHING = {
         "plan/rates",
         "plan/labels",
         "plan/measures",
-        "reporting/page/plan",
-        "reporting/page/jobs",
+        "reporting/report_jobs",
     ),
     "registries, the rules and other files that no job reads": all_of(
         *(
@@ -387,9 +386,12 @@ CODE = {
         "!deliver_offers; report",
     ),
     "the claims": (edited("reporting/claims"), "page_*; report"),
-    "what all pages have": (edited("reporting/page/render", "reporting/sheets"), "page_*; report"),
-    "the pages of one family": (edited("reporting/pages/offers"), "page_predictive_choice; report"),
-    "a chart": (edited("reporting/charts/offers"), "draw_offers; report"),
+    "what all pages have": (edited("reporting/render", "reporting/sheets"), "page_*; report"),
+    "the pages of one family": (
+        edited("reporting/pages/offers_page"),
+        "page_predictive_choice; report",
+    ),
+    "a chart": (edited("reporting/charts/offers_figures"), "draw_offers; report"),
     "words of pages and of charts": (edited("reporting/wording"), "draw_*; report"),
     "a component's name in print": (
         replaced("models/logistic", 'LABEL = "Logistic', 'LABEL = "Plain logistic'),
@@ -400,11 +402,13 @@ CODE = {
         "draw_ranking; report",
     ),
     "the caption of a figure": (
-        replaced("reporting/charts/offers", '"curves": (', '"curves": (\n        "Edited. "'),
+        replaced(
+            "reporting/charts/offers_figures", '"curves": (', '"curves": (\n        "Edited. "'
+        ),
         "page_predictive_choice; report",
     ),
     "a template": (
-        edited(f"{LIBRARY}/reporting/page/templates/page.html", text="<!-- edited -->\n"),
+        edited(f"{LIBRARY}/reporting/templates/page.html", text="<!-- edited -->\n"),
         "page_*; report",
     ),
     "a file of claims": (edited("workflow/claims/noor_2014.yaml"), "page_*; report"),

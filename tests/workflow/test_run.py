@@ -16,7 +16,7 @@ from counterweight.files.tables import PLACE
 from counterweight.models.filters.candidates import read_candidates
 from counterweight.plan.config import resolve
 from counterweight.plan.reading import with_listed_studies
-from counterweight.reporting.page.plan import report_plan
+from counterweight.reporting.report_jobs import report_plan
 
 
 def test_a_run_makes_the_report_and_the_claims(finished):

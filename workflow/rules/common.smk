@@ -29,14 +29,14 @@ from counterweight.files.tables import replacing, swept
 from counterweight.plan.own import TABLES, tables_to_keep
 from counterweight.plan.reading import planned
 from counterweight.plan.stages import Stages
-from counterweight.reporting.page.contents import (
+from counterweight.reporting.blocks import (
     COSTS,
     LEDGER,
     PARTIAL,
     families,
     write_costs,
 )
-from counterweight.reporting.page.jobs import partial_job
+from counterweight.reporting.report_jobs import partial_job
 
 from snakemake.benchmark import benchmarked
 from snakemake.exceptions import WorkflowError
@@ -302,7 +302,7 @@ def report_what_is_there():
         return
     try:
         made = subprocess.run(
-            [sys.executable, "-m", "counterweight.reporting.page.assemble"],
+            [sys.executable, "-m", "counterweight.reporting.assemble"],
             input=json.dumps(partial_job(PLAN, PATHS)),
             text=True,
             start_new_session=True,  # Ctrl-C is for the run

@@ -22,8 +22,8 @@ ITEM_KEYS = {
     "weighting": {"max_weight": 50.0},
 }
 PAGE = {
-    "table": "counterweight.reporting.pages.selection:table",
-    "page": "counterweight.reporting.pages.blanks:PAGE",
+    "table": "counterweight.reporting.pages.selection_page:table",
+    "page": "counterweight.reporting.pages.blanks_page:PAGE",
 }
 _HERE = "counterweight.kinds.blanks"
 #: The weighting to a target that is not the rest of the table, and what it is called in a config.

@@ -27,8 +27,8 @@ ITEM_KEYS = {
 #: Metrics that a results table shows unless told otherwise.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
 PAGE = {
-    "table": "counterweight.reporting.pages.selection:table",
-    "page": "counterweight.reporting.pages.selection:PAGE",
+    "table": "counterweight.reporting.pages.selection_page:table",
+    "page": "counterweight.reporting.pages.selection_page:PAGE",
 }
 __all__ = ["own_study"]
 _HERE = "counterweight.kinds.classification"

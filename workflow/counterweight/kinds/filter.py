@@ -17,8 +17,8 @@ KEYS = frozenset({"selection", "weighting", "target", "filter", "paired_with", "
 #: Roles whose columns new rows need besides the features.
 NEW_ROWS_NEED = ("id",)
 PAGE = {
-    "table": "counterweight.reporting.pages.filters:table",
-    "page": "counterweight.reporting.pages.filters:PAGE",
+    "table": "counterweight.reporting.pages.filters_page:table",
+    "page": "counterweight.reporting.pages.filters_page:PAGE",
 }
 __all__ = ["own_study"]
 _HERE = "counterweight.kinds.filter"

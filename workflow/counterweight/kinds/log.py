@@ -22,8 +22,8 @@ HINT = " (rates of such a study stand in evaluation.keep_rates)"
 #: New rows are a log, too: they need every column with a role.
 NEW_ROWS_NEED = "roles"
 PAGE = {
-    "table": "counterweight.reporting.pages.logs:table",
-    "page": "counterweight.reporting.pages.logs:PAGE",
+    "table": "counterweight.reporting.pages.logs_page:table",
+    "page": "counterweight.reporting.pages.logs_page:PAGE",
 }
 #: Keys of a table of one's own that its labeling rule takes as they are.
 OPTIONAL = ("keep_rate", "rows_before", "user", "weight", "by_partition")

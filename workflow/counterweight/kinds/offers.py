@@ -12,8 +12,8 @@ from counterweight.plan.jobs import Job, draws, labeling_of, protocol_of, roles_
 WORDS = "studies of offers and answers"
 KEYS = frozenset({"paired_with", "deliver", "score", "limits", "experiment", "bootstrap"})
 PAGE = {
-    "table": "counterweight.reporting.pages.offers:table",
-    "page": "counterweight.reporting.pages.offers:PAGE",
+    "table": "counterweight.reporting.pages.offers_page:table",
+    "page": "counterweight.reporting.pages.offers_page:PAGE",
 }
 _HERE = "counterweight.kinds.offers"
 #: What to do where new rows are not there.

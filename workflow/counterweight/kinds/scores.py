@@ -19,8 +19,8 @@ ROLES = ("reward", "predictions")
 ASKS = "how good predictions of a log are"
 TAKES = {"outcome": "log"}
 PAGE = {
-    "table": "counterweight.reporting.pages.selection:table",
-    "page": "counterweight.reporting.pages.scores:PAGE",
+    "table": "counterweight.reporting.pages.selection_page:table",
+    "page": "counterweight.reporting.pages.own_logs_page:PREDICTIONS",
 }
 _HERE = "counterweight.kinds.scores"
 #: What a file of merged sums says it is.

@@ -126,7 +126,7 @@ def of_study(study, metrics):
     Returns
     -------
     dict of str to dict
-        Fields of `counterweight.reporting.measures.Measure`.
+        Fields of `counterweight.reporting.wording.Measure`.
     """
     known = {}
     for kind, name in _components(study, metrics):

@@ -48,15 +48,15 @@ class Stages:
             None where there is nothing to do.
         """
         from counterweight.datasets import sources
-        from counterweight.reporting.page import jobs
+        from counterweight.reporting import report_jobs
 
         if stage in ("download", "prepare"):
             planned = {"download": sources.download_job, "prepare": sources.prepare_job}[stage]
             return planned(name, self.plan, self.paths)
         if stage == "report":
-            return jobs.report_job(self.plan, self.paths, self._with_own_files())
+            return report_jobs.report_job(self.plan, self.paths, self._with_own_files())
         if stage in ("draw", "page"):
-            planned = getattr(jobs, f"{stage}_job")
+            planned = getattr(report_jobs, f"{stage}_job")
             return planned(self.plan, self.paths, *([name] if name else []))
         study = self.plan["studies"][name]
         planned = getattr(kinds.module_of(study), f"plan_{stage}")

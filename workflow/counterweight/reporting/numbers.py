@@ -20,8 +20,7 @@ from counterweight.evaluation.metrics.intervals import (
 )
 from counterweight.files.settings import setting_options
 from counterweight.files.tables import PLACE, model_arrays, read_table
-from counterweight.reporting.measures import measure_of
-from counterweight.reporting.wording import setting_label
+from counterweight.reporting.wording import measure_of, setting_label
 
 #: What a number is addressed by, beside its repeat.
 KEYS = ("source", "target", "metric", *PLACE)
@@ -115,7 +114,7 @@ class StudyNumbers:
     folder : str or Path
         The study's folder of results.
     printed : iterable of dict
-        Figures of the papers, from `counterweight.reporting.claim_files.load_claims`.
+        Figures of the papers, from `counterweight.reporting.claims.load_claims`.
     """
 
     def __init__(self, name, plan, metrics, folder="", printed=()):
@@ -208,7 +207,7 @@ class StudyNumbers:
         return str(chosen["part"].iloc[0]), str(chosen["setting"].iloc[0])
 
     def measure(self, metric, measure=""):
-        """The `counterweight.reporting.measures.Measure` of a metric."""
+        """The `counterweight.reporting.wording.Measure` of a metric."""
         return measure_of(self.plan.get("measures") or {}, metric, measure)
 
     # Numbers.

@@ -10,10 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from counterweight.evaluation.metrics.intervals import LEAST_REPEATS
-from counterweight.reporting.measures import Measure
+from counterweight.reporting.blocks import Cell, Head, Row, Table
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.page.blocks import Cell, Head, Row, Table
-from counterweight.reporting.wording import capital, interval, number, places_for, setting_label
+from counterweight.reporting.wording import (
+    Measure,
+    capital,
+    interval,
+    number,
+    places_for,
+    setting_label,
+)
 
 #: Lines beyond which a sheet is folded.
 LONG = 14
@@ -320,7 +326,7 @@ def _head(column, numbers):
 
 
 def build(sheet, numbers, reasons=None, csv=None):
-    """A sheet as a `counterweight.reporting.page.blocks.Table`; None where it has no numbers.
+    """A sheet as a `counterweight.reporting.blocks.Table`; None where it has no numbers.
 
     Parameters
     ----------
@@ -328,7 +334,7 @@ def build(sheet, numbers, reasons=None, csv=None):
     numbers : counterweight.reporting.numbers.StudyNumbers
     reasons : dict of str to str, optional
         Why a method has no result, by its id: its row says so.
-    csv : counterweight.reporting.page.blocks.Link, optional
+    csv : counterweight.reporting.blocks.Link, optional
     """
     lines = list(sheet.lines(numbers))
     columns = list(given(sheet.columns, numbers))

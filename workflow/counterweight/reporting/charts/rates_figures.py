@@ -7,7 +7,7 @@ import numpy as np
 from counterweight.evaluation.rates.asked import RULES, asked_value
 from counterweight.files.settings import setting_options
 from counterweight.models.constraints.solver.convex_step import ramp, upper_ramp
-from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import setting_label
 
 #: Text under each figure.
@@ -113,7 +113,7 @@ class Points:
         points = []
         for setting, value in across.items():
             known = self.get(source, y, setting, rule, target)
-            points.append(kit.point(self.factor(x) * value, known, self.factor(y)))
+            points.append(forms.point(self.factor(x) * value, known, self.factor(y)))
         return sorted(point for point in points if not math.isnan(point[0] + point[1]))
 
 
@@ -122,36 +122,36 @@ _SETTINGS = 3
 
 def draw_asked_ratio(study):
     """What was observed against what was asked."""
-    points, shown = Points(study), kit.looks(study)
+    points, shown = Points(study), forms.looks(study)
     sources = [one["id"] for one in study.methods() if points.asked and points.settings(one["id"])]
     sources = [s for s in sources if len(points.settings(s)) >= _SETTINGS] or sources
     if not sources:
-        return kit.blank("No method of this study was asked for anything.")
+        return forms.blank("No method of this study was asked for anything.")
     measure, main = points.asked["measure"], study.main if study.main in sources else sources[0]
     name, seen = points.axis(measure), []
-    x = kit.capital(f"{name} asked for")
+    x = forms.capital(f"{name} asked for")
     x += " (1/κ)" if points.asked["form"] == "at_most_inverse" else ""
     shared = {"sharex": True, "sharey": True}
     titles = ["Training rows", "Test rows"]
-    canvas = kit.Canvas(titles, 2.9, x, f"Observed {name}", grid="both", **shared)
+    canvas = forms.Canvas(titles, 2.9, x, f"Observed {name}", grid="both", **shared)
     for panel, target in zip(canvas.all, ("train", "general"), strict=True):
         for source in sources:
             for rule in (RANDOMISED, DETERMINISTIC) if source == main else (DETERMINISTIC,):
                 line, look = points.line(source, ASKED, measure, rule, target), shown[source]
                 if rule == RANDOMISED:
-                    look = look._replace(dash=kit.DASHED, hollow=True)
+                    look = look._replace(dash=forms.DASHED, hollow=True)
                 label = study.label(source) + (f", {rule}" if source == main else "")
                 panel.line(label, line, look)
                 seen += line
         if study.baseline and study.baseline not in sources:
             free = points.get(study.baseline, measure, target=target).times(points.factor(measure))
             free = free._replace(low=float("nan"))
-            panel.level(study.label(study.baseline), free, kit.Look(style.GREY, "", kit.DOTTED))
+            panel.level(study.label(study.baseline), free, forms.Look(forms.GREY, "", forms.DOTTED))
     low, high = min(point[0] for point in seen), max(point[0] for point in seen)
     bottom, top = min(low, *(p[1] for p in seen)), max(low, *(p[1] for p in seen))
     room, up = 0.04 * (high - low) or 0.1 * high, top - bottom or top
     for panel in canvas.all:
-        panel.line("as asked", [(low, low), (high, high)], kit.Look(style.INK, "", kit.DASHED))
+        panel.line("as asked", [(low, low), (high, high)], forms.Look(forms.INK, "", forms.DASHED))
         panel.ax.set(xlim=(low - room, high + room), ylim=(bottom - 0.06 * up, top + 0.1 * up))
     # Distances from what was asked, where the constraint binds in training.
     train, test = (
@@ -164,7 +164,7 @@ def draw_asked_ratio(study):
     binding = [100 * test[at] for at in test if at in train and abs(train[at] - 1) < 0.1]
     title = f"Observed {points.name(measure)} by what was asked"
     if binding:
-        said = f"{kit.span(binding)} % of what was asked on test rows"
+        said = f"{forms.span(binding)} % of what was asked on test rows"
         title = f"{study.label(main)}: {said}, where it binds"
     return canvas.drawing(title, "Observed against asked values by method, training and test")
 
@@ -174,18 +174,21 @@ _STEPS = 181
 
 def draw_bounds(study):
     """Figure 1 of Goh et al. (2016): the ramp that stands for a rate, and its two convex bounds."""
-    if not any(len(study.rows(source, "objective")) for source in kit.main_first(study)):
-        return kit.blank("No optimiser of this study told of its steps.")
-    canvas = kit.Canvas([""], 2.6, "Score z of a row", "Part in the rate", grid="both")
+    if not any(len(study.rows(source, "objective")) for source in forms.main_first(study)):
+        return forms.blank("No optimiser of this study told of its steps.")
+    canvas = forms.Canvas([""], 2.6, "Score z of a row", "Part in the rate", grid="both")
     (panel,) = canvas.all
     panel.measures = "Part in the rate"
     z = np.linspace(-1.25, 1.0, _STEPS)
     bounds = {
-        "hinge bound": (upper_ramp(z, np.zeros_like(z)), kit.Look(style.RED, "", kit.DASHED)),
-        "constant bound": (upper_ramp(z, np.ones_like(z)), kit.Look(style.BLUE, "", kit.DOTTED)),
+        "hinge bound": (upper_ramp(z, np.zeros_like(z)), forms.Look(forms.RED, "", forms.DASHED)),
+        "constant bound": (
+            upper_ramp(z, np.ones_like(z)),
+            forms.Look(forms.BLUE, "", forms.DOTTED),
+        ),
     }
     exact = ramp(z)
-    panel.line("ramp", zip(z, exact, strict=True), kit.Look(style.INK, ""), linewidth=1.8)
+    panel.line("ramp", zip(z, exact, strict=True), forms.Look(forms.INK, ""), linewidth=1.8)
     for name, (values, look) in bounds.items():
         panel.line(name, zip(z, values, strict=True), look)
     panel.ax.set(xlim=(-1.25, 1.0), ylim=(-0.05, 1.55))
@@ -198,8 +201,8 @@ def draw_bounds(study):
     return canvas.drawing(title, "The ramp by the score, with its hinge and its constant bound")
 
 
-_RULES = {DETERMINISTIC: kit.Look(style.BLUE), RANDOMISED: kit.Look(style.RED, "v")}
-_PLACES = (("general", "test", "-"), ("train", "training", kit.DOTTED))
+_RULES = {DETERMINISTIC: forms.Look(forms.BLUE), RANDOMISED: forms.Look(forms.RED, "v")}
+_PLACES = (("general", "test", "-"), ("train", "training", forms.DOTTED))
 
 
 def draw_churn(study):
@@ -207,11 +210,11 @@ def draw_churn(study):
     points, main = Points(study), study.main
     settings = points.settings(main) if points.asked and main else []
     if not settings:
-        return kit.blank("Nothing was bounded in this study.")
+        return forms.blank("Nothing was bounded in this study.")
     bound, base = points.asked["measure"], study.baseline if study.baseline != main else None
     measures = [one for one in (bound, points.cost) if one]
-    titles = [kit.capital(points.axis(measure)) for measure in measures]
-    canvas = kit.Canvas(titles, 2.9, f"{titles[0]}, asked for", grid="both", sharex=True)
+    titles = [forms.capital(points.axis(measure)) for measure in measures]
+    canvas = forms.Canvas(titles, 2.9, f"{titles[0]}, asked for", grid="both", sharex=True)
     for panel, measure in zip(canvas.all, measures, strict=True):
         panel.measures = panel.name
         for target, place, dash in _PLACES:
@@ -221,15 +224,15 @@ def draw_churn(study):
                 panel.line(f"{rule}, {place}", line, look, bars=dash == "-")
             if base:
                 free = points.get(base, measure, target=target).times(points.factor(measure))
-                look = kit.BASELINE._replace(dash=dash)
+                look = forms.BASELINE._replace(dash=dash)
                 panel.level(f"{study.label(base)}, {place}", free, look)
         panel.ax.margins(x=0.05, y=0.08)
     ends = [(points.factor(bound) * value,) * 2 for value in (min(settings)[0], max(settings)[0])]
-    canvas.all[0].line("as asked", ends, kit.Look(style.INK, "", kit.DASHED))
+    canvas.all[0].line("as asked", ends, forms.Look(forms.INK, "", forms.DASHED))
     value, setting = (max if points.asked["form"] == "at_least" else min)(settings)
     known = points.get(main, bound, setting, RANDOMISED)
-    told = kit.told(known, points.told(bound))
-    wanted = kit.told(known._replace(mean=value, low=float("nan")), points.told(bound))
+    told = forms.told(known, points.told(bound))
+    wanted = forms.told(known._replace(mean=value, low=float("nan")), points.told(bound))
     title = f"Asked for {points.name(bound)} of {wanted}: {told} on test rows"
     return canvas.drawing(title, "What is bounded and its cost by the bound, test and training")
 
@@ -240,9 +243,9 @@ _REACH, _LEAST = 1.7, 1.0
 
 def draw_fairness(study):
     """The cost of a constraint against what it keeps: one line for each method."""
-    points, shown, main = Points(study), kit.looks(study), study.main
+    points, shown, main = Points(study), forms.looks(study), study.main
     if not (points.asked and points.cost):
-        return kit.blank("Nothing was constrained at a cost in this study.")
+        return forms.blank("Nothing was constrained at a cost in this study.")
     measure, of = points.asked["measure"], points.cost
     lines = {one["id"]: points.line(one["id"], measure, of) for one in study.methods()}
     known = [s for s, line in lines.items() if line and s not in (main, study.baseline)]
@@ -252,14 +255,14 @@ def draw_fairness(study):
     titles = ["Beside other methods", "Other ways to fit the main one"]
     titles = [title for title, sources in zip(titles, sets, strict=True) if sources]
     if not (titles or lines.get(main)):
-        return kit.blank("Nothing constrained and no cost were measured in this study.")
+        return forms.blank("Nothing constrained and no cost were measured in this study.")
     x, y = f"Observed {points.axis(measure)} on test rows", f"Test {points.axis(of)}"
-    canvas = kit.Canvas(titles or [""], 3.0, x, y, grid="both", sharey=True)
+    canvas = forms.Canvas(titles or [""], 3.0, x, y, grid="both", sharey=True)
     sets = [sources for sources in sets if sources] or [[]]
     randomised = points.line(main, measure, of, RANDOMISED) if lines.get(main) else []
     for panel, sources in zip(canvas.all, sets, strict=True):
         if lines.get(main):
-            look = shown[main]._replace(dash=kit.DASHED, hollow=True)
+            look = shown[main]._replace(dash=forms.DASHED, hollow=True)
             panel.line(f"{study.label(main)}, {RANDOMISED}", randomised, look)
             panel.line(f"{study.label(main)}, {DETERMINISTIC}", lines[main], shown[main])
         for place, source in enumerate(sources):
@@ -270,7 +273,7 @@ def draw_fairness(study):
         for free in lines.get(study.baseline, ())[:1]:
             look = shown[study.baseline]._replace(dash="none")
             panel.line(study.label(study.baseline), [free], look, markersize=5.5, zorder=5)
-            panel.ax.axhline(free[1], color=style.GREY, linewidth=0.9, linestyle=kit.DOTTED)
+            panel.ax.axhline(free[1], color=forms.GREY, linewidth=0.9, linestyle=forms.DOTTED)
     # Limits that show the main method well; others may leave the panel above.
     seen = (lines.get(main) or lines[known[0]]) + randomised + lines.get(study.baseline, [])
     least, most = min(point[1] for point in seen), max(point[1] for point in seen)
@@ -281,7 +284,7 @@ def draw_fairness(study):
     for panel in canvas.all:
         panel.ax.set_xlim(min(across) - room, max(across) + room)
         panel.ax.set_ylim(least - 0.06 * (top - least), top)
-    title = _title(study, points) or f"{kit.capital(points.name(of))} by {points.name(measure)}"
+    title = _title(study, points) or f"{forms.capital(points.name(of))} by {points.name(measure)}"
     return canvas.drawing(title, "Cost against what is constrained, one line for each method")
 
 
@@ -296,10 +299,10 @@ def _title(study, points):
     paid = study.against(base, main, DETERMINISTIC, measure=points.cost, setting=setting)
     if not (before.known and after.known and paid.known):
         return ""
-    before = kit.told(before._replace(low=float("nan")), points.told(measure))
+    before = forms.told(before._replace(low=float("nan")), points.told(measure))
     after, paid = (
-        kit.told(after, points.told(measure)),
-        kit.told(paid, points.told(points.cost), sign=True),
+        forms.told(after, points.told(measure)),
+        forms.told(paid, points.told(points.cost), sign=True),
     )
     moved = f"{points.name(measure)} from {before} to {after}"
     return f"{study.label(main)}: {moved} for {paid} of {points.name(points.cost)}"
@@ -310,9 +313,9 @@ _SETTINGS_MULTIPLIERS, _CONSTRAINTS = 4, 2
 
 def draw_multipliers(study):
     """Objective and multipliers of the constraints by convex step."""
-    main = next((s for s in kit.main_first(study) if len(study.rows(s, "objective"))), None)
+    main = next((s for s in forms.main_first(study) if len(study.rows(s, "objective"))), None)
     if main is None:
-        return kit.blank("No optimiser of this study told of its steps.")
+        return forms.blank("No optimiser of this study told of its steps.")
     objective, prices = (
         study.rows(main, metric).dropna(subset=["step"]) for metric in ("objective", "multiplier")
     )
@@ -326,10 +329,10 @@ def draw_multipliers(study):
         .round()
         .astype(int)
     )
-    canvas = kit.Canvas(list(tables), 2.4, "Convex steps taken", grid="both")
+    canvas = forms.Canvas(list(tables), 2.4, "Convex steps taken", grid="both")
     for panel, (name, table) in zip(canvas.all, tables.items(), strict=True):
         panel.measures = name
-        for setting, look in zip([settings[place] for place in places], kit.TURNS, strict=False):
+        for setting, look in zip([settings[place] for place in places], forms.TURNS, strict=False):
             means = table[table["setting"] == setting].groupby("step")["value"].mean()
             panel.line(setting_label(setting) or "all", means.items(), look, markersize=3)
         panel.ax.locator_params(axis="x", integer=True)
@@ -348,28 +351,28 @@ def draw_multipliers(study):
 def draw_sequence(study):
     """Models that follow each other: what each changes of the one before, and its errors."""
     points, option = Points(study), study.plan["protocol"]["options"].get("sequence")
-    lines = {source: _settings(study, source, option) for source in kit.main_first(study)}
+    lines = {source: _settings(study, source, option) for source in forms.main_first(study)}
     lines = {source: settings for source, settings in lines.items() if len(settings) > 1}
     if not option or not lines:
-        return kit.blank("No models of this study follow each other.")
+        return forms.blank("No models of this study follow each other.")
     bound = points.asked["measure"] if points.asked else None
     measures = [one for one in (bound, points.cost) if one]
-    titles = [kit.capital(points.axis(measure)) for measure in measures]
-    canvas = kit.Canvas(titles, 2.9, "Batches of rows so far", grid="both", sharex=True)
+    titles = [forms.capital(points.axis(measure)) for measure in measures]
+    canvas = forms.Canvas(titles, 2.9, "Batches of rows so far", grid="both", sharex=True)
     for panel, measure in zip(canvas.all, measures, strict=True):
         panel.measures = panel.name
         factor = points.factor(measure)
-        for (source, settings), look in zip(lines.items(), kit.TURNS, strict=False):
+        for (source, settings), look in zip(lines.items(), forms.TURNS, strict=False):
             # The first model has none before it.
             shown = settings[1:] if measure == bound else settings
             line = [
-                kit.point(step, points.get(source, measure, setting), factor)
+                forms.point(step, points.get(source, measure, setting), factor)
                 for step, setting in shown
             ]
             panel.line(study.label(source), line, look, bars=True)
         base = points.get(study.baseline, measure) if study.baseline not in (None, *lines) else None
         if base is not None and base.mean == base.mean:
-            panel.level(study.label(study.baseline), base.times(factor), kit.BASELINE)
+            panel.level(study.label(study.baseline), base.times(factor), forms.BASELINE)
         panel.ax.locator_params(axis="x", integer=True)
         panel.ax.set_ylim(bottom=0.0)
     main = next(iter(lines))
@@ -379,9 +382,9 @@ def draw_sequence(study):
         title = f"{len(lines[main])} models, one after the other"
         return canvas.drawing(title, "Models that follow each other, on test rows")
     ends = [(step, points.factor(bound) * wanted) for step, _ in (lines[main][1], lines[main][-1])]
-    canvas.all[0].line("asked for", ends, kit.Look("black", "", kit.DASHED))
-    known = kit.told(points.get(main, bound, last), points.told(bound))
-    title = f"{kit.capital(points.name(bound))} against the model before: {known} at the end"
+    canvas.all[0].line("asked for", ends, forms.Look("black", "", forms.DASHED))
+    known = forms.told(points.get(main, bound, last), points.told(bound))
+    title = f"{forms.capital(points.name(bound))} against the model before: {known} at the end"
     return canvas.drawing(title, "Models that follow each other, on test rows")
 
 

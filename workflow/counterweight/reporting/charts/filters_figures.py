@@ -7,7 +7,7 @@ import numpy as np
 from counterweight.errors import CounterweightError
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import model_arrays
-from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import (
     MINUS,
     chance_text,
@@ -124,10 +124,10 @@ class Filters:
                 floor[value] = self.get(source, "floor", target, setting).mean
         if floor:
             x, y = zip(*sorted(floor.items()), strict=True)
-            panel.ax.fill_between(x, 0, y, color=style.PALE, alpha=0.4, linewidth=0, zorder=0)
-            panel.line("floor", sorted(floor.items()), kit.Look(style.GREY, ""), linewidth=1.0)
+            panel.ax.fill_between(x, 0, y, color=forms.PALE, alpha=0.4, linewidth=0, zorder=0)
+            panel.line("floor", sorted(floor.items()), forms.Look(forms.GREY, ""), linewidth=1.0)
         start = [(0.0, self.get("labels", "starting_imbalance", target).mean)]
-        look, marks = kit.Look(style.INK, "x", "none"), {"markersize": 6, "markeredgewidth": 1.6}
+        look, marks = forms.Look(forms.INK, "x", "none"), {"markersize": 6, "markeredgewidth": 1.6}
         panel.line("no filter", start, look, clip_on=False, **marks)
 
     def limit(self, panels, points):
@@ -145,12 +145,12 @@ def group_name(group, most=22):
 
 def draw_frontier(study):
     """Pareto fronts of all filters: the least imbalance that each disclosivity buys."""
-    known, shown, points = Filters(study), kit.looks(study), {}
+    known, shown, points = Filters(study), forms.looks(study), {}
     if not known.levels:
-        return kit.blank("No filter of this study was measured.")
+        return forms.blank("No filter of this study was measured.")
     shared = {"sharex": True, "sharey": True}
     titles = list(TARGETS.values())
-    canvas = kit.Canvas(titles, 3.2, "Disclosivity", "Imbalance", grid="both", **shared)
+    canvas = forms.Canvas(titles, 3.2, "Disclosivity", "Imbalance", grid="both", **shared)
     best = {}
     for panel, target in zip(canvas.all, TARGETS, strict=True):
         known.ground(panel, target)
@@ -168,8 +168,8 @@ def draw_frontier(study):
             top = [point for point in own if point in front]
             panel.line(name, top, look, markersize=5.5, zorder=4)
         if front:
-            panel.ax.step(*zip(*front, strict=True), where="post", color=style.INK, linewidth=0.8)
-            panel.key("best of all", kit.Look(style.INK, ""))
+            panel.ax.step(*zip(*front, strict=True), where="post", color=forms.INK, linewidth=0.8)
+            panel.key("best of all", forms.Look(forms.INK, ""))
     known.limit(canvas.all, list(points.values()))
     both = len(best["train"] & best["test"])
     title = f"Of {len(best['train'])} settings best in training, {both} are best on test rows"
@@ -203,15 +203,15 @@ def draw_heatmap(study):
     maps = {setting: leaves_of(known, source, setting) for setting in settings}
     maps = {setting_label(setting): table for setting, table in maps.items() if table[0]}
     if not maps:
-        return kit.blank("No leaves of this study were measured.")
+        return forms.blank("No leaves of this study were measured.")
     titles = []
     for label, (leaves, *_) in maps.items():
         more = f"; the {_LEAVES} largest are shown" if len(leaves) > _LEAVES else ""
         titles.append([f"{label}: {count(len(leaves), 'leaf', 'leaves')}{more}"])
     heights = [0.45 + 0.24 * min(len(table[0]), _LEAVES) for table in maps.values()]
     heights[-1] += 0.9
-    canvas = kit.Canvas(titles, heights, sharex=True)
-    narrow = style.is_narrow()
+    canvas = forms.Canvas(titles, heights, sharex=True)
+    narrow = forms.is_narrow()
     heads = [group_name(group, 14 if narrow else 22) for group in known.groups]
     for panel, (leaves, shares, mass, accepted) in zip(canvas.all, maps.values(), strict=True):
         shown, word = np.nan_to_num(shares[:_LEAVES]), "" if narrow else "leaf "
@@ -225,7 +225,7 @@ def draw_heatmap(study):
         panel.cells(names[: len(shown)], heads, shown, np.sqrt(shown), texts, above=False)
     label, (leaves, _, _, accepted) = list(maps.items())[-1]
     said = count(len(leaves), "leaf", "leaves")
-    said += f", of which {kit.span(100 * accepted)} % are accepted"
+    said += f", of which {forms.span(100 * accepted)} % are accepted"
     title = f"{study.label(source)}, {label}: {said}"
     return canvas.drawing(title, "Shares of groups in each leaf of a filter at three budgets")
 
@@ -254,38 +254,38 @@ def leaves_of(known, source, setting):
 
 
 _BUDGETS_PROPORTIONS = (0.0, 0.1, 0.2)
-_WANTED, _MARK = kit.Look(style.RED, "|", "none"), {"markersize": 11, "markeredgewidth": 1.4}
+_WANTED, _MARK = forms.Look(forms.RED, "|", "none"), {"markersize": 11, "markeredgewidth": 1.4}
 
 
 def draw_proportions(study):
     """Shares of the groups before and after filtering."""
     known = Filters(study)
     if known.main is None or not known.groups:
-        return kit.blank("No filter of this study was measured.")
+        return forms.blank("No filter of this study was measured.")
     source, settings = known.main, known.nearest(known.main, _BUDGETS_PROPORTIONS)
     before = {
         g: 100 * known.get("labels", "group_share", "train", part=g).mean for g in known.groups
     }
     order = sorted(known.groups, key=lambda group: (known.class_of(group), before[group]))
     titles = [f"Accepted, {setting_label(setting)}" for setting in settings]
-    shared, height = {"sharex": True, "sharey": True}, 1.1 * kit.row_height(len(order))
-    canvas = kit.Canvas(titles, height, "Share, %", **shared)
+    shared, height = {"sharex": True, "sharey": True}, 1.1 * forms.row_height(len(order))
+    canvas = forms.Canvas(titles, height, "Share, %", **shared)
     canvas.rows([group_name(group) for group in order])
     for panel, setting in zip(canvas.all, settings, strict=True):
         bars = [before[group] for group in order]
-        panel.bars("all rows", range(len(order)), bars, style.PALE, 0.5, rows=True)
+        panel.bars("all rows", range(len(order)), bars, forms.PALE, 0.5, rows=True)
         for place, group in enumerate(order):
             wanted = 100 * known.wanted_share(group)
             panel.dot(place, "wanted", wanted, _WANTED, key=True, **_MARK)
             for target, shift in (("train", -0.16), ("test", 0.16)):
                 after = known.get(source, "group_share", target, setting, part=group).times(100)
-                look, name = kit.MAIN._replace(hollow=target == "train"), kit.TARGETS[target]
+                look, name = forms.MAIN._replace(hollow=target == "train"), forms.TARGETS[target]
                 panel.dot(place + shift, f"accepted, {name}", after, look, key=True, zorder=3)
     most = max(*before.values(), *(100 * known.wanted_share(group) for group in order))
     canvas.all[0].ax.set_xlim(0, 1.12 * most)
     rarest = min(order, key=before.get)
     after = known.get(source, "group_share", "test", settings[-1], part=rarest).times(100)
-    moved = f"from {before[rarest]:.1f} % to {kit.told(after, places=1, unit='%')}"
+    moved = f"from {before[rarest]:.1f} % to {forms.told(after, places=1, unit='%')}"
     wanted = f"{100 * known.wanted_share(rarest):.1f} %"
     title = f"{group_name(rarest)}: {moved} at {setting_label(settings[-1])}; wanted {wanted}"
     return canvas.drawing(title, "Shares of groups before and after filtering at three budgets")
@@ -296,15 +296,15 @@ _SHOWN = 0.2
 
 def draw_tradeoff(study):
     """Disclosivity against imbalance, a line for each filter along its settings."""
-    known, shown = Filters(study), kit.looks(study)
+    known, shown = Filters(study), forms.looks(study)
     sets = [one for one in _sets(study, known) if one]
     if not sets:
-        return kit.blank("No filter of this study was measured.")
+        return forms.blank("No filter of this study was measured.")
     titles = [
         [title + ", variants" * row for title in TARGETS.values()] for row in range(len(sets))
     ]
     shared = {"sharex": "row", "sharey": "row"}
-    canvas = kit.Canvas(titles, 2.7, "Disclosivity", "Imbalance", grid="both", **shared)
+    canvas = forms.Canvas(titles, 2.7, "Disclosivity", "Imbalance", grid="both", **shared)
     for row, sources in zip(canvas.panels, sets, strict=True):
         points = []
         for panel, target in zip(row, TARGETS, strict=True):
@@ -320,14 +320,14 @@ def draw_tradeoff(study):
                 ]
                 faint = {"linewidth": 0.7, "alpha": 0.4}
                 panel.strokes(np.reshape(crosses, (-1, 4)), shown[source].colour, **faint)
-                means = [kit.point(x.mean, y) for x, y in line.values()]
+                means = [forms.point(x.mean, y) for x, y in line.values()]
                 marks = {"bars": False, "markevery": some}
                 panel.line(study.label(source), means, shown[source], **marks)
                 points += line
         known.limit(row, points)
     setting = known.nearest(known.main, (_SHOWN,))[0]
     start = known.get("labels", "starting_imbalance", "test").mean
-    end = kit.told(known.get(known.main, "imbalance", "test", setting), places=2)
+    end = forms.told(known.get(known.main, "imbalance", "test", setting), places=2)
     moved = f"imbalance from {start:.2f} to {end} on test rows"
     title = f"{study.label(known.main)}, {setting_label(setting)}: {moved}"
     return canvas.drawing(title, "Imbalance against disclosivity by filter, training and test rows")
@@ -353,11 +353,11 @@ def draw_tree(study):
     known = Filters(study)
     source, setting = tree_shown(known)
     if source is None:
-        return kit.blank("No tree of this study was measured.")
+        return forms.blank("No tree of this study was measured.")
     selector = study.method(source)["selector"]
     path = study.folder / "selection" / f"{selector}.model.parquet"
     if not path.exists():
-        return kit.blank(f"No tree to draw: {path.name} is not among the results.")
+        return forms.blank(f"No tree to draw: {path.name} is not among the results.")
     features, names = study.folder / "features.parquet", []
     if features.exists():
         names = [name for name in study.columns(features.name) if name != "row"]
@@ -371,8 +371,8 @@ def draw_tree(study):
         f"{study.label(source)}, {setting_label(setting)}: {count(len(leaves), 'leaf', 'leaves')}"
     )
     if leaves:
-        title += f", of which {kit.span([100 * one for one in accepted.values()])} % are accepted"
-    canvas = kit.Canvas([""], _laid_out(lines))
+        title += f", of which {forms.span([100 * one for one in accepted.values()])} % are accepted"
+    canvas = forms.Canvas([""], _laid_out(lines))
     _rows(canvas.all[0], lines)
     return canvas.drawing(
         title, "The rules of a filter as a tree, with its leaves and their groups"
@@ -495,9 +495,9 @@ def _laid_out(lines):
     """Wrap the texts and place the rows; returns the height in inches."""
     top = 0.0
     for line in lines:
-        line["x"] = _INDENT * line["depth"] * (0.5 if style.is_narrow() else 1)
+        line["x"] = _INDENT * line["depth"] * (0.5 if forms.is_narrow() else 1)
         line["y"] = top + _LINE * 0.75
-        room = max(24, int((style.width() - line["x"] - 0.55) / 0.0605))
+        room = max(24, int((forms.page_width() - line["x"] - 0.55) / 0.0605))
         line["lines"] = [part for text in line["texts"] for part in textwrap.wrap(text, room)]
         top += _LINE * (len(line["lines"]) + 0.75)
     return top
@@ -506,25 +506,25 @@ def _laid_out(lines):
 def _rows(panel, lines):
     # Data units are inches, from the top, so that texts have known places.
     ax, places = panel.ax, {line["node"]: line for line in lines}
-    ax.set(xlim=(0, style.width() - 0.1), ylim=(lines[-1]["y"] + 0.4, 0))
+    ax.set(xlim=(0, forms.page_width() - 0.1), ylim=(lines[-1]["y"] + 0.4, 0))
     ax.set_axis_off()
     style_of, box = {"fontsize": 7.5, "va": "center"}, {"marker": "s", "markersize": 6.5}
     for line in lines:
         x, y, above = line["x"] + 0.05, line["y"], places.get(line["parent"])
         if above:
             at, ys = above["x"] + 0.06, [above["y"] + 0.07, y, y]
-            ax.plot([at, at, line["x"]], ys, color=style.GREY, linewidth=0.8)
-            colour = style.BLUE if line["answer"] == "yes" else style.RED_TEXT
+            ax.plot([at, at, line["x"]], ys, color=forms.GREY, linewidth=0.8)
+            colour = forms.BLUE if line["answer"] == "yes" else forms.RED_TEXT
             ax.text(x, y, line["answer"], color=colour, fontweight="bold", **style_of)
             x += 0.24
         if line["kind"] == "leaf":
             panel.note("accepted", line["accepted"], line["texts"][0].partition(":")[0])
             chance = float(np.nan_to_num(line["accepted"]))
-            ax.plot([x + 0.05], [y], color=style.BLUE, alpha=chance, markeredgewidth=0, **box)
-            edge = {"color": style.INK, "markeredgewidth": 0.7, "markerfacecolor": "none"}
+            ax.plot([x + 0.05], [y], color=forms.BLUE, alpha=chance, markeredgewidth=0, **box)
+            edge = {"color": forms.INK, "markeredgewidth": 0.7, "markerfacecolor": "none"}
             ax.plot([x + 0.05], [y], **box, **edge)
             x += 0.17
         for place, words in enumerate(line["lines"]):
             second = line["kind"] == "folded" or (line["kind"] == "leaf" and place > 0)
-            colour = style.GREY if second else style.INK
+            colour = forms.GREY if second else forms.INK
             ax.text(x, y + place * _LINE, words, color=colour, **style_of)

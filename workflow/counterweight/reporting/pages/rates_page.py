@@ -6,25 +6,28 @@ from dataclasses import replace
 
 from counterweight.evaluation.rates.asked import AT_EQUAL, RULES, equal_setting
 from counterweight.evaluation.rates.sign_test import CASES
-from counterweight.reporting.asked import (
+from counterweight.reporting import blocks
+from counterweight.reporting.numbers import Estimate
+from counterweight.reporting.pages.promises_page import (
+    PROMISES,
+    SWEPT,
     TEXTS,
     asked_measures,
     asking,
     binds,
     excess,
+    inline,
     is_share,
     limits_of,
     main_of,
+    promise_answer,
     rule_of,
     settings_of,
 )
-from counterweight.reporting.measures import Measure
-from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.page import blocks
-from counterweight.reporting.page.study import Answer, StudyPage, plain_answer
-from counterweight.reporting.pages.promises import PROMISES, SWEPT, inline, promise_answer
 from counterweight.reporting.sheets import Bound, Column, Line, Sheet, lines_of, told, told_in
+from counterweight.reporting.study_page import Answer, StudyPage, plain_answer
 from counterweight.reporting.wording import (
+    Measure,
     capital,
     count,
     listing,

@@ -6,12 +6,18 @@ from dataclasses import replace
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import read_gift
 from counterweight.numerics.sensitivity import TWICE
-from counterweight.reporting.page import blocks
-from counterweight.reporting.page.study import Answer, StudyPage
-from counterweight.reporting.pages.selection import SELECTORS, WEIGHTS, fits
-from counterweight.reporting.pages.sensitivity import BY_GAMMA, how_wrong, turn, turns
+from counterweight.reporting import blocks
+from counterweight.reporting.pages.selection_page import SELECTORS, WEIGHTS, fits
+from counterweight.reporting.pages.sensitivity_page import (
+    BY_GAMMA,
+    GIVEN,
+    how_wrong,
+    swept_of,
+    turn,
+    turns,
+)
 from counterweight.reporting.sheets import Column, Sheet, each_method, in_words, told
-from counterweight.reporting.swept import GIVEN, swept_of
+from counterweight.reporting.study_page import Answer, StudyPage
 from counterweight.reporting.wording import capital, listing, number, percent
 
 #: Whom answers are for, in print.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from counterweight.errors import listed
 from counterweight.files.tables import METRICS, read_table
-from counterweight.reporting.page import blocks
+from counterweight.reporting import blocks
 
 
 def first_failure(chain, dated=False):

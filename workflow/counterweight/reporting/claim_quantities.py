@@ -12,8 +12,8 @@ import pandas as pd
 
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import PLACE
-from counterweight.reporting.measures import measure_of
-from counterweight.reporting.page.failures import failure_of, last_line
+from counterweight.reporting.failures import failure_of, last_line
+from counterweight.reporting.wording import measure_of
 
 #: One number from the values of all places, for each repeat.
 AGGREGATES = {
@@ -108,7 +108,7 @@ def _matches(column, values, wanted):
 
 
 def measure_in(plan, side, metric=None):
-    """The `counterweight.reporting.measures.Measure` of a side, or of another metric there.
+    """The `counterweight.reporting.wording.Measure` of a side, or of another metric there.
 
     Of a study that is not part of the run, by what the others know.
     """

@@ -2,9 +2,19 @@
 
 import math
 
-from counterweight.reporting.measures import Measure
 from counterweight.reporting.numbers import Estimate, results_table
-from counterweight.reporting.page.study import (
+from counterweight.reporting.pages.sensitivity_page import BY_GAMMA, how_wrong
+from counterweight.reporting.sheets import (
+    Bound,
+    Column,
+    Line,
+    Sheet,
+    each_method,
+    each_of,
+    each_setting,
+    told,
+)
+from counterweight.reporting.study_page import (
     TARGETS,
     Answer,
     StudyPage,
@@ -12,11 +22,15 @@ from counterweight.reporting.page.study import (
     plain_answer,
     recovered,
 )
-from counterweight.reporting.pages.compared import COMPARED
-from counterweight.reporting.pages.sensitivity import BY_GAMMA, how_wrong
-from counterweight.reporting.pages.tilts import TILTS, assumptions
-from counterweight.reporting.sheets import Bound, Column, Sheet, each_method, each_of, told
-from counterweight.reporting.wording import capital, count, listing, number, percent
+from counterweight.reporting.wording import (
+    Measure,
+    capital,
+    count,
+    listing,
+    number,
+    percent,
+    setting_label,
+)
 
 #: Metrics that a results table shows where the plan does not name them; the first is the headline.
 COLUMNS = ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier")
@@ -313,6 +327,166 @@ def kept(numbers):
         f"Of the test rows of outcome zero only a share l = {rate:g}, drawn at random, is left; "
         f"each counts {number(1 / rate, 0)} times.{left}"
     )
+
+
+# What a study says of two methods on the same test rows, by segment too.
+
+
+_PAIRED = "paired_difference"
+
+
+def _against(numbers):
+    return ((numbers.plan.get("protocol") or {}).get("options") or {}).get("against", "")
+
+
+def _compared_lines(numbers):
+    """A line for each method and setting that was compared, and one for each segment."""
+    for line in each_setting(numbers):
+        measures = numbers.places("measure", line.source, _PAIRED, **line.place)
+        if not measures:
+            continue
+        label = numbers.label(line.source)
+        if line.place.get("setting"):
+            label = f"{label}, {setting_label(line.place['setting'])}"
+        place = line.place | {"measure": measures[0]}
+        yield Line(line.source, label, line.place)
+        for part in numbers.places("part", line.source, _PAIRED, **place):
+            if part:
+                yield Line(line.source, f"{capital(label)}: {part}", line.place | {"part": part})
+
+
+def _compared_columns(numbers):
+    seen = {
+        measure: 0
+        for one in numbers.methods()
+        for setting in numbers.settings(one["id"]) or [""]
+        for measure in numbers.places("measure", one["id"], _PAIRED, setting=setting)
+    }
+    for name in seen:
+
+        def value(numbers, line, name=name):
+            return numbers.get(line.source, _PAIRED, **line.place | {"measure": name})
+
+        measure = numbers.measure(name)
+        yield Column(
+            _PAIRED, capital(measure.label), value=value, measure=measure, show="difference"
+        )
+
+
+def _compared_caption(numbers):
+    other = _against(numbers)
+    return f"Against {numbers.label(other)}, on the same rows" if other else ""
+
+
+def _compared_note(numbers):
+    several = any(line.place.get("part") for line in _compared_lines(numbers))
+    return "Paired differences. " + (
+        "Intervals of segments hold all at once (Bonferroni)." if several else ""
+    )
+
+
+COMPARED = Sheet(
+    _compared_caption, _compared_lines, _compared_columns, note=_compared_note, best=False
+)
+
+
+# What tilts rest on: delta, the rate that follows, and what contradicts its assumptions.
+
+
+#: Share of the gap of feature means that may be left where features given the label are alike.
+LEFT = 0.25
+
+
+def _tilt_target(numbers):
+    """The population whose labels are looked at: the unlabeled, where they are one."""
+    targets = numbers.plan["targets"]
+    return "unlabeled" if "unlabeled" in targets else targets[0]
+
+
+def _tilted(numbers):
+    """Methods that say by how much they move the log odds."""
+    return [line for line in each_method(numbers) if len(numbers.rows(line.source, "gap_left"))]
+
+
+def _tilt_error(numbers, line):
+    rows = numbers.rows(line.source, "delta", _tilt_target(numbers))
+    return Estimate(mean=float(rows["standard_error"].mean())) if len(rows) else Estimate()
+
+
+def _hidden_rate(numbers, line):
+    return numbers.get("labels", "positive_share", "unlabeled", part="target")
+
+
+def _tilt_columns(numbers):
+    target, rate = _tilt_target(numbers), numbers.measure("rate_unlabeled")
+    return (
+        Column("delta", "Delta", target=target, show="sd"),
+        Column(
+            "delta",
+            "Standard error",
+            target=target,
+            show="mean",
+            value=_tilt_error,
+            measure=Measure("standard error", "", "", 2),
+            term="Of one split, from both samples; it takes the assumptions for granted.",
+        ),
+        Column("rate_unlabeled", "Estimated rate", target=target, show="sd"),
+        Column(
+            "rate_unlabeled",
+            "Hidden rate",
+            target=target,
+            show="mean",
+            value=_hidden_rate,
+            measure=rate,
+            term="Share of positives among the unlabeled rows, which no method sees.",
+        ),
+        Column(
+            "gap_left",
+            "Gap of features left",
+            target=target,
+            show="sd",
+            bound=Bound(LEFT, "Features given the label alike: at most a quarter of the gap left."),
+        ),
+    )
+
+
+#: One line a tilted method.
+TILTS = Sheet("What the tilts rest on", _tilted, _tilt_columns, fold=False, best=False)
+
+
+def assumptions(numbers):
+    """What a tilt assumes, twice over, and what the features say of the second."""
+    lines = _tilted(numbers)
+    if not lines:
+        return
+    yield (
+        "A tilt assumes that, at equal features, the odds of unlabeled rows are those of labeled "
+        "ones times one number (its logarithm is δ); no data can "
+        "check that."
+    )
+    target = _tilt_target(numbers)
+    estimated = [
+        line for line in lines if numbers.get(line.source, "label_shift_assumed", target).mean > 0
+    ]
+    if not estimated:
+        return
+    left = [numbers.get(line.source, "gap_left", target).mean for line in estimated]
+    yield (
+        "Where δ is estimated "
+        f"({listing(line.label for line in estimated)}), it is also assumed that features given "
+        "the label are distributed alike in both; without that no data identify it, and where "
+        "labels are missing at random, which means δ = 0, it comes out "
+        "wrong."
+    )
+    spread = percent(min(left), 0)
+    if percent(max(left), 0) != spread:
+        spread = f"{spread} to {percent(max(left), 0)}"
+    verdict = (
+        "so that assumption does not hold here: what such a tilt gains it gains without it"
+        if min(left) > LEFT
+        else "which speaks for that assumption and proves nothing"
+    )
+    yield f"Of the gap of feature means, {spread} is left after tilting, {verdict}."
 
 
 TRUST = (

@@ -1,21 +1,250 @@
-"""What figures are made of: panels of lines along an option, of rows, bars, clouds and cells.
+"""The look of all figures: colours, sizes, two widths; SVG with the same bytes for one figure.
 
-A `Canvas` has panels in a grid, one below the other in the narrow form. Whatever a `Panel` draws it
-writes down too: what a figure draws and what its CSV holds are the same numbers.
+Backgrounds are transparent. Only the colours named here are drawn, paler ones by opacity, so that
+a dark page can put those of `DARK` in their place.
 """
 
+import contextlib
+import contextvars
+import hashlib
+import io
 import math
+import re
 import textwrap
+from pathlib import Path
 from typing import NamedTuple
 
+import matplotlib
 import numpy as np
+import pandas as pd
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
-from matplotlib.path import Path
+from matplotlib.path import Path as Outline
 
-from counterweight.reporting.charts import style
-from counterweight.reporting.charts.drawing import Drawing, blank  # noqa: F401
+from counterweight.files.jobs import log
+from counterweight.files.tables import read_table, replacing, write_table
+from counterweight.plan.components import load
+from counterweight.reporting.numbers import StudyNumbers
 from counterweight.reporting.wording import capital, interval, number, places_for
+
+#: Okabe and Ito's palette, told apart under all common forms of colour blindness.
+BLUE, ORANGE, GREEN = "#0072B2", "#E69F00", "#009E73"
+RED, PURPLE, SKY = "#D55E00", "#CC79A7", "#56B4E9"
+INK, GREY, PALE, PAPER = "#222222", "#6B6B6B", "#D9D9D9", "#FFFFFF"
+#: Words are written in INK, GREY, BLUE and this darker red: contrast with white is 5 or more.
+RED_TEXT = "#A84600"
+#: Light to dark, for ordered settings.
+ORDERED = ("#8FBEDC", "#4A97C9", "#1F6FA8", "#0B3C61")
+_LIGHT = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, INK, GREY, PALE, PAPER, RED_TEXT, *ORDERED)
+_DARK = (
+    "#5AB1E8 #F0B440 #3CC79C #FF8A4C #E39DC2 #8CCBF2 #E8E8E8 #A6A6A6 #3D434A #16191D #FF8A4D "
+    "#2F5F80 #4A8DB8 #7DB9DE #C4E2F5"
+)
+#: What stands for each colour on a dark page: as words, contrast with #16191D is 7 or more.
+DARK = dict(zip(_LIGHT, _DARK.split(), strict=True))
+#: Most of a colour under a number, so that the number can be read on it, light or dark.
+STRONGEST = 0.45
+#: Inches of the two widths: a page, and a telephone.
+WIDE, NARROW = 7.0, 3.6
+_page_width = contextvars.ContextVar("width", default=WIDE)
+
+_SETTINGS = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "counterweight",
+    "font.family": ["DejaVu Sans"],
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 8,
+    "axes.labelsize": 8.5,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.5,
+    "path.simplify_threshold": 0.4,
+    **{
+        f"{axis}tick.{name}": value
+        for axis in "xy"
+        for name, value in (
+            ("color", GREY),
+            ("labelcolor", INK),
+            ("labelsize", 8),
+            ("major.width", 0.6),
+        )
+    },
+    **dict.fromkeys(("text.color", "axes.labelcolor"), INK),
+    **dict.fromkeys(("axes.facecolor", "figure.facecolor", "savefig.facecolor"), "none"),
+}
+
+
+def figure_look():
+    """Context in which figures are drawn and saved."""
+    return matplotlib.rc_context(_SETTINGS)
+
+
+@contextlib.contextmanager
+def narrow():
+    """Context in which figures are as wide as a telephone."""
+    token = _page_width.set(NARROW)
+    try:
+        yield
+    finally:
+        _page_width.reset(token)
+
+
+def page_width():
+    return _page_width.get()
+
+
+def is_narrow():
+    return page_width() == NARROW
+
+
+def empty_figure(height):
+    return Figure(figsize=(page_width(), height), layout="constrained")
+
+
+def svg_text(figure):
+    """A figure as SVG text: no date, no random ids, so the same bytes every time.
+
+    Coordinates have two digits, and what no reader of the file needs is left out.
+    """
+    none = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    with figure_look():
+        buffer = io.StringIO()
+        FigureCanvasSVG(figure).print_svg(buffer, metadata=none)
+    text = buffer.getvalue()
+    for pattern, put in _SHORTER.items():
+        text = re.sub(pattern, put, text, flags=re.DOTALL)
+    # A clip is named by what it clips, as rounded: the layout's last bits differ between runs.
+    for name, area in re.findall(r'<clipPath id="(\w+)">(.*?)</clipPath>', text):
+        text = text.replace(name, "p" + hashlib.sha256(area.encode()).hexdigest()[:10])
+    return text
+
+
+def _rounded(attribute):
+    """The coordinates of an attribute, which is on one line, with two digits at most."""
+    text = re.sub(r"\s+", " ", attribute[0])
+    text = re.sub(r"-?\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), text)
+    return re.sub(r"(?<=[MLCQ]) | (?=[z\"])", "", text)
+
+
+#: What is shortened in an SVG file, in this order; never the words in it.
+_SHORTER = {
+    r"<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>": "",
+    r' transform="rotate\(-0[^"]*"| id="(?!C\d)[a-z][\w.]*_\d+"|font-family: [^;"]*; ': "",
+    r' (?:d|x|y|width|height|transform)="[^"]*"': _rounded,
+    r"(?<=>)\s+(?=<)": "",
+    "<svg ": "<svg font-family=\"'DejaVu Sans', Verdana, sans-serif\" ",
+}
+
+
+# Figures as files: each in two widths with the numbers it draws; their titles in one table.
+
+
+#: What ``figures.parquet`` of a study tells of each of its figures.
+TITLES = (("figure", "string"), ("title", "string"), ("alt", "string"))
+#: Ends of the names of a figure's files: wide, narrow, what it draws.
+ENDINGS = (".svg", "-narrow.svg", ".csv")
+COLUMNS = ["panel", "series", "item", "at", "value", "low", "high", "measures"]
+
+
+class Drawing:
+    """A finished figure.
+
+    Attributes
+    ----------
+    figure : matplotlib.figure.Figure
+    title : str
+        The finding, or what is drawn where nothing is decided.
+    alt : str
+        What is drawn, in some ten words.
+    points : pandas.DataFrame
+        Every number drawn: ``panel, series, item`` (a named place: a method, group, leaf), ``at``
+        (a place along an option), ``value, low, high`` in the units of the axis, and
+        ``measures``, what the axis says.
+    """
+
+    def __init__(self, figure, title, alt, points=()):
+        self.figure, self.title, self.alt = figure, title, alt
+        self.points = pd.DataFrame(points, columns=COLUMNS)
+
+
+def blank(message):
+    """A figure that says why there is nothing to draw."""
+    figure = empty_figure(1.2)
+    figure.set_layout_engine("none")
+    figure.text(0.5, 0.5, message, ha="center", va="center", color=GREY, wrap=True)
+    return Drawing(figure, message, message)
+
+
+def drawn(name, study):
+    """A figure of a study in its wide and its narrow form, as two `Drawing`.
+
+    Parameters
+    ----------
+    name : str
+        In the registry of figures.
+    study : counterweight.reporting.numbers.StudyNumbers
+    """
+    draw = load("figure", name)
+    with figure_look():
+        wide = draw(study)
+        with narrow():
+            return wide, draw(study)
+
+
+def files_of(folder, figure):
+    """Paths of the wide SVG, the narrow one and the CSV of a figure."""
+    return [folder / f"{figure}{end}" for end in ENDINGS]
+
+
+def draw_study(study, folder, figures=None):
+    """Draw figures of a study into a folder: see `files_of`, and ``figures.parquet``.
+
+    Parameters
+    ----------
+    study : counterweight.reporting.numbers.StudyNumbers
+    folder : Path
+    figures : sequence of str, optional
+        All figures of the study; others that were drawn before keep their files.
+    """
+    known = folder / "figures.parquet"
+    titles = read_table(known).set_index("figure").to_dict("index") if known.exists() else {}
+    for name in study.plan["figures"] if figures is None else figures:
+        wide, narrow = drawn(name, study)
+        texts = svg_text(wide.figure), svg_text(narrow.figure), _csv(wide.points)
+        for path, text in zip(files_of(folder, name), texts, strict=True):
+            with replacing(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        titles[name] = {"title": wide.title, "alt": wide.alt}
+        log.info("%s: drew %s", study.name, name)
+    rows = [{"figure": name} | titles[name] for name in study.plan["figures"] if name in titles]
+    write_table(known, pd.DataFrame(rows), TITLES)
+
+
+def _csv(points):
+    """As many digits as a reader can use; columns that say nothing are left out."""
+    used = [name for name in points if not (points[name].isna() | (points[name] == "")).all()]
+    return points[used].to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
+def draw(job):
+    """Draw the figures of a study: stage draw."""
+    given = job.given
+    metrics = pd.concat([read_table(path) for path in job.input.metrics], ignore_index=True)
+    folder = Path(job.output[0]).parent
+    draw_study(StudyNumbers(given["study"], given["shown"], metrics, folder.parent), folder)
+
+
+# What figures are made of: panels of lines along an option, of rows, bars, clouds and cells.
+
 
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.6))
 #: Populations and rows, in print.
@@ -30,20 +259,20 @@ BESIDE = 2.3
 class Look(NamedTuple):
     """Colour, marker ("" for none) and line of a series; hollow markers are filled with paper."""
 
-    colour: str = style.BLUE
+    colour: str = BLUE
     marker: str = "o"
     dash: object = "-"
     hollow: bool = False
 
     def marks(self, **options):
-        face = style.PAPER if self.hollow else self.colour
+        face = PAPER if self.hollow else self.colour
         known = {"marker": self.marker, "color": self.colour, "markerfacecolor": face}
         return known | {"linestyle": self.dash} | options
 
 
-MAIN, BASELINE = Look(), Look(style.INK, "D")
-BOUND, OTHER = Look(style.GREY, "o", hollow=True), Look(style.ORDERED[1])
-_OTHERS = (style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.SKY, style.GREY)
+MAIN, BASELINE = Look(), Look(INK, "D")
+BOUND, OTHER = Look(GREY, "o", hollow=True), Look(ORDERED[1])
+_OTHERS = (ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 #: Looks of series that have no role, in turn; the same with the main look first.
 TURNS = [
     Look(*look, "-", hollow)
@@ -98,15 +327,15 @@ class Canvas:
         heights = [height] * len(titles) if isinstance(height, int | float) else list(height)
         ys = [y] * len(titles) if isinstance(y, str) else y
         rows = [[(r, c) for c in range(len(row))] for r, row in enumerate(titles)]
-        turned = style.is_narrow() and pairs and len(titles[0]) > 2
+        turned = is_narrow() and pairs and len(titles[0]) > 2
         if turned:
             rows = [list(column) for column in zip(*rows, strict=True)]
             swapped = {"row": "col", "col": "row"}
             shared = {key: swapped.get(value, value) for key, value in shared.items()}
-        elif style.is_narrow() and not pairs:
+        elif is_narrow() and not pairs:
             rows = [[place] for row in rows for place in row]
         sizes = [heights[row[0][0]] for row in rows]
-        self.figure, self.points, self.keys = style.empty_figure(sum(sizes) + 0.5), [], {}
+        self.figure, self.points, self.keys = empty_figure(sum(sizes) + 0.5), [], {}
         least, made = math.lcm(*map(len, rows)), {}
         spec = self.figure.add_gridspec(len(rows), least, height_ratios=sizes)
         for k, row in enumerate(rows):
@@ -121,9 +350,9 @@ class Canvas:
                 if shared.get("sharey") in (True, "row"):
                     ax.tick_params(labelleft=not c)
                 panel = made[r, place] = Panel(self, ax, titles[r][place], ys[r] or x, not c)
-                ax.set_title(_wrapped(panel.name, style.width() / len(row) - 0.35, 1.1))
+                ax.set_title(_wrapped(panel.name, page_width() / len(row) - 0.35, 1.1))
                 ax.set_ylabel(ys[r] if turned or not c else "")
-                ax.grid(axis=grid, color=style.PALE, linewidth=0.5)
+                ax.grid(axis=grid, color=PALE, linewidth=0.5)
                 ax.set_axisbelow(True)
         self.figure.supxlabel(x, fontsize=8.5)
         self.panels = [[made[r, c] for c in range(len(row))] for r, row in enumerate(titles)]
@@ -133,18 +362,18 @@ class Canvas:
         """Name the rows of panels, from the top: beside them, above each one if narrow."""
         panels = panels or self.all
         # Beside the panels stand the labels; above each other the panels have all the width.
-        each = style.width() if style.is_narrow() else (style.width() - BESIDE) / len(panels)
+        each = page_width() if is_narrow() else (page_width() - BESIDE) / len(panels)
         for panel in panels:
             panel.items = labels
             panel.ax.set_title(_wrapped(panel.name, each - 0.1, 1.1))
             panel.ax.tick_params(axis="y", length=0)
             panel.ax.grid(visible=False, axis="y")
-            panel.ax.grid(axis="x", color=style.PALE, linewidth=0.5)
+            panel.ax.grid(axis="x", color=PALE, linewidth=0.5)
             panel.ax.spines["left"].set_visible(False)
-            panel.ax.set_ylim(len(labels) - 0.4, -0.7 if style.is_narrow() else -0.6)
-            if style.is_narrow():
+            panel.ax.set_ylim(len(labels) - 0.4, -0.7 if is_narrow() else -0.6)
+            if is_narrow():
                 panel.ax.set_yticks([])
-                paper = {"facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.4}
+                paper = {"facecolor": PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.4}
                 where = {"transform": panel.ax.get_yaxis_transform(), "va": "bottom"}
                 for place, label in enumerate(labels):
                     panel.ax.text(0, place - 0.28, label, fontsize=8, bbox=paper, **where)
@@ -152,10 +381,10 @@ class Canvas:
                 panel.ax.set_yticks(range(len(labels)), [_wrapped(one, BESIDE) for one in labels])
 
     def drawing(self, title, alt):
-        """The finished `counterweight.reporting.charts.drawing.Drawing`, with a legend."""
+        """The finished `counterweight.reporting.charts.forms.Drawing`, with a legend."""
         if self.keys:
             widest = min(max(map(len, self.keys)), 44)
-            columns = max(1, int(style.width() / (widest * _LETTER + _KEY)))
+            columns = max(1, int(page_width() / (widest * _LETTER + _KEY)))
             names = [_wrapped(name, 44 * _LETTER) for name in self.keys]
             space = {"handlelength": 1.8, "columnspacing": 1.3, "ncols": min(columns, len(names))}
             self.figure.legend(self.keys.values(), names, loc="outside upper center", **space)
@@ -201,7 +430,7 @@ class Panel:
     def splits(self, frame, one):
         """Values of repeats (rows) by step (columns): thin lines, and their mean."""
         for _, values in frame.iterrows():
-            self.line(f"one {one}", values.dropna().items(), Look(style.PALE, ""))
+            self.line(f"one {one}", values.dropna().items(), Look(PALE, ""))
         look = MAIN._replace(marker="o" if len(frame.columns) < 32 else "")
         # A repeat that has converged keeps its last value, so the mean stays one over all.
         self.line(f"mean over {one}s", frame.ffill(axis=1).mean().items(), look, linewidth=1.8)
@@ -255,7 +484,7 @@ class Panel:
 
     def link(self, row, values):
         """A pale line between two values of a row."""
-        self.ax.plot(values, [row, row], color=style.PALE, linewidth=2, zorder=1)
+        self.ax.plot(values, [row, row], color=PALE, linewidth=2, zorder=1)
 
     def bars(self, name, places, values, colour, width, rows=False):
         """Bars that stand side by side (or hang); in rows if `rows`."""
@@ -282,7 +511,7 @@ class Panel:
     def strokes(self, ends, colour, linewidth=1.0, **options):
         """Straight lines as one short path: x and y of both ends, (n, 4); NaN is left out."""
         ends = ends[~np.isnan(ends).any(axis=1)].reshape(-1, 2)
-        path = Path(ends, np.resize([Path.MOVETO, Path.LINETO], len(ends)))
+        path = Outline(ends, np.resize([Outline.MOVETO, Outline.LINETO], len(ends)))
         path.should_simplify = False
         look = {"edgecolor": colour, "facecolor": "none", "linewidth": linewidth}
         self.ax.add_patch(PathPatch(path, **look, **options))
@@ -296,18 +525,18 @@ class Panel:
         steps = np.round(8 * np.clip(np.nan_to_num(strengths), -1, 1)).astype(int)
         corners = 0.5 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)])
         for step in sorted(set(steps.ravel()) - {0}):
-            boxes = [Path(corners + (c, r), closed=True) for r, c in np.argwhere(steps == step)]
-            colour = style.BLUE if step > 0 else style.ORANGE
-            look = {"facecolor": colour, "alpha": abs(step) / 8 * style.STRONGEST, "linewidth": 0}
-            self.ax.add_patch(PathPatch(Path.make_compound_path(*boxes), **look))
+            boxes = [Outline(corners + (c, r), closed=True) for r, c in np.argwhere(steps == step)]
+            colour = BLUE if step > 0 else ORANGE
+            look = {"facecolor": colour, "alpha": abs(step) / 8 * STRONGEST, "linewidth": 0}
+            self.ax.add_patch(PathPatch(Outline.make_compound_path(*boxes), **look))
         middle = {"ha": "center", "va": "center", "fontsize": 7 if len(columns) > 8 else 7.5}
         for (r, c), value in np.ndenumerate(values):
             self.note(columns[c], value, rows[r])
             self.ax.text(c, r, texts[r][c], **middle)
         self.ax.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
         self.ax.set_yticks(range(len(rows)), rows)
-        room = (style.width() - 0.09 * max(map(len, rows))) / len(columns) / _LETTER
-        steep = style.is_narrow() or (above and max(map(len, columns)) > room)
+        room = (page_width() - 0.09 * max(map(len, rows))) / len(columns) / _LETTER
+        steep = is_narrow() or (above and max(map(len, columns)) > room)
         slanted = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
         names = {"rotation": 90} if steep else {} if above else slanted
         self.ax.set_xticks(range(len(columns)), columns, **names)
@@ -321,7 +550,7 @@ class Panel:
 def row_height(count, labels=()):
     """Inches of a panel of rows: names above them, and names of two lines beside, take room."""
     two = any("\n" in _wrapped(label, BESIDE) for label in labels)
-    return 0.35 + (0.34 if style.is_narrow() else 0.31 if two else 0.25) * count
+    return 0.35 + (0.34 if is_narrow() else 0.31 if two else 0.25) * count
 
 
 def by_step(rows):

@@ -4,10 +4,8 @@ import functools
 import math
 
 from counterweight.evaluation.metrics.intervals import normal_interval
-from counterweight.reporting.measures import Measure
+from counterweight.reporting import blocks
 from counterweight.reporting.numbers import Estimate, results_table
-from counterweight.reporting.page import blocks
-from counterweight.reporting.page.study import Answer, StudyPage
 from counterweight.reporting.sheets import (
     Bound,
     Column,
@@ -18,7 +16,8 @@ from counterweight.reporting.sheets import (
     told,
     told_in,
 )
-from counterweight.reporting.wording import capital, count, listing, percent
+from counterweight.reporting.study_page import Answer, StudyPage
+from counterweight.reporting.wording import Measure, capital, count, listing, percent
 
 #: What the table has, in its order.
 METRICS = (

@@ -4,7 +4,7 @@ import numpy as np
 
 from counterweight.evaluation.metrics.intervals import normal_interval
 from counterweight.files.settings import numbers_of, setting_options
-from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts import forms
 from counterweight.reporting.numbers import Estimate
 
 #: Text under each figure.
@@ -47,11 +47,11 @@ CAPTION_BY_NAME = {
 
 #: Ways to correct, as the model's option has them, with their names and looks.
 WAYS = {
-    "weights": ("weighted", kit.Look(style.ORANGE, "^")),
-    "log_odds": ("calibrated log-odds", kit.Look(style.PURPLE, "v")),
-    "spline": ("spline calibration", kit.Look(style.BLUE)),
-    "prior": ("prior correction", kit.Look(style.GREEN, "s")),
-    "none": ("uncorrected", kit.Look(style.GREY, "D")),
+    "weights": ("weighted", forms.Look(forms.ORANGE, "^")),
+    "log_odds": ("calibrated log-odds", forms.Look(forms.PURPLE, "v")),
+    "spline": ("spline calibration", forms.Look(forms.BLUE)),
+    "prior": ("prior correction", forms.Look(forms.GREEN, "s")),
+    "none": ("uncorrected", forms.Look(forms.GREY, "D")),
 }
 _PLAIN, _MANY_TIMES = "none", 3.0
 
@@ -69,18 +69,18 @@ def swept(study, metric):
 
 
 def learner_name(learner):
-    return kit.capital({"sgd": "SGD"}.get(learner, learner).replace("_", " "))
+    return forms.capital({"sgd": "SGD"}.get(learner, learner).replace("_", " "))
 
 
 def draw_keep_rates(study):
     """What training on fewer and fewer zero rows costs, for each way to make up for it."""
-    metric = kit.headline(study)
+    metric = forms.headline(study)
     learners = swept(study, metric) if metric else {}
     if not learners:
-        return kit.blank("No sweep over keep rates was measured in this study.")
-    label, factor = kit.axis_of(study.measure(metric))
+        return forms.blank("No sweep over keep rates was measured in this study.")
+    label, factor = forms.axis_of(study.measure(metric))
     x = "Rate l at which zero rows were kept for training"
-    canvas = kit.Canvas([learner_name(learner) for learner in learners], 2.2, x, label)
+    canvas = forms.Canvas([learner_name(learner) for learner in learners], 2.2, x, label)
     for panel, sources in zip(canvas.all, learners.values(), strict=True):
         lines, whole = {}, _whole(study, metric, sources)
         for place, (way, source) in enumerate(sources.items()):
@@ -89,7 +89,7 @@ def draw_keep_rates(study):
             shift = 1.08 ** ((len(sources) - 1) / 2 - place)
             panel.line(*WAYS[way][:1], lines[way], WAYS[way][1], shift=shift)
         level = study.get(*whole[:2], setting=whole[2]).times(factor)._replace(low=float("nan"))
-        panel.level("all rows", level, kit.Look(style.INK, "", kit.DASHED))
+        panel.level("all rows", level, forms.Look(forms.INK, "", forms.DASHED))
         panel.rates({point[0] for points in lines.values() for point in points})
         _limit(panel, lines, level.mean)
     title = _title(study, metric, learners)
@@ -139,7 +139,7 @@ def _title(study, metric, learners):
     better = max if measure.better == "more" else min
     best = better([way for way in gaps if way != _PLAIN] or gaps, key=lambda way: gaps[way].mean)
     shown = [way for way in dict.fromkeys([best, _PLAIN]) if way in gaps]
-    said = "; ".join(f"{WAYS[way][0]} {kit.told(gaps[way], measure, sign=True)}" for way in shown)
+    said = "; ".join(f"{WAYS[way][0]} {forms.told(gaps[way], measure, sign=True)}" for way in shown)
     return f"{learner_name(learner)}, {measure.label} with 1 zero in {1 / rate:g}: {said}"
 
 
@@ -151,59 +151,59 @@ def draw_ratio_bias(study):
     curves = {one["id"]: study.curve(one["id"], _METRIC, "n") for one in study.methods()}
     curves = {name: points for name, points in curves.items() if points}
     if not curves:
-        return kit.blank("No bias of a ratio estimator was measured in this study.")
-    canvas = kit.Canvas([""], 2.2, "Rows of the log, n", "Bias, % of the value")
+        return forms.blank("No bias of a ratio estimator was measured in this study.")
+    canvas = forms.Canvas([""], 2.2, "Rows of the log, n", "Bias, % of the value")
     (panel,) = canvas.all
     sizes = sorted({n for points in curves.values() for n, *_ in points})
     panel.ticks(sizes)
     for place, (name, points) in enumerate(curves.items()):
         shown = [(n, *(100 * value for value in values)) for n, *values in points]
         shift = 1.03 ** (place - (len(curves) - 1) / 2)
-        panel.line(study.label(name), shown, kit.SERIES[place % len(kit.SERIES)], shift=shift)
+        panel.line(study.label(name), shown, forms.SERIES[place % len(forms.SERIES)], shift=shift)
     first, fine = next(iter(curves.values()))[0], np.geomspace(sizes[0], sizes[-1], 40)
     guide = zip(fine, 100 * first[0] * first[1] / fine, strict=True)
-    panel.line("like 1/n", guide, kit.Look(style.GREY, "", kit.DASHED))
-    panel.ax.axhline(0, color=style.GREY, linewidth=0.6)
+    panel.line("like 1/n", guide, forms.Look(forms.GREY, "", forms.DASHED))
+    panel.ax.axhline(0, color=forms.GREY, linewidth=0.6)
     most = max(curves, key=lambda name: abs(curves[name][0][1]))
     settings = study.settings(most, _METRIC)
     ends = [
         study.get(most, _METRIC, setting=setting).times(100)
         for setting in (settings[0], settings[-1])
     ]
-    said = " and ".join(kit.told(end, sign=True, unit="%") for end in ends)
+    said = " and ".join(forms.told(end, sign=True, unit="%") for end in ends)
     title = f"{study.label(most)}: bias of {said} with {sizes[0]:g} and {sizes[-1]:g} rows"
     return canvas.drawing(title, "Bias of the estimator without a count, by rows of the log")
 
 
 _LINES = {
-    "auc_deviation": ("mean", kit.Look(style.BLUE)),
-    "auc_deviation_quantile": ("quantile", kit.Look(style.SKY, "^")),
-    "agarwal_bound": ("bound", kit.Look(style.RED, "s")),
+    "auc_deviation": ("mean", forms.Look(forms.BLUE)),
+    "auc_deviation_quantile": ("quantile", forms.Look(forms.SKY, "^")),
+    "agarwal_bound": ("bound", forms.Look(forms.RED, "s")),
 }
 
 
 def draw_deviation(study):
     """How far the AUC of a few rows lies from that of all, by the share of positives among them."""
-    sources = [s for s in kit.main_first(study) if study.measured("auc_deviation", source=s)]
+    sources = [s for s in forms.main_first(study) if study.measured("auc_deviation", source=s)]
     if not sources:
-        return kit.blank("No deviation of an AUC was measured in this study.")
+        return forms.blank("No deviation of an AUC was measured in this study.")
     curves = {metric: _curves(study, sources[0], metric) for metric in _LINES}
     budgets = sorted({budget for lines in curves.values() for budget in lines})
     titles = [f"{study.label(sources[0])}, N = {budget:g}" for budget in budgets]
     x = "Share of positives among the N rows"
-    canvas = kit.Canvas(titles, 2.2, x, "Distance of the AUC", sharey=True)
+    canvas = forms.Canvas(titles, 2.2, x, "Distance of the AUC", sharey=True)
     for panel, budget in zip(canvas.all, budgets, strict=True):
         for metric, (name, look) in _LINES.items():
             points = curves[metric].get(budget, {})
-            panel.line(name, [kit.point(rho, points[rho]) for rho in sorted(points)], look)
-        panel.ax.axvline(0.5, color=style.PALE, linewidth=0.9)
+            panel.line(name, [forms.point(rho, points[rho]) for rho in sorted(points)], look)
+        panel.ax.axvline(0.5, color=forms.PALE, linewidth=0.9)
         panel.ax.set_xticks([0, 0.5, 1])
         panel.ax.set_ylim(bottom=0)
     mean, bound = (
         curves[metric].get(budgets[-1], {}) for metric in ("auc_deviation", "agarwal_bound")
     )
     rho = min(mean, key=lambda one: abs(one - 0.5))
-    title = f"The AUC of {budgets[-1]:g} rows ({rho:g} positive) is off by {kit.told(mean[rho])}"
+    title = f"The AUC of {budgets[-1]:g} rows ({rho:g} positive) is off by {forms.told(mean[rho])}"
     if rho in bound:
         title += f"; the bound is {bound[rho].mean:.2g}"
     return canvas.drawing(title, "Distance of the AUC and its bound by share of positives")
@@ -226,7 +226,7 @@ _TICKS = (0.001, 0.01, 0.1)
 
 def draw_reliability(study):
     """Reliability curves: predicted against observed, with and without correction."""
-    metric, curves = kit.headline(study), {}
+    metric, curves = forms.headline(study), {}
     learners = swept(study, metric) if metric else {}
     for learner, sources in learners.items():
         for way, source in sources.items():
@@ -234,7 +234,7 @@ def draw_reliability(study):
                 curves[learner, rate, way] = points
     rates = {rate for _, rate, _ in curves}
     if not rates:
-        return kit.blank("No reliability curve was measured in this study.")
+        return forms.blank("No reliability curve was measured in this study.")
     low = min(rates, key=lambda rate: (abs(np.log(rate / _SHOWN)), rate))
     rates = list(dict.fromkeys([max(rates), low]))
     columns = list(dict.fromkeys(learner for learner, _, _ in curves))
@@ -242,14 +242,14 @@ def draw_reliability(study):
     lowest = max(np.min(values[values > 0], initial=0.1) / 1.5, _LEAST)
     titles = [[f"{learner_name(one)}, l = {rate:g}" for one in columns] for rate in rates]
     shared, axes = {"sharex": True, "sharey": True}, ("Predicted probability", "Observed share")
-    canvas = kit.Canvas(titles, 1.75, *axes, grid="both", pairs=True, **shared)
+    canvas = forms.Canvas(titles, 1.75, *axes, grid="both", pairs=True, **shared)
     ticks = [tick for tick in _TICKS if tick > 1.4 * lowest]
     for rate, row in zip(rates, canvas.panels, strict=True):
         for learner, panel in zip(columns, row, strict=True):
             panel.ax.grid(visible=False)
             panel.ax.set(xscale="log", yscale="log", xlim=(lowest, 1.15), ylim=(lowest, 1.15))
             ends = [(lowest, lowest), (1, 1)]
-            panel.line("calibrated", ends, kit.Look(style.PALE, ""), key=False)
+            panel.line("calibrated", ends, forms.Look(forms.PALE, ""), key=False)
             for way, (name, look) in WAYS.items():
                 points = curves.get((learner, rate, way), np.zeros((0, 2)))
                 panel.line(name, sorted(points[(points > 0).all(axis=1)].tolist()), look)
@@ -281,7 +281,7 @@ def _title_of_reliability(study, learners, rate):
     if not errors:
         return "Predicted and observed shares of positives"
     ends = dict.fromkeys([min(errors, key=lambda way: errors[way].mean), list(errors)[-1]])
-    said = "; ".join(f"{WAYS[way][0]} {kit.told(errors[way])}" for way in ends)
+    said = "; ".join(f"{WAYS[way][0]} {forms.told(errors[way])}" for way in ends)
     return f"{learner_name(learner)}, calibration error at l = {rate:g}: {said}"
 
 
@@ -294,19 +294,19 @@ def draw_shares(study):
     known = [one for one in study.plan["columns"] if study.measured(one)]
     source = next((s for s in swept for m in known if study.curve(s, m, "share")), None)
     if source is None:
-        return kit.blank("No sweep over shares of positives was measured in this study.")
+        return forms.blank("No sweep over shares of positives was measured in this study.")
     metrics = [metric for metric in known if study.curve(source, metric, "share")][:_PANELS]
     marked = {name: share for name, share in _alike(study, source) if share is not None}
-    axes = [kit.axis_of(study.measure(metric)) for metric in metrics]
+    axes = [forms.axis_of(study.measure(metric)) for metric in metrics]
     less = [study.measure(metric).better == "less" for metric in metrics]
     titles = [one[0] + less * " (less is better)" for one, less in zip(axes, less, strict=True)]
-    canvas = kit.Canvas(titles, 2.2, "Share of positives among the rows bought")
+    canvas = forms.Canvas(titles, 2.2, "Share of positives among the rows bought")
     for panel, metric, (label, factor) in zip(canvas.all, metrics, axes, strict=True):
         panel.measures, curve = label, study.curve(source, metric, "share")
         points = [(share, *(factor * value for value in values)) for share, *values in curve]
-        panel.line("given shares", points, kit.MAIN)
-        for (name, share), look in zip(marked.items(), kit.TURNS, strict=False):
-            own = [kit.point(share, study.get(name, metric), factor)]
+        panel.line("given shares", points, forms.MAIN)
+        for (name, share), look in zip(marked.items(), forms.TURNS, strict=False):
+            own = [forms.point(share, study.get(name, metric), factor)]
             look = look._replace(marker="D", dash="none")
             panel.line(f"{study.label(name)}: {100 * share:.0f} %", own, look, markersize=5.5)
         panel.ax.margins(y=0.08)
@@ -314,7 +314,7 @@ def draw_shares(study):
     title, measure = f"{titles[0]} by share of positives", study.measure(metrics[0])
     if marked:
         name, share = list(marked.items())[-1]
-        value = f"{measure.label} {kit.told(study.get(name, metrics[0]), measure)}"
+        value = f"{measure.label} {forms.told(study.get(name, metrics[0]), measure)}"
         title = f"{study.label(name)} came to {100 * share:.0f} % of positives: {value}"
     return canvas.drawing(title, "Quality by share of positives among the rows bought")
 
@@ -343,20 +343,20 @@ def draw_value(study):
     values = {one["id"]: values_of(study, one["id"]) for one in study.methods()}
     values = {source: known for source, known in values.items() if known}
     if not values:
-        return kit.blank("No value of a policy was measured in this study.")
+        return forms.blank("No value of a policy was measured in this study.")
     names = list(dict.fromkeys(name for known in values.values() for name, _ in known))
     known = (study.plan.get("labels") or {}).get("measure") or {}
     labels = {name: known.get(name, name) for name in names}
     largest = max(abs(one.mean) for known in values.values() for one in known.values())
     scale, unit = (100, "Value, %") if largest <= 0.2 else (1, "Value")
     x = "Rate l at which zero rows were kept"
-    canvas, held = kit.Canvas([study.label(source) for source in values], 2.2, x, unit), {}
+    canvas, held = forms.Canvas([study.label(source) for source in values], 2.2, x, unit), {}
     for panel, (source, known) in zip(canvas.all, values.items(), strict=True):
         truth = study.get(source, "truth")
-        panel.level("truth", truth.times(scale), kit.Look(style.INK, ""))
+        panel.level("truth", truth.times(scale), forms.Look(forms.INK, ""))
         for place, name in enumerate(names):
-            own = [kit.point(pair[1], known[pair], scale) for pair in known if pair[0] == name]
-            look = kit.SERIES[place % len(kit.SERIES)]._replace(dash="none")
+            own = [forms.point(pair[1], known[pair], scale) for pair in known if pair[0] == name]
+            look = forms.SERIES[place % len(forms.SERIES)]._replace(dash="none")
             panel.line(labels[name], own, look, shift=1.09 ** ((len(names) - 1) / 2 - place))
         panel.rates({rate for _, rate in known})
         panel.ax.margins(y=0.08)

@@ -4,8 +4,8 @@ import numpy as np
 from matplotlib.ticker import LogLocator
 
 from counterweight.files.settings import setting_options
-from counterweight.reporting.charts import kit, style
-from counterweight.reporting.swept import swept_of
+from counterweight.reporting.charts import forms
+from counterweight.reporting.pages.sensitivity_page import swept_of
 from counterweight.reporting.wording import shortened
 
 #: Text under each figure.
@@ -53,28 +53,28 @@ CAPTION_BY_NAME = {
 def draw_accuracy(study):
     """The headline measure of every method on each population."""
     methods, targets = study.methods(swept=False), study.plan["targets"]
-    metric = kit.headline(study)
+    metric = forms.headline(study)
     if metric is None:
-        return kit.blank("No method was measured in this study.")
-    label, factor = kit.axis_of(study.measure(metric))
-    titles = [kit.capital(kit.TARGETS.get(target, target)) for target in targets]
+        return forms.blank("No method was measured in this study.")
+    label, factor = forms.axis_of(study.measure(metric))
+    titles = [forms.capital(forms.TARGETS.get(target, target)) for target in targets]
     roles = {one["id"]: study.role(one["id"]) for one in methods}
     names = [study.label(s) + (" †" if role == "bound" else "") for s, role in roles.items()]
-    canvas = kit.Canvas(titles, kit.row_height(len(names), names), x=label, sharey=True)
+    canvas = forms.Canvas(titles, forms.row_height(len(names), names), x=label, sharey=True)
     canvas.rows(names)
     for panel, target in zip(canvas.all, targets, strict=True):
         level = study.get(study.baseline, metric, target)
         if level.known:
-            panel.upright(factor * level.mean, kit.Look(style.INK, "", kit.DASHED))
+            panel.upright(factor * level.mean, forms.Look(forms.INK, "", forms.DASHED))
         for place, source in enumerate(roles):
             known = study.get(source, metric, target).times(factor)
-            panel.dot(place, study.label(source), known, kit.role_look(study, source))
+            panel.dot(place, study.label(source), known, forms.role_look(study, source))
             if not known.known:
                 where = {"transform": panel.ax.get_yaxis_transform(), "va": "center"}
-                panel.ax.text(0.02, place, "failed", color=style.RED_TEXT, fontsize=8, **where)
+                panel.ax.text(0.02, place, "failed", color=forms.RED_TEXT, fontsize=8, **where)
         panel.ax.margins(x=0.08)
-    gap = kit.against(study, metric, targets[0])
-    title = f"{gap} ({kit.TARGETS.get(targets[0], targets[0])})" if gap else f"{label} by method"
+    gap = forms.against(study, metric, targets[0])
+    title = f"{gap} ({forms.TARGETS.get(targets[0], targets[0])})" if gap else f"{label} by method"
     return canvas.drawing(title, f"{label} of every method, with intervals, by population")
 
 
@@ -82,15 +82,15 @@ def draw_accuracy(study):
 KNOWN_BOUNDARY_BY_NAME = {"boundary": True}
 READS_BY_NAME = {"boundary": ["train"]}
 _POINTS, _ALL = 600, "All labels seen"
-_LEARNED, _TRUE = kit.Look(style.RED, ""), kit.Look(style.INK, "")
-_REFERENCE = kit.Look(style.INK, "", kit.DASHED)
+_LEARNED, _TRUE = forms.Look(forms.RED, ""), forms.Look(forms.INK, "")
+_REFERENCE = forms.Look(forms.INK, "", forms.DASHED)
 
 
 def draw_boundary(study):
     """Decision boundaries learned from all, from labeled, and from weighted points."""
     lines = _lines(study)
     if not lines:
-        return kit.blank("No boundary of this study was learned.")
+        return forms.blank("No boundary of this study was learned.")
     features = study.table("features.parquet")
     first, truth = (
         table[table["repeat"] == table["repeat"].min()].drop(columns="repeat")
@@ -100,20 +100,20 @@ def draw_boundary(study):
     points = features.merge(truth, on="row").merge(first[["row", "selected", "role"]], on="row")
     shown = points[points["role"] != "test"].sort_values("row")
     shown = shown.iloc[:: max(1, len(shown) // _POINTS)]
-    canvas = kit.Canvas(list(lines), 2.2, *names, grid="x", sharex=True, sharey=True)
+    canvas = forms.Canvas(list(lines), 2.2, *names, grid="x", sharex=True, sharey=True)
     for panel, (title, line) in zip(canvas.all, lines.items(), strict=True):
         panel.ax.grid(visible=False)
         x, y, label = (shown[name].to_numpy() for name in (*names, "y_general"))
         seen = (shown["selected"].to_numpy() == 1) | (title == _ALL)
         for name, rows, *look in (
-            ("hidden", ~seen, style.GREY, 1.6, False, 0.45),
-            ("negative", seen & (label == 0), style.ORANGE, 2.3, True),
-            ("positive", seen & (label == 1), style.BLUE, 2.5),
+            ("hidden", ~seen, forms.GREY, 1.6, False, 0.45),
+            ("negative", seen & (label == 0), forms.ORANGE, 2.3, True),
+            ("positive", seen & (label == 1), forms.BLUE, 2.5),
         ):
             panel.cloud(name, x[rows], y[rows], *look)
         if "p_positive" in points:
             x, y, p = (points[name].to_numpy() for name in (*names, "p_positive"))
-            panel.ax.tricontour(x, y, p, levels=[0.5], colors=style.INK, linewidths=0.8)
+            panel.ax.tricontour(x, y, p, levels=[0.5], colors=forms.INK, linewidths=0.8)
             panel.key("true boundary", _TRUE, linewidth=0.8)
         limits = [(points[name].min(), points[name].max()) for name in names]
         if title != _ALL and _ALL in lines:
@@ -131,7 +131,7 @@ def _lines(study):
     if study.baseline is None or study.metrics.empty:
         return {}
     model = study.method(study.baseline)["model"]
-    same = [name for name in kit.main_first(study, False) if study.method(name)["model"] == model]
+    same = [name for name in forms.main_first(study, False) if study.method(name)["model"] == model]
     bounds = [name for name in same if study.role(name) == "bound"]
     others = [name for name in same if name != study.baseline and name not in bounds]
     lines = {_ALL: bounds, "Labels seen only": [study.baseline], "With weights": others}
@@ -163,27 +163,27 @@ def _title(lines):
     return f"Hidden labels turn the boundary by {before:.0f}°; with weights it is {after:.0f}° off"
 
 
-_BAND = kit.Look(style.BLUE, "")
-_COMMON = kit.Look(style.ORANGE, "", kit.DASHED)
-_TRUTH = kit.Look(style.RED, "", kit.DOTTED)
+_BAND = forms.Look(forms.BLUE, "")
+_COMMON = forms.Look(forms.ORANGE, "", forms.DASHED)
+_TRUTH = forms.Look(forms.RED, "", forms.DOTTED)
 
 
 def draw_gamma(study):
     """How wrong the answer could be: bounds by Γ, around the one if missing at random."""
     shown = list(swept_of(study))
     if not shown:
-        return kit.blank("No row without a label was swept in this study.")
-    scales = [kit.axis_of(one.measure) for one in shown]
+        return forms.blank("No row without a label was swept in this study.")
+    scales = [forms.axis_of(one.measure) for one in shown]
     units = [words.rpartition(", by Γ")[2] for words, _ in scales]
     titles = [one.name + unit for one, unit in zip(shown, units, strict=True)]
     rows = [titles] if len(titles) < 4 else [titles[:2], titles[2:]]
-    canvas = kit.Canvas(rows, 2.2 if len(rows) == 1 else 1.9, "Γ: odds at most so many times off")
+    canvas = forms.Canvas(rows, 2.2 if len(rows) == 1 else 1.9, "Γ: odds at most so many times off")
     for panel, one, (words, factor) in zip(canvas.all, shown, scales, strict=True):
         panel.measures = words
         ends = {end: _points(one, end, factor) for end in ("least", "most", "fewer", "more")}
         at = [point[0] for point in ends["least"]]
         low, high = ([point[1] for point in ends[end]] for end in ("least", "most"))
-        panel.ax.fill_between(at, low, high, color=style.BLUE, alpha=0.15, linewidth=0)
+        panel.ax.fill_between(at, low, high, color=forms.BLUE, alpha=0.15, linewidth=0)
         panel.line("worst end for each row", ends["least"], _BAND, bars=False)
         panel.line("worst end for each row", ends["most"], _BAND, bars=False, key=False)
         for end in ("fewer", "more") if one.common else ():
@@ -211,17 +211,17 @@ def draw_likelihood(study):
     """Likelihood of the unlabeled rows while a mixture shifts."""
     curves = {}
     for method in study.methods(swept=False):
-        curve = kit.by_step(study.rows(method["id"], "log_likelihood", "unlabeled"))
+        curve = forms.by_step(study.rows(method["id"], "log_likelihood", "unlabeled"))
         if curve is not None and 0 in curve and len(curve.columns) > 1:
             curves[method["id"]] = curve.sub(curve[0], axis=0)
     if not curves:
-        return kit.blank("No shifted mixture of this study was fitted.")
-    canvas = kit.Canvas([study.label(name) for name in curves], 2.1, "Steps", "Gain, nats a row")
+        return forms.blank("No shifted mixture of this study was fitted.")
+    canvas = forms.Canvas([study.label(name) for name in curves], 2.1, "Steps", "Gain, nats a row")
     for panel, curve in zip(canvas.all, curves.values(), strict=True):
         panel.splits(curve, "split")
     gains = {name: curve.ffill(axis=1).iloc[:, -1] for name, curve in curves.items()}
     best = max(gains, key=lambda name: gains[name].mean())
-    gain = kit.told(study.difference(gains[best], 0 * gains[best]), sign=True, unit="nats")
+    gain = forms.told(study.difference(gains[best], 0 * gains[best]), sign=True, unit="nats")
     title = f"{study.label(best)}: {gain} a row on the unlabeled"
     return canvas.drawing(title, "Gain in log-likelihood of the unlabeled rows by step")
 
@@ -234,25 +234,25 @@ def draw_selection(study):
     names = [one["id"] for one in study.plan["selectors"]]
     names = [name for name in names if len(study.rows(name, "calibration_predicted"))]
     if not names:
-        return kit.blank("No selection model of this study was measured.")
+        return forms.blank("No selection model of this study was measured.")
     known = {name: study.get(name, "auc", "") for name in names}
     titles = [
         (study.label(name) + (f" (AUC {auc.mean:.2f})" if auc.known else ""), "Overlap")
         for name, auc in known.items()
     ]
     x = "Predicted chance of being labeled"
-    canvas = kit.Canvas(titles, 1.5, x, _SHARE, pairs=True, sharex=True)
+    canvas = forms.Canvas(titles, 1.5, x, _SHARE, pairs=True, sharex=True)
     for name, (left, right) in zip(names, canvas.panels, strict=True):
         predicted, observed = (
             study.means_by("part", name, f"calibration_{which}")
             for which in ("predicted", "observed")
         )
-        left.line("calibrated", [(0, 0), (1, 1)], kit.Look(style.PALE, ""), key=False)
+        left.line("calibrated", [(0, 0), (1, 1)], forms.Look(forms.PALE, ""), key=False)
         points = zip(predicted, observed.reindex(predicted.index), strict=True)
-        left.line("observed", sorted(points), kit.MAIN, key=False)
+        left.line("observed", sorted(points), forms.MAIN, key=False)
         left.ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
         right.measures, right.name = _ROWS, study.label(name)
-        for which, colour, sign in (("labeled", style.BLUE, 1), ("unlabeled", style.ORANGE, -1)):
+        for which, colour, sign in (("labeled", forms.BLUE, 1), ("unlabeled", forms.ORANGE, -1)):
             share = 100 * sign * study.means_by("part", name, f"overlap_{which}")
             places = (share.index.astype(int).to_numpy() + 0.5) / _BINS
             right.bars(f"{which} rows", places, share.to_numpy(), colour, 0.9 / _BINS)
@@ -262,7 +262,7 @@ def draw_selection(study):
     best = max(known, key=lambda name: known[name].mean if known[name].known else -1)
     title = "How well selection models know who is labeled"
     if known[best].known:
-        title = f"{study.label(best)} tells best who is labeled: AUC {kit.told(known[best])}"
+        title = f"{study.label(best)} tells best who is labeled: AUC {forms.told(known[best])}"
     return canvas.drawing(title, "Calibration and overlap of each model of who is labeled")
 
 
@@ -271,7 +271,7 @@ _TARGET, _LIKELIHOOD = "unlabeled", "unlabeled_log_likelihood"
 
 def draw_sensitivity(study):
     """How far a shifted mixture moves, and what that does to its accuracy."""
-    metric = kit.headline(study)
+    metric = forms.headline(study)
     targets = (_TARGET, *study.plan["targets"])
     target = next((one for one in targets if study.measured(metric, one)), "")
     known = {}
@@ -281,16 +281,16 @@ def draw_sensitivity(study):
             pair = [study.get(one["id"], name, **place).mean for name in (metric, _LIKELIHOOD)]
             known[one["id"], setting] = setting_options(setting), pair
     if not known:
-        return kit.blank("No sweep of this study was measured.")
+        return forms.blank("No sweep of this study was measured.")
     options = [one for one, _ in known.values()]
     columns = list(dict.fromkeys(one.get("shifts", "all") for one in options))
     inertias = sorted({one.get("inertia", np.nan) for one in options}, reverse=True)
     steps = sorted({one.get("iterations", 1.0) for one in options})
-    shades = np.linspace(0, len(style.ORDERED) - 1, len(inertias)).round().astype(int)
-    label, factor = kit.axis_of(study.measure(metric))
+    shades = np.linspace(0, len(forms.ORDERED) - 1, len(inertias)).round().astype(int)
+    label, factor = forms.axis_of(study.measure(metric))
     titles = ["all may shift" if one == "all" else f"only {one}" for one in columns]
     labels, shared = (label, "Gain, nats a row"), {"sharex": True, "sharey": "row"}
-    canvas = kit.Canvas([titles, titles], 1.75, "Steps", labels, pairs=True, **shared)
+    canvas = forms.Canvas([titles, titles], 1.75, "Steps", labels, pairs=True, **shared)
     least = min(pair[1] for _, pair in known.values())
     for row, (panels, scale, start) in enumerate(
         zip(canvas.panels, (factor, 1), (0, least), strict=True)
@@ -302,15 +302,15 @@ def draw_sensitivity(study):
                     for one, pair in known.values()
                     if (one.get("shifts", "all"), one.get("inertia", np.nan)) == (shifts, inertia)
                 ]
-                look = kit.Look(style.ORDERED[shade])
+                look = forms.Look(forms.ORDERED[shade])
                 panel.line(f"inertia {inertia:g}", sorted(points), look)
             for source, dash in _levels(study) if not row else ():
                 level = study.get(source, metric, target).times(factor)._replace(low=np.nan)
-                panel.level(study.label(source), level, kit.Look(style.RED, "", dash))
+                panel.level(study.label(source), level, forms.Look(forms.RED, "", dash))
             if len(steps) > 1 and steps[0] > 0:
                 panel.ticks(steps)
     source, setting = max(known, key=lambda key: known[key][1][1])
-    found = kit.against(study, metric, target, source, setting=setting)
+    found = forms.against(study, metric, target, source, setting=setting)
     title = f"The likeliest setting of {found}"
     return canvas.drawing(title, "Accuracy and likelihood by steps, inertia and what may shift")
 
@@ -318,12 +318,12 @@ def draw_sensitivity(study):
 def _levels(study):
     """The baseline, and a mixture that is not shifted, as weighted for the target."""
     if study.baseline is not None:
-        yield study.baseline, kit.DASHED
+        yield study.baseline, forms.DASHED
     weighted = {one["weighting"] for one in study.plan["weightings"] if one["target"] == _TARGET}
     for one in study.methods(swept=False):
         plain = one["model"] == "generative" and study.role(one["id"]) != "bound"
         if plain and one["weights"] in weighted:
-            yield one["id"], kit.DOTTED
+            yield one["id"], forms.DOTTED
             return
 
 
@@ -336,17 +336,17 @@ def draw_weights(study):
     kinds = {one["id"]: one for one in study.plan["weightings"]}
     names = [name for name in kinds if len(study.rows(name, "effective_sample_size"))]
     if not names:
-        return kit.blank("No weights of this study were measured.")
+        return forms.blank("No weights of this study were measured.")
     # Of each target the first: the one that models use unless told otherwise.
     first = {kinds[name]["target"]: name for name in reversed(names)}
     shown = [name for name in names if name in first.values()]
     features = _features(study, shown)
     upper = ["Effective share of rows, %", _LARGEST]
-    lower = [f"{study.label(s)}, {kit.TARGETS.get(kinds[s]['target'], '')}" for s in shown]
+    lower = [f"{study.label(s)}, {forms.TARGETS.get(kinds[s]['target'], '')}" for s in shown]
     labels = [study.label(name) for name in names]
-    heights = [kit.row_height(len(names), labels), kit.row_height(len(features))]
+    heights = [forms.row_height(len(names), labels), forms.row_height(len(features))]
     away = "Difference from the target mean, standard deviations"
-    canvas = kit.Canvas([upper, lower], heights, away, sharey="row")
+    canvas = forms.Canvas([upper, lower], heights, away, sharey="row")
     left, right = canvas.panels[0]
     left.measures, right.measures = upper
     canvas.rows(labels, canvas.panels[0])
@@ -356,7 +356,7 @@ def draw_weights(study):
     shares = [
         float(100 * (s["value"] / s["rows"].where(s["rows"] > 0)).mean()) for s in sizes.values()
     ]
-    left.bars("effective share", range(len(names)), shares, style.BLUE, 0.5, rows=True)
+    left.bars("effective share", range(len(names)), shares, forms.BLUE, 0.5, rows=True)
     left.ax.set(xlim=(0, 112), xticks=[0, 25, 50, 75, 100])
     for place, (name, share) in enumerate(zip(names, shares, strict=True)):
         left.ax.text(share + 1.5, place, f"{share:.0f}", va="center", fontsize=7.5)
@@ -365,8 +365,8 @@ def draw_weights(study):
         )
         if uncapped > largest:
             right.link(place, [largest, uncapped])
-            right.dot(place, "before the cap", uncapped, kit.MAIN._replace(hollow=True))
-        right.dot(place, "largest weight", largest, kit.MAIN)
+            right.dot(place, "before the cap", uncapped, forms.MAIN._replace(hollow=True))
+        right.dot(place, "largest weight", largest, forms.MAIN)
     right.ax.set_xscale("log")
     right.ax.margins(x=0.12)
     right.ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
@@ -376,9 +376,9 @@ def draw_weights(study):
         _balance(panel, study, s, features)
         for panel, s in zip(canvas.panels[1], shown, strict=True)
     ]
-    title = f"Weights leave {kit.span(shares)} % of the labeled rows in effect"
+    title = f"Weights leave {forms.span(shares)} % of the labeled rows in effect"
     if features:
-        title += f"; {kit.span(inside)} of {len(features)} features end balanced"
+        title += f"; {forms.span(inside)} of {len(features)} features end balanced"
     return canvas.drawing(title, "Effective rows, largest weights and balance of features")
 
 
@@ -396,11 +396,11 @@ def _balance(panel, study, name, features):
     before, after = (
         study.means_by("part", name, f"balance_{when}") for when in ("before", "after")
     )
-    panel.ax.axvspan(-_CLOSE, _CLOSE, color=style.BLUE, alpha=0.08, linewidth=0)
-    panel.ax.axvline(0, color=style.GREY, linewidth=0.6)
+    panel.ax.axvspan(-_CLOSE, _CLOSE, color=forms.BLUE, alpha=0.08, linewidth=0)
+    panel.ax.axvline(0, color=forms.GREY, linewidth=0.6)
     for place, feature in enumerate(features):
         ends = before.get(feature, np.nan), after.get(feature, np.nan)
         panel.link(place, ends)
-        panel.dot(place, "before weighting", ends[0], kit.BOUND, key=True)
-        panel.dot(place, "after weighting", ends[1], kit.MAIN, key=True)
+        panel.dot(place, "before weighting", ends[0], forms.BOUND, key=True)
+        panel.dot(place, "after weighting", ends[1], forms.MAIN, key=True)
     return sum(abs(after.get(feature, np.nan)) < _CLOSE for feature in features)

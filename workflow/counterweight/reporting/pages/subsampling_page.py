@@ -6,19 +6,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from counterweight.files.settings import numbers_of, setting_options
-from counterweight.reporting.measures import Measure
 from counterweight.reporting.numbers import Estimate
-from counterweight.reporting.page.study import (
-    Answer,
-    StudyPage,
-    cards_and_points,
-    difference_in_words,
-    headline,
-    plain_answer,
-)
-from counterweight.reporting.pages.compared import COMPARED
-from counterweight.reporting.pages.logs import COVERAGE
-from counterweight.reporting.pages.selection import fits, kept, results_sheet, sizes
+from counterweight.reporting.pages.logs_page import COVERAGE
+from counterweight.reporting.pages.selection_page import COMPARED, fits, kept, results_sheet, sizes
 from counterweight.reporting.sheets import (
     Bound,
     Column,
@@ -28,7 +18,22 @@ from counterweight.reporting.sheets import (
     each_setting,
     in_words,
 )
-from counterweight.reporting.wording import capital, listing, number, percent, setting_label
+from counterweight.reporting.study_page import (
+    Answer,
+    StudyPage,
+    cards_and_points,
+    difference_in_words,
+    headline,
+    plain_answer,
+)
+from counterweight.reporting.wording import (
+    Measure,
+    capital,
+    listing,
+    number,
+    percent,
+    setting_label,
+)
 
 #: The rate of which an answer speaks: the nearest to it that a study has.
 _HARSH = 0.01

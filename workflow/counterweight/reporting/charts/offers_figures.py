@@ -6,7 +6,7 @@ import pandas as pd
 from counterweight.labeling.offered import OfferScale, offer_range
 from counterweight.models.choice.choice_features import Features
 from counterweight.models.choice.offers import acceptance, optimal_offer
-from counterweight.reporting.charts import kit, style
+from counterweight.reporting.charts import forms
 from counterweight.reporting.wording import shortened
 
 #: Text under each figure.
@@ -57,7 +57,7 @@ READS_BY_NAME = {
 
 
 _BINS, _GROUPS, _FEATURES, _LEAST = 10, 5, 10, 20
-_DONE = kit.SERIES[1]
+_DONE = forms.SERIES[1]
 
 
 def people_asked(study, segments):
@@ -100,7 +100,7 @@ def curves_of(study, told):
     groups = known.groupby("@bin")
     at, count = groups["@offer"].mean(), groups.size()
     x = ", ".join(filter(None, ["Offer", offer.get("unit", "")]))
-    canvas = kit.Canvas(
+    canvas = forms.Canvas(
         [[""], [""], [""]],
         1.6,
         x,
@@ -110,7 +110,7 @@ def curves_of(study, told):
     )
     above, middle, below = canvas.all
     for panel, factor in ((above, 1.0), (middle, known["@earns"])):
-        for name, column, look in (("predicted", "@p", kit.MAIN), ("answered", "@answer", _DONE)):
+        for name, column, look in (("predicted", "@p", forms.MAIN), ("answered", "@answer", _DONE)):
             values = known[column].astype(float) * factor
             mean = values.groupby(known["@bin"]).mean()
             error = 1.96 * values.groupby(known["@bin"]).std().fillna(0.0) / np.sqrt(count)
@@ -124,14 +124,14 @@ def curves_of(study, told):
         "best offers",
         (edges[1:] + edges[:-1]) / 2,
         heights,
-        kit.MAIN.colour,
+        forms.MAIN.colour,
         0.9 * np.diff(edges)[0],
     )
     above.ax.set(ylim=(0, 1.02), xlim=(scale.low, scale.high))
-    places = kit.places_for([scale.high - scale.low], 2, 3)
+    places = forms.places_for([scale.high - scale.low], 2, 3)
     low, high = np.quantile(best, [0.1, 0.9])
     title = f"{study.label(study.given_away[0])} is used: most best offers are "
-    title += kit.span([low, high], places, offer.get("unit", ""))
+    title += forms.span([low, high], places, offer.get("unit", ""))
     return canvas.drawing(title, "Acceptance and revenue by past offer, and the best offers")
 
 
@@ -148,14 +148,14 @@ def profiles_of(study, told):
     away = (means - np.nanmean(values, axis=0)) / np.where(spread > 0, spread, 1.0)
     tells = np.sqrt((away**2).mean(axis=0))
     columns = np.sort(np.argsort(-tells, kind="stable")[:_FEATURES])
-    digits = {j: kit.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
-    texts = [[kit.number(row[j], digits[j]) for j in columns] for row in means]
-    places = kit.places_for([np.abs(best).max()], 1)
-    labels = [f"offers {kit.span(best[own], places)}" for own in fifths]
+    digits = {j: forms.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
+    texts = [[forms.number(row[j], digits[j]) for j in columns] for row in means]
+    places = forms.places_for([np.abs(best).max()], 1)
+    labels = [f"offers {forms.span(best[own], places)}" for own in fifths]
     heads = [shortened(names[j].replace("_", " "), 24) for j in columns]
     hidden = len(names) - len(columns)
     text = f"Not shown: {hidden} features that tell less" if hidden else ""
-    canvas = kit.Canvas([""], 0.5 + 0.27 * len(fifths), text)
+    canvas = forms.Canvas([""], 0.5 + 0.27 * len(fifths), text)
     canvas.all[0].cells(labels, heads, means[:, columns], away[:, columns] / 2, texts)
     title = f"Best offers differ most by {names[int(np.argmax(tells))].replace('_', ' ')}"
     return canvas.drawing(title, "Means of features by best offer, coloured by distance from all")
@@ -164,26 +164,26 @@ def profiles_of(study, told):
 _POINTS, _SEGMENTS = 1200, 30
 #: What the arrays of a fitted choice model are called.
 _ARRAYS = ("weights", "eta", "k")
-_FOUND, _TRUE = kit.Look(style.INK, ""), kit.Look(style.RED, "", kit.DASHED)
+_FOUND, _TRUE = forms.Look(forms.INK, ""), forms.Look(forms.RED, "", forms.DASHED)
 
 
 def draw_segments(study):
     """People in the plane of two features, and the segments of the choice model."""
     found = choice_model(study)
     if found is None:
-        return kit.blank("No choice model of this study was fitted.")
+        return forms.blank("No choice model of this study was fitted.")
     means, covariances, weights = (found[name] for name in ("means", "covariances", "weights"))
     if means.shape[1] < 2:
-        return kit.blank("No plane: the choice model uses fewer than two numbers.")
+        return forms.blank("No plane: the choice model uses fewer than two numbers.")
     names, rows = found["names"][:2], found["rows"]
     points = rows[["row", "repeat", "answer", *names]].dropna()
-    canvas = kit.Canvas([""], 3.4, *(name.replace("_", " ") for name in names), grid="x")
+    canvas = forms.Canvas([""], 3.4, *(name.replace("_", " ") for name in names), grid="x")
     (panel,) = canvas.all
     panel.ax.grid(visible=False)
     shown = points.iloc[:: max(1, len(points) // _POINTS)]
     for name, answer, *look in (
-        ("refused", 0, style.ORANGE, 1.9, True, 0.75),
-        ("accepted", 1, style.BLUE, 2.2, False, 0.75),
+        ("refused", 0, forms.ORANGE, 1.9, True, 0.75),
+        ("accepted", 1, forms.BLUE, 2.2, False, 0.75),
     ):
         own = shown[shown["answer"].astype(float) == answer]
         panel.cloud(name, own[names[0]], own[names[1]], *look)
@@ -223,7 +223,7 @@ def choice_model(study, repeat=0):
         and of the columns of its categories; ``scale`` of offers and the ``best`` offer of each
         segment, in the user's units.
     """
-    for source in kit.main_first(study, False):
+    for source in forms.main_first(study, False):
         if not (study.folder / "models" / f"{source}.parquet").exists():
             continue
         arrays = {name: np.atleast_1d(one) for name, one in study.model(source, repeat).items()}
@@ -291,17 +291,17 @@ def draw_curves(study):
     if told is not None:
         return curves_of(study, told)
     if found is None:
-        return kit.blank("No choice model of this study was fitted.")
+        return forms.blank("No choice model of this study was fitted.")
     weights, eta, k, scale, best = (found[one] for one in ("weights", "eta", "k", "scale", "best"))
     order = np.argsort(-weights, kind="stable")[:_SEGMENTS_CURVES]
-    seen, places = past_offers(study, found), kit.places_for([scale.high - scale.low], 2, 3)
+    seen, places = past_offers(study, found), forms.places_for([scale.high - scale.low], 2, 3)
     unit = (study.plan.get("offer") or {}).get("unit", "")
     ys = ("Chance of acceptance", "Expected revenue")
     x = ", ".join(filter(None, ["Offer", unit]))
-    canvas = kit.Canvas([[""], [""]], 2.0, x, ys, grid="both", sharex=True)
+    canvas = forms.Canvas([[""], [""]], 2.0, x, ys, grid="both", sharex=True)
     above, below = canvas.all
-    for look, j in zip(kit.SERIES, order, strict=False):
-        name = f"{100 * weights[j]:.0f} % of people, best {kit.number(best[j], places)}"
+    for look, j in zip(forms.SERIES, order, strict=False):
+        name = f"{100 * weights[j]:.0f} % of people, best {forms.number(best[j], places)}"
         t = np.append(np.linspace(0, 1, _STEPS), scale.scaled(best[[j]]))
         offers, chance = scale.offers(t), acceptance(t, eta[j], k[j])
         for panel, values in ((above, chance), (below, chance * scale.revenue(offers))):
@@ -314,7 +314,7 @@ def draw_curves(study):
         below.ax.set_ylim(bottom=0)
     shown = f"{len(order)} largest of {len(weights)}" if len(order) < len(weights) else len(weights)
     segments = f"over the {shown} segments" if len(weights) > 1 else "for the one segment"
-    title = f"Best offers run from {kit.span(best[order], places, unit)} {segments}"
+    title = f"Best offers run from {forms.span(best[order], places, unit)} {segments}"
     return canvas.drawing(title, "Acceptance and expected revenue along the offer, by segment")
 
 
@@ -332,9 +332,9 @@ def past_offers(study, found):
 
 
 def _curve(panel, name, scale, points, look, seen):
-    plain = kit.Look(look.colour, "", "-" if seen is None else kit.DOTTED)
+    plain = forms.Look(look.colour, "", "-" if seen is None else forms.DOTTED)
     panel.line(name, points, plain, key=False, linewidth=1.0 if seen else 1.3)
-    panel.key(name, kit.Look(look.colour, "o"))
+    panel.key(name, forms.Look(look.colour, "o"))
     if seen is not None:
         # A range of no width is a short stroke, so that it can be seen.
         short = max(0.01 * (scale.high - scale.low) - (seen[1] - seen[0]), 0) / 2
@@ -345,8 +345,8 @@ def _curve(panel, name, scale, points, look, seen):
 
 
 _WAYS = ("hard", "soft", "")
-_ACTUAL, _TRUE_ENROLMENT = kit.Look(style.INK, ""), kit.Look(style.INK, "", kit.DASHED)
-_CLAIM, _CHECK = kit.Look(style.ORANGE), kit.Look(style.GREEN, "D")
+_ACTUAL, _TRUE_ENROLMENT = forms.Look(forms.INK, ""), forms.Look(forms.INK, "", forms.DASHED)
+_CLAIM, _CHECK = forms.Look(forms.ORANGE), forms.Look(forms.GREEN, "D")
 
 
 def draw_enrolment(study):
@@ -355,9 +355,9 @@ def draw_enrolment(study):
     rows = [(s, {"setting": way}) for s in names for way in _WAYS]
     rows = [(s, way) for s, way in rows if study.get(s, "revenue_predicted", **way).known]
     if not rows:
-        return kit.blank("No method of this study predicted acceptances.")
+        return forms.blank("No method of this study predicted acceptances.")
     titles = ["Acceptances", "Revenue", "With best offers, % of historical revenue"]
-    canvas = kit.Canvas(titles, kit.row_height(len(rows)) + 0.1, sharey=True)
+    canvas = forms.Canvas(titles, forms.row_height(len(rows)) + 0.1, sharey=True)
     canvas.rows([", ".join(filter(None, [study.label(s), way["setting"]])) for s, way in rows])
     for panel, total in zip(canvas.all, ("enrolment", "revenue"), strict=False):
         source, way = rows[0]
@@ -368,18 +368,18 @@ def draw_enrolment(study):
             # Chance of the mean over repeats.
             errors = known["standard_error"].fillna(0).astype(float)
             noise = 1.96 * (errors**2).sum() ** 0.5 / len(known)
-            panel.ax.axvspan(actual - noise, actual + noise, color=style.PALE, alpha=0.5, lw=0)
+            panel.ax.axvspan(actual - noise, actual + noise, color=forms.PALE, alpha=0.5, lw=0)
             panel.upright(true.mean, _TRUE_ENROLMENT, "true expectation")
         panel.upright(actual, _ACTUAL, "actual")
         for place, (source, way) in enumerate(rows):
             predicted = study.get(source, f"{total}_predicted", **way)
-            panel.dot(place, "predicted", predicted, kit.MAIN, key=True)
+            panel.dot(place, "predicted", predicted, forms.MAIN, key=True)
     _gains(canvas.all[2], study, rows)
     for panel in canvas.all:
         panel.measures = panel.name
         panel.ax.locator_params(axis="x", nbins=5)
     source, way = next((row for row in rows if row[0] == study.main), rows[0])
-    predicted = kit.told(study.get(source, "enrolment_predicted", **way), places=0)
+    predicted = forms.told(study.get(source, "enrolment_predicted", **way), places=0)
     actual = study.get(source, "enrolment_actual", **way).mean
     title = f"{study.label(source)} predicts {predicted} acceptances; there were {actual:.0f}"
     return canvas.drawing(title, "Predicted, actual and true totals and gains by method")
@@ -403,26 +403,29 @@ def _gains(panel, study, rows):
     panel.upright(100, _ACTUAL)
 
 
-_CHOSEN, _TRUE_MODEL_ORDER = kit.Look(style.RED, "^", "none"), kit.Look(style.INK, "", kit.DASHED)
+_CHOSEN, _TRUE_MODEL_ORDER = (
+    forms.Look(forms.RED, "^", "none"),
+    forms.Look(forms.INK, "", forms.DASHED),
+)
 
 
 def draw_model_order(study):
     """Log-likelihood and description length by the number of segments."""
-    for source in kit.main_first(study):
+    for source in forms.main_first(study):
         likelihood, length = (
-            kit.by_step(study.rows(source, metric, "general"))
+            forms.by_step(study.rows(source, metric, "general"))
             for metric in ("log_likelihood", "mdl")
         )
         if length is not None and likelihood is not None and len(length.columns) > 1:
             break
     else:
-        return kit.blank("No model of this study was fitted with several numbers of segments.")
+        return forms.blank("No model of this study was fitted with several numbers of segments.")
     gained = likelihood.sub(likelihood.iloc[:, 0], axis=0)
     above = length.sub(length.min(axis=1), axis=0)
     true = study.rows(source, "rmse_component", "general")["part"].nunique()
     chosen = study.rows(source, "components_chosen", "general")["value"].astype(int).value_counts()
     titles = ["Log-likelihood gained", "Description length"]
-    canvas = kit.Canvas(titles, 2.2, "Number of segments J", "nats")
+    canvas = forms.Canvas(titles, 2.2, "Number of segments J", "nats")
     for panel, frame, least in zip(canvas.all, (gained, above), (0.0, 0.2), strict=True):
         panel.splits(frame, "repeat")
         if true:
@@ -432,7 +435,7 @@ def draw_model_order(study):
     top = 1.15 * middle[: max(2, int(np.ceil(0.8 * len(middle))))].max() or 1.0
     right.ax.set_ylim(-0.22 * top, top)
     right.ax.set_yticks([tick for tick in right.ax.get_yticks() if 0 <= tick <= top])
-    marks = {"ha": "center", "va": "top", "fontsize": 7.5, "color": style.RED_TEXT}
+    marks = {"ha": "center", "va": "top", "fontsize": 7.5, "color": forms.RED_TEXT}
     for size, times in chosen.sort_index().items():
         right.note("repeats that chose it", times, at=size)
         right.ax.plot([size], [-0.06 * top], **_CHOSEN.marks(markersize=5))
@@ -455,7 +458,7 @@ def draw_profiles(study):
     if told is not None:
         return profiles_of(study, told)
     if found is None:
-        return kit.blank("No choice model of this study was fitted.")
+        return forms.blank("No choice model of this study was fitted.")
     weights, means, names, best = (found[one] for one in ("weights", "profiles", "columns", "best"))
     people = found["rows"][names]
     spread = people.std(ddof=0).to_numpy(float)
@@ -464,22 +467,22 @@ def draw_profiles(study):
     # Where there are many features, those that tell segments apart the most are shown.
     tells = np.sqrt(weights @ away**2)
     columns = np.sort(np.argsort(-tells, kind="stable")[:_FEATURES_PROFILES])
-    digits = {j: kit.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
-    texts = [[kit.number(means[row, j], digits[j]) for j in columns] for row in order]
-    places, between = kit.places_for([np.abs(best).max()], 1), "\n" if style.is_narrow() else " "
+    digits = {j: forms.places_for([np.abs(means[:, j]).max()], 0) for j in columns}
+    texts = [[forms.number(means[row, j], digits[j]) for j in columns] for row in order]
+    places, between = forms.places_for([np.abs(best).max()], 1), "\n" if forms.is_narrow() else " "
     labels = [
-        f"{100 * weights[j]:.0f} %,{between}best {kit.number(best[j], places)}" for j in order
+        f"{100 * weights[j]:.0f} %,{between}best {forms.number(best[j], places)}" for j in order
     ]
     hidden = (len(weights) - len(order), means.shape[1] - len(columns))
     text = f"Not shown: {hidden[0]} smaller segments, {hidden[1]} features that tell less"
-    canvas = kit.Canvas([""], 0.5 + 0.27 * len(order), text if any(hidden) else "")
+    canvas = forms.Canvas([""], 0.5 + 0.27 * len(order), text if any(hidden) else "")
     shown, heads = (
         np.ix_(order, columns),
         [shortened(names[j].replace("_", " "), 24) for j in columns],
     )
     canvas.all[0].cells(labels, heads, means[shown], away[shown] / 2, texts)
     title = f"Segments differ most in {names[int(np.argmax(tells))].replace('_', ' ')}"
-    title += f"; best offers {kit.span(best[order], places)}"
+    title += f"; best offers {forms.span(best[order], places)}"
     return canvas.drawing(title, "Means of features by segment, coloured by distance from all")
 
 
@@ -492,18 +495,18 @@ def draw_response(study):
     """Figure 1 of Noor et al. (2014): acceptance and expected revenue of one kind of person."""
     found = choice_model(study)
     if found is None:
-        return kit.blank("No choice model of this study was fitted.")
+        return forms.blank("No choice model of this study was fitted.")
     far = (found["eta"] - ETA) ** 2 + ((found["k"] - K) / 30) ** 2
     near = int(np.argmin(far))
-    canvas = kit.Canvas(
+    canvas = forms.Canvas(
         ["Chance of acceptance", "Expected revenue"], 2.3, "Offer, scaled to 0 to 1", grid="both"
     )
     shown = {
-        "the paper's example": (ETA, K, kit.MAIN),
+        "the paper's example": (ETA, K, forms.MAIN),
         "nearest segment found": (
             float(found["eta"][near]),
             float(found["k"][near]),
-            kit.TURNS[0]._replace(dash=kit.DASHED),
+            forms.TURNS[0]._replace(dash=forms.DASHED),
         ),
     }
     best = {}

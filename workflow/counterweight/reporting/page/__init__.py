@@ -1,1 +1,0 @@
-"""The page: words, tables, sheets, templates."""

@@ -1,0 +1,702 @@
+"""Pages as HTML: one file each, or all of them in one, with all that they need inside.
+
+Nothing is loaded from anywhere and all text is escaped. Without scripts a page says the same;
+they add the search, the marks of the place, the explanations on hover and the filters.
+"""
+
+import colorsys
+import functools
+import html
+import itertools
+import posixpath
+import re
+import unicodedata
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jinja2
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup, escape
+
+from counterweight.reporting import blocks
+
+TEMPLATES = Path(__file__).with_name("templates")
+#: Short verdicts by how they begin: what a filter calls them, their class and their sign.
+VERDICTS = (
+    ("holds where", "holds where it could be decided", "part", "\N{CIRCLE WITH LEFT HALF BLACK}"),
+    ("holds", "holds", "yes", "\N{CHECK MARK}"),
+    ("does not", "does not hold", "no", "\N{MULTIPLICATION X}"),
+    ("depends", "depends", "part", "\N{PLUS-MINUS SIGN}"),
+    ("undecided", "undecided", "none", "?"),
+    ("cannot", "cannot be tested", "none", "\N{EN DASH}"),
+)
+#: What stands beside a row's label, by its mark.
+MARKS = {"": "", "main": "", "baseline": "baseline", "oracle": "bound", "failed": "failed"}
+_NUMERIC = re.compile(r"[+\-\N{MINUS SIGN}\N{PLUS-MINUS SIGN}<>\N{ALMOST EQUAL TO}]?\s*[\d.]")
+#: Ids of the shell itself.
+_TAKEN = ("main", "contents", "side", "find", "list", "theme", "places", "tip")
+#: Characters that a table of three columns or fewer may have beside its labels on a phone.
+_SLIM = 22
+
+
+def slug(text):
+    """A text as an id: letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "part"
+
+
+def term_anchor(term):
+    """The id of a term on the glossary page."""
+    return f"term-{slug(term)}"
+
+
+def verdict(text):
+    """A verdict as filters know it: ``name``, ``kind`` (a class) and ``sign``."""
+    for start, name, kind, sign in VERDICTS:
+        if text.lower().startswith(start):
+            return {"name": name, "kind": kind, "sign": sign}
+    return {"name": text, "kind": "none", "sign": ""}
+
+
+def _verdicts(claims):
+    """Verdicts that there are, by their short names, in the order of `VERDICTS`."""
+    names = [verdict(claim.verdict)["name"] for claim in claims]
+    known = [name for _, name, _, _ in VERDICTS if name in names]
+    return list(dict.fromkeys([*known, *names]))
+
+
+def _papers(claims):
+    """Claims by their paper, in the order in which the papers come up."""
+    papers = {}
+    for claim in claims:
+        papers.setdefault(claim.paper, []).append(claim)
+    return papers
+
+
+def _runs(blocks):
+    """Neighbours of one kind, such as links, together: (kind, blocks)."""
+    for kind, members in itertools.groupby(blocks, lambda block: type(block).__name__):
+        yield kind, list(members)
+
+
+def _escaped(text):
+    """A text inside the quotes of a style sheet."""
+    return re.sub(r"[^\w ]", lambda m: f"\\{ord(m.group()):06x}", text, flags=re.ASCII)
+
+
+def _pattern(terms):
+    """What finds the terms in a text: whole words, the longest first, with a plural s."""
+    if not terms:
+        return None
+    words = [
+        re.escape(term) if term != term.lower() else f"(?i:{re.escape(term)})"
+        for term in sorted(terms, key=len, reverse=True)
+    ]
+    return re.compile(rf"(?<![\w-])({'|'.join(words)})(s?)(?![\w-])")
+
+
+class _Shell:
+    """What one HTML file gathers while it is rendered.
+
+    ``anchors`` has the places of the pages that are in this very file, by path.
+    """
+
+    def __init__(self, site, path, anchors=None):
+        self.site, self.path, self.anchors = site, path, anchors or {}
+        self.colours, self.outline, self.rules = Colours(), [], {"wide": [], "cards": []}
+        self._pattern, self._ids, self._told = _pattern(site.terms), set(_TAKEN), set()
+        self._terms = {term.lower(): term for term in site.terms}
+        self._glossary = next(
+            (entry["path"] for entry in site.entries if entry["path"].endswith("glossary.html")), ""
+        )
+        self._page, self._prefix = None, ""
+
+    def begin(self, page):
+        """Begin with a page: its terms are explained anew, its ids stand apart."""
+        self._page, self._told = page, set()
+        self._prefix = f"{slug(Path(page.path).stem)}-" if self.anchors else ""
+        return self.anchors.get(page.path, "")
+
+    @staticmethod
+    def unknown(kind):
+        raise TypeError(f"{kind} is no block that a page may hold")
+
+    def anchor(self, text, given=""):
+        """An id that this file has only once."""
+        name = self._prefix + (given or slug(text)[:60])
+        number = next(k for k in itertools.count(1) if _numbered(name, k) not in self._ids)
+        self._ids.add(_numbered(name, number))
+        return _numbered(name, number)
+
+    def heading(self, text, given, level):
+        """The id of a heading, noted for the contents."""
+        name = self.anchor(text, given)
+        self.outline.append((level, name, text))
+        return name
+
+    def href(self, target):
+        """Where a link leads that was given relative to the folder of results."""
+        if re.match(r"[a-z][a-z0-9+.-]*:", target):
+            return target
+        path, _, part = target.partition("#")
+        if not path:
+            return f"#{self._prefix}{part}"
+        if path in self.anchors:
+            return f"#{slug(Path(path).stem)}-{part}" if part else f"#{self.anchors[path]}"
+        if path == self.path:
+            return f"#{part or 'main'}"
+        place = posixpath.relpath(path, posixpath.dirname(self.path) or ".")
+        return f"{place}#{part}" if part else place
+
+    def words(self, text):
+        """A text whose terms are explained where they come up for the first time."""
+        if self._pattern is None or self._page.path == self._glossary:
+            return escape(text)
+        parts, end = [], 0
+        for match in self._pattern.finditer(text):
+            term = self._terms[match.group(1).lower()]
+            if term in self._told:
+                continue
+            parts += [escape(text[end : match.start()]), self.term(match.group(), term)]
+            end = match.end()
+        return Markup("").join([*parts, escape(text[end:])])
+
+    def term(self, text, term, meaning=""):
+        """A word with its explanation; it leads to the glossary where that has it."""
+        self._told.add(term)
+        meaning = meaning or self.site.terms[term]
+        if self._glossary and term in self.site.terms:
+            place = self.href(f"{self._glossary}#{term_anchor(term)}")
+            return Markup('<a class="term" href="{}" title="{}">{}</a>').format(
+                place, meaning, text
+            )
+        return Markup('<button type="button" class="term" title="{}">{}</button>').format(
+            meaning, text
+        )
+
+    def head(self, head):
+        """Head of a column with its explanation, if it has one."""
+        if head.term:
+            term = self._terms.get(head.text.lower(), head.text)
+            return self.term(head.text, term, head.term)
+        return self.words(head.text)
+
+    def drawing(self, svg, alt):
+        """An SVG text as an element of the page."""
+        return Markup(inline_svg(svg, self.anchor("d"), alt, self.colours))
+
+    def table(self, table):
+        """How a table is set: its id, and whether it stays a table on a phone."""
+        name, cells = self.anchor("t"), [row.cells for row in table.rows if row.cells]
+        room = 0
+        for k, head in enumerate(table.head[1:]):
+            column = [row[k] for row in cells if k < len(row)]
+            texts = [cell.text for cell in column if cell.text]
+            child = f":nth-child({k + 2})"
+            if sum(bool(_NUMERIC.match(text)) for text in texts) * 2 <= len(texts):
+                self.rules["wide"].append(f"#{name} :is(th,td){child}{{text-align:left}}")
+            label = f'{{content:"{_escaped(head.text)}"}}'
+            self.rules["cards"].append(f"#{name} td{child}::before{label}")
+            sizes = [len(text) for cell in column for text in (cell.text, cell.bracket)]
+            room += max([*sizes, *map(len, head.text.split())], default=0)
+        slim = len(table.head) <= 3 and room <= _SLIM
+        if slim:
+            del self.rules["cards"][len(self.rules["cards"]) + 1 - len(table.head) :]
+        tones = any(cell.tone for row in cells for cell in row)
+        return {"id": name, "slim": slim, "tones": tones}
+
+    def style(self):
+        """The style that only this file has: its colours, figures and tables."""
+        cards = "".join(self.rules["cards"])
+        return Markup(
+            "".join(self.rules["wide"])
+            + self.colours.rules()
+            + (f"@media screen and (max-width:44rem){{{cards}}}" if cards else "")
+        )
+
+    def contents(self):
+        """Groups of the contents: ``title``, ``entries`` and whether one is there."""
+        for title, entries in itertools.groupby(self.site.entries, lambda e: e["group"]):
+            entries = [
+                {
+                    "title": entry["title"],
+                    "href": self.href(entry["path"]),
+                    "here": not self.anchors and entry["path"] == self.path,
+                }
+                for entry in entries
+            ]
+            here = any(entry["here"] for entry in entries)
+            yield {"title": title, "entries": entries, "here": here}
+
+    def places(self):
+        """What the search knows of the site: title, place and words of every entry."""
+        entries = [
+            [entry["title"], self.href(entry["path"]), entry["group"], entry.get("words", "")]
+            for entry in self.site.entries
+        ]
+        return htmlsafe_json_dumps(entries, ensure_ascii=False, separators=(",", ":"))
+
+
+def _numbered(name, number):
+    return name if number == 1 else f"{name}-{number}"
+
+
+@functools.cache
+def _environment():
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        runs=_runs,
+        papers=_papers,
+        verdict=verdict,
+        verdicts=_verdicts,
+        marks=MARKS,
+        term_anchor=term_anchor,
+    )
+    environment.globals.update(
+        grounds=GROUNDS,
+        css=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
+        js=Markup((TEMPLATES / "script.js").read_text(encoding="utf-8")),
+    )
+    return environment
+
+
+def _file(shell, title, pages, whole):
+    """An HTML file with the pages in it."""
+    environment = _environment()
+    body = environment.get_template("page.html").render(shell=shell, pages=pages, whole=whole)
+    text = environment.get_template("base.html").render(
+        shell=shell, title=title, site=shell.site, body=Markup(body), whole=whole
+    )
+    return re.sub(r"\n\s*\n+", "\n", text) if "<pre" not in text else text
+
+
+def render(page, site):
+    """A page as a file of its own.
+
+    Parameters
+    ----------
+    page : counterweight.reporting.blocks.Page
+    site : counterweight.reporting.blocks.Site
+
+    Returns
+    -------
+    str
+        HTML with style, script and figures inside. Links are relative to the page's folder.
+
+    Raises
+    ------
+    TypeError
+        When the page holds what is no block.
+    """
+    return _file(_Shell(site, page.path), page.title, [page], False)
+
+
+def render_one(pages, site, path="report_whole.html"):
+    """All pages in one file, one below the other.
+
+    Parameters
+    ----------
+    pages : sequence of counterweight.reporting.blocks.Page
+    site : counterweight.reporting.blocks.Site
+    path : str
+        Where the file will stand, below the folder of results.
+
+    Returns
+    -------
+    str
+        HTML as of `render`; links from page to page lead to their places in the file.
+    """
+    anchors = {page.path: f"page-{slug(Path(page.path).stem)}" for page in pages}
+    return _file(_Shell(site, path, anchors), site.title, pages, True)
+
+
+# Figures inside a page: SVG made small, in colours that follow the theme of the page.
+
+
+#: What figures stand on, by theme: the page and the cards on it.
+GROUNDS = {"light": ("#fbfaf7", "#ffffff"), "dark": ("#14171b", "#1b1f25")}
+#: Contrast of text with what it stands on, with some room above WCAG's 4.5.
+CONTRAST = 4.7
+#: Colours of the figures' palette in the dark theme. Ordered shades turn around, so that the
+#: least stays nearest to the page; "#ffffff" is the page itself.
+_DARK = {
+    "#0072b2": "#4aa3e0",
+    "#e69f00": "#f0b232",
+    "#009e73": "#2cc295",
+    "#d55e00": "#f3803a",
+    "#cc79a7": "#dd93bd",
+    "#56b4e9": "#8fd0f7",
+    "#222222": "#e6e8eb",
+    "#000000": "#e6e8eb",
+    "#767676": "#8d95a0",
+    "#d9d9d9": "#3a4049",
+    "#b3d4ea": "#24506f",
+    "#56a3d1": "#3d82b3",
+    "#1f6fa8": "#74b4de",
+    "#0b3c61": "#bfe0f5",
+    "#ffffff": GROUNDS["dark"][0],
+}
+_LIGHT = {"#ffffff": GROUNDS["light"][0]}
+_HEX = re.compile(r"#[0-9a-fA-F]{6}\b")
+_NUMBER = re.compile(r"-?\d+\.\d+(?![\d.]*e)")
+_REFERENCE = re.compile(r"(?<![^('\"])#([^\s)\"']+)")
+#: Style that a page sets once for all figures.
+_DROPPED = ("font-family", "stroke-linejoin: round", "stroke-linecap: butt")
+
+
+#: Elements that hold text.
+_TEXT = ("text", "tspan")
+
+
+def _rgb(colour):
+    return [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+
+
+def _hex(parts):
+    return "#" + "".join(f"{round(255 * min(max(part, 0.0), 1.0)):02x}" for part in parts)
+
+
+def contrast(first, second):
+    """Contrast of two colours, 1 to 21, by WCAG 2.2."""
+
+    def luminance(colour):
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(_rgb(first)), luminance(_rgb(second))))
+    return (high + 0.05) / (low + 0.05)
+
+
+def line_colour(colour, theme):
+    """The colour of lines and areas in a theme; one that is not of the palette is turned."""
+    colour = colour.lower()
+    if theme == "light":
+        return _LIGHT.get(colour, colour)
+    if colour in _DARK:
+        return _DARK[colour]
+    hue, lightness, saturation = colorsys.rgb_to_hls(*_rgb(colour))
+    return _hex(colorsys.hls_to_rgb(hue, 0.92 - 0.8 * lightness, saturation))
+
+
+def text_colour(colour, theme):
+    """The same colour for text: as near as it can be read on the page and on its cards."""
+    colour = line_colour(colour, theme)
+    if colour in GROUNDS[theme]:
+        return colour
+    hue, lightness, saturation = colorsys.rgb_to_hls(*_rgb(colour))
+    step = -0.01 if theme == "light" else 0.01
+    while min(contrast(colour, ground) for ground in GROUNDS[theme]) < CONTRAST:
+        lightness += step
+        colour = _hex(colorsys.hls_to_rgb(hue, lightness, saturation))
+    return colour
+
+
+class Colours:
+    """Colours and styles that the figures of a file use, for its style sheet."""
+
+    def __init__(self):
+        self._used, self._styles = {}, {}
+
+    def variable(self, colour, text=False):
+        """The variable that stands for a colour, e.g. ``var(--c0072b2)``."""
+        colour = colour.lower()
+        name = f"--{'t' if text else 'c'}{colour[1:]}"
+        self._used[name] = (colour, text)
+        return f"var({name})"
+
+    def declarations(self, theme):
+        """What the variables are in a theme."""
+        return "".join(
+            f"{name}:{(text_colour if text else line_colour)(colour, theme)};"
+            for name, (colour, text) in sorted(self._used.items())
+        )
+
+    def style_class(self, style):
+        """The class that stands for a style, e.g. ``s3``: said once, however often it is drawn."""
+        return self._styles.setdefault(style, f"s{len(self._styles)}")
+
+    def passes_on(self, name):
+        """Whether a class may stand at a group in place of all that the group holds."""
+        style = next(style for style, own in self._styles.items() if own == name)
+        return not re.search(r"(?<!-)opacity:|clip-path:", style)
+
+    def rules(self):
+        """The style sheet of the classes."""
+        return "".join(f".{name}{{{style}}}" for style, name in self._styles.items())
+
+
+def _short_number(match):
+    value = f"{float(match.group()):.2f}".rstrip("0").rstrip(".")
+    return "0" if value == "-0" else value
+
+
+def _short_path(data):
+    return re.sub(
+        r"\s*([A-DF-Za-df-z])\s*", r"\1", _NUMBER.sub(_short_number, " ".join(data.split()))
+    )
+
+
+def _transform(value):
+    """A transform without turns by nothing; factors keep their digits."""
+    value = re.sub(r"rotate\(-?0(?: [^)]*)?\)", "", value).strip()
+    return value if "matrix" in value else _NUMBER.sub(_short_number, value)
+
+
+_ROUNDED = {"d": _short_path, "points": _short_path, "transform": _transform} | dict.fromkeys(
+    ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height"),
+    lambda value: _NUMBER.sub(_short_number, value),
+)
+
+
+def _local_name(tag):
+    return tag.rpartition("}")[2]
+
+
+def _images(root):
+    """Boxes of the raster images of a figure: left, top, right, bottom."""
+    for image in root.iter():
+        if _local_name(image.tag) == "image":
+            x, y, width, height = (float(image.get(k, 0)) for k in ("x", "y", "width", "height"))
+            top = -y if "scale(1 -1)" in image.get("transform", "") else y
+            yield x, top, x + width, top + height
+
+
+class _Drawing:
+    """One figure on its way into a page."""
+
+    def __init__(self, root, prefix, colours):
+        self.colours, self.images = colours, list(_images(root))
+        values = [value for node in root.iter() for value in node.attrib.values() if "#" in value]
+        names = dict.fromkeys(name for value in values for name in _REFERENCE.findall(value))
+        self.names = {name: f"{prefix}-{k}" for k, name in enumerate(names)}
+
+    def _on_image(self, node):
+        """Whether a text stands on a raster image, whose colours are the same in all themes."""
+        x, y = (float(node.get(k, "nan")) for k in ("x", "y"))
+        return any(left <= x <= right and top <= y <= low for left, top, right, low in self.images)
+
+    def _style(self, node, style, text):
+        rules = [rule.strip() for rule in style.split(";") if rule.strip()]
+        rules = [rule for rule in rules if not rule.startswith(_DROPPED)]
+        style = ";".join(re.sub(r"\s*:\s*", ":", rule) for rule in rules)
+        style = re.sub(r"(?<=\d)\.0+(?=px)", "", style)
+        if text and self._on_image(node):
+            return style
+        return _HEX.sub(lambda match: self.colours.variable(match.group(), text), style)
+
+    def attributes(self, node, text):
+        """Attributes of an element as they stand in the page."""
+        shown = {}
+        for key, value in node.attrib.items():
+            key = _local_name(key)
+            if key == "id":
+                value = self.names.get(value, "")
+            elif key == "style":
+                style = self._style(node, value, text)
+                key, value = "class", self.colours.style_class(style) if style else ""
+            elif key in ("href", "clip-path"):
+                value = _REFERENCE.sub(lambda m: f"#{self.names[m.group(1)]}", value)
+            elif key in _ROUNDED:
+                value = _ROUNDED[key](value)
+            if value and key != "type":
+                shown[key] = value
+        return shown
+
+    def markup(self, node):
+        """Elements, each as text, that an element becomes; a bare group is what it holds."""
+        tag = _local_name(node.tag)
+        if tag in ("metadata", "style", "title", "desc"):
+            return []
+        shown = self.attributes(node, tag in _TEXT)
+        if tag in _TEXT:
+            content = html.escape(node.text or "", quote=False)
+            for child in node:
+                content += "".join(self.markup(child)) + html.escape(child.tail or "", quote=False)
+        else:
+            elements = [text for child in _without_ground(node) for text in self.markup(child)]
+            if tag == "g" and "class" not in shown:
+                shown, elements = self._common(shown, elements)
+            if tag in ("g", "defs") and (not elements or not shown and tag == "g"):
+                return elements
+            content = "".join(elements)
+        said = "".join(f' {key}="{html.escape(value)}"' for key, value in shown.items())
+        return [f"<{tag}{said}>{content}</{tag}>" if content else f"<{tag}{said}/>"]
+
+    def _common(self, shown, elements):
+        """Attributes of a group with the class that all its elements share, and those bare."""
+        heads = [re.match(r'<(?:use|path|text)\b[^>]*? class="(s\d+)"', text) for text in elements]
+        if len(heads) < 2 or not all(heads) or len({head.group(1) for head in heads}) > 1:
+            return shown, elements
+        name = heads[0].group(1)
+        if not self.colours.passes_on(name):
+            return shown, elements
+        bare = [text.replace(f' class="{name}"', "", 1) for text in elements]
+        return shown | {"class": name}, bare
+
+
+def _without_ground(node):
+    """Children of an element, without the white ground of a figure or of its axes."""
+    children = list(node)
+    if children and node.get("id", "").startswith(("figure_", "axes_")):
+        first = children[0]
+        shapes = list(first)
+        if first.get("id", "").startswith("patch_") and len(shapes) == 1:
+            style = shapes[0].get("style", "").replace(" ", "").rstrip(";").lower()
+            if style in ("fill:#ffffff", "fill:none"):
+                return children[1:]
+    return children
+
+
+def inline_svg(text, prefix, alt, colours):
+    """An SVG file as an element to put into a page.
+
+    Its ids are made unique, those that nothing refers to left out, numbers rounded to two
+    decimals (of a point), fixed colours turned into variables of the page.
+
+    Parameters
+    ----------
+    text : str
+        An SVG document, such as matplotlib writes with its text as text.
+    prefix : str
+        Of its ids.
+    alt : str
+        What is drawn, in some ten words; "" for a drawing beside words that say the same.
+    colours : Colours
+        Takes up the colours that the figure uses.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element that is as wide as its place.
+
+    Raises
+    ------
+    xml.etree.ElementTree.ParseError
+        When the text is no SVG.
+    """
+    root = ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text[text.index("<") :]))
+    drawing = _Drawing(root, prefix, colours)
+    content = "".join(text for child in root for text in drawing.markup(child))
+    box = root.get("viewBox") or f"0 0 {root.get('width', '')} {root.get('height', '')}"
+    box = _NUMBER.sub(_short_number, re.sub(r"pt|px", "", box))
+    said = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
+    name = f"<title>{html.escape(alt, quote=False)}</title>" if alt else ""
+    return f'<svg viewBox="{box}" {said}>{name}{content}</svg>'
+
+
+# Tables of a page in LaTeX, as they are read: the paper's figures stand beside.
+
+
+#: What LaTeX reads otherwise than it is written. Other letters stay as they are, in UTF-8.
+SAID = {char: "\\" + char for char in "&%$#_{}"} | {
+    "\\": "\\textbackslash{}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "<": "$<$",
+    ">": "$>$",
+    "|": "$|$",
+    "−": "$-$",
+    "–": "--",
+    "—": "---",
+    "…": "\\dots{}",
+    "×": "$\\times$",
+    "±": "$\\pm$",
+    "≤": "$\\le$",
+    "≥": "$\\ge$",
+    "→": "$\\to$",
+    "²": "$^2$",
+    "†": "\\dag{}",
+    "“": "``",
+    "”": "''",
+    "’": "'",
+    "\u202f": "\\,",
+    "\u00a0": "~",
+}
+DAGGER = "†"
+
+
+def latex(page):
+    """The tables of a page's results, one below the other; only a remark where there is none.
+
+    Parameters
+    ----------
+    page : counterweight.reporting.blocks.Page
+
+    Returns
+    -------
+    str
+        LaTeX for the package booktabs.
+    """
+    name = page.path.rpartition("/")[2].removesuffix(".html")
+    found = [
+        block
+        for section in page.sections
+        if section.id == "results"
+        for block in section.blocks
+        if isinstance(block, blocks.Table)
+    ]
+    head = f"% {' '.join(page.title.split())}. Put \\usepackage{{booktabs}} in the preamble.\n"
+    parts = [_latex_table(one, f"tab:{name}-{place}") for place, one in enumerate(found, 1)]
+    return head + ("\n".join(parts) if parts else "% This study has no table of results.\n")
+
+
+def _latex_table(table, label):
+    columns = len(table.head)
+    lines = [
+        "\\begin{table}",
+        f"\\caption{{{latex_escaped(table.caption)}}}",
+        f"\\label{{{label}}}",
+    ]
+    lines += [f"\\begin{{tabular}}{{l{'r' * (columns - 1)}}}", "\\toprule"]
+    lines += [_latex_line(head.text for head in table.head), "\\midrule"]
+    for row in table.rows:
+        if row.group:
+            lines.append(
+                f"\\multicolumn{{{columns}}}{{l}}{{\\textit{{{latex_escaped(row.group)}}}}} \\\\"
+            )
+        label = row.label + (f" {DAGGER}" if row.mark == "oracle" else "")
+        if row.reason:
+            failed = f"\\multicolumn{{{columns - 1}}}{{l}}{{{latex_escaped(row.reason)}}}"
+            lines.append(f"{latex_escaped(label)} & {failed} \\\\")
+            continue
+        cells = [f"{cell.text} {cell.bracket}".strip() for cell in row.cells]
+        cells += [""] * (columns - 1 - len(cells))
+        lines.append(_latex_line((label, *cells), bold=row.best))
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    said = [table.note] if table.note else []
+    if any(row.mark == "oracle" for row in table.rows):
+        said.append(f"{DAGGER} sees what is hidden from the others.")
+    lines += [f"\\par\\footnotesize {latex_escaped(' '.join(said))}"] if said else []
+    return "\n".join([*lines, "\\end{table}", ""])
+
+
+def _latex_line(texts, bold=False):
+    texts = map(latex_escaped, texts)
+    return " & ".join(f"\\textbf{{{one}}}" if bold and one else one for one in texts) + " \\\\"
+
+
+def latex_escaped(text):
+    """Text that LaTeX prints as it is.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
+    return "".join(SAID.get(char) or _greek(char) or char for char in str(text))
+
+
+def _greek(char):
+    words = unicodedata.name(char, "").split()
+    if words[:1] != ["GREEK"] or len(words) != 4:
+        return ""
+    name = words[3].lower()
+    return f"$\\{name.capitalize() if words[1] == 'CAPITAL' else name}$"

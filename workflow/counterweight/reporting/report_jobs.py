@@ -1,0 +1,379 @@
+"""The jobs of the report stage: the figures of a study, the pages of a family, the index."""
+
+import os
+import posixpath
+import re
+from pathlib import Path
+
+from counterweight import __version__
+from counterweight.plan import components, digests, kinds, measures
+from counterweight.plan.jobs import Job
+from counterweight.plan.labels import sees_truth, told
+from counterweight.reporting.blocks import (
+    GLOSSARY,
+    LEDGER,
+    RUN,
+    WHOLE,
+    config_of,
+    families,
+    page_of,
+    site_of,
+)
+from counterweight.reporting.wording import packed
+
+_ASSEMBLE = "counterweight.reporting.assemble"
+#: Parts of the plan that `RUN` and the files of studies leave out: studies have a file each, and
+#: where files are or which key makes coins is nothing that a result rests on.
+_ELSEWHERE = {
+    "studies",
+    "families",
+    "model_defaults",
+    "results",
+    "data",
+    "data_mirror",
+    "container",
+}
+_ELSEWHERE |= {"filter_key", "filter_study", "candidates", "score"}
+
+
+def draw_job(plan, paths, name):
+    """The job that draws the figures of a study."""
+    study, at = plan["studies"][name], paths.study(name)
+    inputs = {
+        "metrics": paths.measurements([name]),
+        "features": at.features,
+        "labels": at.labels,
+        "truth": at.truth,
+        "selection": [at.selection_model(selector) for selector in study["selectors"]],
+    }
+    reads = [components.declared("figure", figure, "READS", ()) for figure in study["figures"]]
+    inputs["made"] = _tables_of(paths, [name], {stage for stages in reads for stage in stages})
+    shown = study_plan(study, plan["metrics"])
+    for key in ("sheets", "question", "captions", "new_rows"):
+        del shown[key]  # of the pages alone
+    given = {"study": name, "shown": shown}
+    uses = tuple(("figure", figure) for figure in study["figures"])
+    return Job("counterweight.reporting.charts.forms:draw", inputs, given, uses)
+
+
+def page_job(plan, paths, family):
+    """The job that makes the pages and tables of a family's studies."""
+    shown = report_plan(plan)
+    names = families(shown)[family]
+    contents = [entry | {"words": ""} for entry in site_of(shown).entries]
+    # Measures of its studies only: those of others are no matter of this family.
+    own = shown | {"measures": {}, "studies": {name: shown["studies"][name] for name in names}}
+    tables = [
+        f"{paths.results}/tables/{name}-{target}"
+        for name in names
+        for target in plan["studies"][name]["targets"]
+    ]
+    pages = [f"family-{family}", *names]
+    return Job(
+        f"{_ASSEMBLE}:page",
+        {
+            "metrics": paths.measurements(names),
+            "figures": [path for name in names for path in paths.figures(name)],
+            "columns": _column_reports(plan, paths, names),
+            "given": _tables_of(paths, names, {"deliver"}),
+            **_claims(plan),
+        },
+        {"shown": packed(own), "family": family, "contents": contents}
+        | {"config": {name: _settings(plan["studies"][name]) for name in names}},
+        outputs={
+            "findings": f"{paths.results}/findings/{family}.parquet",
+            "config": [f"{paths.results}/{config_of(name)}" for name in names],
+            "pages": [f"{paths.results}/{page_of(name)}" for name in pages],
+            "tables": [f"{table}.parquet" for table in tables],
+            "tables_csv": [f"{table}.csv" for table in tables],
+            "tables_tex": [f"{paths.results}/tables/{name}.tex" for name in names],
+        },
+        files=_templates(),
+        modules=_sheet_modules(own),
+    )
+
+
+def report_job(plan, paths, others=()):
+    """The job that makes the index, the claims and the glossary; all in one file, if asked for.
+
+    `others` are jobs that read files of one's own, whose digests stand in what the run rests on.
+    """
+    shown = report_plan(plan)
+    findings = [f"{paths.results}/findings/{family}.parquet" for family in families(shown)]
+    inputs = {"metrics": paths.measurements(), "findings": findings, **_claims(plan)}
+    # What a database answered is known from what was kept of it.
+    asked = [name for name, dataset in plan["datasets"].items() if "query" in dataset]
+    inputs["answers"] = [paths.prepared(name) for name in asked]
+    outputs = {"pages": [f"{paths.results}/{GLOSSARY}"]}
+    if has_ledger(plan):
+        outputs |= {role: f"{paths.results}/{file}" for role, file in LEDGER.items()}
+    modules = ()
+    if plan["one_file"]:
+        inputs["figures"] = [path for name in plan["studies"] for path in paths.figures(name)]
+        inputs["columns"] = _column_reports(plan, paths, plan["studies"])
+        inputs["given"] = _tables_of(paths, plan["studies"], {"deliver"})
+        outputs["pages"].append(f"{paths.results}/{WHOLE}")
+        modules = _sheet_modules(shown)
+    outputs["provenance"] = f"{paths.results}/{RUN}"
+    rests_on = {"counterweight": __version__, "libraries": digests.versions()} | _settings(plan)
+    given = {"shown": packed(shown), "one_file": plan["one_file"], "rests_on": rests_on}
+    return Job(
+        f"{_ASSEMBLE}:report",
+        inputs,
+        given,
+        outputs=outputs,
+        files=_templates(),
+        modules=modules,
+        own=tuple(dict.fromkeys(path for job in others for path in job.own)),
+        key=next((job.key for job in others if job.key), ""),
+    )
+
+
+def partial_job(plan, paths):
+    """What the report of a failed run is told; see `assemble.main`."""
+    shown = report_plan(plan)
+    claims = _claims(plan)["claims"]
+    return {
+        "shown": packed(shown),
+        "chains": paths.chains(),
+        "claims": claims,
+        "results": paths.results,
+    }
+
+
+def _column_reports(plan, paths, names):
+    """The column reports that the studies' pages show, each once."""
+    studies = [plan["studies"][name] for name in names]
+    shown = [one["dataset"] for one in studies if has_column_report(plan, one)]
+    return [path for path in map(paths.columns_read, dict.fromkeys(shown)) if path]
+
+
+def _tables_of(paths, names, stages):
+    """Parquet files that stages of the studies make on the way to what is measured, each once."""
+    steps = [step for chain in paths.chains(names) for step in chain["steps"]]
+    made = [path for step in steps if step["stage"] in stages for path in step["outputs"]]
+    return [path for path in dict.fromkeys(made) if path.endswith(".parquet")]
+
+
+def _settings(part):
+    return {key: value for key, value in part.items() if key not in _ELSEWHERE}
+
+
+def _claims(plan):
+    if not has_ledger(plan):
+        return {"claims": [], "schema": []}
+    library = components.PACKAGE.parent
+    # Relative, so that a folder that was moved has nothing to do.
+    claims = sorted(os.path.relpath(path) for path in (library / "claims").glob("*.yaml"))
+    return {
+        "claims": claims,
+        "schema": os.path.relpath(components.schema_path("claims.schema.yaml")),
+    }
+
+
+def _templates():
+    return tuple(sorted(map(str, Path(__file__).with_name("templates").glob("*"))))
+
+
+def _sheet_modules(shown):
+    """Modules that the sheets of a plan are in; the page job imports them by name."""
+    references = [ref for study in shown["studies"].values() for ref in study["sheets"].values()]
+    return tuple(sorted({reference.partition(":")[0] for reference in references}))
+
+
+# The part of the plan that figures, tables and the report show.
+
+
+#: Family of studies that name none.
+OWN_FAMILY = "studies"
+
+
+def report_plan(plan):
+    """The part of a resolved plan that the report shows, study by study.
+
+    Parameters
+    ----------
+    plan : dict
+        From ``counterweight.plan.config.resolve``.
+
+    Returns
+    -------
+    dict
+        JSON-able.
+    """
+    return {
+        "title": "Counterweight",
+        "version": __version__,
+        "libraries": digests.versions(),
+        "data_source": plan["data_source"],
+        "seed": plan["seed"],
+        "families": families_of(plan),
+        "papers": has_ledger(plan) and bool(claimed() & {*plan["studies"]}),
+        "measures": measures.of_any_rates(plan["rates"]),
+        "studies": {
+            name: study_plan(study, plan["metrics"])
+            | {"folder": _folder(plan, name), "column_report": has_column_report(plan, study)}
+            for name, study in plan["studies"].items()
+        },
+    }
+
+
+def has_column_report(plan, study):
+    """Whether a study's page tells what columns were taken for: its own table is read whole."""
+    own = plan["datasets"][study["dataset"]].get("roles")
+    return bool(own) and not kinds.module_of(study).parts(plan, study)
+
+
+def _folder(plan, name):
+    """The folder of a study, below that of the run."""
+    place = plan.get("place", plan["results"])
+    return posixpath.relpath(f"{place}/{name}", plan["results"])
+
+
+def claimed():
+    """Studies that claims of papers name, read from the text of their files."""
+    files = (components.PACKAGE.parent / "claims").glob("*.yaml")
+    texts = (path.read_text(encoding="utf-8") for path in files)
+    return {name for text in texts for name in re.findall(r"\bstudy: (\w+)", text)}
+
+
+def has_ledger(plan):
+    """Whether claims of papers are decided: not where all is about tables of one's own."""
+    return any(dataset["source"] != "own" for dataset in plan["datasets"].values())
+
+
+def families_of(plan):
+    """Title and question of each family of the studies, by its name, in their order."""
+    known = plan["families"]
+    return {
+        family: {"title": family.replace("_", " ").capitalize(), "question": ""}
+        | ({"title": "Your studies"} if family == OWN_FAMILY else {})
+        | known.get(family, {})
+        for family in dict.fromkeys(study["family"] for study in plan["studies"].values())
+    }
+
+
+def study_plan(study, metrics=()):
+    """The part of a resolved study that the report shows.
+
+    Parameters
+    ----------
+    study : dict
+    metrics : iterable of str
+        Metrics of predictions, by name.
+
+    Returns
+    -------
+    dict
+        JSON-able.
+    """
+    shown = {
+        key: study[key]
+        for key in (
+            "title",
+            "question",
+            "family",
+            "dataset",
+            "source",
+            "repeats",
+            "test_share",
+            "targets",
+            "main",
+            "baseline",
+            "figures",
+            "columns",
+            "keep_rate",
+        )
+    }
+    shown["new_rows"] = bool(study["score"])
+    shown["sheets"] = kinds.module_of(study).PAGE | _page_of(study)
+    shown |= kinds.module_of(study).shown(study)
+    protocol, options = study["evaluation"]["protocol"], study["evaluation"]["options"]
+    shown["protocol"] = {
+        "name": protocol,
+        "label": components.declared("protocol", protocol, "LABEL", protocol.replace("_", " ")),
+        "options": options,
+        "asked": options.get("asked") or measures.asked_of(study),
+    }
+    shown["dataset_title"] = components.declared("dataset", study["dataset"], "TITLE", "")
+    rule = study["labeling"]["rule"]
+    shown["labeling"] = components.declared("labeling", rule, "LABEL", rule.replace("_", " "))
+    shown["captions"] = {
+        figure: components.declared("figure", figure, "CAPTION", "") for figure in study["figures"]
+    }
+    shown["measures"] = measures.of_study(study, metrics)
+    shown["labels"] = components.declared("protocol", protocol, "VALUE_LABELS", {}) | {
+        "measure": components.declared("protocol", protocol, "VALUE_LABELS", {}).get("measure", {})
+        | measures.measure_labels(study)
+    }
+    labels = study["labels"]
+    shown["selectors"] = [
+        {
+            "id": name,
+            "label": labels["selectors"][name],
+            "oracle": selector["oracle"],
+            "selector": selector["selector"],
+            "options": selector["options"],
+        }
+        for name, selector in study["selectors"].items()
+    ]
+    shown["weightings"] = [
+        {"id": name, "label": labels["weightings"][name]}
+        | {key: part[key] for key in ("weighting", "selector", "max_weight", "target", "options")}
+        for name, part in study["weightings"].items()
+    ]
+    shown["methods"] = [
+        _method_plan(name, method, study)
+        for name, method in study["methods"].items()
+        if method["reported"] and not method.get("draw_of")
+    ]
+    shown["draws"] = {name: one["draws"] for name, one in study["methods"].items() if one["draws"]}
+    shown["tables"] = [
+        {"target": target, "title": study["tables"].get(target, "")} for target in study["targets"]
+    ]
+    return shown
+
+
+def _page_of(study):
+    """The page that a component declares for studies with it: the main model's, the protocol's."""
+    main = study["methods"].get(study["main"]) or {}
+    for part, name in (("model", main.get("model")), ("protocol", study["evaluation"]["protocol"])):
+        page = components.declared(part, name, "PAGE", "") if name else ""
+        if page:
+            return {"page": page}
+    return {}
+
+
+def _method_plan(name, method, study):
+    """A method as the report knows it.
+
+    ``values`` are the values of its options in print, of those that have a name of their own;
+    ``rule`` is the rule of prediction (deterministic or randomised) by which it keeps what is
+    asked.
+    """
+    weights = study["weightings"].get(method["weights"], {})
+    labels = components.declared("model", method["model"], "VALUE_LABELS", {})
+    options, swept = method["options"], method["sweep"] or {}
+    named = {
+        option: told(option, options[option], labels)
+        for option in labels
+        if option in options and option not in swept
+    }
+    return {
+        "id": name,
+        "label": method["label"],
+        "role": method["role"],
+        "model": method["model"],
+        "weights": weights.get("weighting"),
+        "selector": weights.get("selector"),
+        "oracle": sees_truth(method, study),
+        "options": options,
+        "values": {
+            option: text
+            for option, text in named.items()
+            if isinstance(options[option], float) or text in labels[option].values()
+        },
+        "rule": components.declared("model", method["model"], "RULE", "randomised"),
+        "sweep": method["sweep"],
+        "repeats": method["repeats"],
+    }

@@ -33,7 +33,7 @@ TERMS = {
 
 
 def lines(width=7.0):
-    """A drawing with text and lines in every colour of the palette, and a raster with text."""
+    """A drawing with text and lines in every colour of the palette."""
     with forms.figure_look():
         figure = Drawing(figsize=(width, 2.8), layout="constrained")
         left, right = figure.subplots(1, 2)
@@ -44,10 +44,6 @@ def lines(width=7.0):
         left.set_xlabel("Share of rows kept")
         left.set_ylabel("Accuracy")
         left.grid(color=forms.PALE)
-        right.imshow([[0.1, 0.9], [0.6, 0.3]], cmap="Blues", aspect="auto", vmin=0, vmax=1)
-        for column, row, text in ((0, 0, "10"), (1, 0, "90"), (0, 1, "60"), (1, 1, "30")):
-            colour = "white" if int(text) > 55 else forms.INK
-            right.text(column, row, text, ha="center", va="center", color=colour)
         for k, colour in enumerate(forms.ORDERED):
             right.plot([-0.4 + 0.3 * k], [1.3], "o", color=colour)
         right.set_xlabel("Decile")

@@ -144,10 +144,9 @@ def draw(figure, study):
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_small_clear_and_the_same_each_time(name, study_of):
     pair = drawn(name, study_of(name))
-    known = {colour.lower() for colour in forms.DARK}
-    for form, again, width in zip(
-        pair, drawn(name, study_of(name)), ("504", "259.2"), strict=True
-    ):
+    named = [*forms.ORDERED, *(one for one in vars(forms).values() if isinstance(one, str))]
+    known = {colour.lower() for colour in named if colour.startswith("#")}
+    for form, again, width in zip(pair, drawn(name, study_of(name)), ("504", "259.2"), strict=True):
         text = forms.svg_text(form.figure)
         assert text == forms.svg_text(again.figure)
         assert len(text) < 120_000
@@ -269,8 +268,6 @@ def test_words_keep_their_contrast():
 
     for colour in (forms.INK, forms.GREY, forms.BLUE, forms.RED_TEXT):
         assert light(forms.PAPER) / light(colour) > 4.5
-        assert light(forms.DARK[colour]) / light(forms.DARK[forms.PAPER]) > 4.5
-    assert len(set(forms.DARK.values()) | set(forms.DARK)) == 2 * len(forms.DARK)
 
 
 # What is drawn is what was measured.

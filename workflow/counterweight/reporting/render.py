@@ -12,7 +12,6 @@ import posixpath
 import re
 import unicodedata
 from pathlib import Path
-from xml.etree import ElementTree
 
 import jinja2
 from jinja2.utils import htmlsafe_json_dumps
@@ -315,42 +314,22 @@ def render_one(pages, site, path="report_whole.html"):
     return _file(_Shell(site, path, anchors), site.title, pages, True)
 
 
-# Figures inside a page: SVG made small, in colours that follow the theme of the page.
+# Figures inside a page: SVG in colours that follow the theme of the page.
 
 
 #: What figures stand on, by theme: the page and the cards on it.
 GROUNDS = {"light": ("#fbfaf7", "#ffffff"), "dark": ("#14171b", "#1b1f25")}
 #: Contrast of text with what it stands on, with some room above WCAG's 4.5.
 CONTRAST = 4.7
-#: Colours of the figures' palette in the dark theme. Ordered shades turn around, so that the
-#: least stays nearest to the page; "#ffffff" is the page itself.
+#: Colours of the figures' palette in the dark theme, where it is not the turned one; "#ffffff" is
+#: the page itself. Ordered shades turn around, so that the least stays nearest to the page.
 _DARK = {
-    "#0072b2": "#4aa3e0",
-    "#e69f00": "#f0b232",
-    "#009e73": "#2cc295",
-    "#d55e00": "#f3803a",
-    "#cc79a7": "#dd93bd",
-    "#56b4e9": "#8fd0f7",
-    "#222222": "#e6e8eb",
-    "#000000": "#e6e8eb",
-    "#767676": "#8d95a0",
-    "#d9d9d9": "#3a4049",
-    "#b3d4ea": "#24506f",
-    "#56a3d1": "#3d82b3",
-    "#1f6fa8": "#74b4de",
-    "#0b3c61": "#bfe0f5",
-    "#ffffff": GROUNDS["dark"][0],
+    **{"#0072b2": "#4aa3e0", "#e69f00": "#f0b232", "#009e73": "#2cc295", "#d55e00": "#f3803a"},
+    **{"#cc79a7": "#dd93bd", "#56b4e9": "#8fd0f7", "#222222": "#e6e8eb", "#d9d9d9": "#3a4049"},
+    **{"#1f6fa8": "#74b4de", "#0b3c61": "#bfe0f5", "#ffffff": GROUNDS["dark"][0]},
 }
 _LIGHT = {"#ffffff": GROUNDS["light"][0]}
 _HEX = re.compile(r"#[0-9a-fA-F]{6}\b")
-_NUMBER = re.compile(r"-?\d+\.\d+(?![\d.]*e)")
-_REFERENCE = re.compile(r"(?<![^('\"])#([^\s)\"']+)")
-#: Style that a page sets once for all figures.
-_DROPPED = ("font-family", "stroke-linejoin: round", "stroke-linecap: butt")
-
-
-#: Elements that hold text.
-_TEXT = ("text", "tspan")
 
 
 def _rgb(colour):
@@ -416,177 +395,72 @@ class Colours:
             for name, (colour, text) in sorted(self._used.items())
         )
 
-    def style_class(self, style):
+    def style_class(self, style, text):
         """The class that stands for a style, e.g. ``s3``: said once, however often it is drawn."""
+        style = re.sub(r"\s*([:;])\s*", r"\1", style)
+        style = _HEX.sub(lambda found: self.variable(found.group(), text), style)
         return self._styles.setdefault(style, f"s{len(self._styles)}")
-
-    def passes_on(self, name):
-        """Whether a class may stand at a group in place of all that the group holds."""
-        style = next(style for style, own in self._styles.items() if own == name)
-        return not re.search(r"(?<!-)opacity:|clip-path:", style)
 
     def rules(self):
         """The style sheet of the classes."""
         return "".join(f".{name}{{{style}}}" for style, name in self._styles.items())
 
 
-def _short_number(match):
-    value = f"{float(match.group()):.2f}".rstrip("0").rstrip(".")
-    return "0" if value == "-0" else value
-
-
-def _short_path(data):
-    return re.sub(
-        r"\s*([A-DF-Za-df-z])\s*", r"\1", _NUMBER.sub(_short_number, " ".join(data.split()))
-    )
-
-
-def _transform(value):
-    """A transform without turns by nothing; factors keep their digits."""
-    value = re.sub(r"rotate\(-?0(?: [^)]*)?\)", "", value).strip()
-    return value if "matrix" in value else _NUMBER.sub(_short_number, value)
-
-
-_ROUNDED = {"d": _short_path, "points": _short_path, "transform": _transform} | dict.fromkeys(
-    ("x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height"),
-    lambda value: _NUMBER.sub(_short_number, value),
-)
-
-
-def _local_name(tag):
-    return tag.rpartition("}")[2]
-
-
-def _images(root):
-    """Boxes of the raster images of a figure: left, top, right, bottom."""
-    for image in root.iter():
-        if _local_name(image.tag) == "image":
-            x, y, width, height = (float(image.get(k, 0)) for k in ("x", "y", "width", "height"))
-            top = -y if "scale(1 -1)" in image.get("transform", "") else y
-            yield x, top, x + width, top + height
-
-
-class _Drawing:
-    """One figure on its way into a page."""
-
-    def __init__(self, root, prefix, colours):
-        self.colours, self.images = colours, list(_images(root))
-        values = [value for node in root.iter() for value in node.attrib.values() if "#" in value]
-        names = dict.fromkeys(name for value in values for name in _REFERENCE.findall(value))
-        self.names = {name: f"{prefix}-{k}" for k, name in enumerate(names)}
-
-    def _on_image(self, node):
-        """Whether a text stands on a raster image, whose colours are the same in all themes."""
-        x, y = (float(node.get(k, "nan")) for k in ("x", "y"))
-        return any(left <= x <= right and top <= y <= low for left, top, right, low in self.images)
-
-    def _style(self, node, style, text):
-        rules = [rule.strip() for rule in style.split(";") if rule.strip()]
-        rules = [rule for rule in rules if not rule.startswith(_DROPPED)]
-        style = ";".join(re.sub(r"\s*:\s*", ":", rule) for rule in rules)
-        style = re.sub(r"(?<=\d)\.0+(?=px)", "", style)
-        if text and self._on_image(node):
-            return style
-        return _HEX.sub(lambda match: self.colours.variable(match.group(), text), style)
-
-    def attributes(self, node, text):
-        """Attributes of an element as they stand in the page."""
-        shown = {}
-        for key, value in node.attrib.items():
-            key = _local_name(key)
-            if key == "id":
-                value = self.names.get(value, "")
-            elif key == "style":
-                style = self._style(node, value, text)
-                key, value = "class", self.colours.style_class(style) if style else ""
-            elif key in ("href", "clip-path"):
-                value = _REFERENCE.sub(lambda m: f"#{self.names[m.group(1)]}", value)
-            elif key in _ROUNDED:
-                value = _ROUNDED[key](value)
-            if value and key != "type":
-                shown[key] = value
-        return shown
-
-    def markup(self, node):
-        """Elements, each as text, that an element becomes; a bare group is what it holds."""
-        tag = _local_name(node.tag)
-        if tag in ("metadata", "style", "title", "desc"):
-            return []
-        shown = self.attributes(node, tag in _TEXT)
-        if tag in _TEXT:
-            content = html.escape(node.text or "", quote=False)
-            for child in node:
-                content += "".join(self.markup(child)) + html.escape(child.tail or "", quote=False)
-        else:
-            elements = [text for child in _without_ground(node) for text in self.markup(child)]
-            if tag == "g" and "class" not in shown:
-                shown, elements = self._common(shown, elements)
-            if tag in ("g", "defs") and (not elements or not shown and tag == "g"):
-                return elements
-            content = "".join(elements)
-        said = "".join(f' {key}="{html.escape(value)}"' for key, value in shown.items())
-        return [f"<{tag}{said}>{content}</{tag}>" if content else f"<{tag}{said}/>"]
-
-    def _common(self, shown, elements):
-        """Attributes of a group with the class that all its elements share, and those bare."""
-        heads = [re.match(r'<(?:use|path|text)\b[^>]*? class="(s\d+)"', text) for text in elements]
-        if len(heads) < 2 or not all(heads) or len({head.group(1) for head in heads}) > 1:
-            return shown, elements
-        name = heads[0].group(1)
-        if not self.colours.passes_on(name):
-            return shown, elements
-        bare = [text.replace(f' class="{name}"', "", 1) for text in elements]
-        return shown | {"class": name}, bare
-
-
-def _without_ground(node):
-    """Children of an element, without the white ground of a figure or of its axes."""
-    children = list(node)
-    if children and node.get("id", "").startswith(("figure_", "axes_")):
-        first = children[0]
-        shapes = list(first)
-        if first.get("id", "").startswith("patch_") and len(shapes) == 1:
-            style = shapes[0].get("style", "").replace(" ", "").rstrip(";").lower()
-            if style in ("fill:#ffffff", "fill:none"):
-                return children[1:]
-    return children
+#: What of a figure's file no page needs: its head, its style, grounds that nobody sees.
+_NEEDLESS = r'<\?xml.*?\?>|<defs><style.*?</style></defs>|<path [^>]*style="fill: none"/>'
 
 
 def inline_svg(text, prefix, alt, colours):
-    """An SVG file as an element to put into a page.
+    """An SVG file as an element to put into a page, as wide as its place.
 
-    Its ids are made unique, those that nothing refers to left out, numbers rounded to two
-    decimals (of a point), fixed colours turned into variables of the page.
+    Fixed colours become variables of the page, styles classes, ids unique by the prefix.
 
     Parameters
     ----------
     text : str
-        An SVG document, such as matplotlib writes with its text as text.
+        As `counterweight.reporting.charts.forms.svg_text` gives it, or a small chart.
     prefix : str
         Of its ids.
     alt : str
         What is drawn, in some ten words; "" for a drawing beside words that say the same.
     colours : Colours
-        Takes up the colours that the figure uses.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element that is as wide as its place.
-
-    Raises
-    ------
-    xml.etree.ElementTree.ParseError
-        When the text is no SVG.
+        Takes up the colours and styles that the figure uses.
     """
-    root = ElementTree.fromstring(re.sub(r"<!DOCTYPE[^>]*>", "", text[text.index("<") :]))
-    drawing = _Drawing(root, prefix, colours)
-    content = "".join(text for child in root for text in drawing.markup(child))
-    box = root.get("viewBox") or f"0 0 {root.get('width', '')} {root.get('height', '')}"
-    box = _NUMBER.sub(_short_number, re.sub(r"pt|px", "", box))
-    said = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
-    name = f"<title>{html.escape(alt, quote=False)}</title>" if alt else ""
-    return f'<svg viewBox="{box}" {said}>{name}{content}</svg>'
+    head, _, body = re.sub(_NEEDLESS, "", text[text.index("<") :]).partition(">")
+    names = {name: f"{prefix}-{k}" for k, name in enumerate(re.findall(r' id="([^"]+)"', body))}
+
+    def said(tag):
+        """A tag with its style as a class and its ids, as they are called in the page."""
+        text = tag.group(1) in ("text", "tspan")
+        rest = re.sub(
+            r'style="([^"]*)"',
+            lambda found: f'class="{colours.style_class(found.group(1), text)}"',
+            tag.group(2),
+        )
+        rest = re.sub(r'(?<=id=")[^"]+', lambda found: names[found.group()], rest)
+        rest = re.sub(
+            r'(?:xlink:)?((?:href|clip-path)="(?:url\()?#)([^")]+)',
+            lambda found: found.group(1) + names[found.group(2)],
+            rest,
+        )
+        return f"<{tag.group(1)}{rest}>"
+
+    body = re.sub(r"<(\w+)( [^>]*)>", said, body[: body.rindex("</svg>")])
+    (box,) = re.findall(r'viewBox="([^"]*)"', head)
+    label = f'role="img" aria-label="{html.escape(alt)}"' if alt else 'aria-hidden="true"'
+    title = f"<title>{html.escape(alt, quote=False)}</title>" if alt else ""
+    return f'<svg viewBox="{box}" {label}>{title}{_without_bare_groups(body)}</svg>'
+
+
+def _without_bare_groups(body):
+    """Elements without the groups that say nothing of what they hold."""
+    bare, kept = [], []
+    for part in re.split(r"(<g\b[^>]*>|</g>)", body):
+        if part.startswith("<g"):
+            bare.append(part == "<g>")
+        if not (part == "<g>" or (part == "</g>" and bare.pop())):
+            kept.append(part)
+    return "".join(kept)
 
 
 # Tables of a page in LaTeX, as they are read: the paper's figures stand beside.

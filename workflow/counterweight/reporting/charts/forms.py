@@ -1,7 +1,7 @@
 """The look of all figures: colours, sizes, two widths; SVG with the same bytes for one figure.
 
 Backgrounds are transparent. Only the colours named here are drawn, paler ones by opacity, so that
-a dark page can put those of `DARK` in their place.
+a dark page can put others in their place.
 """
 
 import contextlib
@@ -37,13 +37,6 @@ INK, GREY, PALE, PAPER = "#222222", "#6B6B6B", "#D9D9D9", "#FFFFFF"
 RED_TEXT = "#A84600"
 #: Light to dark, for ordered settings.
 ORDERED = ("#8FBEDC", "#4A97C9", "#1F6FA8", "#0B3C61")
-_LIGHT = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, INK, GREY, PALE, PAPER, RED_TEXT, *ORDERED)
-_DARK = (
-    "#5AB1E8 #F0B440 #3CC79C #FF8A4C #E39DC2 #8CCBF2 #E8E8E8 #A6A6A6 #3D434A #16191D #FF8A4D "
-    "#2F5F80 #4A8DB8 #7DB9DE #C4E2F5"
-)
-#: What stands for each colour on a dark page: as words, contrast with #16191D is 7 or more.
-DARK = dict(zip(_LIGHT, _DARK.split(), strict=True))
 #: Most of a colour under a number, so that the number can be read on it, light or dark.
 STRONGEST = 0.45
 #: Inches of the two widths: a page, and a telephone.

@@ -382,7 +382,7 @@ def draw_sequence(study):
         title = f"{len(lines[main])} models, one after the other"
         return canvas.drawing(title, "Models that follow each other, on test rows")
     ends = [(step, points.factor(bound) * wanted) for step, _ in (lines[main][1], lines[main][-1])]
-    canvas.all[0].line("asked for", ends, forms.Look("black", "", forms.DASHED))
+    canvas.all[0].line("asked for", ends, forms.Look(forms.INK, "", forms.DASHED))
     known = forms.told(points.get(main, bound, last), points.told(bound))
     title = f"{forms.capital(points.name(bound))} against the model before: {known} at the end"
     return canvas.drawing(title, "Models that follow each other, on test rows")

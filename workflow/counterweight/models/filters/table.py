@@ -209,8 +209,10 @@ class SavedFilter:
         import pandas as pd
 
         person = [self.facts["id"]] if "id" in self.facts else []
+        person += [name for name in self.release[1:] if name not in DECIDED]
         needed = [*dict.fromkeys([*self.encoder.columns_, *person])]
-        types, forms = types_of(columns), forms_of(columns)
+        # Who candidates are may stand in a column that the fit had no need of.
+        types, forms = dict.fromkeys(person, "text") | types_of(columns), forms_of(columns)
         return pd.concat(
             new_rows(path, types, needed, forms=forms, reading=reading), ignore_index=True
         )

@@ -1,7 +1,6 @@
 """The California Housing table: types, and errors that name the place."""
 
 import numpy as np
-import pytest
 from counterweight.datasets.ca_housing import COLUMNS, CaHousing
 from twin_checks import mirror, refused
 
@@ -24,30 +23,6 @@ def test_columns_types_and_order(tmp_path):
     assert set(frame.drop(columns="row").dtypes) == {np.dtype("float64")}
     assert frame["housingMedianAge"].tolist() == [41.0, 52.0]
     assert frame["longitude"][0] == -122.23
-
-
-def test_header_line_is_told(tmp_path):
-    text = refusal(tmp_path, ",".join(COLUMNS), LINE)
-    assert "line 1, column longitude: 'longitude' where a number is expected." in text
-
-
-@pytest.mark.parametrize("word", ["?", "", "nan", "inf", "1e999", "12 000"])
-def test_value_that_is_no_finite_number_is_told(tmp_path, word):
-    text = refusal(tmp_path, LINE, LINE.replace("880.000000", word))
-    assert f"line 2, column totalRooms: '{word}' where a number is expected." in text
-
-
-def test_wrong_number_of_fields_is_told(tmp_path):
-    assert "line 2 has 8 fields where 9 are expected" in refusal(
-        tmp_path, LINE, LINE.replace(",37.880000", "")
-    )
-    assert "it looks separated by semicolons, not commas" in refusal(
-        tmp_path, LINE.replace(",", ";")
-    )
-
-
-def test_empty_file_is_told(tmp_path):
-    assert "cal_housing.data is empty" in refusal(tmp_path)
 
 
 def test_real_file_has_the_published_counts():

@@ -1,14 +1,10 @@
 """The data set a9a of LIBSVM (Adult, made binary): files, typed table, twin."""
 
-import io
-import re
-
 import numpy as np
 from scipy.special import expit
 
-from counterweight.datasets.published import Published, drawn
+from counterweight.datasets.published import Published, drawn, in_published_format
 from counterweight.errors import CounterweightError
-from counterweight.files.reading import content_of
 from counterweight.files.tables import replacing
 
 TITLE = "a9a (Adult as 123 binary features)"
@@ -210,78 +206,27 @@ class A9a(Published):
 
 
 def _read(path):
-    """Labels (n,) and features (n, 123) of one file as int8, checked."""
+    """Labels (n,) and features (n, 123) of one file as int8, with one feature of each block."""
     from sklearn.datasets import load_svmlight_file
 
-    content = _content(path)
-    lines = content.split(b"\n")
-    _check_words(path, lines)
-    features, labels = load_svmlight_file(
-        io.BytesIO(content), n_features=FEATURES, zero_based=False
-    )
-    features = features.toarray().astype(np.int8)
-    _check_blocks(path, features, [at for at, line in enumerate(lines, 1) if line.strip()])
-    return (labels > 0).astype(np.int8), features
-
-
-def _content(path):
-    """Bytes of a file, whole text of whole lines."""
-    content = content_of(path)
-    if not content.strip():
-        raise CounterweightError(f"{path} is empty: delete it and fetch it anew.")
-    if odd := re.search(rb"[^\t\n\r -~]", content):
-        line = content.count(b"\n", 0, odd.start()) + 1
+    with in_published_format(path):
+        features, labels = load_svmlight_file(str(path), n_features=FEATURES, zero_based=False)
+    features, known = features.toarray().astype(np.int8), np.isin(labels, [-1, 1])
+    if not known.all():
         raise CounterweightError(
-            f"{path} is not text (byte {odd[0][0]:#04x} in line {line}): it may be packed or "
-            "damaged; fetch it anew."
+            f"{path}, row {np.argmin(known)} (counted from 0): {labels[np.argmin(known)]:g} where "
+            "a label, +1 or -1, is expected: fetch the file anew."
         )
-    if not content.endswith(b"\n"):
-        line = content.count(b"\n") + 1
-        raise CounterweightError(
-            f"{path}, line {line} has no line end, so the file is cut short: fetch it anew."
-        )
-    return content
-
-
-def _check_words(path, lines):
-    """Refuse words that are not what their place in the line asks for, which the parser takes."""
-    numbers = {b"%d:1" % number: number for number in range(1, FEATURES + 1)}
-    wrong = []
-    for at, line in enumerate(lines, 1):
-        label, *words = line.split() or [b"+1"]
-        if label not in (b"+1", b"-1"):
-            wrong.append((at, label, "a label, +1 or -1,"))
-        last = 0
-        for word in words:
-            number = numbers.get(word)
-            if number is None:
-                asked = f"a feature as number:1, numbered from 1 to {FEATURES},"
-                wrong.append((at, word, asked))
-            elif number <= last:
-                wrong.append((at, word, "a number above the one before it"))
-            last = number or last
-    if wrong:
-        at, word, asked = wrong[0]
-        more = f" (and {len(wrong) - 1} more such places)" if len(wrong) > 1 else ""
-        raise CounterweightError(
-            f"{path}, line {at}: {word[:40].decode()!r} where {asked} is expected{more}; fetch "
-            "the file anew."
-        )
-
-
-def _check_blocks(path, features, lines):
-    """Refuse rows that do not have one feature of each block."""
     for name, (low, high) in BLOCKS.items():
         count = features[:, low - 1 : high].sum(axis=1)
-        wrong = (count > 1) | ((count == 0) & (name not in OPTIONAL))
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            more = f" (and {int(wrong.sum()) - 1} more lines)" if wrong.sum() > 1 else ""
+        wrong = np.flatnonzero((count > 1) | ((count == 0) & (name not in OPTIONAL)))
+        if len(wrong):
             raise CounterweightError(
-                f"{path}, line {lines[at]} has {count[at]} of the features {low} to {high} "
-                f"({name}) where {'at most ' if name in OPTIONAL else ''}1 is expected{more}: "
-                "fetch the file anew."
+                f"{path}, row {wrong[0]} (counted from 0) has {count[wrong[0]]} of the features "
+                f"{low} to {high} ({name}) where {'at most ' if name in OPTIONAL else ''}1 is "
+                f"expected, as have {len(wrong) - 1} more: fetch the file anew."
             )
+    return (labels > 0).astype(np.int8), features
 
 
 def _write(path, positive, numbers, present):

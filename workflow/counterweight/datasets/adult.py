@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from counterweight.datasets.published import Published, chosen, expect, write_fields
-from counterweight.files.reading import read_fields
+from counterweight.datasets.published import Published, chosen, expect, read_fields, write_fields
 
 TITLE = "Adult (census income)"
 LICENCE = "CC BY 4.0 (UCI Machine Learning Repository, DOI 10.24432/C5XW20)"
@@ -147,9 +146,9 @@ class Adult(Published):
         frames = []
         for file, part in (("adult.data", "train"), ("adult.test", "test")):
             path = folder / file
-            frame, lines = read_fields(path, COLUMNS, missing="?", comment="|")
+            frame = read_fields(path, COLUMNS, missing="?", comment="|")
             known = frame["income"].isin(["<=50K", ">50K", "<=50K.", ">50K."])
-            expect(path, frame, lines, ("income", known, "<=50K or >50K"))
+            expect(path, frame, ("income", known, "<=50K or >50K"))
             frame["income"] = frame["income"].str.rstrip(".")
             frames.append(frame.assign(part=part))
         return pd.concat(frames, ignore_index=True)

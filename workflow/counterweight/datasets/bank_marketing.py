@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from counterweight.datasets.published import Published, drawn, expect
-from counterweight.files.reading import read_fields
+from counterweight.datasets.published import Published, drawn, expect, read_fields
 from counterweight.files.tables import replacing
 
 TITLE = "Bank Marketing"
@@ -117,7 +116,7 @@ class BankMarketing(Published):
         """
         path = folder / "bank-full.csv"
         words = [name for name, kind in COLUMNS.items() if kind == "text" and name != "y"]
-        frame, lines = read_fields(
+        frame = read_fields(
             path,
             COLUMNS,
             missing=dict.fromkeys(words, "unknown"),
@@ -129,7 +128,6 @@ class BankMarketing(Published):
         expect(
             path,
             frame,
-            lines,
             ("y", frame["y"].isin(["yes", "no"]), "yes or no"),
             ("pdays", days >= -1, "-1 or a number of days"),
         )

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from counterweight.datasets.published import Published
-from counterweight.files.reading import read_fields
+from counterweight.datasets.published import Published, read_fields
 from counterweight.files.tables import replacing
 
 TITLE = "California Housing"
@@ -105,7 +104,7 @@ class CaHousing(Published):
         The nine official columns are float64: degrees, years, counts, income in 10,000 dollars,
         value in dollars.
         """
-        frame, _ = read_fields(folder / "cal_housing.data", COLUMNS)
+        frame = read_fields(folder / "cal_housing.data", COLUMNS)
         return frame
 
     @staticmethod

@@ -4,9 +4,14 @@ import logging
 
 import numpy as np
 
-from counterweight.datasets.bids import asked_twice, named_index
-from counterweight.datasets.published import Published, drawn, expect, write_fields
-from counterweight.files.reading import read_fields
+from counterweight.datasets.published import (
+    Published,
+    asked_twice,
+    drawn,
+    expect,
+    read_fields,
+    write_fields,
+)
 
 log = logging.getLogger("counterweight")
 
@@ -138,7 +143,7 @@ class Kakadu(Published):
         import pandas as pd
 
         path = folder / "Kakadu.csv"
-        frame, lines = read_fields(path, named_index(path, COLUMNS), header=True, quotes=True)
+        frame = read_fields(path, COLUMNS, header=True, quotes=True, numbered=True)
         answers, sex = frame["answer"], frame["sex"]
         bounds = list(zip(answers, frame["lower"], frame["upper"], strict=True))
         possible = _first_bids()
@@ -146,7 +151,6 @@ class Kakadu(Published):
         expect(
             path,
             frame,
-            lines,
             ("answer", answers.isin(["nn", "ny", "yy"]), "nn, ny or yy"),
             ("upper", [place in possible for place in bounds], among),
             *(

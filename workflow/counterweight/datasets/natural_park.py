@@ -2,9 +2,14 @@
 
 import numpy as np
 
-from counterweight.datasets.bids import asked_twice, named_index
-from counterweight.datasets.published import Published, drawn, expect, write_fields
-from counterweight.files.reading import read_fields
+from counterweight.datasets.published import (
+    Published,
+    asked_twice,
+    drawn,
+    expect,
+    read_fields,
+    write_fields,
+)
 
 TITLE = "Natural Park survey"
 LICENCE = "GPL-2 or later (R package Ecdat); Nunes (2000)"
@@ -68,12 +73,11 @@ class NaturalPark(Published):
         import pandas as pd
 
         path = folder / "NaturalPark.csv"
-        frame, lines = read_fields(path, named_index(path, COLUMNS), header=True, quotes=True)
+        frame = read_fields(path, COLUMNS, header=True, quotes=True, numbered=True)
         low, bid, high = (frame[name] for name in ("bidl", "bid1", "bidh"))
         expect(
             path,
             frame,
-            lines,
             ("bidl", low > 0, "a bid above 0"),
             ("bid1", bid > low, "a first bid above the one after no (bidl)"),
             ("bidh", high > bid, "a bid after yes above the first bid (bid1)"),

@@ -4,8 +4,7 @@ import hashlib
 
 import numpy as np
 
-from counterweight.datasets.published import Published, chosen, expect, write_fields
-from counterweight.files.reading import read_fields
+from counterweight.datasets.published import Published, chosen, expect, read_fields, write_fields
 
 TITLE = "Open Bandit, samples of the men and women campaigns"
 LICENCE = "CC BY 4.0 (ZOZO, Inc.); repository of the Open Bandit Pipeline, Apache 2.0"
@@ -155,13 +154,12 @@ class OpenBandit(Published):
 
 def _read_items(path):
     """``item_feature_0`` by item, after a check that the items are 0 to K - 1."""
-    frame, lines = read_fields(path, ITEM_COLUMNS, header=True)
+    frame = read_fields(path, ITEM_COLUMNS, header=True, numbered=True)
     items = frame["item_id"].to_numpy(int)
     known = (items >= 0) & (items < len(items))
     expect(
         path,
         frame,
-        lines,
         ("item_id", known, f"an item from 0 to {len(items) - 1}"),
         ("item_id", ~frame["item_id"].duplicated(), "an item that does not stand twice"),
     )
@@ -172,14 +170,14 @@ def _read_log(path, items):
     import pandas as pd
 
     affinities = [f"user-item_affinity_{item}" for item in range(len(items))]
-    frame, lines = read_fields(path, LOG_COLUMNS | dict.fromkeys(affinities, "number"), header=True)
+    columns = LOG_COLUMNS | dict.fromkeys(affinities, "number")
+    frame = read_fields(path, columns, header=True, numbered=True)
     time = pd.to_datetime(frame["timestamp"], format="ISO8601", utc=True, errors="coerce")
     among = f"an item of item_context.csv (0 to {len(items) - 1})"
     share = frame["propensity_score"].between(0, 1, inclusive="right")
     expect(
         path,
         frame,
-        lines,
         ("timestamp", time.notna(), "a time"),
         ("item_id", frame["item_id"].between(0, len(items) - 1), among),
         ("position", frame["position"].isin(POSITIONS), "1, 2 or 3"),

@@ -1,11 +1,14 @@
-"""What the published data sets share: checks of their columns, and twins in their format."""
+"""What the published data sets share: their reader, checks of columns, twins in their format."""
 
+import csv
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from scipy.special import expit
 
-from counterweight.errors import CounterweightError
-from counterweight.files.reading import refuse
+from counterweight.errors import CounterweightError, listed
 from counterweight.files.tables import replacing, write_table
 
 
@@ -114,15 +117,112 @@ class Published:
         write_table(Path(folder) / "truth.parquet", numbers | truth)
 
 
-def expect(path, frame, lines, *rules):
+def read_fields(
+    path,
+    kinds,
+    *,
+    missing=(),
+    comment="",
+    separator=",",
+    header=False,
+    quotes=False,
+    numbered=False,
+):
+    """A published file of separated fields as typed columns, rows in file order.
+
+    Its digest is pinned, so that what is read here is whole; all the same nothing is guessed, and
+    a file in another format is refused. Blanks after a separator are not part of a value.
+
+    Parameters
+    ----------
+    path : Path
+    kinds : dict of str to str
+        ``"integer"`` (read as Int64), ``"number"`` (float64) or ``"text"`` by column, in file
+        order.
+    missing : str or dict of str to str
+        The word for a missing value, in all columns or by column name.
+    comment : str
+        A first line that begins with it is passed over.
+    separator : str
+    header : bool
+        Whether a line with the names comes before the rows.
+    numbered : bool
+        Whether the first column numbers the rows, under any name or none.
+    quotes : bool
+        Whether a field may stand in double quotes.
+
+    Raises
+    ------
+    CounterweightError
+        In one sentence: no such file, another header, other fields, a value that is missing.
+    """
+    import pandas as pd
+
+    types = {"integer": "Int64", "number": "float64", "text": "str"}
+    form = {
+        "sep": separator,
+        "encoding": "utf-8",
+        "skipinitialspace": True,
+        "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE,
+    }
+    with in_published_format(path), warnings.catch_warnings():
+        # A line with more fields than there are columns is no more than a warning otherwise.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        with open(path, encoding="utf-8") as file:
+            skip = int(bool(comment) and file.readline().startswith(comment))
+        names = list(pd.read_csv(path, nrows=0, skiprows=skip, **form)) if header else list(kinds)
+        if names[numbered:] != list(kinds)[numbered:]:
+            raise ValueError(f"its columns are {listed(names, 30)}, not {listed(kinds, 30)}")
+        frame = pd.read_csv(
+            path,
+            names=list(kinds),
+            header=None,
+            index_col=False,
+            skiprows=skip + header,
+            keep_default_na=False,
+            na_values=missing or [],
+            dtype={name: types[kind] for name, kind in kinds.items()},
+            **form,
+        )
+    if not len(frame):
+        raise CounterweightError(f"{path} is empty: delete it and fetch it anew.")
+    words = missing if isinstance(missing, dict) else dict.fromkeys(kinds, missing)
+    for name in frame:
+        values = frame[name]
+        right = values.notna() | bool(words.get(name))
+        if kinds[name] == "text":
+            right &= values.fillna("?").str.strip() != ""
+        else:
+            right &= np.isfinite(values.to_numpy(float, na_value=0))
+        expect(path, frame, (name, right, "a value"))
+    return frame
+
+
+@contextmanager
+def in_published_format(path):
+    """Within the block, what a parser says of a file is told in a sentence."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise CounterweightError(
+            f"{path} is not there: run the download, or put the file there by hand."
+        ) from error
+    except OSError as error:
+        raise CounterweightError(f"{path} cannot be read ({error.strerror}).") from error
+    except (ValueError, OverflowError, TypeError, Warning) as error:
+        told = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise CounterweightError(
+            f"{path} is not in its published format ({told}): delete it and fetch it anew."
+        ) from error
+
+
+def expect(path, frame, *rules):
     """Refuse the first row of a file in which a column does not hold what it should.
 
     Parameters
     ----------
     path : Path
     frame : pandas.DataFrame
-    lines : array of int, shape (n,)
-        Line number of each row.
     *rules : tuple (column, right, expected)
         Name of a column, where it is right (array of bool, shape (n,)), and what it should
         hold, in words.
@@ -130,10 +230,58 @@ def expect(path, frame, lines, *rules):
     Raises
     ------
     CounterweightError
-        Names file, line, column and value.
+        Names file, row, column and value.
     """
     for column, right, expected in rules:
-        refuse(path, column, ~np.asarray(right, dtype=bool), frame[column], lines, expected)
+        wrong = np.flatnonzero(~np.asarray(right, dtype=bool))
+        if len(wrong):
+            more = f" (and {len(wrong) - 1} more rows)" if len(wrong) > 1 else ""
+            raise CounterweightError(
+                f"{path}, row {wrong[0]} (counted from 0), column {column}: "
+                f"{str(frame[column].iloc[wrong[0]])!r} where {expected} is expected{more}."
+            )
+
+
+def asked_twice(component, eta, k, designs, rng):
+    """Bids and answers of people whose worth of a thing is logistic in their segment.
+
+    The first bid is one of the designs with equal probability, the second one the higher of it
+    after yes and the lower after no; somebody says yes to a bid that is not above the worth.
+
+    Parameters
+    ----------
+    component : array (n,) of int
+        Segment of each person.
+    eta, k : array (J,)
+        A person is worth at least d with probability logistic(k (eta - d)).
+    designs : array (G, 3)
+        First bid, bid after yes, bid after no.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    bids : ndarray (3, n)
+        As in `designs`.
+    yes, again : ndarray of bool (n,)
+        Both answers.
+    truth : dict of str to ndarray (n,)
+        ``component`` (int16), ``eta`` and ``k`` of the segment, ``first``, the first bid, ``p``,
+        the probability of yes to it, and ``worth``.
+    """
+    eta, k = eta[component], k[component]
+    worth = eta + rng.logistic(size=len(component)) / k
+    bids = np.array(designs)[rng.integers(len(designs), size=len(component))].T
+    first, high, low = bids
+    yes = worth >= first
+    truth = {
+        "component": component.astype(np.int16),
+        "eta": eta,
+        "k": k,
+        "first": first.astype(float),
+        "p": expit(k * (eta - first)),
+        "worth": worth,
+    }
+    return bids, yes, worth >= np.where(yes, high, low), truth
 
 
 def write_fields(path, columns, separator=",", before="", after=""):

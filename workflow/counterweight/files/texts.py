@@ -19,10 +19,11 @@ from operator import ne
 from pathlib import Path
 
 from counterweight.errors import CounterweightError
-from counterweight.files.reading import SEPARATORS
 
 log = logging.getLogger("counterweight")
 
+#: Characters that may separate fields, and what they are called in sentences.
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 #: What stands in each field of a row behind the last one.
 END = "\x1f"
 #: Bytes parsed at once; no row may be longer.

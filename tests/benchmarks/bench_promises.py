@@ -19,9 +19,12 @@ import pandas as pd
 from bench_filter import rows_of
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.models.filters.keys import key_of_seed
-from counterweight.models.filters.making import certified_setting, describe_held_out, only_setting
-from counterweight.models.filters.table import SavedFilter, apply_filter
+from counterweight.models.filters.filter_certificates import (
+    certified_setting,
+    describe_held_out,
+    only_setting,
+)
+from counterweight.models.filters.saved_filter import SavedFilter, apply_filter, key_of_seed
 from counterweight.numerics.filters import drawn_parts, exact_interval, part_counts
 from counterweight.numerics.groups import disclosivity, leaf_table
 from counterweight.selection.proxies.split_tree import SplitTreeProxy
@@ -210,7 +213,7 @@ def person_filter(rows=4000):
     ((setting, member),) = proxy.leaves(X)
     (made,) = quadratic_acceptance(*leaf_table(member, Z), np.full(3, 1 / 3))
     columns = ["a", "b", "c"]
-    features = [Feature.number(name, column) for name, column in zip(columns, X.T, strict=True)]
+    features = [Feature(name, name, "number", fill=0.0) for name in columns]
     facts = {"selector": "split_tree", "setting": setting, "eta": 0.0, "rows": float(rows)}
     facts |= {"id": "id", "key": key_of_seed(1).digest, "study": "drawn"}
     groups = ["0", "1", "2"]

@@ -6,7 +6,7 @@ from counterweight.errors import CounterweightError
 from counterweight.numerics import geometry
 from counterweight.numerics.groups import leaf_table, target_shares, uniform_target
 from counterweight.plan.components import options
-from counterweight.selection.proxies.leaf_tables import leaf_columns, leaf_tables, reach_sentence
+from counterweight.selection.proxies.proxy import leaf_columns, leaf_tables, reach_sentence
 from counterweight.weighting import acceptance as acc
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.study_data import StudyData
-from counterweight.models.filters.balanced_filter import EVERYONE, OPTIONS, BalancedFilter
-from counterweight.models.filters.training import (
+from counterweight.models.filters.balanced_filter import (
+    EVERYONE,
+    OPTIONS,
+    BalancedFilter,
     accept_probability,
     acceptances,
     coins,
@@ -223,7 +225,7 @@ def test_parameters_are_those_of_scikit_learn_without_importing_it():
     with pytest.raises(CounterweightError, match="BalancedFilter has no parameter 'Ridge'"):
         model.set_params(Ridge=1)
     code = (
-        "import sys, counterweight.models.filters.training, counterweight.kinds.filter\n"
+        "import sys, counterweight.models.filters.balanced_filter, counterweight.kinds.filter\n"
         "import counterweight.models.filters.seen_groups\n"
         "import counterweight.evaluation.filters.evaluate\n"
         "import counterweight.selection.proxies.split_tree\n"

@@ -13,11 +13,11 @@ from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.features.one_hot import one_hot
-from counterweight.models.filters import table as ft
+from counterweight.models.filters import saved_filter as ft
 from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
 from counterweight.models.filters.card import card
-from counterweight.models.filters.keys import VARIABLE, key_of_seed, own_key, read_key
-from counterweight.models.filters.making import describe_held_out, saved_filter
+from counterweight.models.filters.filter_certificates import describe_held_out, saved_filter
+from counterweight.models.filters.saved_filter import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.numerics.geometry import distorted
 from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy

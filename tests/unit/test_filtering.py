@@ -14,7 +14,7 @@ from counterweight.evaluation.filters.evaluate import (
     theorem_bound,
 )
 from counterweight.files.study_data import StudyData
-from counterweight.models.filters.training import coins
+from counterweight.models.filters.balanced_filter import coins
 from counterweight.numerics.geometry import interpolated, interpolated_rows
 from counterweight.numerics.groups import leaf_table, memberships
 from records import where

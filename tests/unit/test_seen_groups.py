@@ -7,7 +7,7 @@ from counterweight.models.filters.balanced_filter import EVERYONE
 from counterweight.models.filters.seen_groups import SeenGroupsClassifier, smote
 from counterweight.numerics.groups import leaf_table
 from counterweight.numerics.linear import fit_logistic
-from counterweight.selection.proxies.own_group import OwnGroupProxy
+from counterweight.selection.proxies.attributes import OwnGroupProxy
 from counterweight.weighting.acceptance import quadratic_acceptance
 
 

@@ -240,7 +240,7 @@ def select(job):
     from counterweight.files.seeds import generator
     from counterweight.files.study_data import StudyData
     from counterweight.numerics.groups import group_names, leaf_table, memberships, target_shares
-    from counterweight.selection.proxies.leaf_tables import leaf_columns, reach_sentence
+    from counterweight.selection.proxies.proxy import leaf_columns, reach_sentence
 
     given, spec = job.given, job.given["selector"]
     data = StudyData.read(job.input.features, job.input.labels)
@@ -296,7 +296,7 @@ def weigh(job):
     from counterweight.files.tables import joined, read_columns, write_table
     from counterweight.numerics.geometry import realised
     from counterweight.numerics.groups import disclosivity, imbalance, target_shares
-    from counterweight.selection.proxies.leaf_tables import leaf_tables
+    from counterweight.selection.proxies.proxy import leaf_tables
     from counterweight.weighting.acceptance import setting_name
 
     spec = job.given["weighting"]
@@ -357,7 +357,7 @@ def train(job):
     from counterweight.files.jobs import train_repeats
     from counterweight.files.study_data import StudyData
     from counterweight.files.tables import model_table, read_columns, read_models
-    from counterweight.models.filters.training import acceptances, train_filter_repeat
+    from counterweight.models.filters.balanced_filter import acceptances, train_filter_repeat
 
     given = job.given
     data = StudyData.read(job.input.features, job.input.labels)
@@ -393,7 +393,7 @@ def evaluate(job):
     from counterweight.files.jobs import over_repeats
     from counterweight.files.study_data import StudyData, by_repeat
     from counterweight.files.tables import read_columns, read_models
-    from counterweight.models.filters.training import acceptances
+    from counterweight.models.filters.balanced_filter import acceptances
 
     given = job.given
     data = StudyData.read(job.input.features, job.input.labels, truth=job.input.truth)
@@ -500,8 +500,12 @@ def deliver(job):
     )
     from counterweight.models.filters.card import card
     from counterweight.models.filters.final import delivered_records, final_filter
-    from counterweight.models.filters.keys import key_of_seed, own_key
-    from counterweight.models.filters.table import decided, write_filter
+    from counterweight.models.filters.saved_filter import (
+        decided,
+        key_of_seed,
+        own_key,
+        write_filter,
+    )
 
     given = job.given
     told = given["key"]
@@ -549,7 +553,7 @@ def apply(job):
     from counterweight.files.gifts import write_answers
     from counterweight.files.tables import read_table
     from counterweight.models.filters.candidates import read_candidates
-    from counterweight.models.filters.table import decided, read_filter, tell_drift
+    from counterweight.models.filters.saved_filter import decided, read_filter, tell_drift
 
     if not job.input.score:
         raise CounterweightError(

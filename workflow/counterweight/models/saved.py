@@ -16,7 +16,7 @@ LOADERS = {
     "log": "counterweight.evaluation.values.saved:SavedValues",
 }
 #: Name of the file of a filter, which has a form of its own, and what reads it.
-FILTER = ("filter.parquet", "counterweight.models.filters.table:read_filter")
+FILTER = ("filter.parquet", "counterweight.models.filters.saved_filter:read_filter")
 
 
 class SavedModel:

@@ -9,5 +9,5 @@ SELECTORS = {
     "split_tree": "counterweight.selection.proxies.split_tree:SplitTreeProxy",
     "regression_proxy": "counterweight.selection.proxies.attributes:RegressionProxy",
     "tree_proxy": "counterweight.selection.proxies.attributes:TreeProxy",
-    "own_group": "counterweight.selection.proxies.own_group:OwnGroupProxy",
+    "own_group": "counterweight.selection.proxies.attributes:OwnGroupProxy",
 }

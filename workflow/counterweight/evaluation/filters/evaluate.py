@@ -16,7 +16,7 @@ from counterweight.files.seeds import generator
 from counterweight.files.settings import numbers_of
 from counterweight.files.tables import by_setting
 from counterweight.fragments import Number
-from counterweight.models.filters.training import (
+from counterweight.models.filters.balanced_filter import (
     accept_probability,
     coins,
     filter_rows,

@@ -10,16 +10,16 @@ from counterweight.files.study_data import StudyData
 from counterweight.files.tables import read_columns, read_models, read_table
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.labeling.stage import feature_frame
-from counterweight.models.filters.making import (
+from counterweight.models.filters.balanced_filter import acceptances, filter_rows, true_groups
+from counterweight.models.filters.filter_certificates import (
     certified_setting,
     check_useful,
     describe_held_out,
+    published,
     refitted,
     saved_filter,
 )
-from counterweight.models.filters.published import published
-from counterweight.models.filters.table import ACCEPTED, DECIDED
-from counterweight.models.filters.training import acceptances, filter_rows, true_groups
+from counterweight.models.filters.saved_filter import ACCEPTED, DECIDED
 from counterweight.numerics.groups import group_names, memberships, target_shares
 from counterweight.plan.components import load
 
@@ -38,11 +38,11 @@ def final_filter(job, frame, key):
         Of the stage deliver, as ``counterweight.kinds.filter`` plans it.
     frame : pandas.DataFrame
         The prepared table.
-    key : counterweight.models.filters.keys.Key
+    key : counterweight.models.filters.saved_filter.Key
 
     Returns
     -------
-    counterweight.models.filters.table.SavedFilter
+    counterweight.models.filters.saved_filter.SavedFilter
         With ``held`` from the rows that neither fitted nor chose it; without where it was
         fitted again on all rows.
 

@@ -1,4 +1,4 @@
-"""Proxies that predict the sensitive attribute itself: the baselines of balanced filtering.
+"""Proxies that predict the sensitive attribute itself, or are told it: what filters compare with.
 
 A regression or a decision tree predicts the group of a row from its features, and the
 predicted groups are the leaves of the proxy. Nothing limits what such a leaf discloses
@@ -36,8 +36,11 @@ OPTIONS_BY_NAME = {
             "What counts as one leaf of the proxy: all rows with the same predicted groups (as in the paper), or each "
             "end node of the tree."),
     },
+    "own_group": {},
 }  # fmt: skip
-LABEL_BY_NAME = {"regression_proxy": "regression", "tree_proxy": "tree"}
+LABEL_BY_NAME = {"regression_proxy": "regression", "tree_proxy": "tree", "own_group": "own group"}
+#: Its rows are memberships of groups in place of features: whoever uses it sees the groups.
+SEES_GROUPS_BY_NAME = {"own_group": True}
 
 log = logging.getLogger("counterweight")
 
@@ -378,3 +381,79 @@ class TreeProxy(_AttributeProxy):
                 }
             )
         return every
+
+
+class OwnGroupProxy(Proxy):
+    """Leaves are the groups themselves (with several columns: their combinations).
+
+    It can only be used where everybody's group is known, so no filter is made of it. What it
+    reaches is what not seeing the groups costs at least.
+
+    Attributes
+    ----------
+    cells_ : array (L, K) of 0/1
+        Combinations of groups that training rows have.
+    """
+
+    predicts_groups = True
+    sees_groups = True
+    settings_ = ("",)
+
+    def fit(self, X, Z, *, classes, target=None, rng=None):
+        """Note which combinations of groups there are.
+
+        Parameters
+        ----------
+        X, Z : array (n, K)
+            Memberships, both times.
+        classes : sequence of int
+        target : array (K,), optional
+            Only for the description; uniform by default.
+        rng : numpy.random.Generator, optional
+            Not used.
+        """
+        _, Z = self._checked(X, Z, classes, {})
+        self.cells_, _ = joint_cells(Z, classes)
+        mass, A = leaf_table(self._memberships(Z), Z)
+        distance = closest(A, checked_target(target, classes))[1]
+        self._records = {
+            "leaves": float(len(mass)),
+            "distance": distance,
+            "disclosivity": disclosivity(mass, A, Z.mean(axis=0)),
+            "reached": float(distance <= 1e-6),
+        }
+        return self
+
+    def _memberships(self, Z):
+        columns = self.cells_.sum(axis=1)
+        return (np.asarray(Z, dtype=float) @ self.cells_.T == columns).astype(float)
+
+    def leaves(self, X):
+        """Leaves of rows from their memberships `X`, (n, K).
+
+        Yields
+        ------
+        setting : str
+            Always "".
+        memberships : array (n, L) of float64
+            0 and 1; all 0 for a combination that no training row has.
+        """
+        yield "", self._memberships(X)
+
+    def describe(self):
+        """Facts of the fit, as partial metric records."""
+        return [
+            {"metric": metric, "setting": "", "value": value}
+            for metric, value in self._records.items()
+        ]
+
+    def to_arrays(self):
+        """The fitted proxy as named arrays."""
+        return {"cells": self.cells_}
+
+    @classmethod
+    def from_arrays(cls, arrays, names=None):
+        """The inverse of `to_arrays`; `names`, those of the features, is not used."""
+        proxy = cls()
+        proxy.cells_ = arrays["cells"]
+        return proxy

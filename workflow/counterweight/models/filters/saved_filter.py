@@ -1,36 +1,14 @@
-"""A fitted filter as one table of numbers and texts, and its use on new candidates.
-
-The table (Parquet) has one row for each fact, in the layout `FILTER`:
-
-- ``fact``: ``name`` with its ``text`` or ``value``: study, title, method, setting, repeat,
-  selector (the class of the proxy), eta, rows (that it was fitted on), id (column that says who
-  somebody is), key (digest of the key that coins are drawn by), digest (of what decides: coins
-  of two filters are unrelated), counterweight (version of the library), and where it is
-  certified, alpha and level.
-- ``column``: ``name`` of a column that candidates must have, ``kind`` number or text.
-- ``feature``: feature number ``i``, its ``name``, the column it is made ``of``, its ``kind``
-  (number, blank, category, other: see `counterweight.labeling.encoding.Feature`), the category as
-  ``text``, the fill as ``value``.
-- ``array``: an array of the fitted proxy by ``name`` and indices ``i, j, k``; coefficients are
-  in units of the raw features.
-- ``group``: group number ``i``, its ``name``, the sensitive column it is ``of``; ``kind`` base
-  (share among the training rows) or target.
-- ``leaf``: leaf number ``i``; ``kind`` mass (share of the training rows) or acceptance.
-- ``share``: share of group ``j`` in leaf ``i`` of the training rows.
-- ``measure``: ``name`` of a metric ``of`` train or test.
-- ``release``: column number ``i`` that is released beside the id, by ``name``; the first is
-  ``accepted``.
-- ``held``: what rows that did not fit the filter tell, by ``name`` and ``kind`` (value, low,
-  high, bound); ``i`` is the group or the released column where it is of one.
-- ``seal``: the last row; ``text`` is the digest of all others.
-
-Nothing about the group of a candidate is needed to apply it.
-"""
+"""A filter as a table that is given away, and the secret key that its coins are drawn by."""
 
 import hashlib
 import json
 import logging
+import os
+import secrets
+import stat
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -41,11 +19,153 @@ from counterweight.files.tables import addressed
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded
-from counterweight.models.filters.keys import Key, key_of_seed, read_key
 from counterweight.models.saved import as_frame
 from counterweight.numerics.filters import canonical_ids, drawn_parts, person_uniforms
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.plan.components import load
+
+#: Variable of the environment that holds the key itself, as text.
+VARIABLE = "COUNTERWEIGHT_FILTER_KEY"
+#: Least characters of a key: shorter ones can be guessed.
+LEAST = 16
+#: Begins what a digest is taken of, so that it is of use for nothing else.
+_PURPOSE = b"counterweight key digest\0"
+
+
+class Key:
+    """A secret that coins are drawn by. It is never printed; `digest` tells keys apart.
+
+    Parameters
+    ----------
+    secret : bytes
+    """
+
+    __slots__ = ("digest", "secret")
+
+    def __init__(self, secret):
+        self.secret = bytes(secret)
+        self.digest = hashlib.sha256(_PURPOSE + self.secret).hexdigest()[:16]
+
+    def __repr__(self):
+        return f"Key(digest={self.digest!r})"
+
+
+def key_of_seed(seed):
+    """The key of a shipped study or a test: anybody who knows the seed knows it.
+
+    Parameters
+    ----------
+    seed : int
+    """
+    return Key(b"seed %d" % int(seed))
+
+
+def read_key(path):
+    """A key from the environment, or else from a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Looked at where the variable `VARIABLE` is not set.
+
+    Returns
+    -------
+    Key
+
+    Raises
+    ------
+    CounterweightError
+        When there is none, it is too short, or others may read the file.
+    """
+    told = os.environ.get(VARIABLE)
+    if told is not None:
+        return _checked(told, f"The variable {VARIABLE}")
+    path = Path(path)
+    try:
+        mode, text = path.stat().st_mode, path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise CounterweightError(
+            f"There is no key at {path}: the filter's coins are drawn by the key that it was made "
+            f"with. Put that file back, or set the variable {VARIABLE}."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CounterweightError(
+            f"The key {path} cannot be read ({error}): correct its rights or contents."
+        ) from error
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise CounterweightError(
+            f"The key {path} can be read by others: who has it can foretell every decision. Make "
+            f"it yours alone with chmod 600 {path}."
+        )
+    return _checked(text, f"The key {path}")
+
+
+def own_key(path):
+    """The key of one's own filters: `read_key`, and where there is no file yet, a new one.
+
+    The file is made once, readable by its owner alone; of several that try at the same time
+    one makes it, and all read that one.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Key
+    """
+    path = Path(path)
+    if VARIABLE not in os.environ and not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # mkstemp gives mode 600; a link to a name that exists fails, so the first one stays.
+        handle, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(secrets.token_hex(32) + "\n")
+            os.link(made, path)
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(made)
+    return read_key(path)
+
+
+def _checked(text, where):
+    secret = text.strip()
+    if len(secret) < LEAST:
+        raise CounterweightError(
+            f"{where} has {len(secret)} characters, and a key needs at least {LEAST} that nobody "
+            "can guess: make one with python -c 'import secrets; print(secrets.token_hex(32))'."
+        )
+    return Key(secret.encode())
+
+
+# A fitted filter as one table of numbers and texts, and its use on new candidates.
+# The table (Parquet) has one row for each fact, in the layout `FILTER`:
+#
+# - ``fact``: ``name`` with its ``text`` or ``value``: study, title, method, setting, repeat,
+#   selector (the class of the proxy), eta, rows (that it was fitted on), id (column that says who
+#   somebody is), key (digest of the key that coins are drawn by), digest (of what decides: coins
+#   of two filters are unrelated), counterweight (version of the library), and where it is
+#   certified, alpha and level.
+# - ``column``: ``name`` of a column that candidates must have, ``kind`` number or text.
+# - ``feature``: feature number ``i``, its ``name``, the column it is made ``of``, its ``kind``
+#   (number, blank, category, other: see `counterweight.labeling.encoding.Feature`), the category as
+#   ``text``, the fill as ``value``.
+# - ``array``: an array of the fitted proxy by ``name`` and indices ``i, j, k``; coefficients are
+#   in units of the raw features.
+# - ``group``: group number ``i``, its ``name``, the sensitive column it is ``of``; ``kind`` base
+#   (share among the training rows) or target.
+# - ``leaf``: leaf number ``i``; ``kind`` mass (share of the training rows) or acceptance.
+# - ``share``: share of group ``j`` in leaf ``i`` of the training rows.
+# - ``measure``: ``name`` of a metric ``of`` train or test.
+# - ``release``: column number ``i`` that is released beside the id, by ``name``; the first is
+#   ``accepted``.
+# - ``held``: what rows that did not fit the filter tell, by ``name`` and ``kind`` (value, low,
+#   high, bound); ``i`` is the group or the released column where it is of one.
+# - ``seal``: the last row; ``text`` is the digest of all others.
+#
+# Nothing about the group of a candidate is needed to apply it.
 
 log = logging.getLogger("counterweight")
 
@@ -418,7 +538,7 @@ def apply_filter(frame, saved, key=None):
     saved : SavedFilter
     key : str, Path, Key, int or None
         The key that the filter was made with: its file (`KEY_FILE` where it is None; the
-        variable of `counterweight.models.filters.keys.VARIABLE` goes before a file); a number is
+        variable of `counterweight.models.filters.saved_filter.VARIABLE` goes before a file); a number is
         the seed of a shipped study.
 
     Returns

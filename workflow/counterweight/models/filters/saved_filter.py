@@ -538,7 +538,7 @@ def apply_filter(frame, saved, key=None):
     saved : SavedFilter
     key : str, Path, Key, int or None
         The key that the filter was made with: its file (`KEY_FILE` where it is None; the
-        variable of `counterweight.models.filters.saved_filter.VARIABLE` goes before a file); a number is
+        variable `VARIABLE` goes before a file); a number is
         the seed of a shipped study.
 
     Returns

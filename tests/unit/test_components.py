@@ -38,7 +38,8 @@ def test_options_are_the_parameters_of_the_component(kind, name):
             default = made.default_factory()
         if default is None and isinstance(node.get("default"), dict):
             # A dict is no default of scikit-learn's: None stands for the one that is declared.
-            default = inspect.getmodule(components.load(kind, name)).CLASSIFIER
+            module = inspect.getmodule(components.load(kind, name))
+            default = getattr(module, "DELTA" if option == "delta" else "CLASSIFIER")
         if "default" in node:
             wanted = tuple(node["default"]) if isinstance(default, tuple) else node["default"]
             assert default == wanted

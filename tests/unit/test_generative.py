@@ -1,12 +1,9 @@
 """Generative classifier: Bayes' rule, weights, storage, messages."""
 
-import inspect
-
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays, model_table
-from counterweight.models.mixtures import generative
 from counterweight.models.mixtures.generative import GenerativeClassifier
 from counterweight.numerics.gaussian_mixture import fit_mixture
 from scipy.stats import multivariate_normal
@@ -23,13 +20,6 @@ def _labeled(n=800, seed=0):
 def _fit(X, y, weights=None, seed=0, **options):
     options = {"components": 2, "restarts": 4} | options
     return GenerativeClassifier(**options).fit(X, y, weights, rng=np.random.default_rng(seed))
-
-
-def test_defaults_are_those_declared():
-    signature = inspect.signature(GenerativeClassifier)
-    assert {k: p.default for k, p in signature.parameters.items()} == {
-        k: v["default"] for k, v in generative.OPTIONS.items()
-    }
 
 
 def test_one_component_is_quadratic_discriminant_analysis():
@@ -124,8 +114,8 @@ def test_bad_input_is_explained():
     few[:5] = 1
     with pytest.raises(CounterweightError, match="Rows with the label 1: .* at least 8 rows"):
         _fit(X, few)
-    with pytest.raises(CounterweightError, match="Each label must be 0 or 1; found 1, 2"):
-        _fit(X, y + 1)
+    with pytest.raises(CounterweightError, match="Each label must be 0 or 1, or one of two"):
+        _fit(X, np.arange(len(y)) % 3)
     with pytest.raises(CounterweightError, match="start must be"):
         _fit(X, y, start="warm")
     with pytest.raises(CounterweightError, match="has 3 features, but .* is expecting 2"):

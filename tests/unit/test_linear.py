@@ -96,9 +96,9 @@ def test_impossible_weights_are_refused(weights, message):
 
 def test_one_class_is_refused_also_when_weights_make_it_so():
     X, y = sample()
-    with pytest.raises(CounterweightError, match="only class 1"):
+    with pytest.raises(CounterweightError, match="of one class, 1"):
         fit_logistic(X, np.ones(400, int))
-    with pytest.raises(CounterweightError, match="only class 0"):
+    with pytest.raises(CounterweightError, match="of one class, 0"):
         fit_logistic(X, y, (y == 0).astype(float))
 
 

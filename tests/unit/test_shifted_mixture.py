@@ -63,24 +63,15 @@ def _naive_step(hidden, model):
     return by_class.mean(axis=0), weights, means, covariances, np.log(joint.sum((1, 2))).mean()
 
 
-def test_defaults_are_those_declared():
-    signature = inspect.signature(ShiftedMixtureClassifier)
-    assert {k: p.default for k, p in signature.parameters.items()} == {
-        k: v["default"] for k, v in shifted_mixture.OPTIONS.items()
-    }
-
-
 def test_starts_can_be_read_without_importing():
     tree = ast.parse(inspect.getsource(shifted_mixture))
     constants = {
         node.targets[0].id: ast.literal_eval(node.value)
         for node in tree.body
-        if isinstance(node, ast.Assign) and node.targets[0].id in ("STARTS", "OPTIONS")
+        if isinstance(node, ast.Assign) and node.targets[0].id == "STARTS"
     }
     told = {"model": "generative", "weights": "lemma2", "unless": {"start": "labeled"}}
     assert constants["STARTS"]["unlabeled"] == told
-    options = {"inertia", "iterations", "shifts", "reading", "start", "prior_rows"}
-    assert set(constants["OPTIONS"]) == options
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from counterweight.evaluation.metrics.evaluate import describe_fits
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import metrics_table
 from counterweight.models.logistic import LogisticModel
-from counterweight.models.tilt.tilted import OPTIONS, Calibrated, TiltedClassifier
+from counterweight.models.tilt.tilted import DELTA, OPTIONS, Calibrated, TiltedClassifier
 from counterweight.models.training import train_repeat
 from counterweight.numerics.tilt import tilted
 from counterweight.plan import components, config
@@ -246,8 +246,10 @@ def test_mistakes_in_the_config_are_told_before_anything_runs(item, match):
 
 def test_defaults_are_not_changed_by_a_fit():
     X, y, U, hidden = other_features(3, n=300)
-    TiltedClassifier(delta={"by": "rate"}).fit(X, y, X_unlabeled=U, y_unlabeled=hidden)
-    assert TiltedClassifier().delta == OPTIONS["delta"]["default"] == LABEL_ONLY
+    asked = {"by": "rate"}
+    TiltedClassifier(delta=asked).fit(X, y, X_unlabeled=U, y_unlabeled=hidden)
+    assert asked == {"by": "rate"}
+    assert DELTA == OPTIONS["delta"]["default"] == LABEL_ONLY
 
 
 def test_the_page_on_tilts_shows_what_works():

@@ -1,13 +1,10 @@
 """Mixture regression for covariate shift: planted sources, exact steps, storage, messages."""
 
-import inspect
-
 import numpy as np
 import pytest
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import model_arrays, model_table
 from counterweight.models.logistic import LogisticModel
-from counterweight.models.mixtures import two_sources
 from counterweight.models.mixtures.two_sources import TwoSourceClassifier
 from scipy.special import expit
 from scipy.stats import multivariate_normal
@@ -31,13 +28,6 @@ def _fit(X, y, hidden, weight=None, **options):
     options = {"components": 1, "restarts": 1} | options
     model = TwoSourceClassifier(**options)
     return model.fit(X, y, weight, X_unlabeled=hidden, rng=np.random.default_rng(0))
-
-
-def test_defaults_are_those_declared():
-    signature = inspect.signature(TwoSourceClassifier)
-    assert {k: p.default for k, p in signature.parameters.items()} == {
-        k: v["default"] for k, v in two_sources.OPTIONS.items()
-    }
 
 
 def test_planted_sources_are_recovered_where_one_line_is_wrong():

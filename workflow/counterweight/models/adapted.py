@@ -46,6 +46,8 @@ class AdaptedLogistic(BinaryClassifier):
         None: that of `PENALTIES` with the smallest weighted log loss of labeled rows that neither
         background nor adaptation has seen. No hidden label is looked at.
     folds : int
+    random_state : int, Generator or None
+        Draws the folds where `fit` is given no `rng`.
 
     Attributes
     ----------
@@ -65,10 +67,11 @@ class AdaptedLogistic(BinaryClassifier):
     lot", on MAP adaptation; Sugiyama, Krauledat & Mueller (2007) on weighted cross-validation.
     """
 
-    def __init__(self, ridge=1e-6, penalty=None, folds=5):
+    def __init__(self, ridge=1e-6, penalty=None, folds=5, random_state=0):
         self.ridge = ridge
         self.penalty = penalty
         self.folds = folds
+        self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None, *, rng=None, background=None):
         """Fit background and adaptation.
@@ -93,7 +96,6 @@ class AdaptedLogistic(BinaryClassifier):
         X, y, _ = two_class_rows(X, y)
         weights = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight, float)
         weights = weights / weights.mean()
-        rng = np.random.default_rng(0) if rng is None else rng
         self.penalty_, self.losses_, sound = self.penalty, np.empty(0), True
         if self.penalty is None:
             self.losses_, sound = self._losses(X, y, weights, rng, background)

@@ -80,7 +80,7 @@ class JointClassifier(BinaryClassifier):
         self.ridge = ridge
         self.loss = loss
 
-    def fit(self, X, y, sample_weight=None, *, X_unlabeled, rng=None):
+    def fit(self, X, y, sample_weight=None, *, X_unlabeled=None, rng=None):
         """Fit towards both populations.
 
         Parameters

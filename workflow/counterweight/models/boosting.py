@@ -1,10 +1,11 @@
 """Gradient boosting on the labeled rows, weighted where weights are given."""
 
+import numpy as np
 from scipy.special import expit
 
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.numerics.boosted_trees import TREES, fit_trees, raw_predict, trees_to_arrays
-from counterweight.numerics.checks import checked_new_rows, two_class_rows
+from counterweight.numerics.checks import two_class_rows
 from counterweight.numerics.options import check_options
 
 OPTIONS = TREES
@@ -39,6 +40,7 @@ class BoostedClassifier(BinaryClassifier):
     Friedman (2001), "Greedy function approximation: a gradient boosting machine".
     """
 
+    BLANKS = True
     converged_ = True
 
     def __init__(self, trees=100, learning_rate=0.1, leaves=15, least_rows=20):
@@ -48,7 +50,9 @@ class BoostedClassifier(BinaryClassifier):
         self.least_rows = least_rows
 
     def fit(self, X, y, sample_weight=None, *, rng=None):
-        """Fit; rows of weight 0 are left out. `rng` is not needed, since nothing is drawn.
+        """Fit; rows of weight 0 are left out. Nothing is drawn by `rng`.
+
+        A value that is missing, NaN, goes to the side of a split where it fits better.
 
         Raises
         ------
@@ -56,14 +60,13 @@ class BoostedClassifier(BinaryClassifier):
             For options, rows, labels or weights that cannot be used, and for one class only.
         """
         check_options(vars(self), OPTIONS)
-        X, y, weights = two_class_rows(X, y, sample_weight, "Gradient boosting")
+        X, y, weights = two_class_rows(X, y, sample_weight, "Gradient boosting", blanks=True)
         weights = None if (weights == 1).all() else weights
         model = fit_trees(X, y, weights, options=self.get_params(), bins=BINS)
         self.arrays_ = trees_to_arrays(model)
         return self
 
     def _positive(self, X):
-        X = checked_new_rows(X, len(self.arrays_["tree_categorical"]))
         return expit(raw_predict(self.arrays_, X))
 
     def to_arrays(self):
@@ -75,4 +78,5 @@ class BoostedClassifier(BinaryClassifier):
         """Fitted model from `to_arrays`."""
         model = cls()
         model.arrays_ = dict(arrays)
+        model.n_features_in_ = len(np.ravel(arrays["tree_categorical"]))
         return model

@@ -3,16 +3,18 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from counterweight.numerics.checks import NamedColumns
+from counterweight.numerics.estimator import Estimator
 
 
-class BinaryClassifier(NamedColumns, ClassifierMixin, BaseEstimator):
+class BinaryClassifier(Estimator, ClassifierMixin, BaseEstimator):
     """A classifier of two classes that estimates the probability of the second.
 
     Subclasses have ``fit``, and ``_positive(X)``, p(y = 1 | x) of shape (n,), or a
-    ``predict_proba`` of their own. ``classes_`` is 0 and 1 unless ``fit`` says otherwise.
+    ``predict_proba`` of their own. ``fit`` gets labels 0 and 1,
+    whatever the two classes are: the second in order, of `classes_`, is 1.
     """
 
+    LABELS = "classes"
     classes_ = np.array([0, 1])
 
     def predict_proba(self, X):

@@ -39,11 +39,13 @@ class CostingClassifier(BinaryClassifier):
 
     Parameters
     ----------
-    classifier : dict
-        ``model``, a name of the registry, with its options.
+    classifier : dict, optional
+        ``model``, a name of the registry, with its options; logistic regression if None.
     models : int
     draw : int
         Does nothing here: the caller seeds `rng` by it.
+    random_state : int, Generator or None
+        Where `fit` is given no `rng`.
 
     Attributes
     ----------
@@ -61,10 +63,11 @@ class CostingClassifier(BinaryClassifier):
     weighting", section 3: 10 to 200 samples there.
     """
 
-    def __init__(self, classifier=CLASSIFIER, models=100, draw=0):
+    def __init__(self, classifier=None, models=100, draw=0, random_state=0):
         self.classifier = classifier
         self.models = models
         self.draw = draw
+        self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None, *, rng=None):
         """Draw the samples and fit a classifier to each.
@@ -81,7 +84,6 @@ class CostingClassifier(BinaryClassifier):
         name, options = self._within()
         component = class_within(name, "used in costing")
         X, y, weights = two_class_rows(X, y, sample_weight, "Costing")
-        rng = np.random.default_rng(0) if rng is None else rng
         chance = acceptance(weights)
         self.models_, constant, rows = [], [], []
         for _ in range(1 if (chance == 1).all() else self.models):
@@ -114,8 +116,8 @@ class CostingClassifier(BinaryClassifier):
 
     def _within(self):
         """Name and options of the classifier."""
-        options = {key: value for key, value in self.classifier.items() if key != "model"}
-        return self.classifier.get("model"), options
+        options = dict(CLASSIFIER if self.classifier is None else self.classifier)
+        return options.pop("model", None), options
 
     def to_arrays(self):
         """Fitted numbers by name."""

@@ -1,132 +1,12 @@
 """Checks of columns, rows, labels and weights that every estimator shares."""
 
-import functools
-import inspect
-from contextvars import ContextVar
-
 import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 
-#: Methods that learn which columns there are. All others that begin with X are asked about these,
-#: but for those that prepare a fit.
-LEARNING, PREPARING = ("fit", "partial_fit"), ("prepare",)
-#: Other arguments that hold rows of the same columns.
-ROWS = ("X_unlabeled", "X_new", "new_X")
-#: Estimators in a method of which we are: what they ask of themselves was checked already.
-_inside = ContextVar("inside", default=())
 
-
-def __getattr__(name):
-    """`NotFitted`, made when it is first asked for: scikit-learn takes long to import."""
-    if name != "NotFitted":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from sklearn.exceptions import NotFittedError
-
-    told = {"__doc__": "Asked before ``fit``; also scikit-learn's error.", "__module__": __name__}
-    made = globals()[name] = type(name, (CounterweightError, NotFittedError), told)
-    return made
-
-
-class NamedColumns:
-    """Estimators that answer for the columns that they were fitted on, as scikit-learn's do.
-
-    Each method of a subclass that begins with ``X`` is checked, with no word in the subclass.
-    ``fit`` keeps the names of a data frame's columns and their number. Rows that come later must
-    have these columns in this order: a permuted, missing or additional one is refused, by name,
-    and so is another number of columns. Rows without names, such as arrays, are taken by position;
-    where the fit had names that is warned of, as is a data frame after a fit that had none.
-    Columns numbered from 0 on have no names.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Columns of the fit.
-    feature_names_in_ : ndarray of object
-        Their names; only where all are texts.
-    """
-
-    _labels = None
-
-    def __init_subclass__(cls, **options):
-        super().__init_subclass__(**options)
-        for name, method in list(vars(cls).items()):
-            if name.startswith("_") or name in PREPARING or not inspect.isfunction(method):
-                continue
-            if [*inspect.signature(method).parameters][1:2] == ["X"]:
-                setattr(cls, name, _checking(method, name in LEARNING))
-
-    def _is_fitted(self):
-        told = getattr(self, "__sklearn_is_fitted__", None)
-        return told() if told else any(name[-1] == "_" != name[0] for name in vars(self))
-
-    def _check_fitted(self):
-        if not self._is_fitted():
-            raise __getattr__("NotFitted")(
-                f"This {type(self).__name__} is not fitted yet: call fit first."
-            )
-
-    def _keep_columns(self, X):
-        """Remember the columns of the rows of a fit."""
-        self._labels, width = labels_of(X), _width(X)
-        if width is not None:
-            self.n_features_in_ = width
-        if self._labels and all(isinstance(label, str) for label in self._labels):
-            self.feature_names_in_ = np.asarray(self._labels, dtype=object)
-
-    def _check_columns(self, X):
-        """Refuse rows of other columns than the fit's."""
-        self._check_fitted()
-        if X is None:
-            return
-        name, known = type(self).__name__, getattr(self, "n_features_in_", None)
-        check_same_columns(self._labels, labels_of(X), name, width=known)
-        found = _width(X)
-        if known is not None and found is not None and found != known:
-            raise CounterweightError(
-                f"X has {found} features, but {name} is expecting {known} features as input: "
-                "give the columns of the fit, in their order."
-            )
-
-
-def _checking(method, learning):
-    """A method of `NamedColumns` with the check of columns before it, once a call from outside."""
-
-    @functools.wraps(method)
-    def checked(self, *arguments, **named):
-        inside = _inside.get()
-        if id(self) in inside:
-            return method(self, *arguments, **named)
-        X = arguments[0] if arguments else named.get("X")
-        first = learning and (method.__name__ == "fit" or not self._is_fitted())
-        token = _inside.set((*inside, id(self)))
-        try:
-            if not first:
-                self._check_columns(X)
-            for other in ROWS:
-                if named.get(other) is not None:
-                    check_same_columns(labels_of(X), labels_of(named[other]), other, warn=False)
-            if first:
-                self._labels = None
-                vars(self).pop("feature_names_in_", None)
-            answer = method(self, *arguments, **named)
-            if first and X is not None:
-                self._keep_columns(X)
-            return answer
-        finally:
-            _inside.reset(token)
-
-    return checked
-
-
-def _width(X):
-    """Columns of rows; None where they have no two dimensions."""
-    try:
-        shape = getattr(X, "shape", None)
-        shape = np.asarray(X).shape if shape is None else shape
-    except (TypeError, ValueError):  # rows of several lengths, for the method itself to refuse
-        return None
-    return shape[1] if len(shape) == 2 else None
+class NoNumbers(CounterweightError, TypeError):
+    """Features that are no numbers: also the error that scikit-learn's tools expect."""
 
 
 def labels_of(X):
@@ -214,15 +94,21 @@ def number_table(X, empty=False, featureless=False):
     CounterweightError
         When `X` is not a matrix of numbers, or is empty.
     """
+    if getattr(X, "dtype", None) is not None and np.dtype(getattr(X, "dtype", float)).kind == "c":
+        raise CounterweightError("Complex data not supported: features are real numbers.")
     try:
         X = np.asarray(X, dtype=float)
     except (TypeError, ValueError) as error:
-        raise CounterweightError(
+        kind = NoNumbers if isinstance(error, TypeError) else CounterweightError
+        raise kind(
             f"The features must be numbers in a table of rows by features: {error}."
         ) from error
     if X.ndim != 2 or not (X.size or empty or (featureless and len(X))):
+        more = ""
+        if X.ndim == 1:
+            more = " Reshape your data: X.reshape(1, -1) is one row, X.reshape(-1, 1) one feature."
         raise CounterweightError(
-            f"The features must be a table of rows by features, got the shape {X.shape}."
+            f"The features must be a table of rows by features, got the shape {X.shape}.{more}"
         )
     return X
 
@@ -249,7 +135,11 @@ def checked_rows(X, feature_names=None, empty=False):
     CounterweightError
         When `X` is not a matrix of numbers, is empty, or holds NaN or infinite values.
     """
-    X = number_table(X, empty)
+    return finite_rows(number_table(X, empty), feature_names)
+
+
+def finite_rows(X, feature_names=None):
+    """Rows (n, d), if no value is missing or infinite."""
     bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
     if len(bad):
         rows = int((~np.isfinite(X)).any(axis=1).sum())
@@ -310,8 +200,8 @@ def checked_weights(sample_weight, rows):
         )
     if not weights.any():
         raise CounterweightError(
-            f"All {rows} weights are 0, so nothing can be learned: the labeled rows do not overlap "
-            "the target population; check the selection model."
+            f"All {rows} weights are 0, and nothing can be learned from rows of zero weight: the "
+            "labeled rows do not overlap the target population; check the selection model."
         )
     return weights
 
@@ -331,7 +221,7 @@ def mean_one_weights(sample_weight, rows):
     return weights / unit, unit
 
 
-def two_class_rows(X, y, sample_weight=None, what="A classifier"):
+def two_class_rows(X, y, sample_weight=None, what="A classifier", blanks=False):
     """Rows that a classifier can learn from: those with weight, weights of mean 1, both classes.
 
     Parameters
@@ -341,6 +231,8 @@ def two_class_rows(X, y, sample_weight=None, what="A classifier"):
     sample_weight : array (n,), optional
     what : str
         Begins the message.
+    blanks : bool
+        Whether NaN is a value of X.
 
     Returns
     -------
@@ -353,7 +245,7 @@ def two_class_rows(X, y, sample_weight=None, what="A classifier"):
     CounterweightError
         For rows, labels or weights that cannot be used, and for one class only.
     """
-    X = checked_rows(X)
+    X = number_table(X) if blanks else checked_rows(X)
     y = checked_labels(y, len(X))
     weights, _ = mean_one_weights(sample_weight, len(X))
     used = weights > 0
@@ -361,8 +253,8 @@ def two_class_rows(X, y, sample_weight=None, what="A classifier"):
     present = np.unique(y)
     if len(present) < 2:
         raise CounterweightError(
-            f"{what} needs both classes; the {len(y)} rows with weight have only "
-            f"class {present[0]}."
+            f"{what} needs both classes; the {len(y)} rows with weight are of one class, "
+            f"{present[0]}."
         )
     return X, y, weights
 

@@ -593,7 +593,7 @@ def fit_class_mixtures(
         if not len(members[label]):
             raise CounterweightError(
                 f"No labeled row with a positive weight has the label {label}: "
-                "a classifier needs both classes."
+                "a classifier needs both classes, not one class alone."
             )
     # One scale for both classes: a floor in units of each class would move the boundary.
     scale = _scale(X if layout is None else layout.split(X)[0], row_weights)

@@ -1,6 +1,5 @@
 """Options of estimators, checked by the declarations that a config is checked by."""
 
-import inspect
 import re
 
 import numpy as np
@@ -82,52 +81,3 @@ def _asked(node):
             text = words[0] if len(words) == 1 else f"one of {listed(words)}"
         asked += [text] if kind != "null" else []
     return ", or ".join(asked)
-
-
-class Parameters:
-    """Parameters as attributes of the names that ``__init__`` has, as scikit-learn has them.
-
-    Its `clone` takes such estimators. They do not import scikit-learn, whose import takes
-    longer than many a job that only applies one.
-    """
-
-    @classmethod
-    def _names(cls):
-        return list(inspect.signature(cls).parameters)
-
-    def get_params(self, deep=True):
-        """Parameters by name.
-
-        Parameters
-        ----------
-        deep : bool
-            Not used: no parameter is an estimator.
-        """
-        return {name: getattr(self, name) for name in self._names()}
-
-    def set_params(self, **params):
-        """Set parameters by name.
-
-        Raises
-        ------
-        CounterweightError
-            When there is no such parameter.
-        """
-        names = self._names()
-        strange = [name for name in params if name not in names]
-        if strange:
-            raise CounterweightError(
-                f"{type(self).__name__} has no parameter {strange[0]!r}: it has {listed(names)}."
-            )
-        for name, value in params.items():
-            setattr(self, name, value)
-        return self
-
-    def __repr__(self):
-        known = inspect.signature(type(self)).parameters
-        given = [
-            f"{name}={value!r}"
-            for name, value in self.get_params().items()
-            if repr(value) != repr(known[name].default)
-        ]
-        return f"{type(self).__name__}({', '.join(given)})"

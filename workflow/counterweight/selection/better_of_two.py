@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from counterweight.numerics.checks import NamedColumns
+from counterweight.numerics.estimator import NamedColumns
 from counterweight.selection.gradient_boosting import GradientBoostingSelector
 from counterweight.selection.logistic import LogisticSelector
 

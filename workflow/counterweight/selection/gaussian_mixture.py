@@ -3,7 +3,7 @@
 from sklearn.base import BaseEstimator
 
 from counterweight.fragments import Integer, Number
-from counterweight.numerics.checks import NamedColumns
+from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.gaussian_mixture import fit_class_mixtures, fit_mixture, posterior
 
 OPTIONS = {

@@ -4,7 +4,7 @@ from sklearn.base import BaseEstimator
 
 from counterweight.fragments import Integer
 from counterweight.numerics.boosted_trees import TREES, fit_trees
-from counterweight.numerics.checks import NamedColumns
+from counterweight.numerics.estimator import NamedColumns
 
 OPTIONS = {
     **TREES,

@@ -2,7 +2,7 @@
 
 from sklearn.base import BaseEstimator
 
-from counterweight.numerics.checks import NamedColumns
+from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.linear import RIDGE, fit_logistic, logistic_probability
 
 OPTIONS = RIDGE

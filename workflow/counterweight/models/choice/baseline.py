@@ -14,7 +14,8 @@ from counterweight.models.choice.offers import (
     checked_offers,
     checked_rows_with_gaps,
 )
-from counterweight.numerics.checks import NamedColumns, checked_labels
+from counterweight.numerics.checks import checked_labels
+from counterweight.numerics.estimator import NamedColumns
 
 log = logging.getLogger("counterweight")
 

@@ -24,8 +24,9 @@ from counterweight.models.choice.offers import (
     soft_optimal_offer,
 )
 from counterweight.models.choice.steps import MOST_POSITION, ChoiceRows, Choices, few_steps
-from counterweight.numerics.checks import NamedColumns, checked_labels, checked_weights
+from counterweight.numerics.checks import checked_labels, checked_weights
 from counterweight.numerics.emissions import COVARIANCES, Emission
+from counterweight.numerics.estimator import NamedColumns
 
 #: Fitted numbers that a model is stored in, in order, and their types.
 WHOLE = (

@@ -12,7 +12,7 @@ from counterweight.models.classifier import positive
 from counterweight.models.filters.candidates import TRUTHS, check_frame, encoded
 from counterweight.models.saved import SavedModel, as_frame, classes_array
 from counterweight.numerics.rates.datasets import DataSets
-from counterweight.numerics.rates.values import Promise
+from counterweight.numerics.rates.promises import Promise
 from counterweight.plan.components import load
 
 KIND = "classifier"

@@ -28,6 +28,13 @@ LABEL = "Class mixtures"
 class MixtureClassifier(BinaryClassifier):
     """What classifiers share whose fitted parameters are a `ClassMixtures`."""
 
+    mixtures_ = None
+
+    def _takes_blanks(self, given):
+        # Missing entries integrate out where a layout says which columns are categories.
+        layout = None if self.mixtures_ is None else self.mixtures_.layout
+        return layout is not None or super()._takes_blanks(given)
+
     def _take(self, mixtures):
         self.mixtures_ = mixtures
         self.prior_, self.weights_, self.means_, self.covariances_ = mixtures[:4]
@@ -46,6 +53,8 @@ class GenerativeClassifier(MixtureClassifier):
     ----------
     components, restarts, tolerance, max_iter, start, draw, covariance_floor, covariance, categories
         See `OPTIONS`. `draw` does nothing here: the caller seeds `rng` by it.
+    random_state : int, Generator or None
+        Where `fit` is given no `rng`.
 
     Attributes
     ----------
@@ -75,13 +84,14 @@ class GenerativeClassifier(MixtureClassifier):
     covariance_floor: float = 1e-6
     covariance: str = "full"
     categories: str = "auto"
+    random_state: object = 0
 
     #: `fit` is told which features are categories.
     CATEGORIES = True
     #: Fitted attribute that a later fit to the same rows and weights may be given.
     REUSED = "base"
 
-    def fit(self, X, y, sample_weight=None, *, rng, base=None, categories=None):
+    def fit(self, X, y, sample_weight=None, *, rng=None, base=None, categories=None):
         """Fit both class mixtures.
 
         Parameters
@@ -128,6 +138,11 @@ class GenerativeClassifier(MixtureClassifier):
         self.components_held_ = np.array([mixture.updates_held for mixture in fitted])
         self.components_small_ = np.array([mixture.components_small for mixture in fitted])
         return self
+
+    @property
+    def n_iter_(self):
+        """Most EM iterations of a mixture, one at least."""
+        return max(1, int(np.max(self.iterations_)))
 
     def joint_log_density(self, X):
         """Log p(y) + log p(x | y), (n, 2)."""

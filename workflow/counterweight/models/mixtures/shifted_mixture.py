@@ -15,8 +15,10 @@ from counterweight.models.mixtures.generative import GenerativeClassifier, Mixtu
 from counterweight.numerics.checks import checked_new_rows
 from counterweight.numerics.emissions import MixedRows
 from counterweight.numerics.gaussian_mixture import ClassMixtures, Standardised, posterior
+from counterweight.numerics.linear import fit_logistic, logistic_probability
 from counterweight.numerics.mixture_steps import floored
 from counterweight.numerics.options import check_options
+from counterweight.weighting.lemmas import unlabeled_weights
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +110,8 @@ class ShiftedMixtureClassifier(MixtureClassifier):
     ----------
     inertia, iterations, shifts, reading, start, prior_rows
         See `OPTIONS`.
+    components, random_state
+        Of the start models, where `fit` is given none; see `GenerativeClassifier`.
 
     Attributes
     ----------
@@ -130,33 +134,53 @@ class ShiftedMixtureClassifier(MixtureClassifier):
     reading: str = "keep"
     start: str = "lemma2"
     prior_rows: float = 0
+    components: int = 6
+    random_state: object = 0
 
     #: Its predictions are of the population that is asked for.
     TARGETED = True
     #: Numbers (the last of each) that a sweep keeps for every setting.
     SWEPT = ("unlabeled_log_likelihood", "decisions_moved")
 
-    def fit(self, X, y=None, sample_weight=None, *, X_unlabeled, starts, selected_share):
+    def fit(
+        self,
+        X,
+        y=None,
+        unweighted=None,
+        *,
+        X_unlabeled=None,
+        starts=None,
+        selected_share=None,
+        rng=None,
+    ):
         """Shift the unlabeled classifier.
 
         Parameters
         ----------
         X : array (n, d)
-            Labeled rows. Their part is already in `starts`; only their shape is checked.
-        y : ignored
-        sample_weight : None
-            Refused: the weights enter by the start that was fitted with them.
+            Labeled rows. Where `starts` are given, only their shape is checked.
+        y : array (n,)
+            For the starts, where they are not given.
+        unweighted : None
+            Weights are refused: they enter by the start that was fitted with them.
         X_unlabeled : array (N, d)
-        starts : dict of str to dict
-            Arrays of the fitted models of `STARTS` (``GenerativeClassifier.to_arrays``).
-        selected_share : float
-            pi, the share of labeled among labeled and unlabeled rows.
+        starts : dict of str to dict, optional
+            Arrays of the fitted models of `STARTS` (``GenerativeClassifier.to_arrays``), fitted
+            here if not given; the weights of Lemma 2 are then by logistic regression.
+        selected_share : float, optional
+            pi, the share of labeled among labeled and unlabeled rows; that of the rows if None.
+        rng : numpy.random.Generator, optional
 
         Raises
         ------
         CounterweightError
         """
-        if sample_weight is not None:
+        if starts is None and y is None:
+            raise CounterweightError(
+                "The shifted mixture requires y to be passed, but the target y is None: give "
+                "labels, or the start models."
+            )
+        if unweighted is not None:
             raise CounterweightError(
                 "The shifted mixture model takes no row weights: they enter by the start "
                 "model, which is fitted with the weights of Lemma 2."
@@ -166,10 +190,12 @@ class ShiftedMixtureClassifier(MixtureClassifier):
                 f"Labeled rows have the shape {np.shape(X)}, unlabeled rows "
                 f"{np.shape(X_unlabeled)}: both need the same features."
             )
+        if starts is None:
+            starts = self._starts(X, y, X_unlabeled, rng)
         ((_, model),) = self.path(
             X_unlabeled,
             starts=starts,
-            selected_share=selected_share,
+            selected_share=selected_share or len(X) / (len(X) + len(X_unlabeled)),
             iterations=[self.iterations],
             inertia=self.inertia,
             shifts=self.shifts,
@@ -177,8 +203,25 @@ class ShiftedMixtureClassifier(MixtureClassifier):
             start=self.start,
             prior_rows=self.prior_rows,
         )
-        vars(self).update(vars(model))
+        found = {name: value for name, value in vars(model).items() if name[-1] == "_"}
+        vars(self).update(found)
         return self
+
+    def _starts(self, X, y, X_unlabeled, rng):
+        """Arrays of the start models, by name."""
+        weights = {"labeled": None}
+        if self.start == "lemma2":
+            both, s = (
+                np.concatenate([X, X_unlabeled]),
+                np.repeat([1, 0], [len(X), len(X_unlabeled)]),
+            )
+            coef, intercept, *_ = fit_logistic(both, s)
+            p = np.maximum(logistic_probability(X, coef, intercept), 1e-12)
+            weights["unlabeled"] = unlabeled_weights(p, len(X) / len(both))
+        return {
+            name: GenerativeClassifier(self.components).fit(X, y, weight, rng=rng).to_arrays()
+            for name, weight in weights.items()
+        }
 
     @classmethod
     def path(

@@ -65,6 +65,8 @@ class TwoSourceClassifier(BinaryClassifier):
     ----------
     components, restarts, tolerance, max_iter, ridge
         See `OPTIONS`.
+    random_state : int, Generator or None
+        Where `fit` is given no `rng`.
 
     Attributes
     ----------
@@ -92,10 +94,11 @@ class TwoSourceClassifier(BinaryClassifier):
     tolerance: float = 1e-6
     max_iter: int = 100
     ridge: float = 1e-6
+    random_state: object = 0
 
     UNLABELED = TARGETED = True
 
-    def fit(self, X, y, sample_weight=None, *, X_unlabeled, rng):
+    def fit(self, X, y, sample_weight=None, *, X_unlabeled=None, rng=None):
         """Fit both sources.
 
         Parameters
@@ -140,6 +143,11 @@ class TwoSourceClassifier(BinaryClassifier):
         self.first_share_, self.selected_share_ = float(share), len(X) / len(both)
         self.log_likelihood_, self.converged_ = np.array(values), converged
         return self
+
+    @property
+    def n_iter_(self):
+        """EM iterations, one at least."""
+        return max(1, len(self.log_likelihood_) - 1)
 
     def predict_proba(self, X, target="unlabeled"):
         """Class probabilities (n, 2).

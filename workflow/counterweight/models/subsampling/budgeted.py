@@ -75,6 +75,8 @@ class BudgetedClassifier(KeyedClassifier):
     ----------
     learner, budget, share, criterion, correction, folds, min_leaf
         See `OPTIONS`.
+    random_state : int, Generator or None
+        Where `fit` is given no `rng`.
 
     Attributes
     ----------
@@ -121,6 +123,7 @@ class BudgetedClassifier(KeyedClassifier):
     correction: str = "counts"
     folds: int = 5
     min_leaf: int = 2
+    random_state: object = 0
 
     SWEPT = (
         "rows_bought",
@@ -131,7 +134,7 @@ class BudgetedClassifier(KeyedClassifier):
         "converged",
     )
 
-    def fit(self, X, y, sample_weight=None, *, rng, keys=None):
+    def fit(self, X, y, unweighted=None, *, rng=None, keys=None):
         """Buy rows and learn.
 
         Parameters
@@ -139,8 +142,8 @@ class BudgetedClassifier(KeyedClassifier):
         X : array (n, d)
             The pool.
         y : array (n,) of 0 and 1
-        sample_weight
-            Refused: a share of the rows by class has no meaning for weighted rows.
+        unweighted : None
+            Weights are refused: a share of the rows by class has no meaning for weighted rows.
         rng : numpy.random.Generator
         keys : array (n,) of integers, optional
             Row ids; their place in the table if None.
@@ -150,7 +153,7 @@ class BudgetedClassifier(KeyedClassifier):
         CounterweightError
             For one class only, weights, bad options, rows or keys.
         """
-        if sample_weight is not None:
+        if unweighted is not None:
             raise CounterweightError(
                 "Buying rows by class takes no sample weights: use this model in a study without "
                 "weighting."

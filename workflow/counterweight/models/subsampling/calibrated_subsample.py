@@ -19,7 +19,8 @@ from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.subsampling.calibration import SplineCalibrator
 from counterweight.models.subsampling.learners import log_odds_of
 from counterweight.models.subsampling.log_odds import LogOddsCalibrator
-from counterweight.numerics.checks import NamedColumns, mean_one_weights
+from counterweight.numerics.checks import mean_one_weights
+from counterweight.numerics.estimator import NamedColumns
 from counterweight.numerics.options import check_options
 from counterweight.numerics.zero_rejection import checked_rates, drawing_order, kept_rows, key_order
 
@@ -40,6 +41,9 @@ class _CalibratedSubsample(NamedColumns, MetaEstimatorMixin, BaseEstimator):
     bins: int = 20
     calibration_share: float = 0.5
     random_state: object = None
+
+    def _receive(self, given, known, learning):
+        """Rows and labels go on as they are: what they may be is for the estimator to say."""
 
     def _checked(self, X, y, **checks):
         """X and y of a fit; what X may hold is for the estimator to say."""
@@ -126,7 +130,7 @@ class _CalibratedSubsample(NamedColumns, MetaEstimatorMixin, BaseEstimator):
 
 
 @dataclass(eq=False, repr=False)
-class CalibratedSubsampleClassifier(BinaryClassifier, _CalibratedSubsample):
+class CalibratedSubsampleClassifier(_CalibratedSubsample, BinaryClassifier):
     """Binary classifier trained on subsampled rows and calibrated for all.
 
     Rows of the class that is not `positive` are the zeros: they are kept with probability

@@ -32,7 +32,8 @@ class KeyedClassifier(BinaryClassifier):
         order = key_order(keys, len(X))
         if y.min() == y.max():
             raise CounterweightError(
-                f"All {len(y)} training rows are of class {y[0]}: a classifier needs both classes."
+                f"All {len(y)} training rows are of one class, {y[0]}: a classifier needs both "
+                "classes."
             )
         self.n_features_in_ = X.shape[1]
         return X[order], y[order], weight[order], keys[order]

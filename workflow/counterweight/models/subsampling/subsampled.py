@@ -169,6 +169,8 @@ class SubsampledClassifier(KeyedClassifier):
     ----------
     learner, keep_rate, correction, bins, calibration_share, folds, rounds, min_leaf
         See `OPTIONS`.
+    random_state : int, Generator or None
+        Where `fit` is given no `rng`.
 
     Attributes
     ----------
@@ -201,6 +203,7 @@ class SubsampledClassifier(KeyedClassifier):
     folds: int = 5
     rounds: int = 2
     min_leaf: int = 2
+    random_state: object = 0
 
     SWEPT = (
         "rows_trained",
@@ -213,7 +216,7 @@ class SubsampledClassifier(KeyedClassifier):
     #: It learns from rows that were kept before, too.
     RATED = True
 
-    def fit(self, X, y, sample_weight=None, *, rng, keys=None, rates=None):
+    def fit(self, X, y, sample_weight=None, *, rng=None, keys=None, rates=None):
         """Reject, learn and correct.
 
         Parameters

@@ -53,7 +53,7 @@ class Calibrated:
     """
 
     def __init__(self, classifier):
-        self.classifier = classifier
+        self.classifier = CLASSIFIER if classifier is None else classifier
 
     def fit(self, X, y, sample_weight=None, *, rng, count=10, categories=None):
         """Fit to rows (M, d), labels (M,) and weights (M,), in `count` folds.
@@ -105,8 +105,8 @@ class Calibrated:
         """What predicts, from `to_arrays` and the name and options of the classifier."""
         made, prefix = cls(classifier), "model_"
         own = {n.removeprefix(prefix): v for n, v in arrays.items() if n.startswith(prefix)}
-        options = {key: value for key, value in classifier.items() if key != "model"}
-        made.model_ = stored_within(classifier["model"], options, own)
+        options = dict(made.classifier)
+        made.model_ = stored_within(options.pop("model"), options, own)
         made.calibration_ = Calibration(*np.ravel(arrays["calibration"]).astype(float))
         return made
 
@@ -194,11 +194,15 @@ class TiltedClassifier(BinaryClassifier):
 
     Parameters
     ----------
-    classifier, selection : dict or estimator
-        Of y on labeled rows, and of s on all; see `counterweight.models.tilt.tilted`.
-    delta : dict
-        ``by`` and what goes with it; see `OPTIONS` and `counterweight.numerics.tilt`.
+    classifier, selection : dict or estimator, optional
+        Of y on labeled rows, and of s on all, logistic regression if None; see
+        `Calibrated`.
+    delta : dict, optional
+        ``by`` and what goes with it, label-only moments if None; see `OPTIONS` and
+        `counterweight.numerics.tilt`.
     folds : int
+    random_state : int, Generator or None
+        Draws the folds where `fit` is given no `rng`.
 
     Attributes
     ----------
@@ -225,11 +229,12 @@ class TiltedClassifier(BinaryClassifier):
     #: Kept of each setting of a sweep.
     SWEPT = ("delta", "rate_unlabeled", "gap_left")
 
-    def __init__(self, classifier=CLASSIFIER, selection=CLASSIFIER, delta=DELTA, folds=10):
+    def __init__(self, classifier=None, selection=None, delta=None, folds=10, random_state=0):
         self.classifier = classifier
         self.selection = selection
         self.delta = delta
         self.folds = folds
+        self.random_state = random_state
 
     def fit(
         self,
@@ -237,7 +242,7 @@ class TiltedClassifier(BinaryClassifier):
         y,
         sample_weight=None,
         *,
-        X_unlabeled,
+        X_unlabeled=None,
         y_unlabeled=None,
         rng=None,
         names=None,
@@ -266,7 +271,6 @@ class TiltedClassifier(BinaryClassifier):
         CounterweightError
         """
         check_options({"folds": self.folds}, {"folds": OPTIONS["folds"]})
-        rng = np.random.default_rng(0) if rng is None else rng
         X, U = checked_new_rows(X, np.shape(X)[-1]), np.asarray(X_unlabeled, dtype=float)
         if not len(U):
             raise CounterweightError(
@@ -355,7 +359,7 @@ class TiltedClassifier(BinaryClassifier):
         """Set options; of a stored model also load the classifiers that they name."""
         super().set_params(**params)
         if hasattr(self, "_arrays"):
-            self.delta_ = replace(self.delta_, by=self.delta["by"])
+            self.delta_ = replace(self.delta_, by=(self.delta or DELTA)["by"])
             for attribute, spec in (("base_", self.classifier), ("chooser_", self.selection)):
                 own = {
                     name.removeprefix(attribute): values
@@ -367,7 +371,7 @@ class TiltedClassifier(BinaryClassifier):
 
     def _asked(self, y_unlabeled):
         """What is asked of delta, the hidden rate of an oracle filled in."""
-        asked = dict(self.delta)
+        asked = dict(self.delta or DELTA)
         if y_unlabeled is not None:
             if asked["by"] != "rate" or asked.get("rate") is not None:
                 raise CounterweightError(

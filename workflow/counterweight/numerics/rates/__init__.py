@@ -8,16 +8,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from counterweight.numerics.rates.coefficients import compile
     from counterweight.numerics.rates.datasets import DataSets
     from counterweight.numerics.rates.language import parse_constraint, parse_expression
-    from counterweight.numerics.rates.values import compile, measure
+    from counterweight.numerics.rates.measures import measure
 
 __all__ = ["DataSets", "compile", "measure", "parse_constraint", "parse_expression"]
 
 _MODULES = {
     "DataSets": "datasets",
-    "compile": "values",
-    "measure": "values",
+    "compile": "coefficients",
+    "measure": "measures",
     "parse_constraint": "language",
     "parse_expression": "language",
 }

@@ -6,9 +6,10 @@ import numpy as np
 
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.tables import blocks
-from counterweight.numerics.checks import NamedColumns, checked_rows
+from counterweight.numerics.checks import checked_rows
+from counterweight.numerics.estimator import NamedColumns, Parameters
 from counterweight.numerics.groups import checked_memberships
-from counterweight.numerics.options import Parameters, check_options
+from counterweight.numerics.options import check_options
 
 
 class Proxy(NamedColumns, Parameters):

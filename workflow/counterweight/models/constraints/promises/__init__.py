@@ -1,0 +1,1 @@
+"""What fits keep: decisions that are repaired, margins for new rows, promises one by one."""

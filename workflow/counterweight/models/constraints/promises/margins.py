@@ -1,0 +1,287 @@
+"""Constraints for new rows: bounds are kept with a margin that rows which only judge call for.
+
+The rows that chose the weights flatter: on them a constraint holds exactly, on new rows it is
+broken every other time, and by more than chance. So a bound gamma becomes gamma less a margin.
+
+- ``confidence`` alone: cross-fitting. Fits to four fifths of the rows are judged on the others,
+  which tells how much training rows flatter; the margin is that plus z standard errors of the rate,
+  and the weights are fitted to all rows.
+- ``held_out``: two data sets, after Cotter et al. (2019). Weights are fitted to the other rows, and
+  margins raised until the constraints hold on the held-out rows as they are measured there.
+- both: the held-out rows only test. The other rows, cross-fitted, set `TRIED` margins before the
+  test; of these fits the first is kept of which the held-out rows show at the level that all
+  constraints hold, which is a certificate. A fit that breaks any constraint on new rows is
+  certified with probability at most 1 - confidence: each test has that level shared among the
+  fits (Bonferroni), and must reject for every constraint, so that these need no sharing.
+
+With cross-fitting z is that of (1 - confidence) / m for m constraints (Bonferroni). Errors are
+those of the delta method for rows drawn independently, new ones as these; where rows depend on each
+other, or new ones differ, violations are more frequent.
+"""
+
+import copy
+import logging
+
+import numpy as np
+
+from counterweight.errors import CounterweightError
+from counterweight.fragments import Number
+from counterweight.numerics.rates.coefficients import compile as compile_rates
+from counterweight.numerics.rates.coefficients import ratio_base
+from counterweight.numerics.rates.language import rates
+from counterweight.numerics.rates.promises import RULES, plain_promises, promise_values, promises_of
+
+CONFIDENCE_OPTIONS = {
+    "confidence": Number(None,
+        "Level at which constraints hold for new rows: bounds are kept with a margin from held-out rows (held_out), "
+        "else from cross-fitting; null: none for chance.", minimum=0.5, below=1, null=True),
+    "held_out": Number(0.0,
+        "Share of the rows of each data set that only judge: the weights are fitted to the others, with the margins by "
+        "which constraints hold on these; 0: none.", minimum=0, below=1),
+}  # fmt: skip
+log = logging.getLogger("counterweight")
+#: Parts of cross-fitting, and how often margins are raised at most.
+FOLDS, ROUNDS = 5, 8
+#: By how many standard errors, of both parts of the rows, fits that held-out rows test have more
+#: room than they need to pass: they pass in half of the cases, and in 93 %. Where the first of
+#: these cannot be had, the most of `LESS` that can.
+TRIED, LESS = (0.0, 1.5), (-0.75, -1.5)
+#: A margin is raised by so much more than what is missed, so that few rounds do.
+BEYOND = 1.05
+
+
+class MarginFit:
+    """Fits with margins; for classifiers with `_fit`, `_repair` and ``_margins`` in their bounds.
+
+    Attributes
+    ----------
+    margins_ : ndarray (2, m)
+        By which each bound was kept, deterministic and randomised, in units of the constraint.
+    held_out_promises_ : list of Promise
+        Each constraint on the held-out rows; empty without them.
+    certified_ : bool
+        Whether held-out rows show at the level `confidence` that new ones keep all constraints,
+        by both rules (by chances only where decisions are not repaired).
+    """
+
+    margins_ = np.zeros((2, 0))
+    held_out_promises_ = ()
+    certified_ = False
+    _margins = None
+    #: Whether margins of chances move the fit; else there are thresholds only.
+    _has_chances = True
+
+    def _learn_all(self, samples, rng):
+        plains = plain_promises(self.constraints)
+        self.held_out_promises_, self.certified_ = [], False
+        self.margins_ = np.zeros((2, len(plains)))
+        self._margins = None
+        if not plains or (self.confidence is None and not self.held_out):
+            super()._learn_all(samples, rng)
+            return
+        raised, was = getattr(self, "on_infeasible", None), log.disabled
+        log.disabled = True
+        # What is wrong with a fit on the way is not wrong with the last one.
+        if raised:
+            self.on_infeasible = "keep"
+        try:
+            if self.held_out:
+                self._judged(samples, rng, plains)
+            else:
+                self._cross_fitted(samples, rng, plains)
+        finally:
+            self._margins, log.disabled = None, was
+            if raised:
+                self.on_infeasible = raised
+        for sentence in getattr(self, "warnings_", ()):
+            log.warning("%s", sentence)
+        missed = self.infeasibility_ if raised == "raise" and not self.feasible_ else ""
+        if self._has_chances:
+            self.excess_ = self.excess_ - self.margins_[1] * self._units(plains, samples)
+        if missed:
+            raise CounterweightError(
+                f"With bounds less their margins for new rows: {missed} Or give more rows, or a "
+                "lower confidence."
+            )
+        self._tell_promises(samples)
+
+    def _quantile(self, shared):
+        """z of each of several tests that share what is left of the level."""
+        from scipy.special import ndtri
+
+        return float(ndtri(1 - (1 - self.confidence) / shared))
+
+    def _units(self, plains, samples):
+        """Factors (m,) from a constraint as it is written to the coefficients of the problem.
+
+        Other than 1 for precision and F-measure only, which are multiplied out.
+        """
+        factors = np.ones(len(plains))
+        for j, plain in enumerate(plains):
+            one = [*rates(plain.left), *rates(plain.right)]
+            if len(one) == 1 and one[0].counted:
+                factors[j] = ratio_base(one[0], self.answers(samples.X, samples)[0], samples)
+        return factors
+
+    def _fit_with(self, samples, rng, margins, units=1.0):
+        """The same draws with other margins, so that fits differ by these alone."""
+        self._margins = margins * units
+        self._fit(samples, copy.deepcopy(rng))
+
+    def _values(self, samples, decided=None):
+        """(2, m) excess and standard error by both rules, of rows of the table as they are cut."""
+        p, own = self.answers(samples.X, samples)
+        decided = own if decided is None else decided
+        values = promise_values(p, decided, samples, self.constraints, self._numbers())
+        return values[:, :, 2].T, values[:, :, 3].T
+
+    def _numbers(self):
+        return {"kappa": self.kappa, "target": self.target}
+
+    # Two data sets.
+
+    def _judged(self, samples, rng, plains):
+        held = samples.held_out(self.held_out, rng)
+        fitted, judging = samples.only(~held), samples.only(held)
+        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+        try:
+            compile_rates("coverage(everyone)", self.constraints, judging, self._numbers())
+        except CounterweightError as error:
+            raise CounterweightError(f"With held_out {self.held_out:g}: {error}") from error
+        if self.confidence is None:
+            self._matched(samples, fitted, judging, rng, plains)
+        else:
+            self._tested(fitted, judging, rng, plains)
+        values = promise_values(
+            *self.answers(samples.X, samples), judging, self.constraints, self._numbers()
+        )
+        self.held_out_promises_ = promises_of(values, self.constraints, "held-out")
+
+    def _tested(self, fitted, judging, rng, plains):
+        """The first of some fits that the held-out rows certify, else the last that is feasible."""
+        z, share = self._quantile(len(TRIED)), self.held_out
+        flattered, error, units = self._crossed(fitted, rng, plains, z)
+        of_test = error * np.sqrt((1 - share) / share)
+        both, seen, before = np.hypot(error, of_test), slice(0 if self.repairs_ else 1, 2), None
+
+        def fit_with_room(more):
+            margins = flattered + z * of_test + more * both
+            self._fit_to(fitted, rng, margins, units, plains)
+            return self._keeps()
+
+        for more in TRIED:
+            kept = fit_with_room(more)
+            if not kept and before is None:
+                kept = any(fit_with_room(less) for less in LESS)
+            elif not kept:
+                fit_with_room(before)
+            if not kept:
+                break
+            before = more
+            excess, error = self._values(judging)
+            self.certified_ = bool((excess[seen] + z * error[seen] <= 1e-9).all())
+            if self.certified_:
+                break
+
+    def _keeps(self):
+        """Whether the constraints are kept with their margins on the rows of the fit."""
+        return getattr(self, "feasible_", True) and not (self.repair_ or {}).get("missed")
+
+    def _matched(self, samples, fitted, judging, rng, plains):
+        """Margins by which the constraints hold on the held-out rows as they are measured there."""
+        margins, units = np.zeros((2, len(plains))), np.ones(len(plains))
+        for _ in range(ROUNDS):
+            self._fit_with(fitted, rng, margins[1], units)
+            over = self._values(judging)[0][1]
+            units = self._units(plains, fitted)
+            if not (self._has_chances and (over > 0).any()):
+                break
+            margins[1] += np.where(over > 0, BEYOND * over + 1e-6, 0.0)
+        if self.repairs_:
+            margins[0] = self._repair_judged(samples, judging)
+        self.margins_ = margins
+
+    def _repair_judged(self, samples, judging):
+        """Thresholds by which decisions hold on all rows, and on the held-out ones."""
+        everyone, few = self._repair_problem(samples), self._repair_problem(judging)
+        plains = plain_promises(self.constraints)
+        margins = np.zeros(len(plains))
+        for _ in range(ROUNDS):
+            both = everyone._replace(
+                positive=np.concatenate([everyone.positive, few.positive[1:]]),
+                negative=np.concatenate([everyone.negative, few.negative[1:]]),
+                constants=np.concatenate([everyone.constants, few.constants[1:]]),
+                bounds=np.concatenate(
+                    [everyone.bounds, few.bounds - margins * self._units(plains, judging)]
+                ),
+                names=[*everyone.names, *(f"{name} (held-out rows)" for name in few.names)],
+            )
+            self._repair(samples, both)
+            excess = self._values(judging)[0][0]
+            if not (excess > 0).any():
+                break
+            # Beyond what these thresholds have, since there may be no others within a little more.
+            margins = np.where(excess > 0, (BEYOND - 1) * excess + 1e-6, margins)
+        return margins
+
+    # Cross-fitting.
+
+    def _cross_fitted(self, samples, rng, plains):
+        z = self._quantile(len(plains))
+        flattered, error, units = self._crossed(samples, rng, plains, z)
+        self._fit_to(samples, rng, flattered + z * error, units, plains)
+
+    def _crossed(self, samples, rng, plains, z):
+        """By how much training rows flatter, standard errors (2, m each), and units."""
+        fold = samples.folds(FOLDS, copy.deepcopy(rng))
+        self.thresholds_, self.threshold_groups_ = np.zeros(1), np.zeros((1, 0))
+        self._fit_with(samples, rng, self.margins_[1])
+        first, units = self._values(samples)[1] * z, self._units(plains, samples)
+        p, decided = np.zeros(len(samples)), np.zeros(len(samples))
+        seen = []
+        for k in range(FOLDS):
+            part = samples.only(fold != k)
+            self._fit_with(part, rng, first[1], units)
+            if self.repairs_:
+                self._repair(part, self._tightened(part, first[0], plains))
+            seen.append(self._values(part)[0])
+            own, signs = self.answers(samples.X, samples)
+            signs = own > 0.5 if signs is None else signs
+            p[fold == k], decided[fold == k] = own[fold == k], signs[fold == k]
+        values = promise_values(p, decided, samples, self.constraints, self._numbers())
+        crossed, error = values[:, :, 2].T, values[:, :, 3].T
+        return np.maximum(crossed - np.mean(seen, axis=0), 0.0), error, units
+
+    def _fit_to(self, samples, rng, margins, units, plains):
+        """Weights and thresholds that keep the constraints with margins."""
+        self.margins_ = np.nan_to_num(margins)
+        self._fit_with(samples, rng, self.margins_[1], units)
+        if self.repairs_:
+            self._repair(samples, self._tightened(samples, self.margins_[0], plains))
+
+    def _tightened(self, samples, margins, plains):
+        problem = self._repair_problem(samples)
+        return problem._replace(bounds=problem.bounds - margins * self._units(plains, samples))
+
+    @property
+    def certificate_(self):
+        """What held-out rows show of new ones, in a sentence."""
+        if self.certified_:
+            rules = " and ".join(RULES[::-1]) if self.repairs_ else RULES[1]
+            return (
+                f"Certified at {self.confidence:.0%}: held-out rows, which had no say in the "
+                f"weights, show that new rows like them keep all {rules} promises."
+            )
+        if self.confidence is not None and self.held_out:
+            return (
+                "Not certified: held-out rows do not show at "
+                f"{self.confidence:.0%} that new rows keep all promises."
+            )
+        if self.confidence is not None:
+            return (
+                f"No certificate: margins for {self.confidence:.0%} come from cross-fitting, and "
+                "all rows had a say in the weights."
+            )
+        if self.held_out:
+            return "No certificate: held-out rows set margins, and no confidence was asked for."
+        return "No certificate: all rows had a say in the weights, and none is left to judge them."

@@ -1,0 +1,1 @@
+"""Constraints on rates for any classifier that takes weights, by reductions."""

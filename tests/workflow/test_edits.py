@@ -160,9 +160,7 @@ NOTHING = {
         replaced("kinds/offers", '"""Studies of', '"""Edited: studies of'),
         replaced("datasets/sources", "    source, raw = ", "    # edited\n    source, raw = "),
     ),
-    "the download, where all data are generated": edited(
-        "datasets/download/fetch", "datasets/download/transfer", "datasets/download/archives"
-    ),
+    "the download, where all data are generated": edited("datasets/download"),
     "newer dates of some files": touched(
         "data/generated/adult/adult.data",
         "workflow/claims/noor_2014.yaml",
@@ -321,7 +319,9 @@ CODE = {
         f"prepare_rare_clicks; prepare_three_segments; {CLICKS}; {RANKING}; {OFFERS}",
     ),
     "the check of raw files": (
-        edited("datasets/download/digests"),
+        replaced(
+            "datasets/sources", "        path = os.path", "        # edited\n        path = os.path"
+        ),
         f"prepare_adult; prepare_a9a; {OF_ADULT}; {RATES}",
     ),
     "rules of labeling": (

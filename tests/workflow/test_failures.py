@@ -70,7 +70,7 @@ def unreachable(copied, small):
     config = small | {"data_source": "download"}
     tree = copied(config)
     tree.replace(ADULT, "https://archive.ics.uci.edu/", CLOSED)
-    tree.replace("workflow/counterweight/datasets/download/fetch.py", "retries=3", "retries=0")
+    tree.replace("workflow/counterweight/datasets/download.py", "retries=3", "retries=0")
     return tree
 
 

@@ -7,6 +7,7 @@ of raw files, of a table of the user's own, or by drawing it where the data set 
 import os
 
 from counterweight.datasets.queries import check_query, files_of
+from counterweight.errors import CounterweightError
 from counterweight.plan import components
 from counterweight.plan.jobs import Job
 
@@ -89,7 +90,7 @@ def _files(settings):
 
 def fetch(job):
     """Download the files of a data set, each checked against its pinned digest."""
-    from counterweight.datasets.download.fetch import fetch
+    from counterweight.datasets.download import fetch
 
     given = job.given
     # A name may begin with a folder, so the data set's folder is what stands before it.
@@ -111,13 +112,18 @@ def generate(job):
 
 def prepare(job):
     """Raw files to one typed table, nulls for what is missing."""
-    from counterweight.datasets.download.digests import verify
-    from counterweight.files.tables import write_table
+    from counterweight.files.tables import sha256, write_table
 
     name = job.given["dataset"]
     first = next(iter(components.declared("dataset", name, "FILES")))
     folder = os.path.normpath(job.input.files[0].removesuffix(first))
-    verify(folder, job.given["digests"])
+    for file, digest in job.given["digests"].items():
+        path = os.path.join(folder, file)
+        if (actual := sha256(path)) != digest:
+            raise CounterweightError(
+                f"{path} has the SHA-256 digest {actual}, not the pinned {digest}: it was changed "
+                "or is another version; delete it, then run again to fetch it anew."
+            )
     frame = components.load("dataset", name).read(folder)
     job.log.info("%s: %d rows, %d columns", name, len(frame), frame.shape[1])
     write_table(job.output.table, frame)

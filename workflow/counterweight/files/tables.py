@@ -41,6 +41,7 @@ of an array, ``i, j, k`` the indices in it (-1 beyond its dimensions), ``value``
 
 import contextlib
 import errno
+import hashlib
 import json
 import math
 import os
@@ -131,6 +132,12 @@ def replacing(path):
         if temporary is not None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(temporary)
+
+
+def sha256(path):
+    """SHA-256 of a file's bytes, in hex."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def swept(folders):

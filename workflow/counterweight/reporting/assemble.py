@@ -13,10 +13,9 @@ from pathlib import Path
 
 import yaml
 
-from counterweight.datasets.download.digests import sha256
 from counterweight.errors import CounterweightError
 from counterweight.files.jobs import log
-from counterweight.files.tables import METRICS, read_table, replacing, write_table
+from counterweight.files.tables import METRICS, read_table, replacing, sha256, write_table
 from counterweight.plan.components import reference
 from counterweight.reporting import blocks
 from counterweight.reporting.blocks import (

@@ -1,0 +1,373 @@
+"""Fetch the raw files of a data set: mirror folder first, then each source in order.
+
+Every file is pinned by its SHA-256 and gets its name only when its bytes have that digest. pooch
+makes each transfer, with a downloader that goes on with a file that arrived in part.
+"""
+
+import contextlib
+import errno
+import hashlib
+import logging
+import lzma
+import re
+import shutil
+import tarfile
+import tempfile
+import time
+import zipfile
+import zlib
+from pathlib import Path
+
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.tables import replacing, sha256
+
+log = logging.getLogger("counterweight")
+
+#: No download and nothing that is unpacked may be larger (bytes).
+LARGEST = 1 << 30
+CHUNK = 1 << 16
+#: Answers worth another try after a pause; any other 4xx will not change.
+PASSING_STATUS = (408, 416, 425, 429, 500, 502, 503, 504)
+#: What reading a damaged archive raises.
+DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError)
+
+
+class SourceFailed(Exception):
+    """What one source answered; `passing` where another try may succeed."""
+
+    def __init__(self, answer, passing=False):
+        super().__init__(answer)
+        self.passing = passing
+
+
+def fetch(
+    name, files, sources, folder, *, mirror=None, timeout=30.0, retries=3, backoff=1.0
+):  # fmt: skip
+    """Bring the files of a data set into a folder, each with its pinned digest.
+
+    A file that is in place with the right digest is kept. Then comes the mirror, then the sources
+    in order. What arrived in part is kept in a folder ``.partial/{name}`` beside `folder`, and the
+    next try or the next run goes on from there.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set; the mirror's subfolder.
+    files : dict of str to str
+        SHA-256 in hex by file name.
+    sources : sequence of dict
+        ``url``, and either ``file`` (the URL serves that file) or ``members`` (the URL serves a
+        zip or tar archive: member path by file name), with the archive's ``sha256`` where it is
+        known. A member of an archive within is named by both paths, as in
+        ``bank.zip/bank-full.csv``.
+    folder : str or Path
+    mirror : str or Path, optional
+        Folder that holds ``{name}/{file}``. A file that it lacks, or that has another digest
+        there, is logged and then looked for at the sources.
+    timeout : float
+        Seconds without an answer after which a try fails.
+    retries : int
+        Further tries of one URL after a failure that may pass.
+    backoff : float
+        Seconds before the first retry; doubled before each later one.
+
+    Returns
+    -------
+    dict of str to str
+        Where each file came from: ``"in place"``, ``"mirror"`` or a URL.
+
+    Raises
+    ------
+    CounterweightError
+        When a file could not be had from anywhere, or the folder cannot be written.
+    """
+    folder = Path(folder)
+    cache = folder.parent / ".partial" / name
+    tried, origins = [], {}
+    with _disk_errors_told(folder):
+        for file, digest in files.items():
+            if _in_place(folder / file, digest, tried):
+                origins[file] = "in place"
+            elif mirror and _from_mirror(Path(mirror), name, file, digest, folder, tried):
+                origins[file] = "mirror"
+        for source in sources:
+            members = source.get("members") or {source["file"]: ""}
+            wanted = {f: path for f, path in members.items() if f in files and f not in origins}
+            if not wanted:
+                continue
+            digest = source.get("sha256") if "members" in source else files[source["file"]]
+            try:
+                local = _retrieved(source["url"], digest, cache, timeout, retries, backoff)
+                try:
+                    with open(local, "rb") as stream:
+                        if "members" in source:
+                            unpack(stream, wanted, files, folder)
+                        else:
+                            place(stream, folder / source["file"], digest)
+                finally:
+                    local.unlink(missing_ok=True)
+                origins |= dict.fromkeys(wanted, source["url"])
+            except SourceFailed as failure:
+                log.warning("%s: %s", source["url"], failure)
+                tried.append((source["url"], failure))
+        with contextlib.suppress(OSError):
+            cache.rmdir()
+            cache.parent.rmdir()
+    missing = [file for file in files if file not in origins]
+    if missing:
+        raise CounterweightError(_failure_text(name, missing, files, folder, tried))
+    return origins
+
+
+def _failure_text(name, missing, files, folder, tried):
+    lines = [f"The data set {name} is incomplete: {listed(missing)} could not be had."]
+    lines += [f"  {where}: {answer}" for where, answer in tried] or ["  No source to try."]
+    lines.append("Put by hand, with these SHA-256 digests, then run again:")
+    lines += [f"  {(folder / file).resolve()}  {files[file]}" for file in missing]
+    lines.append(
+        "Or name a folder that has them in data_mirror or COUNTERWEIGHT_MIRROR "
+        f"(as {name}/{missing[0]}). `make demo` needs no network."
+    )
+    return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def _disk_errors_told(folder):
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise CounterweightError(
+                f"The disk is full while downloading to {folder}: free some space, then run again."
+            ) from error
+        where = error.filename or folder
+        raise CounterweightError(
+            f"Cannot read or write {where} ({error.strerror or error}): make the folder "
+            f"{folder} and the one above it writable."
+        ) from error
+
+
+def _in_place(path, digest, tried):
+    if not path.exists():
+        return False
+    if not path.is_file():
+        raise CounterweightError(f"{path} is not a file: remove it, then run again.")
+    actual = sha256(path)
+    if actual == digest:
+        log.info("%s is in place", path)
+        return True
+    log.warning("%s has the digest %s, not %s: fetching it anew", path, actual, digest)
+    tried.append((path, f"in place, but wrong digest: got {actual}"))
+    return False
+
+
+def _from_mirror(mirror, name, file, digest, folder, tried):
+    path = mirror / name / file
+    if not path.is_file():
+        answer = "no such file in the mirror" if mirror.is_dir() else "there is no such mirror"
+    else:
+        try:
+            with open(path, "rb") as stream:
+                place(stream, folder / file, digest)
+            log.info("%s copied from the mirror %s", file, mirror)
+            return True
+        except SourceFailed as failure:
+            answer = failure
+    log.warning("%s: %s; going on to the URLs", path, answer)
+    tried.append((path, answer))
+    return False
+
+
+def place(stream, target, digest):
+    """Copy a stream to its final name, if its bytes have the digest."""
+    with replacing(target) as temporary:
+        sums, head = hashlib.sha256(), b""
+        with open(temporary, "wb") as out:
+            for chunk in _chunks(stream, target.name):
+                head = head or chunk
+                sums.update(chunk)
+                out.write(chunk)
+        if sums.hexdigest() != digest:
+            raise SourceFailed(f"{target.name}: {_wrong_digest(sums.hexdigest(), digest, head)}")
+
+
+def _chunks(stream, name):
+    size = 0
+    while chunk := stream.read(CHUNK):
+        size += len(chunk)
+        if size > LARGEST:
+            raise SourceFailed(f"{name} is larger than {LARGEST} bytes")
+        yield chunk
+
+
+def _is_page(head):
+    return b"<html" in head.lower() or head.lstrip().lower().startswith(b"<!doctype html")
+
+
+def _wrong_digest(actual, digest, head):
+    what = " (an HTML page, not the data)" if _is_page(head) else ""
+    return f"wrong digest{what}: got {actual}, not {digest}"
+
+
+def _retrieved(url, digest, cache, timeout, retries, backoff):
+    """The file of a URL in the cache folder; `digest` None where what is inside is checked."""
+    import pooch
+
+    # pooch tells the user to pin a hash where none is given; the members are pinned here.
+    pooch.get_logger().setLevel(logging.WARNING)
+    key = hashlib.sha256(url.encode()).hexdigest()[:12]
+    cache.mkdir(parents=True, exist_ok=True)
+    resuming = Resuming(cache / f"{key}.part", digest, timeout)
+    for attempt in range(retries + 1):
+        log.info("fetching %s%s", url, f" (try {attempt + 1})" if attempt else "")
+        try:
+            known = f"sha256:{digest}" if digest else None
+            return Path(pooch.retrieve(url, known, f"{key}.complete", cache, downloader=resuming))
+        except SourceFailed as failure:
+            if not failure.passing or attempt == retries:
+                tries = f" (tried {attempt + 1} times)" if attempt else ""
+                raise SourceFailed(f"{failure}{tries}") from failure
+            pause = backoff * 2**attempt
+            log.warning("%s: %s; next try in %.3g s", url, failure, pause)
+            time.sleep(pause)
+    raise AssertionError("unreachable")
+
+
+class Resuming:
+    """A downloader for pooch that asks only for the bytes that are still missing.
+
+    Bytes collect in `part`. They are kept when the transfer breaks, and deleted when they are
+    complete but wrong, so that the next try starts afresh.
+    """
+
+    def __init__(self, part, digest, timeout):
+        self.part, self.digest, self.timeout = part, digest, timeout
+
+    def __call__(self, url, output_file, pooch):
+        """Bring `url` to `output_file`; see pooch's downloader protocol."""
+        import requests
+        import urllib3
+
+        have = self.part.stat().st_size if self.part.exists() else 0
+        try:
+            with requests.get(
+                url,
+                headers={"Accept-Encoding": "identity", "User-Agent": "counterweight"}
+                | ({"Range": f"bytes={have}-"} if have else {}),
+                stream=True,
+                timeout=self.timeout,
+            ) as answer:
+                span = answer.headers.get("Content-Range", "")
+                if answer.status_code == 416 and span == f"bytes */{have}":
+                    resumed = True  # all had arrived
+                else:
+                    resumed = self._received(answer, span, have)
+        except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
+            raise SourceFailed(f"timed out after {self.timeout:g} s", passing=True) from error
+        except requests.exceptions.TooManyRedirects as error:
+            raise SourceFailed("redirects without end") from error
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            lost = self.part.exists() and self.part.stat().st_size > have
+            told = "broken off" if lost else "no connection"
+            raise SourceFailed(f"{told}: {_reason(error)}", passing=True) from error
+        if self.digest and (actual := sha256(self.part)) != self.digest:
+            with open(self.part, "rb") as file:
+                head = file.read(CHUNK)
+            self.part.unlink()
+            # What was there before may be of another version of the file.
+            raise SourceFailed(_wrong_digest(actual, self.digest, head), passing=resumed)
+        shutil.move(self.part, output_file)
+
+    def _received(self, answer, span, have):
+        """Put what is sent into the part, and say whether it goes on with what was there."""
+        resumed = answer.status_code == 206 and span.startswith(f"bytes {have}-")
+        if answer.status_code != 200 and not resumed:
+            if answer.status_code in (206, 416):
+                self.part.unlink(missing_ok=True)
+            status = answer.status_code
+            raise SourceFailed(
+                f"HTTP {status} {answer.reason or ''}".rstrip(),
+                passing=status in (206, *PASSING_STATUS),
+            )
+        with open(self.part, "ab" if resumed else "wb") as out:
+            try:
+                # As sent: some servers call a .tgz file gzip-encoded.
+                for chunk in _chunks(answer.raw, "the download"):
+                    out.write(chunk)
+            except SourceFailed:
+                self.part.unlink()
+                raise
+        return resumed
+
+
+def _reason(error):
+    """The innermost reason of a connection error, without object addresses."""
+    while isinstance(
+        inner := getattr(error, "reason", None) or (error.args or ("",))[0], Exception
+    ):
+        error = inner
+    text = re.sub(r"^.*?object at 0x[0-9a-f]+>:\s*|^[A-Za-z]+\(.*?\):\s*", "", str(error))
+    return text or type(error).__name__
+
+
+def unpack(stream, members, files, folder):
+    """Take the named members out of an open zip or tar archive, and nothing else.
+
+    Where a member goes is said here and not by the archive, and it has the pinned digest, so
+    nothing that an archive holds can do harm.
+
+    Raises
+    ------
+    SourceFailed
+        When it is no archive, or a member is absent or has another digest.
+    """
+    try:
+        with _opened(stream) as (names, extract):
+            for file, path in members.items():
+                parts = path.split("/")
+                ways = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+                inner = next((way for way in ways if way in names), None)
+                if inner is None:
+                    raise SourceFailed(f"the archive has no member {path}")
+                with extract(inner) as member:
+                    if inner == path:
+                        place(member, folder / file, files[file])
+                    else:
+                        rest = {file: path.removeprefix(f"{inner}/")}
+                        _unpack_inner(member, inner, rest, files, folder)
+    except (*DAMAGED, RuntimeError, NotImplementedError, OSError) as error:
+        # Broken bzip2 data and impossible offsets come as an OSError that no disk raised.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        stream.seek(0)
+        page = ", but an HTML page" if _is_page(stream.read(1024)) else ""
+        reason = str(error).partition("\n")[0].rstrip(":")
+        raise SourceFailed(f"not a readable archive{page} ({reason})") from error
+
+
+def _unpack_inner(member, name, members, files, folder):
+    """Unpack an archive within another."""
+    with tempfile.TemporaryFile() as copy:
+        for chunk in _chunks(member, name):
+            copy.write(chunk)
+        copy.seek(0)
+        try:
+            unpack(copy, members, files, folder)
+        except SourceFailed as failure:
+            raise SourceFailed(f"in {name}: {failure}") from failure
+
+
+@contextlib.contextmanager
+def _opened(stream):
+    """Names of the files in an archive, and a function that opens one."""
+    packed = zipfile.is_zipfile(stream)
+    stream.seek(0)
+    if packed:
+        with zipfile.ZipFile(stream) as archive:
+            yield (
+                {entry.filename for entry in archive.infolist() if not entry.is_dir()},
+                archive.open,
+            )
+    else:
+        with tarfile.open(fileobj=stream, mode="r:*") as archive:
+            yield {entry.name for entry in archive if entry.isfile()}, archive.extractfile

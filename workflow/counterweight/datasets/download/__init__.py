@@ -1,1 +1,0 @@
-"""Transfer of upstream files, checked against their digests."""

@@ -17,14 +17,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 from bench_filter import rows_of
-from counterweight.errors import CounterweightError
-from counterweight.labeling.encoding import Feature, TabularEncoder
-from counterweight.models.filters.filter_certificates import (
+from counterweight.delivery.filter_certificates import (
     certified_setting,
     describe_held_out,
     only_setting,
 )
-from counterweight.models.filters.saved_filter import SavedFilter, apply_filter, key_of_seed
+from counterweight.delivery.saved_filters import SavedFilter, apply_filter, key_of_seed
+from counterweight.errors import CounterweightError
+from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.numerics.filters import drawn_parts, exact_interval, part_counts
 from counterweight.numerics.groups import disclosivity, leaf_table
 from counterweight.selection.proxies.split_tree import SplitTreeProxy

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.delivery.filter_certificates import certified_setting
 from counterweight.errors import CounterweightError
 from counterweight.labeling.sensitive import label_groups, sensitive
-from counterweight.models.filters.filter_certificates import certified_setting
 from counterweight.numerics.filters import disclosure, drawn_parts, part_counts
 from counterweight.numerics.groups import leaf_table, memberships
 from counterweight.selection.proxies.split_tree import SplitTreeProxy

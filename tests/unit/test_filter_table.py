@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
+from counterweight.delivery import saved_filters as ft
+from counterweight.delivery.filter_certificates import describe_held_out, saved_filter
+from counterweight.delivery.saved_filters import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import metrics_table, write_table
 from counterweight.labeling.encoding import TabularEncoder
 from counterweight.labeling.features.as_is import as_is
 from counterweight.labeling.features.one_hot import one_hot
-from counterweight.models.filters import saved_filter as ft
 from counterweight.models.filters.candidates import encoded, learned_encoder, read_candidates
 from counterweight.models.filters.card import card
-from counterweight.models.filters.filter_certificates import describe_held_out, saved_filter
-from counterweight.models.filters.saved_filter import VARIABLE, key_of_seed, own_key, read_key
 from counterweight.numerics.geometry import distorted
 from counterweight.numerics.groups import imbalance, leaf_table, memberships
 from counterweight.selection.proxies.attributes import RegressionProxy, TreeProxy
@@ -579,7 +579,7 @@ def test_a_raw_frame_is_read_as_the_table_was(tmp_path):
     raw = pd.read_csv(tmp_path / "own.csv")
     some = raw[raw["member"] == "Yes"].sample(frac=0.5, random_state=0)
     saved, key = load(made.at.folder), tmp_path / "filter.key"
-    assert {"member", "since", "income"} & set(saved.typed)
+    assert {"member", "since", "income"} & set(saved.types)
     released = saved.accept(some, key)
     assert released.index.equals(some.index)
     np.testing.assert_array_equal(released["accepted"], expected.loc[some["person"]])

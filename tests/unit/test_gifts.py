@@ -5,11 +5,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
 from counterweight.files import gifts
 from counterweight.files.gifts import LAYOUT, SEAL, made_of_gift, read_gift, write_gift
 from counterweight.files.tables import write_table
-from counterweight.models.saved import load
 
 
 def test_a_gift_comes_back_as_it_was(tmp_path):

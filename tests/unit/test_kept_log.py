@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.delivery.saved_classifiers import SavedClassifier
+from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
-from counterweight.models.classification.saved import SavedClassifier
-from counterweight.models.saved import load
 from counterweight.models.subsampling.subsampled import SubsampledClassifier
 from counterweight.numerics.zero_rejection import kept_rows
 from delivering import Own

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.delivery.saved_models import load
 from counterweight.errors import CounterweightError
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.saved import load
 from counterweight.models.subsampling.calibrated_numbers import CalibratedNumbers
 from delivering import Own
 

@@ -9,7 +9,8 @@ import pytest
 from counterweight.plan.components import PACKAGE
 
 #: In the order of the flow: a stage may import those before it.
-FLOW = ("datasets", "labeling", "selection", "weighting", "models", "evaluation", "reporting")
+FLOW = ("datasets", "labeling", "selection", "weighting", "models", "evaluation")
+FLOW += ("delivery", "reporting")
 FLOORS = {
     "errors": set(),
     "fragments": set(),

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
 from counterweight.evaluation.values.estimates import ips, snips
 from counterweight.labeling.features.one_hot import fitted_encoder
 from counterweight.models.choice.offer_limits import choices, experiment, levels_of
-from counterweight.models.choice.saved_offers import SavedOffers
 from counterweight.reporting.pages.offers_page import within_limits
 from delivering import Own
 from scipy.special import expit

@@ -7,14 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from counterweight.models.filters import saved_filter as ft
+from counterweight.delivery import saved_filters as ft
+from counterweight.delivery.filter_certificates import noisy_counts, published, shares_of, withheld
 from counterweight.models.filters.card import card
-from counterweight.models.filters.filter_certificates import (
-    noisy_counts,
-    published,
-    shares_of,
-    withheld,
-)
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 

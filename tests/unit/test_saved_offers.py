@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from counterweight import load
 from counterweight.datasets.own_table import read_typed
+from counterweight.delivery.saved_offers import SavedOffers
 from counterweight.errors import CounterweightError
 from counterweight.files.gifts import write_gift
 from counterweight.files.tables import model_arrays, model_table, write_table
 from counterweight.labeling.features.one_hot import fitted_encoder
 from counterweight.models.choice.pricing import best_on_lines, possible, quantiles
-from counterweight.models.choice.saved_offers import SavedOffers
 from counterweight.models.choice.training import searched_offers
 from counterweight.plan import components
 from scipy.special import expit
@@ -163,6 +163,7 @@ def test_intervals_cover_the_best_price_where_the_model_holds():
         x, price = rng.normal(size=400), rng.uniform(0, 60, 400)
         bought = rng.random(400) < expit((25 + 4 * x - price) / 6)
         frame = pd.DataFrame({"x": x, "price": price, "bought": np.where(bought, "yes", "no")})
+        frame.insert(0, "customer", np.arange(len(frame)))
         table = saved_of("offer_logistic", "", frame).optimal_offers(frame)
         line = np.linspace(0, 60, 6001)
         earned = expit((25 + 4 * np.array([[-1.0], [0.0], [1.0]]) - line) / 6) * line
@@ -456,8 +457,10 @@ def test_ids_of_numbers_are_numbers_in_a_text_file_too():
     saved.facts["id_numbers"] = True
     texts = saved.optimal_offers(frame.astype({"customer": str}))
     assert texts["customer"].tolist() == frame["customer"].tolist()
-    plain = saved.optimal_offers(frame.drop(columns="customer"))
-    assert plain["row"].tolist() == list(range(120))
+    with pytest.raises(CounterweightError, match="no column 'customer', which says who they are"):
+        saved.optimal_offers(frame.drop(columns="customer"))
+    saved.facts["id"] = None
+    assert saved.optimal_offers(frame)["row"].tolist() == list(range(120))
 
 
 def test_offers_under_limits_by_name():

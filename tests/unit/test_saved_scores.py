@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from counterweight import load
+from counterweight.delivery import saved_scores
 from counterweight.errors import CounterweightError
 from counterweight.files.tables import read_table
 from counterweight.kinds import blanks
-from counterweight.models.scores import tables
 from delivering import Own
 
 
@@ -70,7 +70,7 @@ def test_the_training_file_applied_gives_the_delivered_answers(study, tmp_path):
     for batch, order in ((100_000, np.arange(600)), (7, np.random.default_rng(0).permutation(600))):
         frame.drop(columns="y").iloc[order].to_csv(tmp_path / "new.csv", index=False)
         outputs = [tmp_path / "new.parquet", tmp_path / "out.csv"]
-        tables.score_file(files["model"], str(tmp_path / "new.csv"), *outputs, batch=batch)
+        saved_scores.score_file(files["model"], str(tmp_path / "new.csv"), *outputs, batch=batch)
         again = read_table(outputs[0])
         expected = scores.iloc[order].reset_index(drop=True)
         assert list(again["who"]) == list(expected["who"])
@@ -128,7 +128,7 @@ def test_new_rows_that_cannot_be_scored_are_told_and_nothing_is_left(
     frame, _, files = study
     change(frame.drop(columns="y")).to_csv(tmp_path / "new.csv", index=False)
     with pytest.raises(CounterweightError) as caught:
-        tables.score_file(
+        saved_scores.score_file(
             files["model"], str(tmp_path / "new.csv"), tmp_path / "a.parquet", tmp_path / "a.csv"
         )
     assert sentence in str(caught.value) and len(str(caught.value).splitlines()) == 1
@@ -139,7 +139,7 @@ def test_levels_never_seen_and_missing_values_are_answered_and_told(study, tmp_p
     frame, _, files = study
     strange = frame.drop(columns="y").assign(city="Atlantis", age=np.nan)
     strange.to_csv(tmp_path / "new.csv", index=False)
-    tables.score_file(
+    saved_scores.score_file(
         files["model"], str(tmp_path / "new.csv"), tmp_path / "a.parquet", tmp_path / "a.csv"
     )
     made = read_table(tmp_path / "a.parquet")

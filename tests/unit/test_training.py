@@ -4,11 +4,11 @@ import inspect
 
 import numpy as np
 import pytest
+from counterweight.delivery.final_classifiers import fit_method
 from counterweight.errors import CounterweightError
 from counterweight.files.study_data import StudyData
 from counterweight.files.tables import blocks
 from counterweight.models import training
-from counterweight.models.classification.final import fit_method
 from counterweight.models.classifier import BinaryClassifier
 from counterweight.models.training import setting_name, settings, train_repeat
 
@@ -151,7 +151,7 @@ def fits(monkeypatch):
             fit.__signature__ = inspect.signature(component.fit)
 
         monkeypatch.setattr(training, "load", lambda kind, name: Kept)
-        monkeypatch.setattr("counterweight.models.classification.final.load", training.load)
+        monkeypatch.setattr("counterweight.delivery.final_classifiers.load", training.load)
         return kept
 
     return put

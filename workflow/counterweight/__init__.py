@@ -19,10 +19,10 @@ __version__ = "1.0.0"
 PUBLIC = {
     "CounterweightError": "errors",
     # Saved models of every family, by load.
-    "load": "models.saved",
-    "SavedScores": "models.scores.saved",
-    "SavedClassifier": "models.classification.saved",
-    "SavedOffers": "models.choice.saved_offers",
+    "load": "delivery.saved_models",
+    "SavedScores": "delivery.saved_scores",
+    "SavedClassifier": "delivery.saved_classifiers",
+    "SavedOffers": "delivery.saved_offers",
     "SavedValues": "evaluation.values.saved",
     # Who is labeled, and the weights that make up for it.
     "selection_probabilities": "selection.crossfit",

@@ -62,7 +62,7 @@ class Gift:
     Attributes
     ----------
     kind : str
-        Which class it belongs to; see `counterweight.models.saved.LOADERS`.
+        Which class it belongs to; see `counterweight.delivery.saved_models.LOADERS`.
     facts : dict
         JSON-able.
     arrays : dict of str to numpy.ndarray

@@ -481,12 +481,12 @@ def plan_deliver(plan, study, at):
 
 
 def deliver(job):
-    from counterweight.evaluation.unseen.deliver import final_scores
-    from counterweight.files.gifts import write_answers, write_gift
+    from counterweight.delivery.final_scores import final_scores
+    from counterweight.files.gifts import write_answers
     from counterweight.files.tables import metrics_table, write_table
 
     saved, scores, records = final_scores(job)
-    write_gift(job.output.model, *saved.to_gift())
+    saved.save(job.output.model)
     write_answers(job.output.scores, job.output.csv, scores)
     write_table(job.output.metrics, metrics_table(job.given["study"], "delivered", records))
 
@@ -503,7 +503,7 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
-    from counterweight.models.scores.tables import score_file
+    from counterweight.delivery.saved_scores import score_file
 
     score_file(
         job.input.model,

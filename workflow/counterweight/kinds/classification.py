@@ -521,7 +521,8 @@ def _id_of(plan, study):
 
 
 def deliver(job):
-    from counterweight.files.gifts import write_answers, write_gift
+    from counterweight.delivery.final_classifiers import final_classifier
+    from counterweight.files.gifts import write_answers
     from counterweight.files.tables import (
         metrics_table,
         read_columns,
@@ -529,7 +530,6 @@ def deliver(job):
         read_table,
         write_table,
     )
-    from counterweight.models.classification.final import final_classifier
 
     _, outcome, _ = components.labeling_rules(job.given)
     saved, scores = final_classifier(
@@ -541,7 +541,7 @@ def deliver(job):
         job.given,
         read_facts(job.input.features).get("categories"),
     )
-    write_gift(job.output.model, *saved.to_gift())
+    saved.save(job.output.model)
     write_answers(job.output.table, job.output.csv, scores)
     job.log.info(
         "%d labels; %.3g of %d rows are decided yes",
@@ -574,11 +574,11 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
-    from counterweight.files.gifts import made_of_gift, write_answers
+    from counterweight.delivery.saved_classifiers import SavedClassifier
+    from counterweight.files.gifts import write_answers
     from counterweight.files.tables import joined
-    from counterweight.models.classification.saved import SavedClassifier
 
-    saved = made_of_gift(job.input.model, SavedClassifier.from_gift)
+    saved = SavedClassifier.read(job.input.model)
     tables, sums, first = [], 0.0, 0
     for part in saved.new_rows(str(job.input.score), job.given["reading"]):
         X = saved.encode(part, first)

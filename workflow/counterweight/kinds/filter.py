@@ -490,6 +490,8 @@ def plan_deliver(plan, study, at):
 
 
 def deliver(job):
+    from counterweight.delivery.final_filters import delivered_records, final_filter
+    from counterweight.delivery.saved_filters import decided, key_of_seed, own_key
     from counterweight.files.gifts import write_answers
     from counterweight.files.tables import (
         METRICS,
@@ -499,20 +501,13 @@ def deliver(job):
         write_table,
     )
     from counterweight.models.filters.card import card
-    from counterweight.models.filters.final import delivered_records, final_filter
-    from counterweight.models.filters.saved_filter import (
-        decided,
-        key_of_seed,
-        own_key,
-        write_filter,
-    )
 
     given = job.given
     told = given["key"]
     key = own_key(told["file"]) if "file" in told else key_of_seed(told["seed"])
     frame = read_table(job.input.table)
     saved = final_filter(job, frame, key)
-    write_filter(job.output.filter, saved)
+    saved.save(job.output.filter)
     with replacing(job.output.card) as path:
         path.write_text(card(saved), encoding="utf-8")
     records = delivered_records(saved)
@@ -550,17 +545,17 @@ def plan_apply(plan, study, at):
 
 
 def apply(job):
+    from counterweight.delivery.saved_filters import SavedFilter, decided, tell_drift
     from counterweight.files.gifts import write_answers
     from counterweight.files.tables import read_table
     from counterweight.models.filters.candidates import read_candidates
-    from counterweight.models.filters.saved_filter import decided, read_filter, tell_drift
 
     if not job.input.score:
         raise CounterweightError(
             "There is no table of candidates: name one, as in "
             "snakemake apply --config candidates=people.csv."
         )
-    saved = read_filter(job.input.model)
+    saved = SavedFilter.read(job.input.model)
     if job.input.columns:
         report = read_table(job.input.columns)
         frame = saved.new_rows(str(job.input.score), report, job.given["reading"])

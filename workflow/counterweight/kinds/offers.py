@@ -356,7 +356,8 @@ def deliver(job):
     import numpy as np
     import pandas as pd
 
-    from counterweight.files.gifts import write_answers, write_gift
+    from counterweight.delivery.saved_offers import SavedOffers
+    from counterweight.files.gifts import write_answers
     from counterweight.files.seeds import generator
     from counterweight.files.study_data import by_repeat
     from counterweight.files.tables import (
@@ -369,7 +370,6 @@ def deliver(job):
     from counterweight.labeling.offered import answered_rows, offer_range
     from counterweight.labeling.stage import prepared_rows
     from counterweight.models.choice.offer_limits import as_asked, columns_asked
-    from counterweight.models.choice.saved_offers import SavedOffers
     from counterweight.models.choice.training import scale_of, told_categories
     from counterweight.models.filters.candidates import learned_encoder
 
@@ -428,7 +428,7 @@ def deliver(job):
         | _typed(job.input.columns, encoder.columns_)
         | {"asked": _typed(job.input.columns, columns_asked(given.get("limits")))},
     )
-    write_gift(job.output.model, *saved.to_gift())
+    saved.save(job.output.model)
     X = known.loc[people["row"]].to_numpy(dtype=float)
     table = saved.named(people) | saved.priced(X)
     if given["id"] not in table:
@@ -578,20 +578,20 @@ def apply(job):
     import numpy as np
     import pandas as pd
 
-    from counterweight.files.gifts import made_of_gift, writing_answers
+    from counterweight.delivery.saved_offers import SavedOffers
+    from counterweight.files.gifts import writing_answers
     from counterweight.files.people import row_batches
     from counterweight.files.seeds import generator
     from counterweight.models.choice.offer_limits import as_asked, columns_asked
-    from counterweight.models.choice.saved_offers import BATCH, SavedOffers
 
-    saved = made_of_gift(job.input.model, SavedOffers.from_gift)
+    saved = SavedOffers.read(job.input.model)
     new, reading = str(job.input.score), job.given["reading"]
     limits, tried = (job.given.get(key) for key in ("limits", "experiment"))
     together = bool(limits or tried)
     names = columns_asked(limits)
     priced, waiting, sums, first = [], [], 0.0, 0
     with writing_answers(job.output.table, job.output.csv) as write:
-        for part in row_batches(new, absent=ABSENT, rows=BATCH, reading=reading):
+        for part in row_batches(new, absent=ABSENT, rows=SavedOffers.BATCH, reading=reading):
             people = part.to_pandas(ignore_metadata=True)
             X = saved.encode(people, first, new, reading)
             sums = sums + saved.sums(X)

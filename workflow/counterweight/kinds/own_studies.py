@@ -399,7 +399,7 @@ def _names(path, absent, reading):
 
 def _named(dataset, study):
     """Columns of the table that the config names, by the key that does."""
-    from counterweight.models.filters.saved_filter import DECIDED
+    from counterweight.delivery.saved_filters import DECIDED
 
     found = {
         role: [names] if isinstance(names, str) else list(names)

@@ -132,7 +132,7 @@ class Stages:
             Whether to make the key where there is none: before a run, so that the job finds what
             its parameters speak of.
         """
-        from counterweight.models.filters.saved_filter import VARIABLE, own_key
+        from counterweight.delivery.saved_filters import VARIABLE, own_key
 
         job = self.job(stage, name, item)
         if not job.key:
@@ -154,7 +154,7 @@ class Stages:
 
 
 def _digest_of_key(path):
-    from counterweight.models.filters.saved_filter import read_key
+    from counterweight.delivery.saved_filters import read_key
 
     with contextlib.suppress(CounterweightError):
         return read_key(path).digest

@@ -27,7 +27,7 @@ def mean_elsewhere(data, tried, prediction, saved, table, given, mean_of):
     given : dict
         What the job is told: ``elsewhere`` and ``reading``.
     mean_of : callable
-        `counterweight.evaluation.unseen.deliver.rate_of_target`.
+        `counterweight.delivery.final_scores.rate_of_target`.
 
     Returns
     -------

@@ -504,7 +504,7 @@ def _draws_best(saved, X, offers):
         about = own.about(X[at])
         kind = saved.kinds_of(about, X[at])[0]
         asked = about, kind, ends, saved.scale.scaled_revenue(), grid
-        return {"shares": own.ends(*asked, saved._part("draw"), shares).T}
+        return {"shares": own.ends(*asked, saved.part("draw"), shares).T}
 
     found = np.empty((len(X), len(offers)))
     found[:, order] = saved._by_parts(of, len(X))["shares"]

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from counterweight.datasets.own_table import new_rows, typed_like
+from counterweight.delivery.saved_models import SavedModel, as_frame
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import read_sealed, whole, write_sealed
 from counterweight.files.tables import addressed
 from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.labeling.own.prepare import forms_of, types_of
 from counterweight.models.filters.candidates import encoded
-from counterweight.models.saved import as_frame
 from counterweight.numerics.filters import canonical_ids, drawn_parts, person_uniforms
 from counterweight.numerics.geometry import interpolated_rows
 from counterweight.plan.components import load
@@ -213,7 +213,7 @@ DRIFT, CHANCE = 0.1, 1e-3
 
 
 @dataclass
-class SavedFilter:
+class SavedFilter(SavedModel):
     """A filter with all that is needed to apply it and to say what it discloses.
 
     Attributes
@@ -235,10 +235,12 @@ class SavedFilter:
         Columns that `accept` gives beside the id.
     held : dict of (str, str, int) to float
         See the module.
-    typed : dict of str to (str, dict)
+    types : dict of str to (str, dict)
         Of a table of one's own: type of each column that candidates must have, and how its texts
         were read.
     """
+
+    KIND = "filter"
 
     facts: dict
     encoder: TabularEncoder
@@ -253,7 +255,7 @@ class SavedFilter:
     measures: dict = field(default_factory=dict)
     release: list = field(default_factory=lambda: [ACCEPTED])
     held: dict = field(default_factory=dict)
-    typed: dict = field(default_factory=dict)
+    types: dict = field(default_factory=dict)
 
     def __post_init__(self):
         kind = load("selector", self.facts["selector"])
@@ -306,14 +308,23 @@ class SavedFilter:
         """
         return as_frame(self.released(frame, apply_filter(frame, self, key)), frame)
 
-    def like_the_fit(self, frame):
+    def save(self, path):
+        """Write the filter in the form of the module."""
+        write_filter(path, self)
+
+    @classmethod
+    def read(cls, path):
+        """See `read_filter`."""
+        return read_filter(path)
+
+    def typed(self, frame, where="The table of candidates", reading=None, first=0):
         """Candidates as a file has them, typed as the table of the fit."""
-        missing = set(self.typed) - set(getattr(frame, "columns", self.typed))
-        if not self.typed or missing or not hasattr(frame, "columns") or not len(frame):
+        missing = {*self.types} - {*getattr(frame, "columns", self.types)}
+        if not self.types or missing or not hasattr(frame, "columns") or not len(frame):
             return frame  # told by `candidates.encoded`
-        types, forms = ({name: told[k] for name, told in self.typed.items()} for k in (0, 1))
-        where = "The table of candidates"
-        made = typed_like(where, frame, types, needed=[*types], forms=forms)
+        types, forms = ({name: told[k] for name, told in self.types.items()} for k in (0, 1))
+        told = {"needed": [*types], "forms": forms, "reading": reading, "first": first}
+        made = typed_like(where, frame, types, **told)
         return frame.assign(**{name: made[name].to_numpy() for name in types})
 
     def new_rows(self, path, columns, reading=None):
@@ -430,7 +441,7 @@ def _measure_rows(saved):
 
 
 def _type_rows(saved):
-    for name, (kind, form) in saved.typed.items():
+    for name, (kind, form) in saved.types.items():
         yield _row("type", name, kind=kind, text=json.dumps(form, ensure_ascii=False))
 
 
@@ -511,7 +522,7 @@ def _filter_of(path, columns):
         measures={(row["name"], row["of"]): row["value"] for row in parts.get("measure", ())},
         release=[row["name"] for row in parts["release"]],
         held={(row["name"], row["kind"], row["i"]): row["value"] for row in parts.get("held", ())},
-        typed={
+        types={
             row["name"]: (row["kind"], json.loads(row["text"])) for row in parts.get("type", ())
         },
     )
@@ -553,7 +564,7 @@ def apply_filter(frame, saved, key=None):
         When ids are missing or repeated, the key is another one, or a candidate's columns are
         not as those of the table that the filter was fitted on (see `candidates.encoded`).
     """
-    return decided(saved.like_the_fit(frame), saved, key)
+    return decided(saved.typed(frame), saved, key)
 
 
 def decided(frame, saved, key=None):

@@ -4,14 +4,7 @@ import hmac
 
 import numpy as np
 
-from counterweight.errors import CounterweightError
-from counterweight.files.seeds import generator
-from counterweight.files.study_data import StudyData
-from counterweight.files.tables import read_columns, read_models, read_table
-from counterweight.labeling.own.prepare import forms_of, types_of
-from counterweight.labeling.stage import feature_frame
-from counterweight.models.filters.balanced_filter import acceptances, filter_rows, true_groups
-from counterweight.models.filters.filter_certificates import (
+from counterweight.delivery.filter_certificates import (
     certified_setting,
     check_useful,
     describe_held_out,
@@ -19,7 +12,14 @@ from counterweight.models.filters.filter_certificates import (
     refitted,
     saved_filter,
 )
-from counterweight.models.filters.saved_filter import ACCEPTED, DECIDED
+from counterweight.delivery.saved_filters import ACCEPTED, DECIDED
+from counterweight.errors import CounterweightError
+from counterweight.files.seeds import generator
+from counterweight.files.study_data import StudyData
+from counterweight.files.tables import read_columns, read_models, read_table
+from counterweight.labeling.own.prepare import forms_of, types_of
+from counterweight.labeling.stage import feature_frame
+from counterweight.models.filters.balanced_filter import acceptances, filter_rows, true_groups
 from counterweight.numerics.groups import group_names, memberships, target_shares
 from counterweight.plan.components import load
 
@@ -38,11 +38,11 @@ def final_filter(job, frame, key):
         Of the stage deliver, as ``counterweight.kinds.filter`` plans it.
     frame : pandas.DataFrame
         The prepared table.
-    key : counterweight.models.filters.saved_filter.Key
+    key : counterweight.delivery.saved_filters.Key
 
     Returns
     -------
-    counterweight.models.filters.saved_filter.SavedFilter
+    counterweight.delivery.saved_filters.SavedFilter
         With ``held`` from the rows that neither fitted nor chose it; without where it was
         fitted again on all rows.
 
@@ -111,7 +111,7 @@ def final_filter(job, frame, key):
     if report is not None:
         types, forms = types_of(report), forms_of(report)
         needed = [name for name in saved.encoder.columns_ if name in types]
-        saved.typed = {name: (types[name], forms.get(name, {})) for name in needed}
+        saved.types = {name: (types[name], forms.get(name, {})) for name in needed}
     saved.release = [ACCEPTED, *(name for name in chosen["release"] if name != ACCEPTED)]
     strange = [name for name in saved.release[1:] if name not in {*DECIDED, *frame}]
     if strange:

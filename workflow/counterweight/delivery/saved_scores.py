@@ -1,44 +1,61 @@
 """The final model of a table with blanks: fitted on all labeled rows, saved, used on new rows."""
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
 
 from counterweight.datasets.own_table import typed_like
+from counterweight.delivery.saved_models import (
+    BATCH,
+    SavedPredictor,
+    as_frame,
+    check_id,
+    classes_array,
+)
 from counterweight.errors import CounterweightError
-from counterweight.labeling.column_statistics import describe_new, drift_sentences
+from counterweight.files.gifts import writing_answers
+from counterweight.files.people import row_batches
+from counterweight.labeling.column_statistics import (
+    added,
+    count_rows,
+    describe_new,
+    drift_sentences,
+)
 from counterweight.labeling.columns import free_name
 from counterweight.labeling.encoding import TabularEncoder
-from counterweight.models.saved import SavedModel, as_frame, classes_array
 from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import column_names, most_moved
 from counterweight.models.scores.tilt import CHANCES, ScoreTilt
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.weighting.support import Support
 
-#: Rows that are scored at a time.
-BATCH = 100_000
+log = logging.getLogger("counterweight")
+#: What to do where the new rows are not there.
+ABSENT = "correct the path under score"
 
 
 @dataclass
-class SavedScores(SavedModel):
+class SavedScores(SavedPredictor):
     """Estimates of an outcome for rows of a table, with how far to trust each.
 
-        Attributes
-        ----------
-        facts : dict
-            ``study``, ``outcome`` (column), ``names`` (what 0 and 1 stand for; empty of a number),
-    from counterweight.models.scores.tilt import CHANCES, ScoreTilt
-        encoder : TabularEncoder
-        model : object
-            With ``predict(rows)``.
-        band : CalibrationBand
-        support : Support
-        versions : dict
-            Of the libraries that it was fitted with; empty before it is saved.
-        tilt : ScoreTilt or None
-            None where labels are taken to be missing at random.
+    Attributes
+    ----------
+    facts : dict
+        ``study``, ``outcome`` (column), ``names`` (what 0 and 1 stand for; empty of a number),
+        ``id``, ``types`` and ``forms`` of the columns, ``model``, ``options``, ``threshold``.
+    encoder : TabularEncoder
+    model : object
+        With ``predict(rows)``.
+    band : CalibrationBand
+    support : Support
+    versions : dict
+        Of the libraries that it was fitted with; empty before it is saved.
+    tilt : ScoreTilt or None
+        None where labels are taken to be missing at random.
     """
+
+    KIND = "scores"
 
     facts: dict
     encoder: TabularEncoder
@@ -79,25 +96,27 @@ class SavedScores(SavedModel):
             ``supported`` (whether labeled rows resemble it), ``reason`` (why not), and for
             classes ``decision``; with `reasons` also ``moved_1`` to ``moved_3``, the columns
             that moved the score most from its mean (see `contributions`), with how much; first
-            the id, where the table has one. The index is that of `frame`.
+            the id, where the fit had one. The index is that of `frame`.
 
         Raises
         ------
         CounterweightError
-            When a column is missing or holds something else than in the fit.
+            When a column or the id is missing, or one holds something else than in the fit.
         """
-        made = self.scored(self.typed("The table", frame), reasons)
-        if self.facts["id"] in frame:
+        made = self._scored(frame, reasons)
+        if self.facts["id"]:
+            check_id(frame.columns, self.facts["id"], "rows")
             made.insert(0, self.facts["id"], frame[self.facts["id"]].to_numpy())
         return as_frame(made, frame)
 
-    def typed(self, where, frame, reading=None, first=0):
-        """New rows as the columns of the fit; see `counterweight.datasets.own_table.typed_like`."""
+    def _scored(self, frame, reasons=True):
+        return self.scored(self.typed(frame), reasons)
+
+    def typed(self, frame, where="The table", reading=None, first=0):
+        """The columns of the fit of new rows; see `counterweight.datasets.own_table.typed_like`."""
         types, forms = self.facts["types"], self.facts["forms"]
-        needed = list(types)
-        return typed_like(
-            where, frame, types, needed=needed, forms=forms, reading=reading, first=first
-        )
+        told = {"needed": [*types], "forms": forms, "reading": reading, "first": first}
+        return typed_like(where, frame, types, **told)
 
     def scored(self, typed, reasons=True):
         """As `scores`, of rows that are typed already."""
@@ -161,7 +180,7 @@ class SavedScores(SavedModel):
         """
         import pandas as pd
 
-        typed = self.typed("The table", frame)
+        typed = self.typed(frame)
         names, made = column_names(self.encoder), []
         for start in range(0, max(len(typed), 1), BATCH):
             _, base, parts = self.model.explained(
@@ -185,12 +204,12 @@ class SavedScores(SavedModel):
                 f"The outcome {self.facts['outcome']!r} is a number, so there are no chances of "
                 "classes: use predict."
             )
-        p = self.scores(frame, reasons=False)["estimate"].to_numpy()
+        p = self._scored(frame, reasons=False)["estimate"].to_numpy()
         return np.column_stack([1 - p, p])
 
     def predict(self, frame):
         """The expected number, or the class of `classes_` that is decided for, (n,)."""
-        made = self.scores(frame, reasons=False)
+        made = self._scored(frame, reasons=False)
         return made["decision" if self.binary else "estimate"].to_numpy()
 
     def drift(self, counts):
@@ -252,3 +271,45 @@ class SavedScores(SavedModel):
             gift.versions,
             ScoreTilt.from_arrays(parts["tilt"], CHANCES.get(known["chance"])) if known else None,
         )
+
+
+def score_file(model, new, table, csv, reading=None, batch=BATCH):
+    """Score the rows of a file in batches, and say how they differ from those of the fit.
+
+    Parameters
+    ----------
+    model : str
+        File of a saved model.
+    new : str
+        Table of new rows.
+    table, csv : str
+        Where the scores go.
+    reading : dict, optional
+        How the text is read; see `counterweight.files.people`.
+    batch : int
+        Rows at a time; answers do not depend on it.
+
+    Raises
+    ------
+    CounterweightError
+        When there is no row, or a row cannot be scored: nothing is then written.
+    """
+    saved = SavedScores.read(model)
+    identity, total, counts = saved.facts["id"], 0, None
+    with writing_answers(table, csv) as write:
+        for part in row_batches(new, absent=ABSENT, rows=batch, reading=reading):
+            frame = saved.typed(part, new, reading, total)
+            rows = saved.encoder.encode(frame)
+            scores, counts = saved.scored_rows(rows), added(counts, count_rows(rows))
+            if identity:
+                check_id(part.column_names, identity, "new rows")
+                scores.insert(0, identity, part[identity].to_pandas().to_numpy())
+            else:
+                scores.insert(0, "row", frame["row"].to_numpy())
+            write(scores)
+            total += len(scores)
+        if not total:
+            raise CounterweightError(f"{new} has no row: there is nobody to score.")
+    log.info("%d new rows scored", total)
+    for sentence in saved.drift(counts):
+        log.warning(sentence)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from counterweight.delivery.saved_filters import ACCEPTED, SavedFilter
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.gifts import versions
 from counterweight.files.settings import numbers_of
 from counterweight.files.study_data import StudyData
 from counterweight.models.filters.balanced_filter import filtered
 from counterweight.models.filters.candidates import traced_encoder
-from counterweight.models.filters.saved_filter import ACCEPTED, SavedFilter
 from counterweight.numerics.estimate import ratio_mean
 from counterweight.numerics.filters import disclosure, drawn_parts, part_counts
 from counterweight.numerics.geometry import distorted, interpolated_rows, realised
@@ -407,7 +407,7 @@ def published(saved, rng, *, epsilon=None, least_cell=0):
 
     Parameters
     ----------
-    saved : counterweight.models.filters.saved_filter.SavedFilter
+    saved : counterweight.delivery.saved_filters.SavedFilter
     rng : numpy.random.Generator
     epsilon : float, optional
         Shares are of counts with Laplace noise (see `noisy_counts`). Shares of held-out rows, which

@@ -1,31 +1,25 @@
 """What a study of offers gives away: the fit on every answer, and offers for anybody by it."""
 
-import copy
-
 import numpy as np
 
 from counterweight.datasets.own_table import typed_like
+from counterweight.delivery.saved_models import BATCH, SavedModel, as_frame, feature_arrays
 from counterweight.errors import CounterweightError, listed
-from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.labeling.offered import OfferScale
 from counterweight.models.choice.pricing import FAR, Kinds, beyond, offers_made, pricer, quantiles
 from counterweight.models.choice.training import told_categories
 from counterweight.models.filters.candidates import check_frame, encoded
-from counterweight.models.saved import as_frame
 from counterweight.plan.components import load
 
-KIND = "offers"
 #: Bootstrap draws, and the share of them that an interval holds.
 DRAWS, LEVEL = 60, 0.9
-#: People handled at a time, and numbers of their features.
-BATCH, NUMBERS = 100_000, 1 << 24
+#: Numbers of features handled at a time.
+NUMBERS = 1 << 24
 #: Offers are rounded to this many digits of the width of their range.
 DIGITS = 6
-#: A mean that moved by more than this many standard deviations is drift; so is a greater share.
-MOVED, OUTSIDE = 0.5, 0.01
 
 
-class SavedOffers:
+class SavedOffers(SavedModel):
     """A model of who accepts which offer, and the offers that earn most by it.
 
     Assumes what the model does, and that new people answer as those of the fit did. No offer
@@ -50,18 +44,15 @@ class SavedOffers:
         The fitted model.
     """
 
+    KIND = "offers"
+
     def __init__(self, facts, arrays):
-        self.facts, self.arrays = facts, {k: np.asarray(v, float) for k, v in arrays.items()}
-        fills = self.arrays["feature.fill"]
-        self.encoder = TabularEncoder.of(
-            Feature(*told, fill=float(fill))
-            for told, fill in zip(facts["features"], fills, strict=True)
-        )
+        super().__init__(facts, arrays)
         offer = facts["offer"]
         self.scale = OfferScale(offer["low"], offer["high"], offer["direction"], offer["revenue"])
-        self.model = load("model", facts["model"]).from_arrays(self._part("model"))
+        self.model = load("model", facts["model"]).from_arrays(self.part("model"))
         self._pricer = pricer(self.model, facts["setting"])
-        self._kinds = Kinds(**self._part("kinds")) if "kinds.centres" in self.arrays else None
+        self._kinds = Kinds(**self.part("kinds")) if "kinds.centres" in self.arrays else None
 
     @classmethod
     def fitted(
@@ -123,9 +114,7 @@ class SavedOffers:
             stored = kind(**method["options"]).fit(X, t, answers, rng=rng, **told).to_arrays()
         own = pricer(kind.from_arrays(stored), setting)
         arrays = {f"model.{name}": values for name, values in stored.items()}
-        arrays["feature.fill"] = [feature.fill for feature in encoder.features_]
-        arrays |= {"feature.low": X.min(axis=0), "feature.high": X.max(axis=0)}
-        arrays |= {"feature.mean": X.mean(axis=0), "feature.sd": X.std(axis=0)}
+        arrays |= feature_arrays(encoder, X)
         arrays["feature.least"] = [X[:, own].sum(axis=1).min() for own in _texts(encoder).values()]
         about = own.about(X)
         if getattr(own, "closeness", None):
@@ -151,15 +140,6 @@ class SavedOffers:
             "features": [list(feature[:4]) for feature in encoder.features_],
         }
         return cls({"id": None} | (facts or {}) | known, arrays)
-
-    def to_gift(self):
-        """Kind, facts and arrays for `counterweight.files.gifts.write_gift`."""
-        return KIND, self.facts, self.arrays
-
-    @classmethod
-    def from_gift(cls, gift):
-        """From what `counterweight.files.gifts.read_gift` gives."""
-        return cls(gift.facts, gift.arrays)
 
     # New people.
 
@@ -337,11 +317,7 @@ class SavedOffers:
 
     def encode(self, frame, first=0, where="The table of people", reading=None):
         """Features (n, d) of a table; `first` is the number of its first row, `where` its file."""
-        types, forms = (self.facts.get(part) for part in ("types", "forms"))
-        if types:
-            frame = typed_like(
-                where, frame, types, needed=[*types], forms=forms, reading=reading, first=first
-            )
+        frame = self.typed(frame, where, reading, first)
         return encoded(frame, self.encoder, people="people", gift="model", first=first)
 
     def asked_columns(self, frame, names, first=0, where="The table of people", reading=None):
@@ -366,19 +342,6 @@ class SavedOffers:
             return frame
         typed = typed_like("The table of people", frame, types, needed=known, forms=forms)
         return frame.assign(**{name: typed[name].to_numpy() for name in known})
-
-    def named(self, frame, first=0):
-        """``{column: values}`` that tell the people of a table apart: the id, else the row."""
-        import pandas as pd
-
-        name = self.facts["id"]
-        if name is not None and name in frame:
-            ids = frame[name]
-            if self.facts.get("id_numbers") and not pd.api.types.is_numeric_dtype(ids):
-                # Read as text, such as from a CSV file.
-                ids = pd.to_numeric(ids, errors="coerce").fillna(ids)
-            return {name: ids.to_numpy()}
-        return {"row": np.arange(first, first + len(frame), dtype="int64")}
 
     def accepted(self, X, offers):
         """Chance (n,) that people with these features accept their offers."""
@@ -412,7 +375,7 @@ class SavedOffers:
         low = high = np.full(len(X), np.nan)
         if own.has_draws:
             shares = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-            ends = own.ends(*asked, self._part("draw"), lambda best: quantiles(best, shares))
+            ends = own.ends(*asked, self.part("draw"), lambda best: quantiles(best, shares))
             low, high = np.sort(self._rounded(ends), axis=0)
             if grid is None:
                 low, high = np.clip(low, least, most), np.clip(high, least, most)
@@ -473,42 +436,6 @@ class SavedOffers:
         say((offers == most) & inside[1], f"the largest {column} that was made to such people")
         say((offers == least) & inside[0], f"the least {column} that was made to such people")
         return supported, np.array(texts, object)[code]
-
-    # Drift.
-
-    def sums(self, X):
-        """What `drift` needs of a batch; sums of batches add up."""
-        low, high = self.arrays["feature.low"], self.arrays["feature.high"]
-        outside = ~((low <= X) & (high >= X))
-        return np.vstack([np.full(X.shape[1], len(X)), X.sum(axis=0), outside.sum(axis=0)])
-
-    def drift(self, sums):
-        """Sentences on how new people differ from those of the fit, by sums from `sums`.
-
-        A feature is told whose mean moved by more than half a standard deviation of the fit (and
-        three standard errors), or that is outside its range for more than 1 % of the people.
-        """
-        arrays, said = self.arrays, []
-        rows, total, outside = sums
-        for at, feature in enumerate(self.encoder.features_):
-            sd, parts = arrays["feature.sd"][at], []
-            mean = total[at] / rows[at]
-            moved = (mean - arrays["feature.mean"][at]) / sd if sd > 0 else 0.0
-            if abs(moved) > max(MOVED, 3 / np.sqrt(rows[at])):
-                parts.append(f"its mean is {mean:.4g}, {arrays['feature.mean'][at]:.4g} in the fit")
-            if outside[at] > max(OUTSIDE * rows[at], 1):
-                parts.append(f"{outside[at] / rows[at]:.1%} are outside its range in the fit")
-            if parts:
-                said.append(f"The feature {feature.name!r} has changed: {'; '.join(parts)}.")
-        return said
-
-    def _part(self, prefix):
-        start = f"{prefix}."
-        return {
-            name.removeprefix(start): copy.copy(values)
-            for name, values in self.arrays.items()
-            if name.startswith(start)
-        }
 
     def __repr__(self):
         offer = self.facts["offer"]

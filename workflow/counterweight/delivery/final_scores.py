@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from counterweight.delivery.saved_scores import SavedScores
 from counterweight.evaluation.unseen.choice import better, keep_weights
 from counterweight.evaluation.unseen.elsewhere import mean_elsewhere
 from counterweight.evaluation.unseen.quality import losses
@@ -15,7 +16,6 @@ from counterweight.labeling.outcomes.given import classes_as_given
 from counterweight.labeling.own.blanks import BlankData
 from counterweight.models.scores.classifiers import stored_score
 from counterweight.models.scores.contributions import digits_for
-from counterweight.models.scores.saved import SavedScores
 from counterweight.numerics.bands import CalibrationBand
 from counterweight.plan.components import configured
 from counterweight.weighting.diagnostics import effective_sample_size

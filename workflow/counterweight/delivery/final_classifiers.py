@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from counterweight.delivery.saved_classifiers import SavedClassifier
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.seeds import generator
 from counterweight.files.settings import setting_name
 from counterweight.files.study_data import StudyData
 from counterweight.labeling.outcomes.given import classes_as_given
 from counterweight.labeling.own.prepare import forms_of, types_of
-from counterweight.models.classification.saved import SavedClassifier
 from counterweight.models.constraints.promises.promising import (
     named_groups,
     numbers_among,

@@ -3,32 +3,30 @@
 import numpy as np
 import pandas as pd
 
-from counterweight.datasets.own_table import new_rows, typed_like
+from counterweight.datasets.own_table import new_rows
+from counterweight.delivery.saved_models import (
+    SavedPredictor,
+    as_frame,
+    classes_array,
+    feature_arrays,
+)
 from counterweight.errors import CounterweightError, listed
 from counterweight.files.people import read_people
-from counterweight.labeling.encoding import Feature, TabularEncoder
 from counterweight.labeling.samples import condition_mask
 from counterweight.models.classifier import positive
-from counterweight.models.filters.candidates import TRUTHS, check_frame, encoded
-from counterweight.models.saved import SavedModel, as_frame, classes_array
+from counterweight.models.filters.candidates import TRUTHS, encoded
 from counterweight.numerics.rates.datasets import DataSets
 from counterweight.numerics.rates.promises import Promise
 from counterweight.plan.components import load
 
-KIND = "classifier"
-#: People handled at a time.
-BATCH = 1 << 16
 #: Estimates are compared with the threshold after rounding to so many decimals, so that no
 #: decision hangs on the order in which a sum was added up.
 DECIMALS = 12
 #: A promise is kept that is missed by no more than this.
 KEPT = 1e-6
-#: A mean that moved by more than this many standard deviations is drift; so is a greater share
-#: of values outside the range of the fit.
-MOVED, OUTSIDE = 0.5, 0.01
 
 
-class SavedClassifier(SavedModel):
+class SavedClassifier(SavedPredictor):
     """A fitted classifier with all that new rows need: encoder, groups, threshold.
 
     It assumes that new people are as those of the fit; `drift` compares them.
@@ -51,18 +49,12 @@ class SavedClassifier(SavedModel):
         The fitted classifier.
     """
 
+    KIND = "classifier"
+    BATCH = 1 << 16
+
     def __init__(self, facts, arrays):
-        self.facts, self.arrays = facts, {k: np.asarray(v, float) for k, v in arrays.items()}
-        fills = self.arrays["feature.fill"]
-        self.encoder = TabularEncoder.of(
-            Feature(*told, fill=float(fill))
-            for told, fill in zip(facts["features"], fills, strict=True)
-        )
-        own = {
-            name.removeprefix("model."): values
-            for name, values in self.arrays.items()
-            if name.startswith("model.")
-        }
+        super().__init__(facts, arrays)
+        own = self.part("model")
         self.model = load("model", facts["model"]).from_arrays(own).set_params(**facts["options"])
 
     @classmethod
@@ -79,21 +71,9 @@ class SavedClassifier(SavedModel):
         facts : dict
             See the class, without ``features``.
         """
-        features = encoder.features_
         arrays = {f"model.{name}": values for name, values in model.to_arrays().items()}
-        arrays["feature.fill"] = [feature.fill for feature in features]
-        arrays |= {"feature.low": X.min(axis=0), "feature.high": X.max(axis=0)}
-        arrays |= {"feature.mean": X.mean(axis=0), "feature.sd": X.std(axis=0)}
-        return cls(facts | {"features": [list(feature[:4]) for feature in features]}, arrays)
-
-    def to_gift(self):
-        """Kind, facts and arrays for `counterweight.files.gifts.write_gift`."""
-        return KIND, self.facts, self.arrays
-
-    @classmethod
-    def from_gift(cls, gift):
-        """From what `counterweight.files.gifts.read_gift` gives."""
-        return cls(gift.facts, gift.arrays)
+        told = {"features": [list(feature[:4]) for feature in encoder.features_]}
+        return cls(facts | told, arrays | feature_arrays(encoder, X))
 
     @property
     def promises_(self):
@@ -155,21 +135,14 @@ class SavedClassifier(SavedModel):
         return np.column_stack([1 - positive, positive])
 
     def _like_the_fit(self, frame):
-        """New rows as a file has them, typed as those of the fit."""
-        types = {
-            name: kind for name, kind in self.facts.get("types", {}).items() if name in self.columns
-        }
-        if not types or not isinstance(frame, pd.DataFrame) or not len(frame):
-            return frame  # told by `encode`
-        made = typed_like(
-            "The table of people", frame, types, needed=[*types], forms=self.facts["forms"]
-        )
-        return frame.assign(**{name: made[name].to_numpy() for name in types})
+        own = [name for name in self.facts.get("types", ()) if name in self.columns]
+        return self.typed(frame, names=own)
 
     def _answered(self, frame):
         """Estimates and decisions (n,) of typed rows, part by part."""
         parts = [
-            self.answers(part, self.encode(part, first), first) for part, first in in_parts(frame)
+            self.answers(part, self.encode(part, first), first)
+            for part, first in self.batches(frame)
         ]
         return tuple(np.concatenate(both) for both in zip(*parts, strict=True))
 
@@ -226,27 +199,17 @@ class SavedClassifier(SavedModel):
         if types:
             needed = self.columns + ([person] if person else [])
             yield from new_rows(
-                path, types, needed, forms=self.facts["forms"], reading=reading, rows=BATCH
+                path, types, needed, forms=self.facts["forms"], reading=reading, rows=self.BATCH
             )
         else:
             frame = read_people(path, absent="correct the path under score", nameless=True)
-            yield from (part for part, _ in in_parts(frame))
+            yield from (part for part, _ in self.batches(frame))
 
     # Encoded people, batch by batch.
 
     def encode(self, frame, first=0):
         """Features (n, d) of a table; `first` is the number of its first row, for messages."""
         return encoded(frame, self.encoder, people="people", gift="classifier", first=first)
-
-    def named(self, frame, first=0):
-        """``{column: values}`` that tell the people of a table apart: the id, else the row.
-
-        Raises
-        ------
-        CounterweightError
-            When the table has no column of the id, or it is blank or repeated.
-        """
-        return named_people(frame, self.facts["id"], first)
 
     def answers(self, frame, X, first=0):
         """Estimates and decisions (n,) of people with these features; the table says groups."""
@@ -282,79 +245,11 @@ class SavedClassifier(SavedModel):
             )
         return DataSets(None, np.full(len(frame), -1), None, members)
 
-    # Drift.
-
-    def sums(self, X):
-        """What `drift` needs of a batch, (3, d); sums of batches add up."""
-        outside = (self.arrays["feature.low"] > X) | (self.arrays["feature.high"] < X)
-        return np.vstack([np.full(X.shape[1], len(X)), X.sum(axis=0), outside.sum(axis=0)])
-
-    def drift(self, sums):
-        """Sentences on how new people differ from those of the fit; none where they do not.
-
-        A feature is told whose mean moved by more than half a standard deviation of the fit (and
-        three standard errors), or that is outside its range for more than 1 % of the people.
-
-        Parameters
-        ----------
-        sums : array (3, d)
-        """
-        rows, total, outside = sums
-        mean, sd = self.arrays["feature.mean"], self.arrays["feature.sd"]
-        moved = np.abs(total / rows - mean) / np.where(sd > 0, sd, np.inf)
-        moved = moved > np.maximum(MOVED, 3 / np.sqrt(rows))
-        beyond = outside > np.maximum(OUTSIDE * rows, 1)
-        said = []
-        for at in np.flatnonzero(moved | beyond):
-            parts = [f"its mean is {total[at] / rows[at]:.4g}, {mean[at]:.4g} in the fit"]
-            parts += [f"{outside[at] / rows[at]:.1%} are outside its range in the fit"]
-            parts = [
-                part for part, told in zip(parts, (moved[at], beyond[at]), strict=True) if told
-            ]
-            said.append(
-                f"The feature {self.encoder.features_[at].name!r} has changed: {'; '.join(parts)}."
-            )
-        return said
-
     def __repr__(self):
         return (
             f"SavedClassifier({self.facts['model']} by {listed([*self.encoder.columns_], 8)}; "
             f"fitted to {self.facts['labeled']} labels)"
         )
-
-
-def named_people(frame, column, first=0):
-    """``{column: values}`` that tell the people of a table apart: the id, else the row.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    column : str or None
-        That holds the id.
-    first : int
-        Number of the first row.
-
-    Raises
-    ------
-    CounterweightError
-        When the column is missing.
-    """
-    if column is None:
-        rows = np.arange(first, first + len(frame), dtype=np.int64)
-        return {"row": frame["row"].to_numpy() if "row" in frame.columns else rows}
-    if column not in frame.columns:
-        raise CounterweightError(
-            f"The table of people has no column {column!r}, which says who they are; it has "
-            f"{listed(frame.columns, 30)}: name the columns as in the table of the fit."
-        )
-    return {column: frame[column].to_numpy()}
-
-
-def in_parts(frame):
-    """A table in batches, each with the number of its first row."""
-    check_frame(frame)
-    for first in range(0, max(len(frame), 1), BATCH):
-        yield frame.iloc[first : first + BATCH], first
 
 
 def _typed(frame, kinds, first):

@@ -1,0 +1,274 @@
+"""What saved models of every family share: their file, the columns of new rows, who they are."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from counterweight.datasets.own_table import typed_like
+from counterweight.errors import CounterweightError, listed
+from counterweight.files.gifts import gift_of, made_of_gift, write_gift
+from counterweight.labeling.encoding import Feature, TabularEncoder
+from counterweight.models.filters.candidates import check_frame
+from counterweight.plan.components import reference
+
+#: Class of each kind of saved model; each has ``from_gift(gift)``.
+LOADERS = {
+    "scores": "counterweight.delivery.saved_scores:SavedScores",
+    "classifier": "counterweight.delivery.saved_classifiers:SavedClassifier",
+    "offers": "counterweight.delivery.saved_offers:SavedOffers",
+    "log": "counterweight.evaluation.values.saved:SavedValues",
+}
+#: Name of the file of a filter, whose form other programs read, and what reads it.
+FILTER = ("filter.parquet", "counterweight.delivery.saved_filters:read_filter")
+#: Rows handled at a time.
+BATCH = 100_000
+#: A mean that moved by more than this many standard deviations is drift; so is a greater share
+#: of values outside the range of the fit.
+MOVED, OUTSIDE = 0.5, 0.01
+PEOPLE = "The table of people"
+
+
+class SavedModel:
+    """A saved object: facts that JSON can hold, and named arrays of numbers.
+
+    Subclasses have ``KIND``, a key of `LOADERS`. Those whose features a `TabularEncoder` makes keep
+    ``features`` among the facts and ``feature.*`` among the arrays (`feature_arrays`).
+
+    Parameters
+    ----------
+    facts : dict
+        ``id`` (the column that says who a row is, or None), ``types`` and ``forms`` of the columns
+        of a table of one's own; the rest by family.
+    arrays : dict of str to array
+    """
+
+    KIND = ""
+    #: Rows handled at a time.
+    BATCH = BATCH
+
+    def __init__(self, facts, arrays):
+        self.facts = facts
+        self.arrays = {name: np.asarray(values, float) for name, values in arrays.items()}
+        if "feature.fill" in self.arrays:
+            fills = self.arrays["feature.fill"]
+            self.encoder = TabularEncoder.of(
+                Feature(*told, fill=float(fill))
+                for told, fill in zip(facts["features"], fills, strict=True)
+            )
+
+    def to_gift(self):
+        """Kind, facts and arrays, as they are written."""
+        return self.KIND, self.facts, self.arrays
+
+    @classmethod
+    def from_gift(cls, gift):
+        """From a `counterweight.files.gifts.Gift`."""
+        return cls(gift.facts, gift.arrays)
+
+    def save(self, path):
+        """Write it as one Parquet file; errors as `counterweight.files.gifts.write_gift`."""
+        write_gift(path, *self.to_gift())
+
+    @classmethod
+    def read(cls, path):
+        """What `save` wrote; errors as `load`."""
+        return made_of_gift(path, cls.from_gift)
+
+    def part(self, name):
+        """The arrays ``name.*`` by what follows the point; copies."""
+        start = f"{name}."
+        return {
+            key.removeprefix(start): values.copy()
+            for key, values in self.arrays.items()
+            if key.startswith(start)
+        }
+
+    # New rows.
+
+    def typed(self, frame, where=PEOPLE, reading=None, first=0, names=None):
+        """New rows, their columns of the fit typed as they were in it; others as they are.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+        where : str
+            The file, or words for it.
+        reading : dict, optional
+            See `counterweight.datasets.own_table.typed_like`.
+        first : int
+            Number of the first row, for messages.
+        names : sequence of str, optional
+            Columns that are typed; all of the fit else.
+
+        Raises
+        ------
+        CounterweightError
+            When a column is missing or holds something else than in the fit.
+        """
+        types, forms = self.facts.get("types") or {}, self.facts.get("forms")
+        names = list(types if names is None else names)
+        if not names or not isinstance(frame, pd.DataFrame) or not len(frame):
+            return frame  # told by `encoded`
+        told = {"needed": names, "forms": forms, "reading": reading, "first": first}
+        made = typed_like(where, frame, types, **told)
+        return frame.assign(**{name: made[name].to_numpy() for name in names})
+
+    def named(self, frame, first=0):
+        """``{column: values}`` that tell the rows of a table apart: the id, else ``row``.
+
+        Raises
+        ------
+        CounterweightError
+            When the rows of the fit had an id, and these have none.
+        """
+        column = self.facts["id"]
+        if column is None:
+            rows = np.arange(first, first + len(frame), dtype=np.int64)
+            return {"row": frame["row"].to_numpy() if "row" in frame.columns else rows}
+        check_id(frame.columns, column)
+        ids = frame[column]
+        if self.facts.get("id_numbers") and not pd.api.types.is_numeric_dtype(ids):
+            # Read as text, such as from a CSV file.
+            ids = pd.to_numeric(ids, errors="coerce").fillna(ids)
+        return {column: ids.to_numpy()}
+
+    def batches(self, frame):
+        """A table in parts of `BATCH` rows, each with the number of its first row."""
+        check_frame(frame)
+        for first in range(0, max(len(frame), 1), self.BATCH):
+            yield frame.iloc[first : first + self.BATCH], first
+
+    # Drift.
+
+    def sums(self, X):
+        """What `drift` needs of a batch, (3, d); sums of batches add up."""
+        low, high = self.arrays["feature.low"], self.arrays["feature.high"]
+        outside = ~((low <= X) & (high >= X))
+        return np.vstack([np.full(X.shape[1], len(X)), X.sum(axis=0), outside.sum(axis=0)])
+
+    def drift(self, sums):
+        """Sentences on how new people differ from those of the fit; none where they do not.
+
+        A feature is told whose mean moved by more than half a standard deviation of the fit (and
+        three standard errors), or that is outside its range for more than 1 % of the people.
+
+        Parameters
+        ----------
+        sums : array (3, d)
+            From `sums`.
+        """
+        rows, total, outside = sums
+        mean, sd = self.arrays["feature.mean"], self.arrays["feature.sd"]
+        moved = np.abs(total / rows - mean) / np.where(sd > 0, sd, np.inf)
+        moved = moved > np.maximum(MOVED, 3 / np.sqrt(rows))
+        beyond = outside > np.maximum(OUTSIDE * rows, 1)
+        said = []
+        for at in np.flatnonzero(moved | beyond):
+            parts = []
+            if moved[at]:
+                parts.append(f"its mean is {total[at] / rows[at]:.4g}, {mean[at]:.4g} in the fit")
+            if beyond[at]:
+                parts.append(f"{outside[at] / rows[at]:.1%} are outside its range in the fit")
+            name = self.encoder.features_[at].name
+            said.append(f"The feature {name!r} has changed: {'; '.join(parts)}.")
+        return said
+
+
+class SavedPredictor(SavedModel):
+    """A saved model that says classes or numbers: what scikit-learn's tools ask of it.
+
+    Attributes
+    ----------
+    classes_ : numpy.ndarray (2,)
+        Both classes as the table of the fit has them, the one that counts as 1 last; not there
+        where the outcome is a number.
+    """
+
+    def fit(self, X, y=None):
+        """Refused: a saved model is fitted already."""
+        raise CounterweightError(
+            "A saved model is fitted already: it answers for new rows, and a study fits it anew."
+        )
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def __sklearn_tags__(self):
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+
+        binary = hasattr(self, "classes_")
+        return Tags(
+            estimator_type="classifier" if binary else "regressor",
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags(multi_class=False) if binary else None,
+            regressor_tags=None if binary else RegressorTags(),
+            input_tags=InputTags(string=True, categorical=True, allow_nan=True),
+        )
+
+
+def check_id(names, column, people="people"):
+    """Refuse a table without the column that says who its rows are."""
+    if column not in names:
+        raise CounterweightError(
+            f"The table of {people} has no column {column!r}, which says who they are; it has "
+            f"{listed(names, 30)}: name the columns as in the table of the fit."
+        )
+
+
+def feature_arrays(encoder, X):
+    """Arrays ``feature.*`` of a saved model: the fills, and what the rows of the fit were like."""
+    return {
+        "feature.fill": [feature.fill for feature in encoder.features_],
+        "feature.low": X.min(axis=0),
+        "feature.high": X.max(axis=0),
+        "feature.mean": X.mean(axis=0),
+        "feature.sd": X.std(axis=0),
+    }
+
+
+def classes_array(classes):
+    """Two classes, as JSON tells them, as an array of the type that they have in the table."""
+    alike = len({type(value) for value in classes}) == 1 and not isinstance(classes[0], str)
+    return np.array(classes, dtype=None if alike else object)
+
+
+def as_frame(columns, frame):
+    """Columns of answers as a data frame whose index is that of the rows that were asked about."""
+    made = pd.DataFrame(columns)
+    return made.set_axis(frame.index) if isinstance(frame, pd.DataFrame) else made
+
+
+def load(path):
+    """Load what a study gave away.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder of the study, such as ``results/applicants``, or the file ``model.parquet``
+        (of a filter: ``filter.parquet``).
+
+    Returns
+    -------
+    object
+        By the family of the study: `SavedScores`, `SavedOffers` and others; each says in its
+        docstring what it does for new rows.
+
+    Raises
+    ------
+    CounterweightError
+        When there is no such file, or it is no saved model that this version can read.
+    """
+    path = gift_of(path)
+    if Path(path).name == FILTER[0]:
+        return reference(FILTER[1])(path)
+
+    def loaded(gift):
+        if gift.kind not in LOADERS:
+            raise CounterweightError(
+                f"{path} holds a model of the kind {gift.kind!r}, which this version does not "
+                f"know: load it with version {gift.versions.get('counterweight', 'unknown')}."
+            )
+        return reference(LOADERS[gift.kind]).from_gift(gift)
+
+    return made_of_gift(path, loaded)
